@@ -1,0 +1,108 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every target of this package is held to the same strictness. A warning is an error, here and in CI alike.
+let strict: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+let package = Package(
+    name: "notifyd",
+    products: [
+        .executable(name: "notifyd", targets: ["notifyd"]),
+        .executable(name: "notifyctl", targets: ["notifyctl"]),
+        .library(name: "NotifyClient", targets: ["NotifyClient"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
+        .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
+        // No Foundation in the client programs: it would quadruple their size.
+        .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2", traits: []),
+    ],
+    targets: [
+        // The two C libraries, each imported by one module only.
+        .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+        .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
+
+        // The daemon, from the pure rules outwards.
+        .target(
+            name: "Routing",
+            dependencies: [
+                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "HeapModule", package: "swift-collections"),
+                .product(name: "OrderedCollections", package: "swift-collections"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "Systemd",
+            dependencies: ["CSystemd", .product(name: "Logging", package: "swift-log")],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "NotifyDaemon",
+            dependencies: [
+                "Routing",
+                "Systemd",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Mustache", package: "swift-mustache"),
+                .product(name: "TOMLKit", package: "TOMLKit"),
+            ],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "notifyd",
+            dependencies: ["NotifyDaemon", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            swiftSettings: strict
+        ),
+
+        // The client side, which knows nothing of the daemon but its D-Bus interface.
+        .target(name: "NotifyClient", dependencies: ["CDBus"], swiftSettings: strict),
+        .target(
+            name: "NotifyRehearsal",
+            dependencies: ["NotifyClient", .product(name: "Subprocess", package: "swift-subprocess")],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "notifyctl",
+            dependencies: [
+                "NotifyClient",
+                "NotifyRehearsal",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Subprocess", package: "swift-subprocess"),
+            ],
+            swiftSettings: strict
+        ),
+
+        // Tests.
+        .target(
+            name: "NotifyTestSupport",
+            dependencies: ["NotifyClient", "NotifyRehearsal", "Routing"],
+            swiftSettings: strict
+        ),
+        .testTarget(name: "RoutingTests", dependencies: ["Routing", "NotifyTestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "SystemdTests",
+            dependencies: ["Systemd", "NotifyRehearsal", .product(name: "Logging", package: "swift-log")],
+            swiftSettings: strict
+        ),
+        .testTarget(name: "NotifyDaemonTests", dependencies: ["NotifyDaemon", "Routing"], swiftSettings: strict),
+        .testTarget(
+            name: "NotifyClientTests",
+            dependencies: ["NotifyClient", "NotifyRehearsal", "NotifyTestSupport"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "EndToEndTests",
+            dependencies: ["NotifyClient", "NotifyRehearsal", "NotifyTestSupport", "notifyd", "notifyctl"],
+            swiftSettings: strict
+        ),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,10 @@
+#pragma once
+#include <sys/epoll.h> /* EPOLLIN and its kin: Swift's Glibc module does not carry them */
+#include <systemd/sd-bus.h>
+#include <systemd/sd-daemon.h>
+#include <systemd/sd-event.h>
+#include <systemd/sd-id128.h>
+#include <systemd/sd-journal.h>
+
+/* The address of this extern constant cannot be taken from Swift, which imports it as a `let`. */
+static inline const unsigned *notifyd_vtable_format(void) { return &sd_bus_object_vtable_format; }
