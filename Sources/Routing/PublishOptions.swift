@@ -26,7 +26,8 @@ public struct PublishOptions: Sendable, Equatable {
             case "event-id": eventID = try Self.string(entry)
             case "retain": retain = try Self.boolean(entry)
             case "ttl":
-                lifetime = .seconds(try Self.integer(entry, in: 1...Limits.maximumLifetime.components.seconds, "seconds"))
+                lifetime = .seconds(
+                    try Self.integer(entry, in: 1...Limits.maximumLifetime.components.seconds, "seconds"))
             case "urgency":
                 let level = try Self.integer(entry, in: 0...2, "(0 low, 1 normal, 2 critical)")
                 urgency = Urgency(rawValue: UInt8(level))
@@ -62,7 +63,8 @@ public struct PublishOptions: Sendable, Equatable {
     ) throws(Refusal) -> Int64 {
         guard let number = entry.value.integer else { throw wrongType(entry, "a whole number, \(unit)") }
         guard range.contains(number) else {
-            throw .invalidEvent("option '\(entry.name)' is \(number); it is \(range.lowerBound) to \(range.upperBound) \(unit)")
+            throw .invalidEvent(
+                "option '\(entry.name)' is \(number); it is \(range.lowerBound) to \(range.upperBound) \(unit)")
         }
         return number
     }

@@ -47,7 +47,9 @@ extension Router {
         guard id >= firstID, id < nextID else {
             statistics.refused += 1
             return effects.append(
-                .reply(.refused(.unknownEvent("there is no event \(id); ids come from Send, Publish and the signal Event"))))
+                .reply(
+                    .refused(.unknownEvent("there is no event \(id); ids come from Send, Publish and the signal Event"))
+                ))
         }
         statistics.recordedClaims += 1
         effects.append(.reply(.verdict(.recorded)))

@@ -83,7 +83,8 @@ extension Router {
     private func checkRoom(for sender: String) -> Refusal? {
         if undecided >= limits.openEvents {
             return .limitExceeded(
-                "open events: \(limits.openEvents) are undecided already; try again when some have been claimed or shown")
+                "open events: \(limits.openEvents) are undecided already; try again when some have been claimed or shown"
+            )
         }
         if let count = undecidedBySender[sender], count >= limits.openEventsPerSender {
             return .limitExceeded(

@@ -85,7 +85,9 @@ public struct Router {
     public internal(set) var statistics = Statistics()
 
     /// - Parameter firstID: the id of the first event; above every id that was ever given out.
-    public init(routes: RouteTable, banners: BannerSettings = BannerSettings(), limits: Limits = Limits(), firstID: EventID) {
+    public init(
+        routes: RouteTable, banners: BannerSettings = BannerSettings(), limits: Limits = Limits(), firstID: EventID
+    ) {
         self.routes = routes
         self.limits = limits
         self.firstID = firstID

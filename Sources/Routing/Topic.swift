@@ -20,7 +20,8 @@ public struct Topic: Hashable, Sendable, CustomStringConvertible {
         let mine = description.utf8
         let others = other.description.utf8
         guard mine.starts(with: others) else { return false }
-        return mine.count == others.count || mine[mine.index(mine.startIndex, offsetBy: others.count)] == UInt8(ascii: "/")
+        return mine.count == others.count
+            || mine[mine.index(mine.startIndex, offsetBy: others.count)] == UInt8(ascii: "/")
     }
 
     /// The parts between the slashes, from the left.
@@ -50,10 +51,12 @@ enum TopicSyntax {
     static func check(_ text: String, pattern: Bool) throws(TopicError) {
         let bytes = Array(text.utf8)
         guard bytes.first == UInt8(ascii: "/") else {
-            throw TopicError(reason: bytes.isEmpty ? "the topic is empty" : "the topic does not start with '/'", offset: 0)
+            throw TopicError(
+                reason: bytes.isEmpty ? "the topic is empty" : "the topic does not start with '/'", offset: 0)
         }
         guard bytes.count <= maximumBytes else {
-            throw TopicError(reason: "the topic has \(bytes.count) bytes, \(maximumBytes) are allowed", offset: maximumBytes)
+            throw TopicError(
+                reason: "the topic has \(bytes.count) bytes, \(maximumBytes) are allowed", offset: maximumBytes)
         }
         var segments = 0
         var start = 1
@@ -63,10 +66,12 @@ enum TopicSyntax {
             }
             switch byte {
             case UInt8(ascii: "'"), UInt8(ascii: "\\"), UInt8(ascii: "*"):
-                throw TopicError(reason: "the topic has the character \(Character(Unicode.Scalar(byte)))", offset: offset)
+                throw TopicError(
+                    reason: "the topic has the character \(Character(Unicode.Scalar(byte)))", offset: offset)
             case UInt8(ascii: "{"), UInt8(ascii: "}"):
                 if !pattern {
-                    throw TopicError(reason: "the topic has the character \(Character(Unicode.Scalar(byte)))", offset: offset)
+                    throw TopicError(
+                        reason: "the topic has the character \(Character(Unicode.Scalar(byte)))", offset: offset)
                 }
             default:
                 break

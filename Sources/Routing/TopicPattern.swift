@@ -27,7 +27,8 @@ public struct TopicPattern: Hashable, Sendable, CustomStringConvertible {
             let name = String(part.dropFirst().dropLast())
             guard part.first == "{", part.last == "}", Self.isName(name) else {
                 throw TopicError(
-                    reason: "'\(part)' is no capture: a capture is a whole segment such as {id}, of letters, digits and _",
+                    reason:
+                        "'\(part)' is no capture: a capture is a whole segment such as {id}, of letters, digits and _",
                     offset: offset)
             }
             guard names.insert(name).inserted else {
