@@ -1,9 +1,7 @@
-public import ArgumentParser
+import ArgumentParser
 import Glibc
-public import Logging
+import Logging
 import NotifyDaemon
-
-extension Logger.Level: @retroactive ExpressibleByArgument {}
 
 /// The daemon's command line. It is synchronous on purpose: the event loop owns the main thread.
 @main
@@ -21,9 +19,13 @@ struct NotifydCommand: ParsableCommand {
     var config: String?
 
     @Option(
-        help: ArgumentHelp("How much to log: trace, debug, info, notice, warning, error, critical.", valueName: "level")
-    )
-    var logLevel: Logger.Level?
+        help: ArgumentHelp(
+            "The directory for what must survive a restart; this version keeps nothing there yet.",
+            valueName: "directory"))
+    var state: String?
+
+    @Option(help: ArgumentHelp("How much to log, instead of what the configuration says.", valueName: "level"))
+    var logLevel: LogLevel?
 
     @Flag(help: "Check the configuration, say what is wrong or in force, and exit.")
     var checkConfig = false
@@ -35,7 +37,14 @@ struct NotifydCommand: ParsableCommand {
             _ = write(code == 0 ? STDOUT_FILENO : STDERR_FILENO, line, line.count)
             throw ArgumentParser.ExitCode(code)
         }
-        let options = DaemonOptions(address: address, configuration: config, logLevel: logLevel)
+        let options = DaemonOptions(address: address, configuration: config, logLevel: logLevel?.level)
         throw ArgumentParser.ExitCode(runNotifyDaemon(options))
     }
+}
+
+/// The levels of swift-log, by the names the configuration uses too.
+enum LogLevel: String, CaseIterable, ExpressibleByArgument {
+    case trace, debug, info, notice, warning, error, critical
+
+    var level: Logger.Level? { Logger.Level(rawValue: rawValue) }
 }

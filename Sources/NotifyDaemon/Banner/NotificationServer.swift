@@ -80,9 +80,7 @@ final class NotificationServer {
         }
         candidate = name.isEmpty ? nil : name
         guard let candidate else { return }
-        send(
-            "GetCapabilities", to: candidate, arguments: { _ in }
-        ) { [unowned self] answer in
+        send(call("GetCapabilities", to: candidate)) { [unowned self] answer in
             guard self.candidate == candidate else { return }
             self.candidate = nil
             capabilities = Self.readCapabilities(answer)
@@ -111,21 +109,21 @@ final class NotificationServer {
         guard let owner else { return onInput(.bannerFailed(request.call)) }
         let event = request.newest
         let appearance = event.route.appearance
-        send("Notify", to: owner) { [capabilities] message in
-            message.append("notifyd")
-            message.append(request.replaces?.rawValue ?? 0, as: "u")
-            message.append(request.isSummary ? "" : appearance.icon)
-            message.append(SafeText.cleaned(text.title, lineBreaks: false))
-            let body = SafeText.cleaned(text.body, lineBreaks: true)
-            message.append(capabilities.contains("body-markup") ? SafeText.escaped(body) : body)
-            let hasButtons = capabilities.contains("actions") && !request.isSummary
-            message.append(hasButtons ? appearance.actions.flatMap { [$0.key, $0.label] } : [])
-            message.appendContainer("a", "{sv}") { hints in
-                Self.append(hintsOf: event, to: hints)
-            }
-            let timeout = appearance.timeout.map { Int32(clamping: $0.microseconds / 1000) }
-            message.append(timeout ?? -1, as: "i")
-        } answer: { [unowned self] answer in
+        let message = call("Notify", to: owner)
+        message.append("notifyd")
+        message.append(request.replaces?.rawValue ?? 0, as: "u")
+        message.append(request.isSummary ? "" : appearance.icon)
+        message.append(SafeText.cleaned(text.title, lineBreaks: false))
+        let body = SafeText.cleaned(text.body, lineBreaks: true)
+        message.append(capabilities.contains("body-markup") ? SafeText.escaped(body) : body)
+        let hasButtons = capabilities.contains("actions") && !request.isSummary
+        message.append(hasButtons ? appearance.actions.flatMap { [$0.key, $0.label] } : [])
+        message.appendContainer("a", "{sv}") { hints in
+            Self.append(hintsOf: event, to: hints)
+        }
+        let timeout = appearance.timeout.map { Int32(clamping: $0.microseconds / 1000) }
+        message.append(timeout ?? -1, as: "i")
+        send(message) { [unowned self] answer in
             if answer.failure == nil, let number: UInt32 = try? answer.readNumber("u"), number > 0 {
                 onInput(.bannerShown(request.call, BannerID(number)))
             } else {
@@ -157,18 +155,16 @@ final class NotificationServer {
     /// Closing is best effort: a banner that is gone already is as good as closed.
     func close(_ id: BannerID) {
         guard let owner else { return }
-        send("CloseNotification", to: owner) {
-            $0.append(id.rawValue, as: "u")
-        } answer: { _ in
-        }
+        let message = call("CloseNotification", to: owner)
+        message.append(id.rawValue, as: "u")
+        send(message) { _ in }
     }
 
-    private func send(
-        _ member: String, to destination: String, arguments: (borrowing BusMessage) -> Void,
-        answer: @escaping (borrowing BusMessage) -> Void
-    ) {
-        let call = bus.methodCall(to: destination, path: Self.path, interface: Self.interface, member: member)
-        arguments(call)
+    private func call(_ member: String, to server: String) -> BusMessage {
+        bus.methodCall(to: server, path: Self.path, interface: Self.interface, member: member)
+    }
+
+    private func send(_ call: consuming BusMessage, _ answer: @escaping (borrowing BusMessage) -> Void) {
         do throws(SystemdError) {
             try bus.call(call, timeout: Self.patience, answer)
         } catch {
