@@ -66,4 +66,12 @@ public struct BannerRequest: Sendable {
     public let count: Int
     /// Whether the banner stands for events that have nothing in common but the storm they came in.
     public let isSummary: Bool
+
+    public init(call: BannerCall, replaces: BannerID?, newest: Event, count: Int, isSummary: Bool) {
+        self.call = call
+        self.replaces = replaces
+        self.newest = newest
+        self.count = count
+        self.isSummary = isSummary
+    }
 }

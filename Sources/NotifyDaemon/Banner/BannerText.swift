@@ -4,7 +4,9 @@ import Routing
 struct BannerText: Equatable {
     var title: String
     var body: String
+}
 
+extension BannerText {
     /// - Parameter templates: those of the newest event's route.
     init(_ request: BannerRequest, templates: BannerTemplates?) {
         self.init(newest: request.newest, count: request.isSummary ? 1 : request.count, templates: templates)
