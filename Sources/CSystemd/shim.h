@@ -1,5 +1,5 @@
 #pragma once
-#include <sys/epoll.h> /* EPOLLIN and its kin: Swift's Glibc module does not carry them */
+#include <signal.h>
 #include <systemd/sd-bus.h>
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
@@ -8,3 +8,6 @@
 
 /* The address of this extern constant cannot be taken from Swift, which imports it as a `let`. */
 static inline const unsigned *notifyd_vtable_format(void) { return &sd_bus_object_vtable_format; }
+
+/* A macro into a union, neither of which Swift imports. */
+static inline int notifyd_child_status(siginfo_t information) { return information.si_status; }

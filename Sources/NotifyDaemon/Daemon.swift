@@ -20,6 +20,8 @@ final class Daemon {
     private var windowTimer: EventSource!
     private var lifetimeTimer: EventSource!
     private var turn: Turn!
+    private let actions: ActionRunner
+    private var session: SessionWatch?
 
     init(configuration: Configuration, options: DaemonOptions, loop: EventLoop, bus: BusConnection, logger: Logger) {
         self.configuration = configuration
@@ -28,10 +30,13 @@ final class Daemon {
         self.bus = bus
         self.logger = logger
         server = NotificationServer(bus: bus, logger: logger)
+        actions = ActionRunner(bus: bus, loop: loop, logger: logger)
         // Above every id that an earlier run gave out, unless it accepted more than one event a microsecond.
         let firstID = EventID(UInt64(Clock.realtime()))
         router = Router(
-            routes: configuration.routes, banners: configuration.banners, limits: limits, firstID: firstID)
+            routes: configuration.routes, banners: configuration.banners, screens: configuration.screens,
+            limits: limits,
+            firstID: firstID)
     }
 
     /// Sets everything up, in the order in which it is needed. The name comes last: whoever has it can be called.
@@ -49,7 +54,22 @@ final class Daemon {
         try interface.export()
         server.onInput = { [unowned self] in take($0) }
         try server.watch()
+        try watchPeers()
+        session = SessionWatch.start(on: loop, logger: logger)
+        session?.onChange = { [unowned self] in take(.attentionChanged(isWatched: $0)) }
         try bus.requestName(RouterInterface.name)
+    }
+
+    /// One rule names every connection that leaves; the bus keeps order, so it comes after the last message of that peer.
+    private func watchPeers() throws(SystemdError) {
+        slots.append(
+            try bus.match(
+                "type='signal',sender='org.freedesktop.DBus',path='/org/freedesktop/DBus',"
+                    + "interface='org.freedesktop.DBus',member='NameOwnerChanged',arg2=''"
+            ) { [unowned self] message in
+                guard let name = try? message.readString(), name.hasPrefix(":") else { return }
+                take(.peerLeft(name))
+            })
     }
 
     // MARK: Deciding and doing
@@ -66,7 +86,7 @@ final class Daemon {
     }
 
     /// Has the router decide about something nobody waits for.
-    private func take(_ input: Input) {
+    func take(_ input: Input) {
         perform(router.handle(input, at: now)[...])
     }
 
@@ -83,7 +103,9 @@ final class Daemon {
             case .showBanner(let request):
                 server.show(request, BannerText(request, templates: configuration.texts[request.newest.route.name]))
             case .closeBanner(let id): server.close(id)
-            case .relayAction(let id, let topic, let action): interface.relayAction(id, topic, action)
+            case .relayAction(let event, let action):
+                interface.relayAction(event, action)
+                actions.run(action, of: event, token: server.takeActivationToken())
             case .armTimer(let instant): windowTimer.arm(at: instant.microseconds)
             case .armLifetimeTimer(let uptime): lifetimeTimer.arm(at: uptime.microseconds)
             }
@@ -101,8 +123,9 @@ final class Daemon {
 
     var statistics: [(String, UInt64)] {
         router.statistics.named + [
-            ("open-windows", UInt64(router.openWindows)), ("held-events", UInt64(router.heldEvents)),
-            ("notification-server", server.owner == nil ? 0 : 1),
+            ("open-windows", UInt64(router.openWindows)), ("open-screens", UInt64(router.screenCount)),
+            ("held-events", UInt64(router.heldEvents)), ("notification-server", server.owner == nil ? 0 : 1),
+            ("notification-server-rests", router.serverRests ? 1 : 0), ("session-watched", router.isWatched ? 1 : 0),
         ]
     }
 
@@ -126,7 +149,7 @@ final class Daemon {
             let windowChanged = loaded.defaultWindow != configuration.defaultWindow
             configuration = loaded
             logger.logLevel = options.logLevel ?? loaded.logLevel
-            take(.reconfigured(loaded.routes, loaded.banners))
+            take(.reconfigured(loaded.routes, loaded.banners, loaded.screens))
             if windowChanged { interface.defaultWindowChanged() }
             logger.info("Configuration reloaded", metadata: ["message.id": "\(MessageID.reloaded)"])
             ServiceManager.ready(status: "Routing")
@@ -165,7 +188,7 @@ extension Statistics {
         [
             ("published", published), ("repeated", repeated), ("refused", refused), ("claimed", claimed),
             ("shown", shown), ("retracted", retracted), ("dismissed", dismissed), ("silent", silent),
-            ("expired", expired), ("recorded-claims", recordedClaims), ("banner-calls", bannerCalls),
+            ("muted", muted), ("expired", expired), ("recorded-claims", recordedClaims), ("banner-calls", bannerCalls),
             ("banner-failures", bannerFailures), ("banners-closed", bannersClosed), ("banners-folded", bannersFolded),
             ("forgotten", forgotten),
         ]

@@ -28,6 +28,8 @@ struct ServerGate {
     private var failures = 0
     private var restsUntil: Instant?
 
+    var isResting: Bool { restsUntil != nil }
+
     var isOpen: Bool {
         isServerThere && restsUntil == nil && underWay < (failures >= Self.failuresInARow ? 1 : Self.callsAtOnce)
     }

@@ -11,7 +11,7 @@ public enum Effect: Sendable {
     /// Ask the notification server to close a banner.
     case closeBanner(BannerID)
     /// Tell everybody that a button was pressed (signal `ActionInvoked`).
-    case relayAction(EventID, Topic, action: String)
+    case relayAction(Event, action: String)
     /// Have `timerFired` handled at this moment, instead of the one asked for before.
     case armTimer(Instant)
     /// The same on the clock of lifetimes.
@@ -22,6 +22,10 @@ public enum Effect: Sendable {
 public enum Reply: Equatable, Sendable {
     case accepted(EventID)
     case verdict(Verdict)
+    /// How many events a topic claim took.
+    case count(Int)
+    case screen(ScreenID)
+    case done
     case refused(Refusal)
 }
 

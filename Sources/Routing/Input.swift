@@ -4,6 +4,29 @@ public enum Input: Sendable {
     case published(Publication)
     /// Somebody, named by its unique bus name, says "I handle this event".
     case claimed(EventID, by: String)
+    /// The same, to be confirmed within a time.
+    case claimedProvisionally(EventID, within: Duration, by: String)
+    /// The holder of a provisional claim confirms it.
+    case completed(EventID, by: String)
+    /// The holder of a provisional claim gives it back.
+    case released(EventID, by: String)
+    /// Somebody says for all its screens "this event is none of mine".
+    case passed(EventID, by: String)
+    /// Somebody claims everything at or below a topic, and goes on claiming for a moment.
+    case topicClaimed(TopicPrefix, grace: Duration, by: String)
+    case screenOpened(TopicPrefix, ScreenOptions, by: String)
+    case screenUpdated(ScreenID, ScreenOptions, by: String)
+    case screenClosed(ScreenID, by: String)
+    /// A connection left the bus, and everything it held with it.
+    case peerLeft(String)
+    /// The session was locked or became idle (false), or somebody is back (true).
+    case attentionChanged(isWatched: Bool)
+
+    /// No banners at all for now, or banners again.
+    case paused(Bool)
+    /// No banners at or below a topic for a time; zero takes that back.
+    case muted(TopicPrefix, for: Duration)
+
     /// The timer that was asked for went off; also safe at any other time, for only what is due is done.
     case timerFired
 
@@ -11,17 +34,26 @@ public enum Input: Sendable {
     case serverAppeared
     /// The notification server is gone, and all banners with it.
     case serverVanished
-    /// The server answered a `showBanner` with the number of the banner.
-    case bannerShown(BannerCall, BannerID)
+    /// The server answered a `showBanner` with the number of the banner; `nil` where it says that the same banner is on
+    /// screen already.
+    case bannerShown(BannerCall, BannerID?)
     /// The server refused a `showBanner` or did not answer in time.
-    case bannerFailed(BannerCall)
+    case bannerFailed(BannerCall, BannerFailure)
     /// The server says that a banner is closed.
     case bannerClosed(BannerID, ClosingReason)
     /// The user pressed one of the banner's buttons.
     case actionInvoked(BannerID, action: String)
 
     /// There is a new configuration. Open windows keep their deadlines.
-    case reconfigured(RouteTable, BannerSettings)
+    case reconfigured(RouteTable, BannerSettings, ScreenSettings)
+}
+
+/// Why a banner could not be shown.
+public enum BannerFailure: Sendable {
+    /// The server gave an error, or none of its answers came in time.
+    case noAnswer
+    /// The server does not know the banner that was to be updated, or does not count it as ours.
+    case unknownBanner
 }
 
 /// Why a banner was closed: `NotificationClosed` of the Desktop Notifications Specification.

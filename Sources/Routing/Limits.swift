@@ -16,6 +16,16 @@ public struct Limits: Sendable {
     /// Events that are not decided yet.
     public var openEvents = 100_000
     public var openEventsPerSender = 10_000
+    public var screens = 10_000
+    public var screensPerConnection = 256
+    /// Topic claims that still go on.
+    public var graces = 10_000
+    public var gracesPerConnection = 256
+    public var maximumGrace: Duration = .seconds(10)
+    /// How long a provisional claim can wait for its confirmation.
+    public var maximumHold: Duration = .seconds(600)
+    /// Topics that are muted.
+    public var mutes = 1_000
     /// Shown events that a late claim can still retract; the oldest are forgotten first.
     public var retractableEvents = 20_000
     /// Pairs of source and event-id that are remembered to recognise a repeat.

@@ -10,6 +10,8 @@ public enum Outcome: String, Sendable, CaseIterable {
     case dismissed
     /// Its route has no banner.
     case silent
+    /// Banners were paused, or its topic was muted.
+    case muted
     /// Its lifetime ended before anyone could show it.
     case expired
 }
@@ -56,6 +58,11 @@ public enum Refusal: Error, Equatable, Sendable {
     case invalidTopic(String)
     case invalidEvent(String)
     case unknownEvent(String)
+    case unknownScreen(String)
+    case notClaimant(String)
+    case accessDenied(String)
+    /// The arguments are of no use; the error is one that every D-Bus service has.
+    case invalidArguments(String)
     case tooLarge(String)
     case limitExceeded(String)
 }

@@ -12,6 +12,14 @@ public final class Route: Sendable {
         case none
     }
 
+    /// For whom a window stays open.
+    public enum Wait: String, Sendable, CaseIterable {
+        /// Any process on the bus has the full window to claim.
+        case anyone
+        /// Only screens that want to be asked: the window ends as soon as they have all passed, and at once without any.
+        case screens
+    }
+
     /// The type that a required field must have.
     public enum FieldType: String, Sendable, CaseIterable {
         case string, integer, number, boolean
@@ -23,10 +31,16 @@ public final class Route: Sendable {
         public let key: String
         /// What the user reads.
         public let label: String
+        /// The command to run, as an argument vector; empty for none.
+        public let command: [String]
+        /// The desktop application whose action of the same key is activated, by its bus name.
+        public let application: String?
 
-        public init(key: String, label: String) {
+        public init(key: String, label: String, command: [String] = [], application: String? = nil) {
             self.key = key
             self.label = label
+            self.command = command
+            self.application = application
         }
     }
 
@@ -54,6 +68,7 @@ public final class Route: Sendable {
     public let window: Duration
     /// How long a stream of further events can keep a window open.
     public let maximumWindow: Duration
+    public let wait: Wait
     public let coalescing: Coalescing
     /// Mustache templates; `nil` means the event's own text.
     public let title: String?
@@ -69,7 +84,8 @@ public final class Route: Sendable {
 
     public init(
         pattern: TopicPattern?, banner: Bool = true, retain: Bool = false, window: Duration,
-        maximumWindow: Duration? = nil, coalescing: Coalescing = .topic, title: String? = nil, body: String? = nil,
+        maximumWindow: Duration? = nil, wait: Wait = .anyone, coalescing: Coalescing = .topic, title: String? = nil,
+        body: String? = nil,
         appearance: Appearance = Appearance(), lifetime: Duration = Limits.defaultLifetime,
         required: [(name: String, type: FieldType)] = []
     ) {
@@ -78,6 +94,7 @@ public final class Route: Sendable {
         self.retain = retain
         self.window = window
         self.maximumWindow = maximumWindow ?? window * 5
+        self.wait = wait
         self.coalescing = coalescing
         self.title = title
         self.body = body

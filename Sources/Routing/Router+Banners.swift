@@ -10,19 +10,21 @@ extension Router {
     }
 
     /// Sends what waits, as far as the server may be called now.
-    mutating func sendBanners(at now: Instant) {
+    mutating func sendBanners(at now: Now) {
         while gate.isOpen, let key = queue.takeDue(at: .max) {
-            guard let banner = banners[key] else {
-                preconditionFailure("a banner that is dropped is struck off the queue")
-            }
             // With a call under way it is queued again when the answer is there.
-            guard banner.call == nil, let newest = banner.waiting.newest else { continue }
-            let isNew = banner.id == nil && key != .summary
-            if isNew, !pace.admit(sender: sender(of: newest), limit: bannerSettings.maximumPerSecond, at: now) {
+            guard banners[key]!.call == nil else { continue }
+            muteWaiting(in: key)
+            guard let newest = banners[key]!.waiting.newest else {
+                dropIfEmpty(key)
+                continue
+            }
+            let isNew = banners[key]!.id == nil && key != .summary
+            if isNew, !pace.admit(sender: sender(of: newest), limit: bannerSettings.maximumPerSecond, at: now.instant) {
                 fold(key)
                 continue
             }
-            send(key, at: now)
+            send(key, at: now.instant)
         }
     }
 
@@ -31,7 +33,7 @@ extension Router {
         let call = BannerCall(lastSerial)
         let carried = banners[key]!.waiting.takeAll()
         for id in carried.ids {
-            lifetimes.strike(id)
+            lifetimes.strike(.event(id))
             events[id]!.place = .carried(key)
         }
         banners[key]!.carried = carried
@@ -67,43 +69,55 @@ extension Router {
 
     // MARK: Answers
 
-    mutating func bannerShown(_ call: BannerCall, _ id: BannerID, at now: Now) {
+    /// - Parameter answer: the server's number, or `nil` where it says that this very banner is on screen already.
+    mutating func bannerShown(_ call: BannerCall, _ answer: BannerID?, at now: Now) {
         // The answer to a call of a server that has gone since: its banners are gone too.
         guard let key = calls.removeValue(forKey: call) else { return }
         gate.callSucceeded()
         let calledAt = banners[key]!.call!.at
         banners[key]!.call = nil
-        rename(key, to: id)
+        let id = answer ?? banners[key]!.id
+        if let id { rename(key, to: id) }
         let carried = banners[key]!.carried.takeAll()
-        banners[key]!.shown.insert(contentsOf: carried)
-        let count = banners[key]!.shown.count
+        let count = banners[key]!.shown.count + carried.count
         for event in carried.ids {
             let lateness = calledAt - events[event]!.deadline
             decide(event, Resolution(.shown, banner: id, count: count, lateness: max(.zero, lateness)))
-            events[event]!.place = .shown(key, id)
+            if let id {
+                banners[key]!.shown.insert(event)
+                events[event]!.place = .shown(key, id)
+            } else {
+                events[event]!.place = .gone(nil)
+            }
             remember(event)
         }
-        if banners[key]!.count == 0 {
+        if let id, banners[key]!.count == 0 {
             close(id)
         } else if !banners[key]!.waiting.isEmpty {
             enqueue(key)
+        } else {
+            dropIfEmpty(key)
         }
-        sendBanners(at: now.instant)
+        sendBanners(at: now)
     }
 
-    mutating func bannerFailed(_ call: BannerCall, at now: Now) {
+    mutating func bannerFailed(_ call: BannerCall, _ failure: BannerFailure, at now: Now) {
         guard let key = calls.removeValue(forKey: call) else { return }
         statistics.bannerFailures += 1
         banners[key]!.call = nil
         let carried = banners[key]!.carried.takeAll()
         for id in carried.ids { wait(id, for: key) }
-        if let id = banners[key]!.id, banners[key]!.count == 0 {
-            close(id)
-        } else {
-            dropIfEmpty(key)
+        switch failure {
+        case .unknownBanner:
+            // What we took for ours is gone; the next call makes a new one. The server is well.
+            gate.callSucceeded()
+            if let id = banners[key]!.id { lose(id) }
+        case .noAnswer:
+            if let rest = gate.callFailed(at: now.instant) { agenda.put(.serverRest, at: rest) }
+            if let id = banners[key]?.id, banners[key]!.count == 0 { close(id) }
         }
-        if let rest = gate.callFailed(at: now.instant) { agenda.put(.serverRest, at: rest) }
-        sendBanners(at: now.instant)
+        dropIfEmpty(key)
+        sendBanners(at: now)
     }
 
     /// Some servers answer an update with a new number.
@@ -126,22 +140,24 @@ extension Router {
 
     mutating func bannerClosed(_ id: BannerID, _ reason: ClosingReason) {
         guard let key = bannerKeys[id] else { return }
-        let shown = banners[key]!.shown.takeAll()
-        for event in shown.ids {
-            switch reason {
-            case .dismissed:
-                decide(event, Resolution(.dismissed, banner: id))
-                events[event] = nil
-            case .other:
-                events[event]!.place = .gone(id)
-            }
+        guard reason == .dismissed else { return lose(id) }
+        for event in banners[key]!.shown.takeAll().ids {
+            decide(event, Resolution(.dismissed, banner: id))
+            events[event] = nil
         }
+        forget(id)
+    }
+
+    /// The banner went away by itself: a late claim still finds its events.
+    private mutating func lose(_ id: BannerID) {
+        guard let key = bannerKeys[id] else { return }
+        for event in banners[key]!.shown.takeAll().ids { events[event]!.place = .gone(id) }
         forget(id)
     }
 
     mutating func actionInvoked(_ id: BannerID, _ action: String) {
         guard let key = bannerKeys[id], let newest = banners[key]!.shown.newest else { return }
-        effects.append(.relayAction(newest, events[newest]!.event.topic, action: action))
+        effects.append(.relayAction(events[newest]!.event, action: action))
     }
 
     /// Takes the server's number off the banner, and drops the banner where that was all there was.
@@ -178,7 +194,7 @@ extension Router {
     mutating func serverAppeared(at now: Now) {
         if gate.isServerThere { serverVanished() }
         gate.serverChanged(isThere: true)
-        sendBanners(at: now.instant)
+        sendBanners(at: now)
     }
 
     /// Everything the server knew is void: its numbers, its answers, what it showed. What was on its way waits again.

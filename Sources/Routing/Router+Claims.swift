@@ -2,24 +2,42 @@
 /// that it retracts.
 extension Router {
     mutating func claim(_ id: EventID, by claimant: String, at now: Now) {
-        guard let open = events[id] else { return claimWithoutEffect(id) }
-        let latency = now.instant - open.accepted
+        guard isKnown(id) else { return refuseUnknown(id) }
+        guard events[id] != nil else {
+            statistics.recordedClaims += 1
+            return effects.append(.reply(.verdict(.recorded)))
+        }
+        let verdict = take(id, by: claimant, at: now)
+        // The claimant hears of it before everybody else.
+        effects.insert(.reply(.verdict(verdict)), at: 0)
+        sendBanners(at: now)
+    }
+
+    /// Claims an event that is held.
+    @discardableResult
+    mutating func take(_ id: EventID, by claimant: String, at now: Now) -> Verdict {
+        settle(id, by: claimant, latency: now.instant - events[id]!.accepted, at: now)
+    }
+
+    /// Takes a claimed event out of wherever it is.
+    @discardableResult
+    mutating func settle(_ id: EventID, by claimant: String, latency: Duration, at now: Now) -> Verdict {
+        dropHold(id)
+        forgetQuestions(about: id)
         var resolution = Resolution(.retracted, claimant: claimant, latency: latency)
         var verdict = Verdict.recorded
         var closing: BannerID?
-        switch open.place {
+        var shrunk: CoalescingKey?
+        switch events[id]!.place {
         case .window(let key):
             resolution.outcome = .claimed
-            verdict = .suppressed
             windows[key]!.claim(id)
-            if windows[key]!.unclaimed.isEmpty {
-                windows[key] = nil
-                agenda.strike(.window(key))
-            }
+            shrunk = key
+        case .held:
+            resolution.outcome = .claimed
         case .waiting(let key):
             resolution.outcome = .claimed
-            verdict = .suppressed
-            lifetimes.strike(id)
+            lifetimes.strike(.event(id))
             banners[key]!.waiting.remove(id)
             dropIfEmpty(key)
         case .carried(let key):
@@ -36,22 +54,31 @@ extension Router {
         case .gone(let banner):
             resolution.banner = banner
         }
+        if resolution.outcome == .claimed { verdict = .suppressed }
         if verdict == .recorded { statistics.recordedClaims += 1 }
-        effects.append(.reply(.verdict(verdict)))
         decide(id, resolution)
         events[id] = nil
         if let closing { close(closing) }
+        if let shrunk { closeIfOver(shrunk, at: now) }
+        return verdict
     }
 
-    private mutating func claimWithoutEffect(_ id: EventID) {
-        guard id >= firstID, id < nextID else {
-            statistics.refused += 1
-            return effects.append(
-                .reply(
-                    .refused(.unknownEvent("there is no event \(id); ids come from Send, Publish and the signal Event"))
-                ))
+    /// A window of which every event is claimed closes at once; one that waits only for answers it has closes early.
+    private mutating func closeIfOver(_ key: CoalescingKey, at now: Now) {
+        if windows[key]!.isDone {
+            windows[key] = nil
+            agenda.strike(.window(key))
+        } else if windows[key]!.isOverEarly {
+            endWindow(key, at: now)
         }
-        statistics.recordedClaims += 1
-        effects.append(.reply(.verdict(.recorded)))
+    }
+
+    /// Whether the id was given out by this router.
+    func isKnown(_ id: EventID) -> Bool {
+        id >= firstID && id < nextID
+    }
+
+    mutating func refuseUnknown(_ id: EventID) {
+        refuse(.unknownEvent("there is no event \(id); ids come from Send, Publish and the signal Event"))
     }
 }

@@ -10,7 +10,8 @@ extension Router {
             return effects.append(.reply(.accepted(first)))
         }
         let isSilent = !route.banner || options.banner == false
-        if !isSilent, let refusal = checkRoom(for: publication.sender) { return refuse(refusal) }
+        let claimant = isSilent ? nil : standingClaimant(of: publication.topic)
+        if !isSilent, claimant == nil, let refusal = checkRoom(for: publication.sender) { return refuse(refusal) }
 
         let id = nextID
         nextID = EventID(id.rawValue + 1)
@@ -25,33 +26,46 @@ extension Router {
         if isSilent {
             statistics.count(.silent)
             effects.append(.announce(event, Announcement(window: nil)))
+        } else if let claimant {
+            statistics.count(.claimed)
+            effects.append(.announce(event, Announcement(window: nil)))
+            effects.append(.resolve(id, event.topic, Resolution(.claimed, claimant: claimant, latency: .zero)))
         } else {
-            let key = route.key(topic: event.topic, event: id)
-            let deadline = join(event, key: key, length: options.window ?? route.window, at: now.instant)
-            events[id] = OpenEvent(
-                event: event, accepted: now.instant, expires: now.uptime + (options.lifetime ?? route.lifetime),
-                place: .window(key), deadline: deadline)
-            undecided += 1
-            undecidedBySender[event.sender, default: 0] += 1
+            open(event, options, at: now)
+        }
+    }
+
+    /// Lets claims for an event be awaited, as long as there is somebody to wait for.
+    private mutating func open(_ event: Event, _ options: PublishOptions, at now: Now) {
+        let key = event.route.key(topic: event.topic, event: event.id)
+        var open = OpenEvent(
+            event: event, accepted: now.instant, expires: now.uptime + (options.lifetime ?? event.route.lifetime),
+            place: .window(key), deadline: now.instant)
+        open.asked = ask(about: event)
+        events[event.id] = open
+        undecided += 1
+        undecidedBySender[event.sender, default: 0] += 1
+        let deadline = join(event, key: key, length: options.window ?? event.route.window, at: now.instant)
+        if windows[key]!.isOverEarly {
+            effects.append(.announce(event, Announcement(window: .zero)))
+            endWindow(key, at: now)
+            sendBanners(at: now)
+        } else {
             effects.append(.announce(event, Announcement(window: deadline - now.instant)))
         }
     }
 
     /// Puts the event into its key's window, and says when that ends.
     private mutating func join(_ event: Event, key: CoalescingKey, length: Duration, at now: Instant) -> Instant {
-        if let before = windows[key]?.deadline {
-            windows[key]!.add(event.id, length: length, at: now)
-            let deadline = windows[key]!.deadline
-            if deadline != before { agenda.put(.window(key), at: deadline) }
-            return deadline
-        }
-        let window = Window(openedBy: event.id, length: length, maximum: event.route.maximumWindow, at: now)
-        windows[key] = window
-        agenda.put(.window(key), at: window.deadline)
-        return window.deadline
+        let before = windows[key]?.deadline
+        if before == nil { windows[key] = Window(length: length, maximum: event.route.maximumWindow, at: now) }
+        windows[key]!.add(event.id, length: length, isAwaited: events[event.id]!.isAwaited, at: now)
+        let deadline = windows[key]!.deadline
+        if deadline != before { agenda.put(.window(key), at: deadline) }
+        return deadline
     }
 
-    private mutating func refuse(_ refusal: Refusal) {
+    mutating func refuse(_ refusal: Refusal) {
         statistics.refused += 1
         effects.append(.reply(.refused(refusal)))
     }

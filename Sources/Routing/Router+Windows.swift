@@ -1,21 +1,32 @@
 /// The end of windows: rule 5. What nobody claimed goes to the banner of the key, all of it into one.
 extension Router {
+    /// Ends a window, at its deadline or early because everybody who was asked has passed.
     mutating func endWindow(_ key: CoalescingKey, at now: Now) {
         guard let window = windows.removeValue(forKey: key) else {
             preconditionFailure("a window's end is struck off the agenda when the window closes early")
         }
+        agenda.strike(.window(key))
+        let deadline = min(window.deadline, now.instant)
+        for id in window.held.ids {
+            events[id]!.place = .held(key)
+            events[id]!.deadline = deadline
+        }
         for id in window.unclaimed.ids {
-            guard var open = events.removeValue(forKey: id) else {
-                preconditionFailure("an event in a window is held until it is decided")
-            }
-            open.deadline = window.deadline
-            events[id] = open
-            if open.expires <= now.uptime {
-                decide(id, Resolution(.expired))
-                events[id] = nil
-            } else {
-                wait(id, for: key)
-            }
+            forgetQuestions(about: id)
+            events[id]!.deadline = deadline
+            showOrSettle(id, for: key, at: now)
+        }
+    }
+
+    /// An event whose window is over unclaimed becomes a banner, unless it is too late for one or none is wanted.
+    mutating func showOrSettle(_ id: EventID, for key: CoalescingKey, at now: Now) {
+        let open = events[id]!
+        if open.expires <= now.uptime {
+            settleUnshown(id, .expired)
+        } else if isQuiet(open.event.topic) {
+            settleUnshown(id, .muted)
+        } else {
+            wait(id, for: key)
         }
     }
 
@@ -27,7 +38,7 @@ extension Router {
         }
         banners[key]!.waiting.insert(id)
         events[id]!.place = .waiting(key)
-        lifetimes.put(id, at: events[id]!.expires)
+        lifetimes.put(.event(id), at: events[id]!.expires)
         enqueue(key)
     }
 
@@ -35,9 +46,22 @@ extension Router {
         guard case .waiting(let key) = events[id]?.place else {
             preconditionFailure("only an event that waits for the server is on the agenda of lifetimes")
         }
-        decide(id, Resolution(.expired))
-        events[id] = nil
+        settleUnshown(id, .expired)
         banners[key]!.waiting.remove(id)
         dropIfEmpty(key)
+    }
+
+    private mutating func settleUnshown(_ id: EventID, _ outcome: Outcome) {
+        decide(id, Resolution(outcome))
+        events[id] = nil
+    }
+
+    /// What waits for the server is looked at once more before it goes there: a banner may have become unwanted meanwhile.
+    mutating func muteWaiting(in key: CoalescingKey) {
+        for id in banners[key]!.waiting.ids where isQuiet(events[id]!.event.topic) {
+            lifetimes.strike(.event(id))
+            banners[key]!.waiting.remove(id)
+            settleUnshown(id, .muted)
+        }
     }
 }

@@ -12,16 +12,19 @@ import DequeModule
 ///                 claimed    claimed    retracted retracted retracted
 ///
 /// The rules live here: `Router+Publishing` (rules 1 and 2 of the design), `Router+Claims` (rules 3, 4 and 6),
-/// `Router+Windows` (rule 5), `Router+Banners` (what the server does).
+/// `Router+Windows` (rule 5), `Router+Banners` (what the server does); `Router+Holds`, `Router+Topics` and
+/// `Router+Screens` are the other ways to claim, and `Router+Quiet` is for when no banner is wanted.
 public struct Router {
     struct OpenEvent {
         enum Place {
             case window(CoalescingKey)
             case waiting(CoalescingKey)
+            /// Claimed provisionally, and its window is over.
+            case held(CoalescingKey)
             case carried(CoalescingKey)
             case shown(CoalescingKey, BannerID)
             /// Its banner is no longer up, and nobody closed it on purpose.
-            case gone(BannerID)
+            case gone(BannerID?)
         }
 
         let event: Event
@@ -30,21 +33,44 @@ public struct Router {
         var place: Place
         /// The deadline of its window, once that is over.
         var deadline: Instant
+        /// The screens that were asked about it and have not answered.
+        var asked: [ScreenID] = []
+        var hold: Hold?
 
         /// Whether the event has no outcome yet.
         var isUndecided: Bool {
             switch place {
-            case .window, .waiting, .carried: true
+            case .window, .waiting, .held, .carried: true
             case .shown, .gone: false
             }
         }
+
+        /// Whether the event has not gone to the server.
+        var canBeHeld: Bool {
+            switch place {
+            case .window, .waiting: true
+            case .held, .carried, .shown, .gone: false
+            }
+        }
+
+        /// Whether somebody may still claim it before its window ends.
+        var isAwaited: Bool { event.route.wait == .anyone || !asked.isEmpty }
     }
 
     /// What there is to do at a moment of the windows' clock.
     enum Matter: Hashable {
         case window(CoalescingKey)
+        case hold(EventID)
+        case grace(GraceID)
+        case lease(ScreenID)
         case serverRest
         case summary
+    }
+
+    /// What there is to do at a moment of the lifetimes' clock.
+    enum LifetimeMatter: Hashable {
+        case event(EventID)
+        case mute(TopicPrefix)
     }
 
     // What a configuration sets.
@@ -62,6 +88,18 @@ public struct Router {
     /// Shown events, oldest first; those claimed since are still in it.
     var retractable = Deque<EventID>()
 
+    // Claims that go on.
+    var screens: ScreenRegistry
+    /// The provisionally claimed events of each claimant.
+    var holds: [String: EventList] = [:]
+    var graces: [GraceID: Grace] = [:]
+    var graceIndex = PrefixIndex<GraceID>()
+    var gracesByClaimant: [String: Int] = [:]
+
+    // Quiet.
+    var isPaused = false
+    var mutes: [TopicPrefix: Uptime] = [:]
+
     // Windows and banners.
     var windows: [CoalescingKey: Window] = [:]
     var banners: [CoalescingKey: Banner] = [:]
@@ -76,7 +114,7 @@ public struct Router {
 
     // What is due when.
     var agenda = Agenda<Instant, Matter>()
-    var lifetimes = Agenda<Uptime, EventID>()
+    var lifetimes = Agenda<Uptime, LifetimeMatter>()
     private var armed: Instant?
     private var armedLifetime: Uptime?
 
@@ -86,13 +124,16 @@ public struct Router {
 
     /// - Parameter firstID: the id of the first event; above every id that was ever given out.
     public init(
-        routes: RouteTable, banners: BannerSettings = BannerSettings(), limits: Limits = Limits(), firstID: EventID
+        routes: RouteTable, banners: BannerSettings = BannerSettings(),
+        screens screenSettings: ScreenSettings = ScreenSettings(),
+        limits: Limits = Limits(), firstID: EventID
     ) {
         self.routes = routes
         self.limits = limits
         self.firstID = firstID
         bannerSettings = banners
         nextID = firstID
+        screens = ScreenRegistry(settings: screenSettings, firstID: ScreenID(firstID.rawValue))
         repeats = RepeatMemory(capacity: limits.rememberedRepeats, memory: limits.repeatMemory)
     }
 
@@ -100,6 +141,15 @@ public struct Router {
     public var pending: Int { undecided }
     /// Windows in which claims are awaited.
     public var openWindows: Int { windows.count }
+    public var screenCount: Int { screens.count }
+    /// Whether somebody may be looking at the session.
+    public var isWatched: Bool { screens.isWatched }
+    /// Whether the notification server is left alone for a while because it failed again and again.
+    public var serverRests: Bool { gate.isResting }
+    /// Whether banners are paused.
+    public var pausesBanners: Bool { isPaused }
+    /// Screens that are open, in the order of their ids.
+    public var openScreens: [Screen] { screens.all }
     /// The events the router holds in memory, decided or not.
     public var heldEvents: Int { events.count }
 
@@ -108,16 +158,26 @@ public struct Router {
         switch input {
         case .published(let publication): publish(publication, at: now)
         case .claimed(let id, let claimant): claim(id, by: claimant, at: now)
+        case .claimedProvisionally(let id, let duration, let claimant): hold(id, for: duration, by: claimant, at: now)
+        case .completed(let id, let claimant): complete(id, by: claimant, at: now)
+        case .released(let id, let claimant): release(id, by: claimant, at: now)
+        case .passed(let id, let caller): pass(id, by: caller, at: now)
+        case .topicClaimed(let topic, let grace, let claimant): claimTopic(topic, grace: grace, by: claimant, at: now)
+        case .screenOpened(let topic, let options, let owner): openScreen(topic, options, by: owner, at: now)
+        case .screenUpdated(let id, let options, let caller): updateScreen(id, options, by: caller, at: now)
+        case .screenClosed(let id, let caller): closeScreen(id, by: caller, at: now)
+        case .peerLeft(let name): peerLeft(name, at: now)
+        case .attentionChanged(let isWatched): attentionChanged(isWatched: isWatched, at: now)
+        case .paused(let flag): isPaused = flag
+        case .muted(let topic, let duration): mute(topic, for: duration, at: now)
         case .timerFired: doWhatIsDue(at: now)
         case .serverAppeared: serverAppeared(at: now)
         case .serverVanished: serverVanished()
         case .bannerShown(let call, let id): bannerShown(call, id, at: now)
-        case .bannerFailed(let call): bannerFailed(call, at: now)
+        case .bannerFailed(let call, let failure): bannerFailed(call, failure, at: now)
         case .bannerClosed(let id, let reason): bannerClosed(id, reason)
         case .actionInvoked(let id, let action): actionInvoked(id, action)
-        case .reconfigured(let routes, let banners):
-            self.routes = routes
-            bannerSettings = banners
+        case .reconfigured(let routes, let banners, let screens): reconfigure(routes, banners, screens, at: now)
         }
         armTimers()
         defer { effects = [] }
@@ -142,14 +202,36 @@ public struct Router {
         while let matter = agenda.takeDue(at: now.instant) {
             switch matter {
             case .window(let key): endWindow(key, at: now)
+            case .hold(let id): holdFailed(id, at: now)
+            case .grace(let id): graceEnded(id)
+            case .lease(let id): closeScreen(id, at: now)
             case .serverRest: gate.restEnded()
             case .summary: summaryRestEnded()
             }
         }
-        while let id = lifetimes.takeDue(at: now.uptime) {
-            expireWaiting(id)
+        while let matter = lifetimes.takeDue(at: now.uptime) {
+            switch matter {
+            case .event(let id): expireWaiting(id)
+            case .mute(let topic): mutes[topic] = nil
+            }
         }
-        sendBanners(at: now.instant)
+        sendBanners(at: now)
+    }
+
+    /// A connection left the bus: what it held is over, and what it had in doubt is shown.
+    private mutating func peerLeft(_ name: String, at now: Now) {
+        for id in screens.owned(by: name) { closeScreen(id, at: now) }
+        for id in holds[name]?.ids ?? [] { holdFailed(id, at: now) }
+        sendBanners(at: now)
+    }
+
+    private mutating func reconfigure(
+        _ routes: RouteTable, _ banners: BannerSettings, _ screenSettings: ScreenSettings, at now: Now
+    ) {
+        self.routes = routes
+        bannerSettings = banners
+        for screen in screens.apply(settings: screenSettings) { pass(on: screen, at: now) }
+        sendBanners(at: now)
     }
 
     // MARK: Events

@@ -10,6 +10,7 @@ public struct Statistics: Equatable, Sendable {
     public var retracted: UInt64 = 0
     public var dismissed: UInt64 = 0
     public var silent: UInt64 = 0
+    public var muted: UInt64 = 0
     public var expired: UInt64 = 0
     /// Claims for which there was nothing left to suppress.
     public var recordedClaims: UInt64 = 0
@@ -31,6 +32,7 @@ public struct Statistics: Equatable, Sendable {
         case .retracted: retracted += 1
         case .dismissed: dismissed += 1
         case .silent: silent += 1
+        case .muted: muted += 1
         case .expired: expired += 1
         }
     }

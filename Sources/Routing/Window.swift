@@ -7,21 +7,48 @@ struct Window {
     let limit: Instant
     /// The events nobody has claimed yet.
     private(set) var unclaimed = EventList()
+    /// Those of the unclaimed events that somebody may still claim.
+    private(set) var awaited = EventList()
+    /// The events that are claimed provisionally.
+    private(set) var held = EventList()
 
     /// An event that asks for more than the route's maximum gets it: the maximum is there for streams, not for one event.
-    init(openedBy id: EventID, length: Duration, maximum: Duration, at now: Instant) {
+    init(length: Duration, maximum: Duration, at now: Instant) {
         deadline = now + length
         limit = max(now + maximum, deadline)
-        unclaimed.insert(id)
     }
 
+    /// Every event is claimed: there is nothing left to wait for, nor to show.
+    var isDone: Bool { unclaimed.isEmpty && held.isEmpty }
+    /// Some events are unclaimed, and everybody who was asked about them has passed.
+    var isOverEarly: Bool { awaited.isEmpty && !unclaimed.isEmpty }
+
     /// A short window never takes time away from the events that are there already.
-    mutating func add(_ id: EventID, length: Duration, at now: Instant) {
+    mutating func add(_ id: EventID, length: Duration, isAwaited: Bool, at now: Instant) {
         deadline = max(deadline, min(now + length, limit))
         unclaimed.insert(id)
+        if isAwaited { awaited.insert(id) }
     }
 
     mutating func claim(_ id: EventID) {
         unclaimed.remove(id)
+        awaited.remove(id)
+        held.remove(id)
+    }
+
+    mutating func hold(_ id: EventID) {
+        claim(id)
+        held.insert(id)
+    }
+
+    mutating func release(_ id: EventID, isAwaited: Bool) {
+        held.remove(id)
+        unclaimed.insert(id)
+        if isAwaited { awaited.insert(id) }
+    }
+
+    /// Everybody who was asked about the event has passed.
+    mutating func stopAwaiting(_ id: EventID) {
+        awaited.remove(id)
     }
 }

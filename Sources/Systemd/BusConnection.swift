@@ -20,8 +20,10 @@ public final class BusConnection {
 
     /// Connects and says hello.
     ///
-    /// - Parameter address: a D-Bus server address such as `unix:path=/run/user/1000/bus`.
-    public init(address: String) throws(SystemdError) {
+    /// - Parameters:
+    ///   - address: a D-Bus server address such as `unix:path=/run/user/1000/bus`.
+    ///   - waits: whether to wait for the bus to answer; without, a bus that does not is found out by `onDisconnect`.
+    public init(address: String, waits: Bool = true) throws(SystemdError) {
         var bus: OpaquePointer?
         try check(sd_bus_new(&bus), "sd_bus_new")
         raw = bus!
@@ -29,6 +31,7 @@ public final class BusConnection {
         try check(sd_bus_set_bus_client(raw, 1), "sd_bus_set_bus_client")
         try check(sd_bus_negotiate_fds(raw, 0), "sd_bus_negotiate_fds")
         try check(sd_bus_start(raw), "sd_bus_start")
+        guard waits else { return }
         // Asking for the name waits for the bus to say hello.
         var name: UnsafePointer<CChar>?
         try check(sd_bus_get_unique_name(raw, &name), "sd_bus_get_unique_name")
@@ -70,13 +73,17 @@ public final class BusConnection {
         return BusMessage(adopting: message!)
     }
 
-    /// A call that does not start a program to answer it.
-    public func methodCall(to destination: String, path: String, interface: String, member: String) -> BusMessage {
+    /// A call.
+    ///
+    /// - Parameter starting: whether the bus may start a program to answer it.
+    public func methodCall(
+        to destination: String, path: String, interface: String, member: String, starting: Bool = false
+    ) -> BusMessage {
         var message: OpaquePointer?
         must(
             sd_bus_message_new_method_call(raw, &message, destination, path, interface, member),
             "sd_bus_message_new_method_call")
-        must(sd_bus_message_set_auto_start(message, 0), "sd_bus_message_set_auto_start")
+        must(sd_bus_message_set_auto_start(message, starting ? 1 : 0), "sd_bus_message_set_auto_start")
         return BusMessage(adopting: message!)
     }
 

@@ -76,6 +76,21 @@ public final class BusInterface {
         entries.append(entry)
     }
 
+    /// A property that can be read and set, and whose changes are announced; `set` reads the new value.
+    public func property(
+        _ name: String, _ type: String, get: @escaping (borrowing BusMessage) -> Void, set: @escaping Method
+    ) {
+        var entry = sd_bus_vtable()
+        entry.type = UInt8(_SD_BUS_VTABLE_WRITABLE_PROPERTY)
+        entry.flags = UInt64(SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE) | UInt64(SD_BUS_VTABLE_UNPRIVILEGED)
+        entry.x.property.member = permanent(name)
+        entry.x.property.signature = permanent(type)
+        entry.x.property.get = onGet
+        entry.x.property.set = onSet
+        entry.x.property.offset = register(.writableProperty(get, set))
+        entries.append(entry)
+    }
+
     /// Puts the interface on the bus at a path. Nothing can be added to it afterwards.
     public func export(on bus: BusConnection, path: String) throws(SystemdError) {
         precondition(contexts == nil, "an interface is exported once")
@@ -102,6 +117,7 @@ private final class Handler {
     enum Kind {
         case method(BusInterface.Method)
         case property((borrowing BusMessage) -> Void)
+        case writableProperty((borrowing BusMessage) -> Void, BusInterface.Method)
     }
 
     let kind: Kind
@@ -128,11 +144,23 @@ private let onCall: sd_bus_message_handler_t = { message, context, error in
 }
 
 private let onGet: sd_bus_property_get_t = { _, _, _, _, reply, context, _ in
-    guard case .property(let get) = Handler.at(context).kind else {
-        preconditionFailure("a property's entry has a property's handler")
+    switch Handler.at(context).kind {
+    case .property(let get), .writableProperty(let get, _): get(BusMessage(retaining: reply!))
+    case .method: preconditionFailure("a property's entry has a property's handler")
     }
-    get(BusMessage(retaining: reply!))
     return 1
+}
+
+private let onSet: sd_bus_property_set_t = { _, _, _, _, value, context, error in
+    guard case .writableProperty(_, let set) = Handler.at(context).kind else {
+        preconditionFailure("a writable property's entry has a handler that sets it")
+    }
+    do throws(BusFailure) {
+        try set(BusMessage(retaining: value!))
+        return 1
+    } catch let failure {
+        return sd_bus_error_set(error, failure.name, failure.text)
+    }
 }
 
 private func permanent(_ text: String) -> UnsafePointer<CChar>? {

@@ -24,6 +24,8 @@ final class NotificationServer {
     private var capabilities: Set<String> = []
     /// The unique name of the server that is being asked what it can do.
     private var candidate: String?
+    /// What lets an application raise its window; it comes just before the signal `ActionInvoked`.
+    private var activation: (banner: BannerID, token: String)?
 
     init(bus: BusConnection, logger: Logger) {
         self.bus = bus
@@ -42,16 +44,9 @@ final class NotificationServer {
                 guard (try? message.skip("ss")) != nil, let new = try? message.readString() else { return }
                 ownerChanged(to: new)
             })
-        slots.append(
-            try bus.match(
-                "type='signal',sender='\(Self.name)',path='\(Self.path)',interface='\(Self.interface)',"
-                    + "member='NotificationClosed'"
-            ) { [unowned self] message in closed(message) })
-        slots.append(
-            try bus.match(
-                "type='signal',sender='\(Self.name)',path='\(Self.path)',interface='\(Self.interface)',"
-                    + "member='ActionInvoked'"
-            ) { [unowned self] message in actionInvoked(message) })
+        try hear("NotificationClosed") { [unowned self] message in closed(message) }
+        try hear("ActivationToken") { [unowned self] message in activationGranted(message) }
+        try hear("ActionInvoked") { [unowned self] message in actionInvoked(message) }
         let question = bus.methodCall(
             to: "org.freedesktop.DBus", path: "/org/freedesktop/DBus", interface: "org.freedesktop.DBus",
             member: "GetNameOwner")
@@ -68,9 +63,17 @@ final class NotificationServer {
         }
     }
 
+    private func hear(_ signal: String, _ action: @escaping (borrowing BusMessage) -> Void) throws(SystemdError) {
+        slots.append(
+            try bus.match(
+                "type='signal',sender='\(Self.name)',path='\(Self.path)',interface='\(Self.interface)',"
+                    + "member='\(signal)'", action))
+    }
+
     private func ownerChanged(to name: String) {
         if owner != nil {
             owner = nil
+            activation = nil
             onInput(.serverVanished)
             if name.isEmpty {
                 logger.warning(
@@ -106,7 +109,19 @@ final class NotificationServer {
     // MARK: What it is asked for
 
     func show(_ request: BannerRequest, _ text: BannerText) {
-        guard let owner else { return onInput(.bannerFailed(request.call)) }
+        guard let owner else { return onInput(.bannerFailed(request.call, .noAnswer)) }
+        guard !request.newest.route.appearance.actions.isEmpty, !request.isSummary else {
+            return notify(owner, request, text)
+        }
+        // Some servers take buttons at some times and not at others, so they are asked before there are any.
+        send(call("GetCapabilities", to: owner)) { [unowned self] answer in
+            guard self.owner == owner else { return }
+            if answer.failure == nil { capabilities = Self.readCapabilities(answer) }
+            notify(owner, request, text)
+        }
+    }
+
+    private func notify(_ owner: String, _ request: BannerRequest, _ text: BannerText) {
         let event = request.newest
         let appearance = event.route.appearance
         let message = call("Notify", to: owner)
@@ -126,6 +141,8 @@ final class NotificationServer {
         send(message) { [unowned self] answer in
             if answer.failure == nil, let number: UInt32 = try? answer.readNumber("u"), number > 0 {
                 onInput(.bannerShown(request.call, BannerID(number)))
+            } else if answer.failure?.name == Self.repetition {
+                onInput(.bannerShown(request.call, nil))
             } else {
                 logger.warning(
                     "The notification server did not show a banner",
@@ -133,9 +150,17 @@ final class NotificationServer {
                         "message.id": "\(MessageID.bannerFailed)", "event.id": "\(event.id)", "topic": "\(event.topic)",
                         "error": "\(answer.failure?.name ?? "no number in the answer")",
                     ])
-                onInput(.bannerFailed(request.call))
+                onInput(.bannerFailed(request.call, Self.reason(answer, updates: request.replaces != nil)))
             }
         }
+    }
+
+    /// Plasma says this of a banner that is the same as one a moment ago, and shows none.
+    private static let repetition = "org.freedesktop.Notifications.Error.ExcessNotificationGeneration"
+
+    /// GNOME refuses to update what it does not count as ours, with an error about the arguments.
+    private static func reason(_ answer: borrowing BusMessage, updates: Bool) -> BannerFailure {
+        updates && answer.failure?.name == "org.freedesktop.DBus.Error.InvalidArgs" ? .unknownBanner : .noAnswer
     }
 
     private static func append(hintsOf event: Event, to hints: borrowing BusMessage) {
@@ -186,6 +211,21 @@ final class NotificationServer {
         guard message.sender == owner, let id: UInt32 = try? message.readNumber("u"),
             let key = try? message.readString()
         else { return }
+        if activation?.banner != BannerID(id) { activation = nil }
         onInput(.actionInvoked(BannerID(id), action: key))
+        activation = nil
+    }
+
+    private func activationGranted(_ message: borrowing BusMessage) {
+        guard message.sender == owner, let id: UInt32 = try? message.readNumber("u"),
+            let token = try? message.readString()
+        else { return }
+        activation = (BannerID(id), token)
+    }
+
+    /// The token that came with the action being relayed.
+    func takeActivationToken() -> String? {
+        defer { activation = nil }
+        return activation?.token
     }
 }

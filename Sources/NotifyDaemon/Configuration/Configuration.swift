@@ -5,6 +5,7 @@ import Routing
 struct Configuration: Sendable {
     var routes: RouteTable
     var banners: BannerSettings
+    var screens: ScreenSettings
     /// The compiled texts of the routes, by the route's name.
     var texts: [String: BannerTemplates]
     var logLevel: Logger.Level

@@ -12,6 +12,7 @@ struct ConfigurationReader {
 
     private var defaults = Defaults()
     private var banners = BannerSettings()
+    private var screens = ScreenSettings()
     private var logLevel = Logger.Level.info
     private var files: [String] = []
     /// Routes are made when all defaults are known.
@@ -45,6 +46,7 @@ struct ConfigurationReader {
         var reader = TableReader(root, path: "", in: source)
         if let table = try reader.subtable("defaults") { try readDefaults(table, source) }
         if let table = try reader.subtable("banner") { try readBanners(table, source) }
+        if let table = try reader.subtable("screens") { try readScreens(table, source) }
         if let table = try reader.subtable("log") { try readLog(table, source) }
         for (index, table) in try reader.tables("route").enumerated() {
             routes.append((table, "route[\(index)]", source))
@@ -66,6 +68,22 @@ struct ConfigurationReader {
     private mutating func readBanners(_ table: TOMLTable, _ source: ConfigurationSource) throws(ConfigurationError) {
         var reader = TableReader(table, path: "banner", in: source)
         if let limit = try reader.integer("max_per_second", in: 0...1000) { banners.maximumPerSecond = limit }
+        try reader.finish()
+    }
+
+    private mutating func readScreens(_ table: TOMLTable, _ source: ConfigurationSource) throws(ConfigurationError) {
+        var reader = TableReader(table, path: "screens", in: source)
+        if let names = try reader.strings("suppress") {
+            screens.suppressingStates = []
+            for name in names {
+                guard let state = Screen.State(rawValue: name) else {
+                    let words = Screen.State.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
+                    throw reader.error(
+                        "suppress", inside: name, "\"\(name)\" is no state of a screen; they are \(words)")
+                }
+                screens.suppressingStates.insert(state)
+            }
+        }
         try reader.finish()
     }
 
@@ -94,7 +112,8 @@ struct ConfigurationReader {
             origins[route.name] = entry.source.file
             texts[route.name] = templates
         }
-        return Configuration(routes: table, banners: banners, texts: texts, logLevel: logLevel, files: files)
+        return Configuration(
+            routes: table, banners: banners, screens: screens, texts: texts, logLevel: logLevel, files: files)
     }
 
     private func readRoute(
@@ -123,6 +142,7 @@ struct ConfigurationReader {
             retain: try reader.boolean("retain") ?? false,
             window: window ?? defaults.window,
             maximumWindow: maximum ?? (window == nil ? defaults.maximumWindow : nil),
+            wait: try reader.word("wait", of: Route.Wait.self) ?? .anyone,
             coalescing: try reader.word("coalesce", of: Route.Coalescing.self) ?? .topic, title: title, body: body,
             appearance: try readAppearance(&reader, path, source),
             lifetime: try reader.duration("ttl", upTo: Limits.maximumLifetime, from: .seconds(1)) ?? defaults.lifetime,
@@ -176,13 +196,37 @@ struct ConfigurationReader {
                 throw reader.error(
                     "actions", "an action needs a key and a label: { key = \"accept\", label = \"Join\" }")
             }
+            let command = try action.strings("exec") ?? []
+            let application = try action.string("activate")
             try action.finish()
+            if let application, !Self.isBusName(application) {
+                throw reader.error(
+                    "actions", inside: application,
+                    "\"\(application)\" is no application; it is the bus name of one, such as \"org.example.Runs\"")
+            }
             guard !appearance.actions.contains(where: { $0.key == key }) else {
                 throw reader.error("actions", inside: key, "the action '\(key)' is there twice")
             }
-            appearance.actions.append(Route.Action(key: key, label: label))
+            appearance.actions.append(
+                Route.Action(key: key, label: label, command: command, application: application))
         }
         return appearance
+    }
+}
+
+extension ConfigurationReader {
+    /// Bus names as the D-Bus specification has them, "Valid Names", and as an object path can be made of.
+    private static func isBusName(_ text: String) -> Bool {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        return text.utf8.count <= 255 && parts.count >= 2
+            && parts.allSatisfy { part in
+                guard let first = part.utf8.first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else {
+                    return false
+                }
+                return part.unicodeScalars.allSatisfy {
+                    $0.isASCII && ($0.properties.isAlphabetic || ("0"..."9").contains($0) || $0 == "_" || $0 == "-")
+                }
+            }
     }
 }
 

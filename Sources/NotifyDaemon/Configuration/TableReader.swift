@@ -64,6 +64,17 @@ struct TableReader {
         try value(key, "a table") { $0.table }
     }
 
+    /// A list of strings.
+    mutating func strings(_ key: String) throws(ConfigurationError) -> [String]? {
+        guard let array = try value(key, "a list of strings", { $0.array }) else { return nil }
+        var strings: [String] = []
+        for element in array {
+            guard let string = element.string else { throw error(key, "'\(key)' is a list of strings") }
+            strings.append(string)
+        }
+        return strings
+    }
+
     /// A list of tables.
     mutating func tables(_ key: String) throws(ConfigurationError) -> [TOMLTable] {
         guard let array = try value(key, "a list of tables", { $0.array }) else { return [] }

@@ -1,0 +1,107 @@
+import Logging
+import Routing
+import Systemd
+
+/// Does what a route's configuration wants done when a button of its banner is pressed: runs a command, or activates a
+/// desktop application.
+///
+/// A command is an argument vector and never sees a shell; the event comes to it in `NOTIFYD_*` variables only.
+final class ActionRunner {
+    private static let commandsAtOnce = 16
+
+    private let bus: BusConnection
+    private let loop: EventLoop
+    private let logger: Logger
+    private var children: [Int: ChildProcess] = [:]
+    private var lastChild = 0
+
+    init(bus: BusConnection, loop: EventLoop, logger: Logger) {
+        self.bus = bus
+        self.loop = loop
+        self.logger = logger
+    }
+
+    /// - Parameter token: what lets the application raise its window; from the signal `ActivationToken`.
+    func run(_ key: String, of event: Event, token: String?) {
+        guard let action = event.route.appearance.actions.first(where: { $0.key == key }) else { return }
+        if !action.command.isEmpty { start(action, event, token) }
+        if let application = action.application { activate(application, action, event, token) }
+    }
+
+    // MARK: Commands
+
+    private func start(_ action: Route.Action, _ event: Event, _ token: String?) {
+        let data: Logger.Metadata = [
+            "message.id": "\(MessageID.action)", "event.id": "\(event.id)", "topic": "\(event.topic)",
+            "action": "\(action.key)", "command": "\(action.command[0])",
+        ]
+        guard children.count < Self.commandsAtOnce else {
+            return logger.error("Too many commands of buttons are running, this one is not started", metadata: data)
+        }
+        lastChild += 1
+        let number = lastChild
+        do throws(SystemdError) {
+            children[number] = try ChildProcess.start(
+                action.command, environment: Self.environment(action, event, token), on: loop
+            ) { [unowned self] end in
+                children[number] = nil
+                if end != .exited(0) {
+                    logger.warning("The command of a button failed: \(end)", metadata: data)
+                }
+            }
+        } catch {
+            logger.error("The command of a button could not be started: \(error)", metadata: data)
+        }
+    }
+
+    private static func environment(
+        _ action: Route.Action, _ event: Event, _ token: String?
+    ) -> [(name: String, value: String)] {
+        var environment = [
+            ("NOTIFYD_ACTION", action.key), ("NOTIFYD_ID", "\(event.id)"), ("NOTIFYD_TOPIC", "\(event.topic)"),
+            ("NOTIFYD_TITLE", event.title), ("NOTIFYD_BODY", event.body),
+        ]
+        for field in event.fields {
+            guard let text = field.value.text, !text.utf8.contains(0) else { continue }
+            let name = field.name.uppercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" }
+            environment.append(("NOTIFYD_FIELD_" + String(name), text))
+        }
+        if let token { environment.append(("XDG_ACTIVATION_TOKEN", token)) }
+        return environment
+    }
+
+    // MARK: Applications
+
+    /// `ActivateAction` of the Desktop Entry Specification, "D-Bus Activation": the action's name is the button's key, and
+    /// its parameter the event's topic.
+    private func activate(_ application: String, _ action: Route.Action, _ event: Event, _ token: String?) {
+        let path = "/" + String(application.map { $0 == "." ? "/" : $0 == "-" ? "_" : $0 })
+        let call = bus.methodCall(
+            to: application, path: path, interface: "org.freedesktop.Application", member: "ActivateAction",
+            starting: true)
+        call.append(action.key)
+        call.appendContainer("a", "v") { parameters in
+            parameters.appendContainer("v", "s") { $0.append(event.topic.description) }
+        }
+        call.appendContainer("a", "{sv}") { platform in
+            if let token {
+                platform.appendEntry("activation-token", "s") { $0.append(token) }
+                platform.appendEntry("desktop-startup-id", "s") { $0.append(token) }
+            }
+        }
+        let data: Logger.Metadata = [
+            "message.id": "\(MessageID.action)", "event.id": "\(event.id)", "topic": "\(event.topic)",
+            "action": "\(action.key)", "application": "\(application)",
+        ]
+        do throws(SystemdError) {
+            try bus.call(call, timeout: .seconds(25)) { [logger] answer in
+                if let failure = answer.failure {
+                    logger.warning(
+                        "The application of a button could not be activated: \(failure.name)", metadata: data)
+                }
+            }
+        } catch {
+            logger.error("The application of a button could not be called: \(error)", metadata: data)
+        }
+    }
+}

@@ -1,0 +1,154 @@
+import Routing
+import Systemd
+
+/// The methods: each reads its arguments, makes an input of them and has it performed.
+extension RouterInterface {
+    // MARK: Publishing
+
+    func send(_ call: borrowing BusMessage) throws(BusFailure) {
+        let push = try read(call) { (call) throws -> Publication in try publication(call, method: .send) }
+        try perform(.published(push), for: call)
+    }
+
+    func publish(_ call: borrowing BusMessage) throws(BusFailure) {
+        let push = try read(call) { (call) throws -> Publication in
+            var publication = try publication(call, method: .publish)
+            var fields = DictionaryReader("field", limits: daemon.limits)
+            publication.fields = try fields.read(call)
+            var options = DictionaryReader("option", limits: daemon.limits)
+            publication.options = try PublishOptions(try options.read(call))
+            publication.size += fields.size + options.size
+            return publication
+        }
+        try perform(.published(push), for: call)
+    }
+
+    private func publication(_ call: borrowing BusMessage, method: Publication.Method) throws -> Publication {
+        let topic = try call.readString()
+        let title = try call.readString()
+        let body = try call.readString()
+        return Publication(
+            topic: try Self.topic(topic), title: title, body: body, sender: call.sender, method: method,
+            received: Clock.realtime(), size: topic.utf8.count + title.utf8.count + body.utf8.count)
+    }
+
+    // MARK: Claiming one event
+
+    func claim(_ call: borrowing BusMessage) throws(BusFailure) {
+        try perform(.claimed(try event(call), by: call.sender), for: call)
+    }
+
+    func claimProvisionally(_ call: borrowing BusMessage) throws(BusFailure) {
+        let id = try event(call)
+        let time = try read(call) { call in try Self.milliseconds(call) }
+        try perform(.claimedProvisionally(id, within: time, by: call.sender), for: call)
+    }
+
+    func complete(_ call: borrowing BusMessage) throws(BusFailure) {
+        try perform(.completed(try event(call), by: call.sender), for: call)
+    }
+
+    func release(_ call: borrowing BusMessage) throws(BusFailure) {
+        try perform(.released(try event(call), by: call.sender), for: call)
+    }
+
+    func pass(_ call: borrowing BusMessage) throws(BusFailure) {
+        try perform(.passed(try event(call), by: call.sender), for: call)
+    }
+
+    // MARK: Claiming a topic
+
+    func claimTopic(_ call: borrowing BusMessage) throws(BusFailure) {
+        let (topic, grace) = try read(call) { call in (try Self.prefix(call), try Self.milliseconds(call)) }
+        try perform(.topicClaimed(topic, grace: grace, by: call.sender), for: call)
+    }
+
+    func openScreen(_ call: borrowing BusMessage) throws(BusFailure) {
+        let (topic, options) = try read(call) { call in (try Self.prefix(call), try screenOptions(call)) }
+        try perform(.screenOpened(topic, options, by: call.sender), for: call)
+    }
+
+    func updateScreen(_ call: borrowing BusMessage) throws(BusFailure) {
+        let (id, options) = try read(call) { call in (ScreenID(try call.readNumber("t")), try screenOptions(call)) }
+        try perform(.screenUpdated(id, options, by: call.sender), for: call)
+    }
+
+    func closeScreen(_ call: borrowing BusMessage) throws(BusFailure) {
+        let id = try read(call) { call in ScreenID(try call.readNumber("t")) }
+        try perform(.screenClosed(id, by: call.sender), for: call)
+    }
+
+    func listScreens(_ call: borrowing BusMessage) throws(BusFailure) {
+        let reply = bus.methodReturn(to: call)
+        reply.appendContainer("a", "(tssss)") { list in
+            for screen in daemon.router.openScreens {
+                list.appendContainer("r", "tssss") { entry in
+                    entry.append(screen.id.rawValue, as: "t")
+                    entry.append(screen.topic.description)
+                    entry.append(screen.mode.rawValue)
+                    entry.append(screen.state.rawValue)
+                    entry.append(screen.owner)
+                }
+            }
+        }
+        daemon.leave(reply)
+    }
+
+    private func screenOptions(_ call: borrowing BusMessage) throws -> ScreenOptions {
+        var reader = DictionaryReader("option", limits: daemon.limits)
+        return try ScreenOptions(try reader.read(call))
+    }
+
+    // MARK: Control
+
+    func mute(_ call: borrowing BusMessage) throws(BusFailure) {
+        let (topic, seconds) = try read(call) { call in
+            (try Self.prefix(call), try call.readNumber("u", as: UInt32.self))
+        }
+        try perform(.muted(topic, for: .seconds(Int64(seconds))), for: call)
+    }
+
+    func setPaused(_ value: borrowing BusMessage) throws(BusFailure) {
+        daemon.take(.paused(try read(value) { value in try value.readBoolean() }))
+        bus.propertiesChanged(path: Self.path, interface: Self.name, ["Paused"])
+    }
+
+    // MARK: Reading arguments
+
+    private func event(_ call: borrowing BusMessage) throws(BusFailure) -> EventID {
+        try read(call) { call in EventID(try call.readNumber("t")) }
+    }
+
+    private static func milliseconds(_ call: borrowing BusMessage) throws -> Duration {
+        .milliseconds(Int64(try call.readNumber("u", as: UInt32.self)))
+    }
+
+    private static func topic(_ text: String) throws(Refusal) -> Topic {
+        do throws(TopicError) {
+            return try Topic(text)
+        } catch {
+            throw .invalidTopic(error.description)
+        }
+    }
+
+    private static func prefix(_ call: borrowing BusMessage) throws -> TopicPrefix {
+        let text = try call.readString()
+        do throws(TopicError) {
+            return try TopicPrefix(text)
+        } catch {
+            throw Refusal.invalidTopic(error.description)
+        }
+    }
+
+    private func read<Result>(
+        _ message: borrowing BusMessage, _ body: (borrowing BusMessage) throws -> Result
+    ) throws(BusFailure) -> Result {
+        do {
+            return try body(message)
+        } catch let refusal as Refusal {
+            throw BusFailure(refusal)
+        } catch {
+            throw BusFailure(.invalidArguments("the message cannot be read: \(error)"))
+        }
+    }
+}

@@ -1,0 +1,139 @@
+import Glibc
+import Logging
+import Systemd
+
+/// Watches whether anybody may be looking: not so while every session of the user that sits at a seat is locked or idle.
+///
+/// logind on the system bus knows (org.freedesktop.login1(5), `LockedHint` and `IdleHint`). Where there is no system bus,
+/// no logind or no such session, as in a kiosk, somebody may always be looking.
+final class SessionWatch {
+    private static let name = "org.freedesktop.login1"
+    private static let path = "/org/freedesktop/login1"
+    private static let patience: Duration = .seconds(5)
+
+    /// Called when the answer changes.
+    var onChange: (_ isWatched: Bool) -> Void = { _ in }
+
+    private let bus: BusConnection
+    private let logger: Logger
+    private var slots: [BusSlot] = []
+    private var isWatched = true
+    /// Numbers the inquiries, so that only the latest one counts.
+    private var inquiry = 0
+
+    private init(bus: BusConnection, logger: Logger) {
+        self.bus = bus
+        self.logger = logger
+    }
+
+    /// - Returns: `nil` where there is no system bus.
+    static func start(on loop: EventLoop, logger: Logger) -> SessionWatch? {
+        let address =
+            getenv("DBUS_SYSTEM_BUS_ADDRESS").map { String(cString: $0) } ?? "unix:path=/run/dbus/system_bus_socket"
+        do throws(SystemdError) {
+            let watch = SessionWatch(bus: try BusConnection(address: address, waits: false), logger: logger)
+            try watch.begin(on: loop)
+            return watch
+        } catch {
+            logger.debug("No system bus: sessions are never seen locked or idle", metadata: ["error": "\(error)"])
+            return nil
+        }
+    }
+
+    private func begin(on loop: EventLoop) throws(SystemdError) {
+        try bus.attach(to: loop)
+        slots.append(try bus.onDisconnect { [unowned self] in settle(true) })
+        for rule in [
+            "path_namespace='\(Self.path)/session',interface='org.freedesktop.DBus.Properties',member='PropertiesChanged'",
+            "path='\(Self.path)',interface='\(Self.name).Manager',member='SessionNew'",
+            "path='\(Self.path)',interface='\(Self.name).Manager',member='SessionRemoved'",
+        ] {
+            slots.append(
+                try bus.match("type='signal',sender='\(Self.name)',\(rule)") { [unowned self] _ in inquire() })
+        }
+        slots.append(
+            try bus.match(
+                "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
+                    + "member='NameOwnerChanged',arg0='\(Self.name)'"
+            ) { [unowned self] _ in inquire() })
+        inquire()
+    }
+
+    // MARK: Asking logind
+
+    private func inquire() {
+        inquiry += 1
+        let number = inquiry
+        call(Self.path, "\(Self.name).Manager", "ListSessions") { [unowned self] answer in
+            guard number == inquiry else { return }
+            guard let paths = try? Self.readSeatedSessions(answer), !paths.isEmpty else { return settle(true) }
+            ask(paths[...], number)
+        }
+    }
+
+    /// Asks one session after the other, until one is found that somebody may be looking at.
+    private func ask(_ paths: ArraySlice<String>, _ number: Int) {
+        guard let path = paths.first else { return settle(false) }
+        call(path, "org.freedesktop.DBus.Properties", "GetAll", argument: "\(Self.name).Session") {
+            [unowned self] answer in
+            guard number == inquiry else { return }
+            let isAway = (try? Self.readIsAway(answer)) ?? false
+            if isAway { ask(paths.dropFirst(), number) } else { settle(true) }
+        }
+    }
+
+    private func settle(_ value: Bool) {
+        guard value != isWatched else { return }
+        isWatched = value
+        logger.info(
+            value ? "Somebody is back at the session" : "The session is locked or idle: no screen counts",
+            metadata: ["message.id": "\(MessageID.attention)"])
+        onChange(value)
+    }
+
+    private func call(
+        _ path: String, _ interface: String, _ member: String, argument: String? = nil,
+        _ answer: @escaping (borrowing BusMessage) -> Void
+    ) {
+        let call = bus.methodCall(to: Self.name, path: path, interface: interface, member: member)
+        if let argument { call.append(argument) }
+        do throws(SystemdError) {
+            try bus.call(call, timeout: Self.patience, answer)
+        } catch {
+            logger.debug("logind cannot be asked", metadata: ["error": "\(error)"])
+        }
+    }
+
+    // MARK: Reading its answers
+
+    /// The object paths of our own sessions that sit at a seat; others, such as those of ssh, have no screen.
+    private static func readSeatedSessions(_ answer: borrowing BusMessage) throws -> [String] {
+        guard answer.failure == nil, try answer.enter("a", "(susso)") else { return [] }
+        var paths: [String] = []
+        while try answer.enter("r", "susso") {
+            try answer.skip("s")
+            let user: UInt32 = try answer.readNumber("u")
+            try answer.skip("s")
+            let seat = try answer.readString()
+            let path = try answer.readString(as: "o")
+            try answer.leave()
+            if user == getuid(), !seat.isEmpty { paths.append(path) }
+        }
+        return paths
+    }
+
+    private static func readIsAway(_ answer: borrowing BusMessage) throws -> Bool {
+        guard answer.failure == nil, try answer.enter("a", "{sv}") else { return false }
+        while try answer.enter("e", "sv") {
+            let name = try answer.readString()
+            if name == "LockedHint" || name == "IdleHint", try answer.enter("v", "b") {
+                if try answer.readBoolean() { return true }
+                try answer.leave()
+            } else {
+                try answer.skip("v")
+            }
+            try answer.leave()
+        }
+        return false
+    }
+}

@@ -1,0 +1,94 @@
+/// Provisional claims: held now, to be confirmed in time. The rule for everything that goes wrong with one is: when in
+/// doubt, show the banner.
+extension Router {
+    /// A provisional claim that is waiting for its confirmation.
+    struct Hold {
+        let claimant: String
+        let latency: Duration
+    }
+
+    mutating func hold(_ id: EventID, for duration: Duration, by claimant: String, at now: Now) {
+        guard duration > .zero, duration <= limits.maximumHold else {
+            return refuse(
+                .limitExceeded(
+                    "the time to confirm is \(duration.text); it is 1ms to \(limits.maximumHold.text), in milliseconds")
+            )
+        }
+        guard isKnown(id) else { return refuseUnknown(id) }
+        guard let open = events[id], open.hold == nil, open.canBeHeld else {
+            statistics.recordedClaims += 1
+            return effects.append(.reply(.verdict(.recorded)))
+        }
+        effects.append(.reply(.verdict(.suppressed)))
+        switch open.place {
+        case .window(let key):
+            windows[key]!.hold(id)
+        case .waiting(let key):
+            lifetimes.strike(.event(id))
+            banners[key]!.waiting.remove(id)
+            dropIfEmpty(key)
+            events[id]!.place = .held(key)
+        case .held, .carried, .shown, .gone:
+            preconditionFailure("only an event that has not gone to the server can be held")
+        }
+        events[id]!.hold = Hold(claimant: claimant, latency: now.instant - open.accepted)
+        holds[claimant, default: EventList()].insert(id)
+        agenda.put(.hold(id), at: now.instant + duration)
+        // The claimant has answered; other screens are still asked, in case the claim comes to nothing.
+        for screen in screens.owned(by: claimant) { answered(screen, about: id, at: now) }
+        if case .window(let key) = events[id]!.place, windows[key]!.isOverEarly { endWindow(key, at: now) }
+        sendBanners(at: now)
+    }
+
+    mutating func complete(_ id: EventID, by claimant: String, at now: Now) {
+        guard let hold = own(id, claimant) else { return }
+        effects.append(.reply(.done))
+        settle(id, by: hold.claimant, latency: hold.latency, at: now)
+        sendBanners(at: now)
+    }
+
+    mutating func release(_ id: EventID, by claimant: String, at now: Now) {
+        guard own(id, claimant) != nil else { return }
+        effects.append(.reply(.done))
+        holdFailed(id, at: now)
+        sendBanners(at: now)
+    }
+
+    /// Out of time, released, or its claimant is gone: the event stands where it would stand without the claim.
+    mutating func holdFailed(_ id: EventID, at now: Now) {
+        dropHold(id)
+        switch events[id]!.place {
+        case .window(let key):
+            windows[key]!.release(id, isAwaited: events[id]!.isAwaited)
+            if windows[key]!.isOverEarly { endWindow(key, at: now) }
+        case .held(let key):
+            events[id]!.deadline = now.instant
+            showOrSettle(id, for: key, at: now)
+        case .waiting, .carried, .shown, .gone:
+            preconditionFailure("a held event does not go to the server")
+        }
+    }
+
+    mutating func dropHold(_ id: EventID) {
+        guard let hold = events[id]?.hold else { return }
+        events[id]!.hold = nil
+        agenda.strike(.hold(id))
+        holds[hold.claimant]!.remove(id)
+        if holds[hold.claimant]!.isEmpty { holds[hold.claimant] = nil }
+    }
+
+    private mutating func own(_ id: EventID, _ caller: String) -> Hold? {
+        guard isKnown(id) else {
+            refuseUnknown(id)
+            return nil
+        }
+        guard let hold = events[id]?.hold, hold.claimant == caller else {
+            refuse(
+                .notClaimant(
+                    "you do not hold event \(id); ClaimProvisionally holds it, until it is confirmed or its time is over"
+                ))
+            return nil
+        }
+        return hold
+    }
+}

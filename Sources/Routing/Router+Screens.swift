@@ -1,0 +1,117 @@
+/// Standing claims: opening, changing and closing screens, asking them, and their end with a lease or a connection.
+extension Router {
+    mutating func openScreen(_ topic: TopicPrefix, _ options: ScreenOptions, by owner: String, at now: Now) {
+        if screens.count >= limits.screens {
+            return refuse(.limitExceeded("screens: \(limits.screens) are open already; close one"))
+        }
+        if screens.owned(by: owner).count >= limits.screensPerConnection {
+            return refuse(
+                .limitExceeded("screens of one connection: \(limits.screensPerConnection) of yours are open; close one")
+            )
+        }
+        let id = screens.open(topic, owner: owner)
+        effects.append(.reply(.screen(id)))
+        change(id, options, wasClaiming: false, at: now)
+    }
+
+    mutating func updateScreen(_ id: ScreenID, _ options: ScreenOptions, by caller: String, at now: Now) {
+        guard let screen = own(id, caller) else { return }
+        effects.append(.reply(.done))
+        change(id, options, wasClaiming: screens.isActive(screen) && screen.mode == .auto, at: now)
+    }
+
+    mutating func closeScreen(_ id: ScreenID, by caller: String, at now: Now) {
+        guard own(id, caller) != nil else { return }
+        effects.append(.reply(.done))
+        closeScreen(id, at: now)
+        sendBanners(at: now)
+    }
+
+    /// Takes a screen away, whoever wanted it: it counts as having passed on everything it was asked.
+    mutating func closeScreen(_ id: ScreenID, at now: Now) {
+        guard let screen = screens.close(id) else { return }
+        agenda.strike(.lease(id))
+        pass(on: screen, at: now)
+    }
+
+    private mutating func change(_ id: ScreenID, _ options: ScreenOptions, wasClaiming: Bool, at now: Now) {
+        screens.update(id) { screen in
+            screen.mode = options.mode ?? screen.mode
+            screen.state = options.state ?? screen.state
+            screen.clear = options.clear ?? screen.clear
+            if let lease = options.lease { screen.lease = lease == .zero ? nil : lease }
+        }
+        guard let screen = screens[id] else { return }
+        if let lease = screen.lease {
+            agenda.put(.lease(id), at: now.instant + lease)
+        } else {
+            agenda.strike(.lease(id))
+        }
+        let isClaiming = screens.isActive(screen) && screen.mode == .auto
+        if !screens.isActive(screen) || screen.mode == .auto {
+            pass(on: screen, at: now)
+        }
+        if isClaiming, screen.clear, !wasClaiming || options.clear == true {
+            takeAll(claimable(atOrBelow: screen.topic), by: screen.owner, at: now)
+        }
+        sendBanners(at: now)
+    }
+
+    /// A session that is locked or idle has nobody who looks at its screens.
+    mutating func attentionChanged(isWatched: Bool, at now: Now) {
+        for screen in screens.apply(isWatched: isWatched) { pass(on: screen, at: now) }
+        sendBanners(at: now)
+    }
+
+    // MARK: Asking
+
+    /// Asks every screen that wants to be asked about an event, and says which those are.
+    mutating func ask(about event: Event) -> [ScreenID] {
+        let asked = screens.asked(about: event.topic)
+        for id in asked { screens.noteAsked(id, about: event.id) }
+        return asked
+    }
+
+    mutating func pass(_ id: EventID, by caller: String, at now: Now) {
+        guard isKnown(id) else { return refuseUnknown(id) }
+        effects.append(.reply(.done))
+        for screen in screens.owned(by: caller) { answered(screen, about: id, at: now) }
+        sendBanners(at: now)
+    }
+
+    mutating func pass(on screen: Screen, at now: Now) {
+        for event in screen.asked.ids { answered(screen.id, about: event, at: now) }
+    }
+
+    mutating func answered(_ screen: ScreenID, about id: EventID, at now: Now) {
+        screens.noteAnswered(screen, about: id)
+        guard let index = events[id]?.asked.firstIndex(of: screen) else { return }
+        events[id]!.asked.remove(at: index)
+        guard case .window(let key) = events[id]!.place, !events[id]!.isAwaited else { return }
+        windows[key]!.stopAwaiting(id)
+        if windows[key]!.isOverEarly { endWindow(key, at: now) }
+    }
+
+    /// What was asked about an event needs no answer any more.
+    mutating func forgetQuestions(about id: EventID) {
+        guard let asked = events[id]?.asked, !asked.isEmpty else { return }
+        for screen in asked { screens.noteAnswered(screen, about: id) }
+        events[id]!.asked = []
+    }
+
+    private mutating func own(_ id: ScreenID, _ caller: String) -> Screen? {
+        guard let screen = screens[id] else {
+            refuse(
+                .unknownScreen(
+                    "there is no screen \(id); numbers come from OpenScreen, and a screen ends with its lease"))
+            return nil
+        }
+        guard screen.owner == caller else {
+            refuse(
+                .accessDenied(
+                    "screen \(id) belongs to \(screen.owner); only the connection that opened it may change it"))
+            return nil
+        }
+        return screen
+    }
+}

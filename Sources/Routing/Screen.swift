@@ -1,0 +1,96 @@
+/// The number of a screen; never used twice.
+public struct ScreenID: Hashable, Comparable, Sendable, CustomStringConvertible {
+    public let rawValue: UInt64
+
+    public init(_ rawValue: UInt64) {
+        self.rawValue = rawValue
+    }
+
+    public static func < (left: ScreenID, right: ScreenID) -> Bool {
+        left.rawValue < right.rawValue
+    }
+
+    public var description: String { "\(rawValue)" }
+}
+
+/// A standing claim: "this is on screen". It is a lease held by a D-Bus connection, and ends with it.
+public struct Screen: Sendable {
+    /// Who decides about an event that comes in.
+    public enum Mode: String, Sendable, CaseIterable {
+        /// The event is claimed on arrival, with no wait.
+        case auto
+        /// The screen is asked: it claims or passes.
+        case ask
+    }
+
+    /// How well the user sees it.
+    public enum State: String, Sendable, CaseIterable {
+        case focused, visible, hidden
+    }
+
+    public let id: ScreenID
+    public let topic: TopicPrefix
+    /// The unique bus name of the connection that holds it.
+    public let owner: String
+    public internal(set) var mode = Mode.auto
+    public internal(set) var state = State.focused
+    /// How long it lives without an update; `nil` means as long as its connection.
+    public internal(set) var lease: Duration?
+    /// Whether opening it also claims what is open or shown.
+    public internal(set) var clear = true
+    /// The events it was asked about and has not answered.
+    var asked = EventList()
+}
+
+/// The `options` of `OpenScreen` and `UpdateScreen`: what is absent stays as it is.
+public struct ScreenOptions: Sendable, Equatable {
+    public var mode: Screen.Mode?
+    public var state: Screen.State?
+    /// Zero means no lease.
+    public var lease: Duration?
+    public var clear: Bool?
+
+    public init() {}
+
+    /// Reads the dictionary of a call.
+    public init(_ entries: [Field]) throws(Refusal) {
+        for entry in entries {
+            switch entry.name {
+            case "mode": mode = try Self.word(entry)
+            case "state": state = try Self.word(entry)
+            case "lease":
+                guard let seconds = entry.value.integer, (0...Int64(UInt32.max)).contains(seconds) else {
+                    throw .invalidArguments("option 'lease' is a number of seconds (u); 0 means none")
+                }
+                lease = .seconds(seconds)
+            case "clear":
+                guard case .boolean(let flag) = entry.value else {
+                    throw .invalidArguments("option 'clear' has type \(entry.value.signature); it is a boolean (b)")
+                }
+                clear = flag
+            default:
+                throw .invalidArguments(
+                    "there is no option '\(entry.name)'; the options are clear, lease, mode and state")
+            }
+        }
+    }
+
+    private static func word<Word: RawRepresentable & CaseIterable>(
+        _ entry: Field
+    ) throws(Refusal) -> Word where Word.RawValue == String {
+        guard case .string(let text) = entry.value, let word = Word(rawValue: text) else {
+            let words = Word.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
+            throw .invalidArguments("option '\(entry.name)' is one of the strings \(words)")
+        }
+        return word
+    }
+}
+
+/// Which screens suppress banners.
+public struct ScreenSettings: Hashable, Sendable {
+    public var suppressingStates: Set<Screen.State>
+
+    public init(suppressingStates: Set<Screen.State> = [.focused, .visible]) {
+        self.suppressingStates = suppressingStates
+    }
+}
