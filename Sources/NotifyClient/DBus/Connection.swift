@@ -1,0 +1,305 @@
+internal import CDBus
+import Dispatch
+import Synchronization
+
+/// One private connection to a message bus, from `open` until it is closed or lost. It never comes back: whoever wants
+/// to reconnect opens another.
+///
+/// All of libdbus lives on one serial queue. Calls are matched with their replies here, by serial number, so libdbus
+/// needs no pending calls and no timeouts. Handlers run on the queue, in the order in which the bus delivered.
+///
+/// [libdbus](https://dbus.freedesktop.org/doc/api/html/group__DBusConnection.html)
+package final class Connection: @unchecked Sendable {
+    // Proof: every stored `var` is touched on `queue` only, or in `deinit`, when no block on the queue holds `self` any
+    // more. `uniqueName` is written once, before `open` returns the object. The rest is constant and Sendable.
+
+    package typealias SignalHandler = @Sendable (Message) -> Void
+    package typealias CallHandler = @Sendable (IncomingCall) -> Void
+    typealias Completion = @Sendable (Result<Message, NotifyError>) -> Void
+
+    private struct PendingReply {
+        let ticket: UInt64
+        let deadline: UInt64
+        let completion: Completion
+    }
+
+    /// More than this waiting to be written means that the bus does not read any more.
+    private static let outgoingLimit = 32 << 20
+
+    /// The name the bus gave this connection, such as `:1.42`.
+    package private(set) var uniqueName = ""
+
+    private let queue = DispatchQueue(label: "org.notifyd.connection")
+    private let onSignal: SignalHandler
+    private let onClose: @Sendable () -> Void
+    private let open = Atomic(true)
+    private let lastTicket = Atomic<UInt64>(0)
+
+    private var watches: WatchSet?
+    private var raw: OpaquePointer?
+    private var isLost = false
+    private var isDrainPlanned = false
+    private var replies: [UInt32: PendingReply] = [:]
+    private var alarm: (any DispatchSourceTimer)?
+    private var alarmTime = UInt64.max
+    private var handlers: [String: CallHandler] = [:]
+
+    private init(onSignal: @escaping SignalHandler, onClose: @escaping @Sendable () -> Void) {
+        self.onSignal = onSignal
+        self.onClose = onClose
+    }
+
+    deinit { tearDown() }
+
+    /// Connects and introduces itself to the bus.
+    ///
+    /// - Parameters:
+    ///   - address: a [server address](https://dbus.freedesktop.org/doc/dbus-specification.html#addresses).
+    ///   - onSignal: hears every signal that arrives.
+    ///   - onClose: called once when the connection is lost; not when it is closed from this side.
+    /// - Throws: `notReachable` when there is no bus or it does not want us.
+    package static func open(
+        _ address: String,
+        onSignal: @escaping SignalHandler = { _ in },
+        onClose: @escaping @Sendable () -> Void = {}
+    ) async throws(NotifyError) -> Connection {
+        let connection = Connection(onSignal: onSignal, onClose: onClose)
+        let hello = Message.call("Hello", of: Bus.interface, at: Bus.path, on: Bus.name)
+        let reply: Result<Message, NotifyError> = await withCheckedContinuation { continuation in
+            connection.queue.async {
+                if let error = connection.connect(to: address) {
+                    continuation.resume(returning: .failure(error))
+                    return
+                }
+                connection.start(hello, ticket: 0, timeout: .seconds(10)) { result in
+                    if case .success(let reply) = result, case .string(let name)? = reply.arguments.first {
+                        connection.uniqueName = name
+                    }
+                    continuation.resume(returning: result)
+                }
+            }
+        }
+        guard case .failure(let error) = reply else { return connection }
+        connection.close()
+        throw NotifyError(.notReachable, "The message bus at \(address) cannot be used: \(error.message)")
+    }
+
+    /// Whether the connection can still be used.
+    package var isOpen: Bool { open.load(ordering: .acquiring) }
+
+    /// Closes the connection. What is still unanswered fails.
+    package func close() { queue.async { self.tearDown() } }
+
+    // MARK: Sending
+
+    /// Sends a call and waits for its answer.
+    ///
+    /// - Throws: `refused` when the answer is an error, `timedOut`, `notReachable`, `cancelled`, `invalidArgument`.
+    package func call(_ message: Message, timeout: Duration = .seconds(25)) async throws(NotifyError) -> Message {
+        let ticket = lastTicket.add(1, ordering: .relaxed).newValue
+        let result: Result<Message, NotifyError> = await withTaskCancellationHandler {
+            if Task.isCancelled { return .failure(.cancelled) }
+            return await withCheckedContinuation { continuation in
+                queue.async {
+                    self.start(message, ticket: ticket, timeout: timeout) { continuation.resume(returning: $0) }
+                }
+            }
+        } onCancel: {
+            queue.async { self.cancel(ticket) }
+        }
+        return try result.get()
+    }
+
+    /// Like `call` with a completion that runs on the queue, in order with the signals.
+    func call(_ message: Message, completion: @escaping Completion) {
+        queue.async { self.start(message, ticket: 0, timeout: .seconds(25), completion) }
+    }
+
+    /// Sends a message that has no answer. It is dropped when the connection is closed.
+    package func send(_ message: Message) {
+        queue.async { _ = self.write(message) }
+    }
+
+    /// Runs `handler` on the queue for every call of `interface`, at whatever object.
+    package func export(_ interface: String, handler: @escaping CallHandler) {
+        queue.async { self.handlers[interface] = handler }
+    }
+
+    // MARK: On the queue
+
+    private func connect(to address: String) -> NotifyError? {
+        guard !address.utf8.contains(0) else {
+            return NotifyError(.invalidArgument, "it holds a NUL character.")
+        }
+        var error = DBusError()
+        dbus_error_init(&error)
+        defer { dbus_error_free(&error) }
+        guard let raw = dbus_connection_open_private(address, &error) else {
+            let text = error.message.map { String(cString: $0) } ?? "there is no memory"
+            return NotifyError(.notReachable, "\(text).")
+        }
+        self.raw = raw
+        dbus_connection_set_exit_on_disconnect(raw, 0)
+        let watches = WatchSet(queue: queue) { [weak self] descriptor, flags in
+            guard let self else { return }
+            self.watches?.handle(descriptor, flags)
+            self.drain()
+        }
+        self.watches = watches
+        // The callbacks run only inside libdbus functions called by this object, which lives while they do.
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        guard watches.attach(to: raw), dbus_connection_add_filter(raw, onMessage, context, nil) != 0 else {
+            return .noMemory
+        }
+        dbus_connection_set_dispatch_status_function(raw, onDispatchStatus, context, nil)
+        return nil
+    }
+
+    private func write(_ message: Message) -> Result<UInt32, NotifyError> {
+        guard let raw, !isLost else { return .failure(.lost) }
+        guard dbus_connection_get_outgoing_size(raw) < Self.outgoingLimit else {
+            return .failure(NotifyError(.notReachable, "The message bus has stopped reading."))
+        }
+        do throws(NotifyError) {
+            let encoded = try RawMessage.encoding(message)
+            var serial: UInt32 = 0
+            guard dbus_connection_send(raw, encoded.pointer, &serial) != 0 else { throw .noMemory }
+            return .success(serial)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func start(_ message: Message, ticket: UInt64, timeout: Duration, _ completion: @escaping Completion) {
+        switch write(message) {
+        case .failure(let error): completion(.failure(error))
+        case .success(let serial):
+            let now = DispatchTime.now().uptimeNanoseconds
+            let deadline = now.addingReportingOverflow(timeout.clampedNanoseconds)
+            let pending = PendingReply(
+                ticket: ticket, deadline: deadline.overflow ? .max : deadline.partialValue, completion: completion)
+            replies[serial] = pending
+            arm(pending.deadline)
+        }
+    }
+
+    private func cancel(_ ticket: UInt64) {
+        guard let serial = replies.first(where: { $0.value.ticket == ticket })?.key else { return }
+        replies.removeValue(forKey: serial)?.completion(.failure(.cancelled))
+    }
+
+    /// One timer for the earliest deadline. A reply does not disarm it: when it fires it asks what is due by then.
+    private func arm(_ deadline: UInt64) {
+        guard deadline < alarmTime else { return }
+        let timer = alarm ?? DispatchSource.makeTimerSource(queue: queue)
+        timer.schedule(deadline: DispatchTime(uptimeNanoseconds: deadline), leeway: .milliseconds(1))
+        alarmTime = deadline
+        guard alarm == nil else { return }
+        timer.setEventHandler { [weak self] in self?.expire() }
+        timer.activate()
+        alarm = timer
+    }
+
+    private func expire() {
+        alarmTime = .max
+        let now = DispatchTime.now().uptimeNanoseconds
+        for (serial, reply) in replies where reply.deadline <= now {
+            replies[serial] = nil
+            reply.completion(.failure(NotifyError(.timedOut, "No answer came in time.")))
+        }
+        if let next = replies.values.map(\.deadline).min() { arm(next) }
+    }
+
+    fileprivate func planDrain() {
+        guard !isDrainPlanned else { return }
+        isDrainPlanned = true
+        queue.async { [weak self] in
+            self?.isDrainPlanned = false
+            self?.drain()
+        }
+    }
+
+    /// Hands out what has been read; after a while it lets others have the queue.
+    private func drain() {
+        guard let raw else { return }
+        var count = 0
+        while dbus_connection_dispatch(raw) == DBUS_DISPATCH_DATA_REMAINS {
+            count += 1
+            if count == 256 {
+                planDrain()
+                break
+            }
+        }
+        if isLost {
+            tearDown()
+            onClose()
+        }
+    }
+
+    /// Returns whether the message was of interest.
+    fileprivate func receive(_ pointer: OpaquePointer) -> Bool {
+        if dbus_message_is_signal(pointer, "org.freedesktop.DBus.Local", "Disconnected") != 0 {
+            isLost = true
+            return true
+        }
+        let message = Message(decoding: pointer)
+        switch dbus_message_get_type(pointer) {
+        case DBUS_MESSAGE_TYPE_SIGNAL:
+            if let message { onSignal(message) }
+            return true
+        case DBUS_MESSAGE_TYPE_METHOD_CALL:
+            guard let message, let handler = message.interface.flatMap({ handlers[$0] }) else { return false }
+            handler(IncomingCall(message: message, connection: self))
+            return true
+        default:
+            let serial = dbus_message_get_reply_serial(pointer)
+            replies.removeValue(forKey: serial)?.completion(outcome(of: message))
+            return true
+        }
+    }
+
+    private func outcome(of reply: Message?) -> Result<Message, NotifyError> {
+        guard let reply else {
+            return .failure(NotifyError(.refused, "The answer holds a file descriptor, which is not understood here."))
+        }
+        guard reply.kind == .error else { return .success(reply) }
+        return .failure(
+            NotifyError(
+                name: reply.errorName ?? "", text: reply.arguments.first?.string, fromBus: reply.sender == Bus.name))
+    }
+
+    private func tearDown() {
+        open.store(false, ordering: .releasing)
+        alarm?.cancel()
+        alarm = nil
+        if let raw {
+            self.raw = nil
+            dbus_connection_remove_filter(raw, onMessage, Unmanaged.passUnretained(self).toOpaque())
+            dbus_connection_set_dispatch_status_function(raw, nil, nil, nil)
+            dbus_connection_close(raw)
+            dbus_connection_unref(raw)
+        }
+        handlers = [:]
+        let unanswered = replies.values.sorted { $0.ticket < $1.ticket }
+        replies = [:]
+        for reply in unanswered { reply.completion(.failure(.lost)) }
+    }
+}
+
+extension NotifyError {
+    static let lost = NotifyError(.notReachable, "The connection to the message bus is gone.")
+    static let cancelled = NotifyError(.cancelled, "The call was cancelled.")
+}
+
+private func connection(_ context: UnsafeMutableRawPointer?) -> Connection? {
+    context.map { Unmanaged<Connection>.fromOpaque($0).takeUnretainedValue() }
+}
+
+private let onMessage: DBusHandleMessageFunction = { _, message, context in
+    guard let message, let connection = connection(context) else { return DBUS_HANDLER_RESULT_NOT_YET_HANDLED }
+    return connection.receive(message) ? DBUS_HANDLER_RESULT_HANDLED : DBUS_HANDLER_RESULT_NOT_YET_HANDLED
+}
+
+private let onDispatchStatus: DBusDispatchStatusFunction = { _, status, context in
+    if status == DBUS_DISPATCH_DATA_REMAINS { connection(context)?.planDrain() }
+}

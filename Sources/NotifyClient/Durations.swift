@@ -1,0 +1,23 @@
+extension Duration {
+    /// Whole microseconds, as D-Bus carries them.
+    init(microseconds: UInt64) {
+        self = .microseconds(Int64(clamping: microseconds))
+    }
+
+    /// Nanoseconds between 0 and what fits.
+    var clampedNanoseconds: UInt64 {
+        let (seconds, attoseconds) = components
+        if seconds < 0 || attoseconds < 0 { return 0 }
+        let whole = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
+        let sum = whole.partialValue.addingReportingOverflow(UInt64(attoseconds / 1_000_000_000))
+        return whole.overflow || sum.overflow ? .max : sum.partialValue
+    }
+
+    /// Whole units, rounded up, as `u` on the bus; `nil` when negative or too long for it.
+    func whole(_ unit: Duration) -> UInt32? {
+        let nanoseconds = clampedNanoseconds
+        let size = unit.clampedNanoseconds
+        guard self >= .zero, nanoseconds < .max - size else { return nil }
+        return UInt32(exactly: (nanoseconds + size - 1) / size)
+    }
+}

@@ -1,0 +1,61 @@
+/// The number of an event. Ids grow strictly and are never used twice.
+public struct EventID: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible,
+    ExpressibleByIntegerLiteral
+{
+    public let rawValue: UInt64
+
+    public init(rawValue: UInt64) { self.rawValue = rawValue }
+    public init(integerLiteral value: UInt64) { rawValue = value }
+
+    public var description: String { String(rawValue) }
+
+    public static func < (left: EventID, right: EventID) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// A push, as every subscriber hears it: the signal `Event`.
+public struct Event: Hashable, Sendable {
+    public var id: EventID
+    /// Where the event belongs, such as `/post/27`.
+    public var topic: String
+    public var title: String
+    public var body: String
+    /// What the publisher added, with the types it was given.
+    public var fields: [String: Value]
+    /// When it was published, in microseconds since 1970-01-01 00:00 UTC.
+    public var published: Int64?
+    /// The time left to claim the event before its banner; zero when no banner is pending.
+    public var window: Duration?
+    /// The unique name of the publisher on the bus.
+    public var sender: String?
+    /// The publisher's own name for where the event comes from.
+    public var source: String?
+    /// The publisher's own id within ``source``.
+    public var eventID: String?
+    /// Whether this is announced again after a restart of the daemon.
+    public var isReplayed: Bool
+    /// Whether the event is now the current value of its topic.
+    public var isRetained: Bool
+}
+
+extension Event {
+    /// From the arguments of the signal: `s t s s a{sv} a{sv}`.
+    init?(arguments: [Value]) {
+        guard arguments.count >= 6,
+            case .string(let topic) = arguments[0],
+            case .uint64(let id) = arguments[1],
+            case .string(let title) = arguments[2],
+            case .string(let body) = arguments[3],
+            let fields = arguments[4].entries,
+            let info = arguments[5].entries
+        else { return nil }
+        self.init(
+            id: EventID(rawValue: id), topic: topic, title: title, body: body, fields: fields,
+            published: info["published"]?.integer(),
+            window: info["window"]?.integer(as: UInt32.self).map { .milliseconds($0) },
+            sender: info["sender"]?.string,
+            source: info["source"]?.string,
+            eventID: info["event-id"]?.string,
+            isReplayed: info["replayed"]?.boolean ?? false,
+            isRetained: info["retained"]?.boolean ?? false)
+    }
+}

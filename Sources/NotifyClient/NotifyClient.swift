@@ -1,0 +1,192 @@
+import Glibc
+
+/// A client of notifyd, the local event bus: publish events, hear them, claim them.
+///
+///     let client = try await NotifyClient()
+///     let events = try await client.events(at: "/post/27")
+///     for try await event in events {
+///         try await client.claim(event.id)      // post 27 is on screen: no banner
+///     }
+///
+/// One client is one connection to the session bus; it may be used from any number of tasks. When the bus or the daemon
+/// restarts, subscriptions go on by themselves. The interface behind it is `org.notifyd.Router1`, described in
+/// `org.notifyd.Router1.xml`.
+///
+/// Every method throws ``NotifyError``:
+/// - `notReachable`: there is no bus, or no daemon on it and none could be started;
+/// - `refused`: the daemon's own error, with its name (`org.notifyd.Router1.Error.InvalidTopic`, …) and its words;
+/// - `timedOut`: no answer within 25 seconds;
+/// - `invalidArgument`: nothing was sent, because an argument cannot be right;
+/// - `cancelled`: the calling task was cancelled. What was asked for may have happened all the same;
+/// - `closed`: after ``close()``.
+public final class NotifyClient: Sendable {
+    let link: Link
+
+    /// Connects to a message bus.
+    ///
+    /// - Parameter address: a [D-Bus address](https://dbus.freedesktop.org/doc/dbus-specification.html#addresses); if
+    ///   `nil`, `$DBUS_SESSION_BUS_ADDRESS`, else `unix:path=$XDG_RUNTIME_DIR/bus`.
+    /// - Throws: `notReachable` when there is no bus. The daemon need not be running yet.
+    public init(address: String? = nil) async throws(NotifyError) {
+        guard let address = address ?? Self.sessionBusAddress else {
+            throw NotifyError(
+                .notReachable,
+                "No session bus is known: neither DBUS_SESSION_BUS_ADDRESS nor XDG_RUNTIME_DIR is set.")
+        }
+        link = Link(address: address)
+        _ = try await link.connection()
+    }
+
+    /// The address of the user's session bus, from the environment.
+    public static var sessionBusAddress: String? {
+        if let address = getenv("DBUS_SESSION_BUS_ADDRESS"), address.pointee != 0 { return String(cString: address) }
+        if let folder = getenv("XDG_RUNTIME_DIR"), folder.pointee != 0 {
+            return "unix:path=" + String(cString: folder) + "/bus"
+        }
+        return nil
+    }
+
+    /// Ends all subscriptions, with the error `closed`, and the connection. A client that is dropped closes itself once
+    /// its last subscription has ended.
+    public func close() async { await link.close() }
+
+    // MARK: Publishing
+
+    /// Publishes an event with nothing but its text, and returns its id. From then on the daemon answers for it.
+    ///
+    /// - Parameters:
+    ///   - topic: where the event belongs, such as `/post/27`.
+    ///   - title: at most 1 KiB. If it is empty, the route of the topic supplies one.
+    ///   - body: at most 8 KiB.
+    @discardableResult
+    public func send(_ topic: String, title: String = "", body: String = "") async throws(NotifyError) -> EventID {
+        let reply = try await call("Send", [.string(topic), .string(title), .string(body)])
+        return try reply.eventID()
+    }
+
+    /// Publishes an event with fields and options, and returns its id.
+    ///
+    /// - Parameters:
+    ///   - topic: where the event belongs, such as `/run/r1/invite`.
+    ///   - title: at most 1 KiB. If it is empty, the route of the topic supplies one.
+    ///   - body: at most 8 KiB.
+    ///   - fields: delivered to every subscriber as they are; at most 64, at most 4 levels deep.
+    ///   - options: what is not to be decided by the route.
+    @discardableResult
+    public func publish(
+        _ topic: String, title: String = "", body: String = "", fields: [String: Value] = [:],
+        options: PublishOptions = PublishOptions()
+    ) async throws(NotifyError) -> EventID {
+        let reply = try await call(
+            "Publish",
+            [.string(topic), .string(title), .string(body), .variants(fields), .variants(try options.values())])
+        return try reply.eventID()
+    }
+
+    // MARK: Claiming
+
+    /// Says "I handle this event": no banner for it, and if it is showing already, it is taken down.
+    @discardableResult
+    public func claim(_ id: EventID) async throws(NotifyError) -> Verdict {
+        let reply = try await call("Claim", [.uint64(id.rawValue)])
+        guard case .string(let verdict)? = reply.arguments.first else { throw .strangeReply }
+        return Verdict(rawValue: verdict)
+    }
+
+    // MARK: Hearing
+
+    /// The events at or below some topics. What is published after this returns is in the sequence; each event is in it
+    /// once, even when several of the topics cover it. The filter works on the bus: other events do not reach this
+    /// process.
+    ///
+    /// - Parameters:
+    ///   - topics: `/` stands for every topic.
+    ///   - limit: how many unread events are kept before the sequence ends with `readerTooSlow`.
+    public func events(at topics: String..., bufferingAtMost limit: Int = 4096) async throws(NotifyError)
+        -> Subscription<Event>
+    {
+        try await events(at: topics, bufferingAtMost: limit)
+    }
+
+    /// The events at or below some topics: see the other form.
+    public func events(at topics: [String], bufferingAtMost limit: Int = 4096) async throws(NotifyError)
+        -> Subscription<Event>
+    {
+        try await subscribe("Event", topics, limit, topic: \.topic) { announcement in
+            if case .event(let event) = announcement { event } else { nil }
+        }
+    }
+
+    /// The outcomes of the events at or below some topics. An outcome can change once, from `shown` to `retracted` or
+    /// `dismissed`.
+    ///
+    /// - Parameters:
+    ///   - topics: `/` stands for every topic.
+    ///   - limit: how many unread outcomes are kept before the sequence ends with `readerTooSlow`.
+    public func outcomes(at topics: String..., bufferingAtMost limit: Int = 4096) async throws(NotifyError)
+        -> Subscription<Outcome>
+    {
+        try await outcomes(at: topics, bufferingAtMost: limit)
+    }
+
+    /// The outcomes of the events at or below some topics: see the other form.
+    public func outcomes(at topics: [String], bufferingAtMost limit: Int = 4096) async throws(NotifyError)
+        -> Subscription<Outcome>
+    {
+        try await subscribe("Resolved", topics, limit, topic: \.topic) { announcement in
+            if case .outcome(let outcome) = announcement { outcome } else { nil }
+        }
+    }
+
+    private func subscribe<Element: Sendable>(
+        _ member: String, _ topics: [String], _ limit: Int,
+        topic: @escaping @Sendable (Element) -> String,
+        _ pick: @escaping @Sendable (SubscriberTable.Announcement) -> Element?
+    ) async throws(NotifyError) -> Subscription<Element> {
+        var filters: [TopicFilter] = []
+        for topic in topics {
+            let filter = try TopicFilter(topic)
+            if !filters.contains(filter) { filters.append(filter) }
+        }
+        guard !filters.isEmpty else {
+            throw NotifyError(.invalidArgument, "No topic was given. Every topic is “/”.")
+        }
+        guard limit > 0 else { throw NotifyError(.invalidArgument, "A buffer holds at least one element.") }
+        let (stream, continuation) = AsyncThrowingStream.makeStream(
+            of: Element.self, bufferingPolicy: .bufferingOldest(limit))
+        let link = link
+        try await link.subscribe { [filters] onEnd in
+            // The stream keeps the link alive as long as somebody reads; the link never keeps the stream.
+            continuation.onTermination = { _ in withExtendedLifetime(link, onEnd) }
+            return SubscriberTable.Subscriber(
+                rules: filters.flatMap { $0.rules(member: member) },
+                hear: { announcement in
+                    guard let element = pick(announcement) else { return }
+                    let place = topic(element)
+                    if filters.contains(where: { $0.covers(place) }) { continuation.offer(element) }
+                },
+                end: { continuation.finish(throwing: $0) })
+        }
+        return Subscription(stream: stream)
+    }
+
+    // MARK: - Calls
+
+    func call(_ member: String, _ arguments: [Value]) async throws(NotifyError) -> Message {
+        let connection = try await link.connection()
+        return try await connection.call(
+            .call(member, of: Router.interface, at: Router.path, on: Router.name, arguments))
+    }
+}
+
+extension Message {
+    fileprivate func eventID() throws(NotifyError) -> EventID {
+        guard case .uint64(let id)? = arguments.first else { throw .strangeReply }
+        return EventID(rawValue: id)
+    }
+}
+
+extension NotifyError {
+    static let strangeReply = NotifyError(
+        .refused, "The answer does not have the form of org.notifyd.Router1. Is another program using the name?")
+}

@@ -1,0 +1,64 @@
+/// How an event is to be treated; what is left `nil` is decided by its route.
+public struct PublishOptions: Hashable, Sendable {
+    public enum Urgency: UInt8, Hashable, Sendable { case low, normal, critical }
+
+    /// Where the event comes from, in the publisher's own words. Together with ``eventID`` it tells repeats: within
+    /// 24 hours a repeat gets the first id, and nothing is sent again.
+    public var source: String?
+    /// The publisher's own id of the event within ``source``.
+    public var eventID: String?
+    /// Keep the event as the current value of its topic.
+    public var retain: Bool?
+    /// Take the current value of the topic away.
+    public var remove: Bool?
+    /// How long the event is worth showing; whole seconds, at most 28 days.
+    public var timeToLive: Duration?
+    public var urgency: Urgency?
+    /// `false`: never a banner.
+    public var banner: Bool?
+    /// How long claims are awaited; whole milliseconds, at most 60 s.
+    public var window: Duration?
+    /// When it happened, in microseconds since 1970-01-01 00:00 UTC; now, if not given.
+    public var published: Int64?
+
+    public init(
+        source: String? = nil, eventID: String? = nil, retain: Bool? = nil, remove: Bool? = nil,
+        timeToLive: Duration? = nil, urgency: Urgency? = nil, banner: Bool? = nil, window: Duration? = nil,
+        published: Int64? = nil
+    ) {
+        self.source = source
+        self.eventID = eventID
+        self.retain = retain
+        self.remove = remove
+        self.timeToLive = timeToLive
+        self.urgency = urgency
+        self.banner = banner
+        self.window = window
+        self.published = published
+    }
+
+    /// As the dictionary of the call `Publish`.
+    func values() throws(NotifyError) -> [String: Value] {
+        var values: [String: Value] = [:]
+        values["source"] = source.map(Value.string)
+        values["event-id"] = eventID.map(Value.string)
+        values["retain"] = retain.map(Value.boolean)
+        values["remove"] = remove.map(Value.boolean)
+        values["urgency"] = urgency.map { .byte($0.rawValue) }
+        values["banner"] = banner.map(Value.boolean)
+        values["published"] = published.map(Value.int64)
+        if let timeToLive {
+            guard let seconds = timeToLive.whole(.seconds(1)) else {
+                throw NotifyError(.invalidArgument, "A time to live is 0 seconds to 28 days long.")
+            }
+            values["ttl"] = .uint32(seconds)
+        }
+        if let window {
+            guard let milliseconds = window.whole(.milliseconds(1)) else {
+                throw NotifyError(.invalidArgument, "A window is 0 to 60 seconds long.")
+            }
+            values["window"] = .uint32(milliseconds)
+        }
+        return values
+    }
+}

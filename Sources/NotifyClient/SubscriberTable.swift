@@ -1,0 +1,83 @@
+import Synchronization
+
+/// Who wants to hear what the daemon announces. It outlives connections: a new one takes its match rules from here.
+final class SubscriberTable: Sendable {
+    enum Announcement: Sendable {
+        case event(Event)
+        case outcome(Outcome)
+    }
+
+    struct Subscriber: Sendable {
+        let rules: [MatchRule]
+        let hear: @Sendable (Announcement) -> Void
+        let end: @Sendable (NotifyError) -> Void
+    }
+
+    private struct State {
+        /// The unique name of the daemon. The bus filters broadcasts by sender, but a signal sent to us alone passes no
+        /// rule; so what comes from anybody else is dropped here.
+        var daemon: String?
+        var subscribers: [(id: UInt64, subscriber: Subscriber)] = []
+    }
+
+    private let state = Mutex(State())
+
+    var rules: [MatchRule] { state.withLock { $0.subscribers.flatMap(\.subscriber.rules) } }
+    var isEmpty: Bool { state.withLock { $0.subscribers.isEmpty } }
+
+    func add(_ subscriber: Subscriber, id: UInt64) {
+        state.withLock { $0.subscribers.append((id, subscriber)) }
+    }
+
+    @discardableResult
+    func remove(_ id: UInt64) -> Subscriber? {
+        state.withLock { state in
+            guard let index = state.subscribers.firstIndex(where: { $0.id == id }) else { return nil }
+            return state.subscribers.remove(at: index).subscriber
+        }
+    }
+
+    func removeAll() -> [Subscriber] {
+        state.withLock { state in
+            defer { state.subscribers = [] }
+            return state.subscribers.map(\.subscriber)
+        }
+    }
+
+    func setDaemon(_ name: String?) {
+        state.withLock { $0.daemon = name }
+    }
+
+    /// Hears every signal of the connection, one after the other.
+    func receive(_ signal: Message) {
+        if signal.sender == Bus.name, signal.member == "NameOwnerChanged", signal.arguments.count == 3 {
+            guard signal.arguments[0].string == Router.name, let owner = signal.arguments[2].string else { return }
+            setDaemon(owner.isEmpty ? nil : owner)
+        } else if signal.interface == Router.interface {
+            announce(signal)
+        }
+    }
+
+    private func announce(_ signal: Message) {
+        let listeners = state.withLock { state in
+            state.daemon == nil || state.daemon != signal.sender ? [] : state.subscribers.map(\.subscriber)
+        }
+        guard !listeners.isEmpty, let announcement = Announcement(signal) else { return }
+        // Outside the lock: ending a subscription comes back to remove().
+        for listener in listeners { listener.hear(announcement) }
+    }
+}
+
+extension SubscriberTable.Announcement {
+    init?(_ signal: Message) {
+        switch signal.member {
+        case "Event":
+            guard let event = Event(arguments: signal.arguments) else { return nil }
+            self = .event(event)
+        case "Resolved":
+            guard let outcome = Outcome(arguments: signal.arguments) else { return nil }
+            self = .outcome(outcome)
+        default: return nil
+        }
+    }
+}

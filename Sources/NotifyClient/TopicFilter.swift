@@ -1,0 +1,54 @@
+/// "At or below this topic", as match rules for the bus and as a test here.
+///
+/// The rules take two to say it: `arg0='/post'` is the topic itself, `arg0path='/post/'` what is below it. `/` alone
+/// stands for every topic.
+struct TopicFilter: Hashable, Sendable {
+    let topic: String
+
+    /// - Throws: `invalidArgument`, saying where the text breaks the syntax of topics.
+    init(_ text: String) throws(NotifyError) {
+        func wrong(_ why: String) -> NotifyError {
+            NotifyError(.invalidArgument, "“\(text)” is not a topic: \(why). Write it like /post/27.")
+        }
+        topic = text
+        guard text.utf8.first == UInt8(ascii: "/") else { throw wrong("it does not begin with /") }
+        if text == "/" { return }
+        guard text.utf8.count <= 255 else { throw wrong("it has more than 255 bytes") }
+        for character in text.unicodeScalars {
+            if "'\\{}*".unicodeScalars.contains(character) { throw wrong("\(character) is not allowed in it") }
+            if character.properties.generalCategory == .control { throw wrong("it holds a control character") }
+        }
+        let segments = text.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        guard segments.count <= 16 else { throw wrong("it has more than 16 segments") }
+        for segment in segments {
+            if segment.isEmpty { throw wrong("it has an empty segment, or ends with /") }
+            if segment.count > 64 { throw wrong("a segment has more than 64 bytes") }
+        }
+    }
+
+    func covers(_ other: String) -> Bool {
+        if topic == "/" { return true }
+        // By bytes: to a Swift String two spellings of one character are equal, to the bus they are not.
+        let (own, other) = (topic.utf8, other.utf8)
+        guard other.starts(with: own) else { return false }
+        return other.count == own.count || other.dropFirst(own.count).first == UInt8(ascii: "/")
+    }
+
+    /// Rules for one of the daemon's signals.
+    func rules(member: String) -> [MatchRule] {
+        func rule(argument0: String? = nil, argument0Path: String? = nil) -> MatchRule {
+            MatchRule(
+                sender: Router.name, interface: Router.interface, member: member,
+                argument0: argument0, argument0Path: argument0Path)
+        }
+        if topic == "/" { return [rule()] }
+        return [rule(argument0: topic), rule(argument0Path: topic + "/")]
+    }
+}
+
+/// The daemon's address on the bus.
+package enum Router {
+    package static let name = "org.notifyd.Router1"
+    package static let path = "/org/notifyd/Router1"
+    package static let interface = "org.notifyd.Router1"
+}
