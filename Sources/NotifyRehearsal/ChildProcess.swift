@@ -1,0 +1,205 @@
+import Dispatch
+@preconcurrency package import Glibc
+import Synchronization
+
+/// A program we started. It ends when this object goes away, and even when we are killed: a small shell beside it
+/// waits for the end of a socket that only we hold, and kills the child when that comes without a word from us.
+/// (`PR_SET_PDEATHSIG` would not do: it fires when the *thread* that started the child ends.)
+package final class ChildProcess: Sendable {
+    package enum Exit: Hashable, Sendable {
+        case code(CInt)
+        case signal(CInt)
+    }
+
+    package let identifier: pid_t
+    private let life: Life
+    private let captured: [CInt: Mailbox<String>]
+
+    /// - Parameters:
+    ///   - program: a path, or a name that is looked for in `$PATH`.
+    ///   - environment: all of it; nothing is inherited.
+    ///   - capturing: descriptors of the child whose lines are collected. The others it shares with us.
+    ///   - folder: removed by the shell if we are killed.
+    package init(
+        _ program: String, _ arguments: [String], environment: [String: String],
+        capturing descriptors: [CInt] = [], removing folder: String? = nil
+    ) throws(RehearsalError) {
+        var handed: [CInt: CInt] = [:]
+        var kept: [CInt: CInt] = [:]
+        defer { for end in handed.values { close(end) } }
+        for descriptor in descriptors {
+            let pair = try socketPair()
+            kept[descriptor] = pair.0
+            handed[descriptor] = pair.1
+        }
+        let child = try spawn(program, arguments, environment, handed)
+
+        let leash = try socketPair()
+        defer { close(leash.1) }
+        let script =
+            "trap '' INT TERM HUP QUIT; read -r _ || { kill -KILL \"$1\"; [ -z \"$2\" ] || rm -rf -- \"$2\"; }"
+        let guardian = try spawn(
+            "/bin/sh", ["-c", script, "sh", String(child), folder ?? ""], ["PATH": "/usr/bin:/bin"], [0: leash.1])
+
+        identifier = child
+        let life = Life(child: child)
+        self.life = life
+        captured = kept.mapValues { collectLines(of: $0) }
+        DispatchQueue(label: "org.notifyd.child").async {
+            life.awaitEnd(guardian: guardian, leash: leash.0)
+        }
+    }
+
+    deinit { life.signal(SIGKILL) }
+
+    /// The lines the child wrote to a captured descriptor.
+    package func lines(of descriptor: CInt) -> Mailbox<String> { captured[descriptor] ?? Mailbox() }
+
+    /// Sends a signal, unless the child has ended.
+    package func signal(_ number: CInt) { life.signal(number) }
+
+    /// How the child ended, or `nil` while it runs.
+    package var exit: Exit? { life.exit }
+
+    /// Waits for the end of the child; `nil` when it does not come in time.
+    package func waitForExit(within limit: Duration = .seconds(10)) async -> Exit? {
+        if let exit { return exit }
+        return await life.end.next(within: limit).map { exit in
+            life.end.put(exit)
+            return exit
+        }
+    }
+
+    /// Asks the child to end, and makes it end if it does not within the limit.
+    @discardableResult
+    package func end(within limit: Duration = .seconds(5)) async -> Exit? {
+        signal(SIGTERM)
+        if let exit = await waitForExit(within: limit) { return exit }
+        signal(SIGKILL)
+        return await waitForExit(within: limit)
+    }
+
+    /// The environment of this process.
+    package static var currentEnvironment: [String: String] {
+        var result: [String: String] = [:]
+        var next = environ
+        while let entry = next.pointee {
+            let text = String(cString: entry)
+            if let sign = text.firstIndex(of: "=") {
+                result[String(text[..<sign])] = String(text[text.index(after: sign)...])
+            }
+            next += 1
+        }
+        return result
+    }
+}
+
+/// What is known of a child's life. A signal and the reaping exclude each other, so no signal ever goes to another
+/// process that got the same number.
+private final class Life: Sendable {
+    private let child: pid_t
+    private let state = Mutex<ChildProcess.Exit?>(nil)
+    let end = Mailbox<ChildProcess.Exit>()
+
+    init(child: pid_t) { self.child = child }
+
+    var exit: ChildProcess.Exit? { state.withLock { $0 } }
+
+    func signal(_ number: CInt) {
+        state.withLock { exit in
+            if exit == nil { kill(child, number) }
+        }
+    }
+
+    func awaitEnd(guardian: pid_t, leash: CInt) {
+        var information = siginfo_t()
+        while waitid(P_PID, id_t(child), &information, WEXITED | WNOWAIT) != 0 && errno == EINTR {}
+        var newline = UInt8(ascii: "\n")
+        send(leash, &newline, 1, CInt(MSG_NOSIGNAL))
+        close(leash)
+        var status: CInt = 0
+        while waitpid(guardian, &status, 0) < 0 && errno == EINTR {}
+        let exit: ChildProcess.Exit = state.withLock { state in
+            while waitpid(child, &status, 0) < 0 && errno == EINTR {}
+            let exit: ChildProcess.Exit =
+                status & 0x7f == 0 ? .code((status >> 8) & 0xff) : .signal(status & 0x7f)
+            state = exit
+            return exit
+        }
+        end.put(exit)
+    }
+}
+
+/// Closed on exec from the start, which a pipe is not: else another child started at the same moment would hold it open.
+private func socketPair() throws(RehearsalError) -> (CInt, CInt) {
+    var ends: [CInt] = [-1, -1]
+    guard socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
+        throw RehearsalError("No socket can be made: \(String(cString: strerror(errno))).")
+    }
+    return (ends[0], ends[1])
+}
+
+private func spawn(
+    _ program: String, _ arguments: [String], _ environment: [String: String], _ descriptors: [CInt: CInt]
+) throws(RehearsalError) -> pid_t {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    for (target, source) in descriptors { posix_spawn_file_actions_adddup2(&actions, source, target) }
+
+    // Signals we ignore or block must not be ignored or blocked in the child.
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    posix_spawnattr_setsigmask(&attributes, &signals)
+    for number in [SIGTERM, SIGINT, SIGHUP, SIGPIPE] { sigaddset(&signals, number) }
+    posix_spawnattr_setsigdefault(&attributes, &signals)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+
+    var child: pid_t = 0
+    let result = withCStrings([program] + arguments) { arguments in
+        withCStrings(environment.map { $0 + "=" + $1 }) { environment in
+            posix_spawnp(&child, program, &actions, &attributes, arguments, environment)
+        }
+    }
+    guard result == 0 else {
+        throw RehearsalError("\(program) cannot be started: \(String(cString: strerror(result))).")
+    }
+    return child
+}
+
+private func withCStrings<Result>(
+    _ strings: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
+) -> Result {
+    var pointers: [UnsafeMutablePointer<CChar>?] = strings.map { strdup($0) }
+    pointers.append(nil)
+    defer { for pointer in pointers { free(pointer) } }
+    return body(pointers)
+}
+
+/// Reads to the end on a queue of its own. Whoever stops reading would stop the child, too.
+private func collectLines(of descriptor: CInt) -> Mailbox<String> {
+    let lines = Mailbox<String>()
+    DispatchQueue(label: "org.notifyd.child.output").async {
+        var line: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while true {
+            let count = read(descriptor, &buffer, buffer.count)
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else { break }
+            for byte in buffer[..<count] {
+                if byte == UInt8(ascii: "\n") {
+                    lines.put(String(decoding: line, as: UTF8.self))
+                    line = []
+                } else {
+                    line.append(byte)
+                }
+            }
+        }
+        if !line.isEmpty { lines.put(String(decoding: line, as: UTF8.self)) }
+        close(descriptor)
+    }
+    return lines
+}

@@ -1,0 +1,132 @@
+package import Glibc
+import NotifyClient
+import Synchronization
+
+/// A real `notifyd` with folders of its own for configuration, state and run time. It can be started again after it
+/// was stopped or killed, and then finds its state as it left it.
+package final class DaemonProcess: Sendable {
+    package let folder: TemporaryFolder
+    private let executable: String
+    private let arguments: [String]
+    private let environment: [String: String]
+    private let address: String
+    private let process = Mutex<ChildProcess?>(nil)
+
+    /// Prepares a daemon; `start` starts it.
+    ///
+    /// - Parameters:
+    ///   - executable: the path of a `notifyd`.
+    ///   - configuration: the text of its `config.toml`.
+    ///   - environment: in addition to the folders and the bus.
+    package init(
+        _ executable: String, on bus: PrivateBus, configuration: String = "", arguments: [String] = [],
+        environment extra: [String: String] = [:]
+    ) throws(RehearsalError) {
+        folder = try TemporaryFolder()
+        self.executable = executable
+        self.arguments = arguments
+        address = bus.address
+        var environment = [
+            "PATH": ChildProcess.currentEnvironment["PATH"] ?? "/usr/bin:/bin",
+            "HOME": folder.path,
+            "DBUS_SESSION_BUS_ADDRESS": bus.address,
+            "XDG_CONFIG_HOME": try folder.folder("config"),
+            "XDG_CONFIG_DIRS": try folder.folder("xdg"),
+            "XDG_STATE_HOME": try folder.folder("state"),
+            "XDG_RUNTIME_DIR": try folder.folder("runtime"),
+        ]
+        environment.merge(extra) { $1 }
+        self.environment = environment
+        try configure(configuration)
+    }
+
+    /// Prepares a daemon and starts it.
+    package static func start(
+        _ executable: String, on bus: PrivateBus, configuration: String = "", arguments: [String] = [],
+        environment: [String: String] = [:], within limit: Duration = .seconds(10)
+    ) async throws -> DaemonProcess {
+        let daemon = try DaemonProcess(
+            executable, on: bus, configuration: configuration, arguments: arguments, environment: environment)
+        try await daemon.start(within: limit)
+        return daemon
+    }
+
+    /// Writes the configuration file. A running daemon reads it on SIGHUP.
+    package func configure(_ text: String) throws(RehearsalError) {
+        try folder.write(text, to: "config/notifyd/config.toml")
+    }
+
+    /// Starts the daemon, and returns when it owns its name.
+    package func start(within limit: Duration = .seconds(10)) async throws {
+        enum Step: Sendable { case ownerChanged, ended }
+        let steps = Mailbox<Step>()
+        let observer = try await Connection.open(address, onSignal: { _ in steps.put(.ownerChanged) })
+        defer { observer.close() }
+        try await observer.addMatch(.ownerChanged(of: Router.name))
+
+        let child = try ChildProcess(
+            executable, arguments, environment: environment, capturing: [1, 2], removing: folder.path)
+        process.withLock { $0 = child }
+        let watcher = Task {
+            if await child.waitForExit(within: limit) != nil { steps.put(.ended) }
+        }
+        defer { watcher.cancel() }
+        let deadline = ContinuousClock.now + limit
+        while true {
+            // Not just any owner: after a crash the bus may still know the one before.
+            if let owner = try await observer.owner(of: Router.name),
+                try await observer.processIdentifier(of: owner) == child.identifier
+            {
+                return
+            }
+            switch await steps.next(within: deadline - .now) {
+            case .ownerChanged: continue
+            case .ended: throw RehearsalError("\(executable) ended (\(child.exit as Any)) before it was ready: \(log)")
+            case nil:
+                child.signal(SIGKILL)
+                throw RehearsalError("\(executable) did not take its name within \(limit): \(log)")
+            }
+        }
+    }
+
+    /// What the daemon wrote to its standard error since its last start.
+    package var log: String { errors.all.joined(separator: "\n") }
+
+    /// The lines the daemon writes to its standard error, to wait for.
+    package var errors: Mailbox<String> { process.withLock { $0?.lines(of: 2) } ?? Mailbox() }
+
+    package var identifier: pid_t? { process.withLock { $0?.identifier } }
+
+    /// SIGTERM, SIGKILL, SIGSTOP, SIGCONT, SIGHUP, …
+    package func signal(_ number: CInt) { process.withLock { $0 }?.signal(number) }
+
+    package func waitForExit(within limit: Duration = .seconds(10)) async -> ChildProcess.Exit? {
+        await process.withLock { $0 }?.waitForExit(within: limit)
+    }
+
+    /// Asks the daemon to end, and says how it did.
+    @discardableResult
+    package func stop() async -> ChildProcess.Exit? {
+        await process.withLock { $0 }?.end()
+    }
+
+    /// Ends the daemon as a crash would.
+    package func kill() async {
+        signal(SIGKILL)
+        _ = await waitForExit()
+    }
+}
+
+extension Connection {
+    /// `nil` when the connection has left meanwhile.
+    fileprivate func processIdentifier(of name: String) async throws(NotifyError) -> pid_t? {
+        let call = Message.call(
+            "GetConnectionUnixProcessID", of: Bus.interface, at: Bus.path, on: Bus.name, [.string(name)])
+        do {
+            return try await self.call(call).arguments.first?.integer()
+        } catch {
+            if error.code == .refused || isOpen { return nil }
+            throw error
+        }
+    }
+}

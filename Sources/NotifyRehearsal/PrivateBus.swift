@@ -1,0 +1,98 @@
+import Glibc
+import Synchronization
+
+/// A message bus of our own: a `dbus-daemon` with a configuration in a temporary folder. It never touches the user's
+/// bus, and starts no service unless it is given a folder of them.
+package final class PrivateBus: Sendable {
+    /// Where it listens. Stays the same when the bus is restarted.
+    package let address: String
+    private let folder: TemporaryFolder
+    private let process = Mutex<ChildProcess?>(nil)
+
+    /// Starts a bus. It listens when this returns.
+    ///
+    /// - Parameter serviceFolder: a folder with service files, to test activation.
+    package init(serviceFolder: String? = nil) async throws(RehearsalError) {
+        folder = try TemporaryFolder()
+        address = "unix:path=\(folder.path)/bus"
+        try folder.write(
+            configuration(address: address, serviceFolder: serviceFolder), to: "bus.conf")
+        try await start()
+    }
+
+    /// Ends the bus and removes its folder.
+    package func stop() async {
+        await kill()
+        folder.remove()
+    }
+
+    /// Ends the bus as a crash would. All its connections are lost.
+    package func kill() async {
+        let running = process.withLock { process in
+            defer { process = nil }
+            return process
+        }
+        running?.signal(SIGKILL)
+        _ = await running?.waitForExit()
+    }
+
+    /// Starts the bus again after `kill`, at the same address.
+    package func start() async throws(RehearsalError) {
+        unlink(folder.path + "/bus")
+        let child = try ChildProcess(
+            "dbus-daemon",
+            ["--config-file=\(folder.path)/bus.conf", "--nofork", "--nopidfile", "--print-address=3"],
+            environment: ["PATH": ChildProcess.currentEnvironment["PATH"] ?? "/usr/bin:/bin"],
+            capturing: [2, 3], removing: folder.path)
+        // The address is printed once the socket is there.
+        guard await child.lines(of: 3).next(within: .seconds(10)) != nil else {
+            child.signal(SIGKILL)
+            let words = child.lines(of: 2).all.joined(separator: " ")
+            throw RehearsalError("dbus-daemon did not begin to listen within 10 s. It said: \(words)")
+        }
+        process.withLock { $0 = child }
+    }
+}
+
+/// Runs `body` with a bus of its own, which is gone afterwards.
+package func withPrivateBus<Result>(
+    serviceFolder: String? = nil, isolation: isolated (any Actor)? = #isolation,
+    _ body: (PrivateBus) async throws -> Result
+) async throws -> Result {
+    let bus = try await PrivateBus(serviceFolder: serviceFolder)
+    do {
+        let result = try await body(bus)
+        await bus.stop()
+        return result
+    } catch {
+        await bus.stop()
+        throw error
+    }
+}
+
+/// Both allow lines are needed: without the second nobody may receive anything. The limits are those of a usual session
+/// bus; the built-in ones are much lower.
+private func configuration(address: String, serviceFolder: String?) -> String {
+    let services = serviceFolder.map { "  <servicedir>\($0)</servicedir>\n" } ?? ""
+    return """
+        <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+         "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+        <busconfig>
+          <type>session</type>
+          <listen>\(address)</listen>
+        \(services)  <policy context="default">
+            <allow send_destination="*" eavesdrop="true"/>
+            <allow eavesdrop="true"/>
+            <allow own="*"/>
+          </policy>
+          <limit name="max_incoming_bytes">1000000000</limit>
+          <limit name="max_outgoing_bytes">1000000000</limit>
+          <limit name="max_message_size">1000000000</limit>
+          <limit name="max_match_rules_per_connection">50000</limit>
+          <limit name="max_replies_per_connection">50000</limit>
+          <limit name="max_names_per_connection">50000</limit>
+          <limit name="service_start_timeout">120000</limit>
+        </busconfig>
+
+        """
+}
