@@ -22,8 +22,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
         .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
-        // No Foundation in the client programs: it would quadruple their size.
-        .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2", traits: []),
     ],
     targets: [
         // The two C libraries, each imported by one module only.
@@ -64,18 +62,13 @@ let package = Package(
 
         // The client side, which knows nothing of the daemon but its D-Bus interface.
         .target(name: "NotifyClient", dependencies: ["CDBus"], swiftSettings: strict),
-        .target(
-            name: "NotifyRehearsal",
-            dependencies: ["NotifyClient", .product(name: "Subprocess", package: "swift-subprocess")],
-            swiftSettings: strict
-        ),
+        .target(name: "NotifyRehearsal", dependencies: ["NotifyClient"], swiftSettings: strict),
         .executableTarget(
             name: "notifyctl",
             dependencies: [
                 "NotifyClient",
                 "NotifyRehearsal",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Subprocess", package: "swift-subprocess"),
             ],
             swiftSettings: strict
         ),
@@ -95,7 +88,7 @@ let package = Package(
         .testTarget(name: "NotifyDaemonTests", dependencies: ["NotifyDaemon", "Routing"], swiftSettings: strict),
         .testTarget(
             name: "NotifyClientTests",
-            dependencies: ["NotifyClient", "NotifyRehearsal", "NotifyTestSupport"],
+            dependencies: ["NotifyClient", "NotifyRehearsal", "notifyctl"],
             swiftSettings: strict
         ),
         .testTarget(

@@ -35,6 +35,25 @@ public struct Event: Hashable, Sendable {
     public var isReplayed: Bool
     /// Whether the event is now the current value of its topic.
     public var isRetained: Bool
+
+    public init(
+        id: EventID, topic: String, title: String = "", body: String = "", fields: [String: Value] = [:],
+        published: Int64? = nil, window: Duration? = nil, sender: String? = nil, source: String? = nil,
+        eventID: String? = nil, isReplayed: Bool = false, isRetained: Bool = false
+    ) {
+        self.id = id
+        self.topic = topic
+        self.title = title
+        self.body = body
+        self.fields = fields
+        self.published = published
+        self.window = window
+        self.sender = sender
+        self.source = source
+        self.eventID = eventID
+        self.isReplayed = isReplayed
+        self.isRetained = isRetained
+    }
 }
 
 extension Event {

@@ -37,6 +37,20 @@ public struct Outcome: Hashable, Sendable {
     public var count: Int?
     /// How long after its deadline the banner was asked for.
     public var lateness: Duration?
+
+    public init(
+        id: EventID, topic: String, kind: Kind, by: String? = nil, latency: Duration? = nil, banner: UInt32? = nil,
+        count: Int? = nil, lateness: Duration? = nil
+    ) {
+        self.id = id
+        self.topic = topic
+        self.kind = kind
+        self.by = by
+        self.latency = latency
+        self.banner = banner
+        self.count = count
+        self.lateness = lateness
+    }
 }
 
 extension Outcome {

@@ -13,6 +13,7 @@ package final class ChildProcess: Sendable {
 
     package let identifier: pid_t
     private let life: Life
+    private let outlivesUs: Bool
     private let captured: [CInt: Mailbox<String>]
 
     /// - Parameters:
@@ -20,9 +21,11 @@ package final class ChildProcess: Sendable {
     ///   - environment: all of it; nothing is inherited.
     ///   - capturing: descriptors of the child whose lines are collected. The others it shares with us.
     ///   - folder: removed by the shell if we are killed.
+    ///   - outlivesUs: there is no such shell, and nobody ends the child but itself.
     package init(
         _ program: String, _ arguments: [String], environment: [String: String],
-        capturing descriptors: [CInt] = [], removing folder: String? = nil
+        capturing descriptors: [CInt] = [], removing folder: String? = nil,
+        outlivesUs: Bool = false
     ) throws(RehearsalError) {
         var handed: [CInt: CInt] = [:]
         var kept: [CInt: CInt] = [:]
@@ -34,23 +37,19 @@ package final class ChildProcess: Sendable {
         }
         let child = try spawn(program, arguments, environment, handed)
 
-        let leash = try socketPair()
-        defer { close(leash.1) }
-        let script =
-            "trap '' INT TERM HUP QUIT; read -r _ || { kill -KILL \"$1\"; [ -z \"$2\" ] || rm -rf -- \"$2\"; }"
-        let guardian = try spawn(
-            "/bin/sh", ["-c", script, "sh", String(child), folder ?? ""], ["PATH": "/usr/bin:/bin"], [0: leash.1])
+        let leash = outlivesUs ? nil : try Leash(on: child, removing: folder)
 
         identifier = child
         let life = Life(child: child)
         self.life = life
+        self.outlivesUs = outlivesUs
         captured = kept.mapValues { collectLines(of: $0) }
-        DispatchQueue(label: "org.notifyd.child").async {
-            life.awaitEnd(guardian: guardian, leash: leash.0)
-        }
+        DispatchQueue(label: "org.notifyd.child").async { life.awaitEnd(leash) }
     }
 
-    deinit { life.signal(SIGKILL) }
+    deinit {
+        if !outlivesUs { life.signal(SIGKILL) }
+    }
 
     /// The lines the child wrote to a captured descriptor.
     package func lines(of descriptor: CInt) -> Mailbox<String> { captured[descriptor] ?? Mailbox() }
@@ -111,14 +110,12 @@ private final class Life: Sendable {
         }
     }
 
-    func awaitEnd(guardian: pid_t, leash: CInt) {
+    func awaitEnd(_ leash: Leash?) {
         var information = siginfo_t()
         while waitid(P_PID, id_t(child), &information, WEXITED | WNOWAIT) != 0 && errno == EINTR {}
-        var newline = UInt8(ascii: "\n")
-        send(leash, &newline, 1, CInt(MSG_NOSIGNAL))
-        close(leash)
+        // Before the child is reaped: from then on its number may be somebody else's.
+        leash?.release()
         var status: CInt = 0
-        while waitpid(guardian, &status, 0) < 0 && errno == EINTR {}
         let exit: ChildProcess.Exit = state.withLock { state in
             while waitpid(child, &status, 0) < 0 && errno == EINTR {}
             let exit: ChildProcess.Exit =
@@ -127,6 +124,30 @@ private final class Life: Sendable {
             return exit
         }
         end.put(exit)
+    }
+}
+
+/// The shell that kills a child when our end of its socket closes without a word.
+private struct Leash: Sendable {
+    private let shell: pid_t
+    private let end: CInt
+
+    init(on child: pid_t, removing folder: String?) throws(RehearsalError) {
+        let script =
+            "trap '' INT TERM HUP QUIT; read -r _ || { kill -KILL \"$1\"; [ -z \"$2\" ] || rm -rf -- \"$2\"; }"
+        let ends = try socketPair()
+        defer { close(ends.1) }
+        end = ends.0
+        shell = try spawn(
+            "/bin/sh", ["-c", script, "sh", String(child), folder ?? ""], ["PATH": "/usr/bin:/bin"], [0: ends.1])
+    }
+
+    func release() {
+        var newline = UInt8(ascii: "\n")
+        send(end, &newline, 1, CInt(MSG_NOSIGNAL))
+        close(end)
+        var status: CInt = 0
+        while waitpid(shell, &status, 0) < 0 && errno == EINTR {}
     }
 }
 

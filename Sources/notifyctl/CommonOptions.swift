@@ -1,0 +1,36 @@
+import ArgumentParser
+import NotifyClient
+
+/// Where the bus is.
+struct BusOptions: ParsableArguments {
+    @Option(help: "The D-Bus address of the bus, instead of the session bus.")
+    var address: String?
+
+    func connect() async throws(NotifyError) -> NotifyClient { try await NotifyClient(address: address) }
+}
+
+/// How results are written.
+struct OutputOptions: ParsableArguments {
+    enum JSONStyle: String, ExpressibleByArgument, CaseIterable { case off, short, pretty }
+
+    @Option(name: .customLong("json"), help: "Write JSON: off, short (one line each) or pretty.")
+    var style: JSONStyle?
+
+    @Flag(name: .customShort("j"), help: "Like --json=pretty on a terminal, else like --json=short.")
+    var isJSON = false
+
+    func validate() throws {
+        if isJSON && style != nil { throw ValidationError("Give either -j or --json, not both.") }
+    }
+
+    var json: JSONStyle { style ?? (isJSON ? (Terminal.isInteractive ? .pretty : .short) : .off) }
+
+    /// Writes `value` if JSON is wanted, else the text.
+    func write(_ value: @autoclosure () -> JSON, text: @autoclosure () -> String) {
+        switch json {
+        case .off: Terminal.print(text())
+        case .short: Terminal.print(value().text(pretty: false))
+        case .pretty: Terminal.print(value().text(pretty: true))
+        }
+    }
+}

@@ -1,0 +1,34 @@
+import Dispatch
+import Glibc
+import Synchronization
+
+/// Turns SIGINT and SIGTERM into an orderly end, for as long as it is kept.
+///
+/// They are ignored and watched, because in a program with an asynchronous `main` a blocked signal ends the program all
+/// the same. Programs started meanwhile get them back as usual.
+final class Interruption: @unchecked Sendable {
+    // Proof: constant once made, and dispatch sources may be used from any thread.
+    private let sources: [any DispatchSourceSignal]
+    private let flag: Flag
+
+    private final class Flag: Sendable {
+        let isRaised = Atomic(false)
+    }
+
+    init(_ action: @escaping @Sendable () -> Void) {
+        let flag = Flag()
+        self.flag = flag
+        sources = [SIGINT, SIGTERM].map { number in
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+            source.setEventHandler {
+                flag.isRaised.store(true, ordering: .releasing)
+                action()
+            }
+            source.activate()
+            return source
+        }
+    }
+
+    var hasCome: Bool { flag.isRaised.load(ordering: .acquiring) }
+}

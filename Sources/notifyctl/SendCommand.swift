@@ -1,0 +1,154 @@
+import ArgumentParser
+import NotifyClient
+
+struct SendCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "send",
+        abstract: "Publish an event and print its id.",
+        usage: """
+            notifyctl send TOPIC [TITLE [BODY]] [-f KEY=VALUE ...] [--wait]
+            notifyctl send post ID [TITLE [BODY]]
+            notifyctl send invite --session SESSION --from NAME
+            notifyctl send mate-finished --session SESSION --mate NAME [--distance METRES]
+            """,
+        discussion: """
+            The three short forms publish to /post/ID, /run/SESSION/invite and /run/SESSION/mate/NAME/finished.
+
+            A field is a string unless it names its type: -f from=Mina -f distance:integer=5000. Types are string, \
+            integer, number and boolean, or a letter of D-Bus: y b n q i u x t d s o g.
+
+            With --wait the outcome follows the id: claimed, shown, silent, … Exit code 1 if there is none in time.
+            """)
+
+    @Argument(help: ArgumentHelp("A topic, or post, invite or mate-finished.", valueName: "topic"))
+    var place: String
+    @Argument(help: ArgumentHelp("Title and body; if left out, those of the route.", valueName: "text"))
+    var words: [String] = []
+
+    @Option(
+        name: [.customShort("f"), .customLong("field")], help: "A field: KEY=VALUE or KEY:TYPE=VALUE.",
+        transform: FieldArgument.parse)
+    var fields: [FieldArgument] = []
+    @Option(help: "The run, for invite and mate-finished.") var session: String?
+    @Option(help: "Who invites, for invite.") var from: String?
+    @Option(help: "Who finished, for mate-finished.") var mate: String?
+    @Option(help: "How far, in metres, for mate-finished.") var distance: Int64?
+
+    @Flag(help: "Wait for the outcome and print it.") var wait = false
+    @Option(help: "How long to wait for the outcome.") var timeout = DurationArgument(argument: "10s")!
+
+    @Option(help: "Where the event comes from; with --event-id it tells repeats.") var source: String?
+    @Option(help: "The id of the event there.") var eventID: String?
+    @Option(help: "How long claims are awaited.") var window: DurationArgument?
+    @Option(help: "How long the event is worth showing.") var ttl: DurationArgument?
+    @Option(help: "low, normal or critical.") var urgency: Urgency?
+    @Flag(help: "Never a banner for this event.") var noBanner = false
+    @Flag(help: "Keep the event as the current value of its topic.") var retain = false
+
+    @OptionGroup var bus: BusOptions
+    @OptionGroup var output: OutputOptions
+
+    enum Urgency: String, ExpressibleByArgument, CaseIterable { case low, normal, critical }
+
+    func validate() throws { _ = try request() }
+
+    func run() async throws {
+        try await reportingFailures {
+            let request = try request()
+            let client = try await bus.connect()
+            // Before publishing, else the answer could be missed.
+            let waiting = wait ? try await OutcomeWaiter(client, at: request.topic) : nil
+            let id = try await client.publish(
+                request.topic, title: request.title, body: request.body, fields: request.fields, options: options)
+            guard let waiting else {
+                output.write(.object([("id", .integer(id.rawValue))]), text: "\(id)")
+                return
+            }
+            if output.json == .off { Terminal.print("\(id)") }
+            guard let outcome = await waiting.outcome(of: id, within: timeout.duration) else {
+                Terminal.complain("Event \(id) is still undecided after \(timeout.duration.shortFigure).")
+                throw ExitCode.nothing
+            }
+            output.write(.object([("id", .integer(id.rawValue))] + outcome.members), text: outcome.line)
+        }
+    }
+
+    private var options: PublishOptions {
+        let urgencies: [Urgency: PublishOptions.Urgency] = [.low: .low, .normal: .normal, .critical: .critical]
+        return PublishOptions(
+            source: source, eventID: eventID, retain: retain ? true : nil, timeToLive: ttl?.duration,
+            urgency: urgency.flatMap { urgencies[$0] }, banner: noBanner ? false : nil, window: window?.duration)
+    }
+
+    // MARK: - What was meant
+
+    struct Request {
+        var topic: String
+        var title: String
+        var body: String
+        var fields: [String: Value]
+    }
+
+    func request() throws -> Request {
+        var texts = words[...]
+        var topic = place
+        var known: [String: Value] = [:]
+        switch place {
+        case "post":
+            guard let id = texts.popFirst() else { throw ValidationError("Which post? Write “send post 27”.") }
+            topic = "/post/" + (try segment(id, "the id of a post"))
+            try refuse(session: true, from: true, mate: true, distance: true)
+        case "invite":
+            guard let session, let from else {
+                throw ValidationError(
+                    "An invitation takes --session and --from: “send invite --session r1 --from Mina”.")
+            }
+            topic = "/run/" + (try segment(session, "a session")) + "/invite"
+            known["from"] = .string(from)
+            try refuse(mate: true, distance: true)
+        case "mate-finished":
+            guard let session, let mate else {
+                throw ValidationError("Write “send mate-finished --session r1 --mate Mina --distance 5000”.")
+            }
+            topic =
+                "/run/" + (try segment(session, "a session")) + "/mate/" + (try segment(mate, "a mate")) + "/finished"
+            known["distance"] = distance.map(Value.int64)
+            try refuse(from: true)
+        default:
+            guard place.hasPrefix("/") else {
+                throw ValidationError(
+                    "“\(place)” is not a topic. Topics begin with /, like /post/27; short forms are post, invite and mate-finished."
+                )
+            }
+            try refuse(session: true, from: true, mate: true, distance: true)
+        }
+        guard texts.count <= 2 else {
+            throw ValidationError(
+                "There is a title and a body, and then too much: put quotes around texts with spaces.")
+        }
+        for field in fields {
+            guard known.updateValue(field.value, forKey: field.key) == nil else {
+                throw ValidationError("The field “\(field.key)” is given twice.")
+            }
+        }
+        return Request(topic: topic, title: texts.first ?? "", body: texts.dropFirst().first ?? "", fields: known)
+    }
+
+    private func segment(_ text: String, _ what: String) throws -> String {
+        if text.isEmpty || text.contains("/") {
+            throw ValidationError(
+                "“\(text)” cannot be \(what): it is one part of a topic, so not empty and without a slash.")
+        }
+        return text
+    }
+
+    private func refuse(session: Bool = false, from: Bool = false, mate: Bool = false, distance: Bool = false) throws {
+        let stray: [(Bool, Bool, String)] = [
+            (session, self.session != nil, "--session"), (from, self.from != nil, "--from"),
+            (mate, self.mate != nil, "--mate"), (distance, self.distance != nil, "--distance"),
+        ]
+        if let option = stray.first(where: { $0.0 && $0.1 })?.2 {
+            throw ValidationError("\(option) has no meaning with “send \(place)”. Other fields are given with -f.")
+        }
+    }
+}
