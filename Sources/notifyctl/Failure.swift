@@ -39,8 +39,10 @@ extension NotifyError {
     /// What was wrong, and what would be right.
     var advice: String {
         switch code {
+        case .notReachable where name?.hasPrefix("org.freedesktop.DBus.Error.Spawn.") == true:
+            "notifyd could not be started by the bus: \(Terminal.plain(message))"
         case .notReachable where name != nil:
-            "notifyd is not on this bus: \(Terminal.plain(message)) Start it with “systemctl --user start notifyd”, or by running notifyd."
+            "notifyd is not on this bus. Start it with “systemctl --user start notifyd”, or by running notifyd."
         case .notReachable:
             "\(Terminal.plain(message)) Is a session bus running? Name another with --address."
         case .refused where name == "org.freedesktop.DBus.Error.UnknownMethod":

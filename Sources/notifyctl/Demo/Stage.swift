@@ -1,0 +1,67 @@
+import NotifyClient
+import NotifyRehearsal
+
+/// Everything the story needs: a bus of its own, a real daemon on it, a stand-in for the desktop's notification server,
+/// a publisher and a screen, each with its own connection.
+struct Stage {
+    /// Something that arrived, and when.
+    struct Heard<Content: Sendable>: Sendable {
+        let content: Content
+        let time: ContinuousClock.Instant
+    }
+
+    let server: NotificationServer
+    let daemon: DaemonProcess
+    let publisher: NotifyClient
+    let screen: NotifyClient
+    private let outcomes: Mailbox<Heard<Outcome>>
+
+    init(_ bus: PrivateBus, daemon program: String) async throws {
+        server = try await NotificationServer.start(on: bus)
+        daemon = try await DaemonProcess.start(program, on: bus)
+        publisher = try await NotifyClient(address: bus.address)
+        screen = try await NotifyClient(address: bus.address)
+        outcomes = Stage.timed(try await publisher.outcomes(at: "/"))
+    }
+
+    func end() async {
+        await publisher.close()
+        await screen.close()
+        await daemon.stop()
+        server.stop()
+    }
+
+    /// What the screen hears of a topic from now on.
+    func shows(_ topic: String) async throws -> Mailbox<Heard<Event>> {
+        Stage.timed(try await screen.events(at: topic))
+    }
+
+    func outcome(_ kind: Outcome.Kind, of id: EventID) async throws -> Heard<Outcome> {
+        try await expect("the outcome “\(kind)” of event \(id)") {
+            await outcomes.next(within: $0) { $0.content.id == id && $0.content.kind == kind }
+        }
+    }
+
+    func banner() async throws -> NotificationServer.Banner {
+        try await expect("a banner") { await server.banners.next(within: $0) }
+    }
+
+    func bannerTakenDown() async throws -> NotificationServer.Close {
+        try await expect("a banner to be taken down") { await server.closes.next(within: $0) }
+    }
+
+    /// Waits for what must come, but not for ever.
+    func expect<Thing>(_ what: String, _ wait: (Duration) async -> Thing?) async throws -> Thing {
+        let limit = Duration.seconds(5)
+        guard let thing = await wait(limit) else {
+            throw RehearsalError("The demo waited \(limit.shortFigure) for \(what), in vain.")
+        }
+        return thing
+    }
+
+    private static func timed<Content>(_ source: Subscription<Content>) -> Mailbox<Heard<Content>> {
+        let box = Mailbox<Heard<Content>>()
+        Task { for try await content in source { box.put(Heard(content: content, time: .now)) } }
+        return box
+    }
+}

@@ -1,0 +1,77 @@
+import NotifyClient
+import NotifyRehearsal
+
+/// The story in five scenes, played for real.
+struct Story {
+    let stage: Stage
+    let window: Duration
+
+    func scenes(_ show: (Scene) -> Void) async throws {
+        show(try await postOnScreen())
+        var nobody = Scene("Post 28 is on no screen: a banner appears", topic: "/post/28", window: window)
+        nobody.audience = "shows post 27, so it hears nothing of this"
+        show(try await unclaimed(nobody, body: "Mina commented"))
+        show(
+            try await unclaimed(
+                Scene("A friend invites you to a run", topic: "/run/r1/invite", window: window),
+                fields: ["from": "Mina"]))
+        show(
+            try await unclaimed(
+                Scene("Your mate has finished", topic: "/run/r1/mate/영희/finished", window: window),
+                fields: ["distance": 5000]))
+        show(try await lateClaim())
+    }
+
+    /// Claimed in time: the screen takes 30 ms to draw the news, then claims.
+    private func postOnScreen() async throws -> Scene {
+        var scene = Scene(
+            "Post 27 is on screen: the screen claims, and no banner appears", topic: "/post/27", window: window)
+        let arrivals = try await stage.shows("/post/27")
+        scene.start = .now
+        let id = try await stage.publisher.publish("/post/27", body: "Mina commented")
+        scene.acknowledged = .now - scene.start
+
+        let event = try await stage.expect("the event") { await arrivals.next(within: $0) }
+        scene.heard = event.time - scene.start
+        try await Task.sleep(until: event.time + .milliseconds(30), tolerance: .zero, clock: .continuous)
+        let claim = ContinuousClock.now - scene.start
+        scene.claimed = (claim, try await stage.screen.claim(id))
+        let end = try await stage.outcome(.claimed, of: id)
+        scene.outcome = (end.time - scene.start, end.content)
+
+        let horizon = window * 2
+        scene.watched = horizon
+        if let banner = await stage.server.banners.next(within: scene.start + horizon - .now) {
+            scene.banner = (banner.arrival - scene.start, banner.title)
+        }
+        return scene
+    }
+
+    private func unclaimed(_ plan: Scene, body: String = "", fields: [String: Value] = [:]) async throws -> Scene {
+        var scene = plan
+        scene.start = .now
+        let id = try await stage.publisher.publish(scene.topic, body: body, fields: fields)
+        scene.acknowledged = .now - scene.start
+        let banner = try await stage.banner()
+        scene.banner = (banner.arrival - scene.start, banner.title)
+        let end = try await stage.outcome(.shown, of: id)
+        scene.outcome = (end.time - scene.start, end.content)
+        return scene
+    }
+
+    /// Claimed too late: the user opens the post 50 ms after the banner came.
+    private func lateClaim() async throws -> Scene {
+        var scene = try await unclaimed(
+            Scene(
+                "You open post 29 a moment too late: its banner is taken down again", topic: "/post/29", window: window),
+            body: "Mina commented")
+        guard let id = scene.outcome?.outcome.id else { return scene }
+        try await Task.sleep(for: .milliseconds(50), tolerance: .zero)
+        let claim = ContinuousClock.now - scene.start
+        scene.claimed = (claim, try await stage.screen.claim(id))
+        scene.takenDown = try await stage.bannerTakenDown().arrival - scene.start
+        let end = try await stage.outcome(.retracted, of: id)
+        scene.outcome?.outcome.kind = end.content.kind
+        return scene
+    }
+}
