@@ -88,7 +88,12 @@ let package = Package(
         .testTarget(name: "NotifyDaemonTests", dependencies: ["NotifyDaemon", "Routing"], swiftSettings: strict),
         .testTarget(
             name: "NotifyClientTests",
-            dependencies: ["NotifyClient", "NotifyRehearsal", "notifyctl"],
+            dependencies: [
+                "NotifyClient",
+                "NotifyRehearsal",
+                "notifyctl",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
             swiftSettings: strict
         ),
         .testTarget(

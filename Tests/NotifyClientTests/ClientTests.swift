@@ -115,6 +115,71 @@ struct ClientTests {
         }
     }
 
+    @Test func aListenerThatOnlyWaitsReconnectsByItself() async throws {
+        try await withPrivateBus { bus in
+            let client = try await NotifyClient(address: bus.address)
+            let heard = Mailbox<EventID>()
+            let events = try await client.events(at: "/post")
+            let reader = Task { for try await event in events { heard.put(event.id) } }
+            await bus.kill()
+            try await bus.start()
+            let router = try await StandInRouter.start(on: bus.address)
+            // Announced until it is heard: from outside nobody sees when the listener is back.
+            var id: UInt64 = 0
+            while heard.all.isEmpty, id < 1000 {
+                id += 1
+                router.announce("/post/1", id: id)
+                _ = await heard.next(within: .milliseconds(20))
+            }
+            #expect(!heard.all.isEmpty)
+            reader.cancel()
+            router.connection.close()
+        }
+    }
+
+    @Test func aDroppedSubscriptionTakesItsRulesAway() async throws {
+        try await withRouter { bus, router in
+            let client = try await NotifyClient(address: bus.address)
+            let removals = Mailbox<Message>()
+            let monitor = try await Connection.open(bus.address)
+            monitor.export(Bus.interface) { removals.put($0.message) }
+            _ = try await monitor.call(
+                .call(
+                    "BecomeMonitor", of: "org.freedesktop.DBus.Monitoring", at: Bus.path, on: Bus.name,
+                    [.strings(["member='RemoveMatch'"]), .uint32(0)]))
+            do {
+                let events = try await client.events(at: "/post/1")
+                router.announce("/post/1", id: 1)
+                var reader = events.makeAsyncIterator()
+                #expect(try await reader.next()?.id == 1)
+                #expect(removals.all.isEmpty)
+            }
+            for rule in try TopicFilter("/post/1").rules(member: "Event") {
+                let removal = await removals.next(within: .seconds(5))
+                #expect(removal?.arguments == [.string(rule.text)])
+            }
+            monitor.close()
+        }
+    }
+
+    @Test func manyLargeMessagesPass() async throws {
+        try await withRouter { bus, _ in
+            let client = try await NotifyClient(address: bus.address)
+            let events = try await client.events(at: "/big")
+            let body = String(repeating: "영", count: 70_000)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<50 { group.addTask { try await client.publish("/big", body: body) } }
+                try await group.waitForAll()
+            }
+            var reader = events.makeAsyncIterator()
+            for id in 1...50 {
+                let event = try #require(try await reader.next())
+                #expect(event.id == EventID(rawValue: UInt64(id)))
+                #expect(event.body.utf8.count == 210_000)
+            }
+        }
+    }
+
     @Test func aSlowReaderIsToldWhereTheGapIs() async throws {
         try await withRouter { bus, router in
             let client = try await NotifyClient(address: bus.address)
