@@ -3,6 +3,9 @@ import ArgumentParser
 /// A time as people write it: `100ms`, `5s`, `1.5s`, `10m`, `2h`.
 struct DurationArgument: ExpressibleByArgument, Hashable, Sendable {
     let duration: Duration
+    private let text: String
+
+    var defaultValueDescription: String { text }
 
     init?(argument: String) {
         let digits = argument.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
@@ -20,6 +23,7 @@ struct DurationArgument: ExpressibleByArgument, Hashable, Sendable {
         let seconds = number * unit
         // A year is more than any wait; and what follows counts nanoseconds in 64 bits.
         guard seconds <= 366 * 86400 else { return nil }
+        text = argument
         duration = .microseconds(Int64((seconds * 1e6).rounded()))
     }
 }

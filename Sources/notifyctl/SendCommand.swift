@@ -66,7 +66,9 @@ struct SendCommand: AsyncParsableCommand {
             }
             if output.json == .off { Terminal.print("\(id)") }
             guard let outcome = await waiting.outcome(of: id, within: timeout.duration) else {
-                Terminal.complain("Event \(id) is still undecided after \(timeout.duration.shortFigure).")
+                Terminal.complain(
+                    "Event \(id) has no outcome after \(timeout.duration.shortFigure): it is still undecided, or a repeat."
+                )
                 throw ExitCode.nothing
             }
             output.write(.object([("id", .integer(id.rawValue))] + outcome.members), text: outcome.line)

@@ -25,6 +25,9 @@ struct Scene {
         self.window = window
     }
 
+    /// Whether a claim that should have been in time left too late to be.
+    var wasTooSlow: Bool { watched != nil && (claimed?.time ?? .zero) > window / 2 }
+
     /// What did not go as it should; empty when all is well.
     var flaws: [String] {
         var flaws: [String] = []

@@ -36,18 +36,19 @@ struct Stage {
         Stage.timed(try await screen.events(at: topic))
     }
 
-    func outcome(_ kind: Outcome.Kind, of id: EventID) async throws -> Heard<Outcome> {
-        try await expect("the outcome “\(kind)” of event \(id)") {
-            await outcomes.next(within: $0) { $0.content.id == id && $0.content.kind == kind }
+    func outcome(_ kinds: Outcome.Kind..., of id: EventID) async throws -> Heard<Outcome> {
+        try await expect("the outcome of event \(id)") {
+            await outcomes.next(within: $0) { $0.content.id == id && kinds.contains($0.content.kind) }
         }
     }
 
-    func banner() async throws -> NotificationServer.Banner {
-        try await expect("a banner") { await server.banners.next(within: $0) }
+    /// The first banner since a moment.
+    func banner(since start: ContinuousClock.Instant) async throws -> NotificationServer.Banner {
+        try await expect("a banner") { await server.banners.next(within: $0) { $0.arrival >= start } }
     }
 
-    func bannerTakenDown() async throws -> NotificationServer.Close {
-        try await expect("a banner to be taken down") { await server.closes.next(within: $0) }
+    func takenDown(_ banner: UInt32) async throws -> NotificationServer.Close {
+        try await expect("the banner to be taken down") { await server.closes.next(within: $0) { $0.id == banner } }
     }
 
     /// Waits for what must come, but not for ever.
