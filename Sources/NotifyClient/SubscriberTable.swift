@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Who wants to hear what the daemon announces. It outlives connections: a new one takes its match rules from here.
 final class SubscriberTable: Sendable {
     enum Announcement: Sendable {
@@ -20,7 +18,7 @@ final class SubscriberTable: Sendable {
         var subscribers: [(id: UInt64, subscriber: Subscriber)] = []
     }
 
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     var rules: [MatchRule] { state.withLock { $0.subscribers.flatMap(\.subscriber.rules) } }
     var isEmpty: Bool { state.withLock { $0.subscribers.isEmpty } }

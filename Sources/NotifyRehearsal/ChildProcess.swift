@@ -1,6 +1,6 @@
 import Dispatch
 @preconcurrency package import Glibc
-import Synchronization
+import NotifyClient
 
 /// A program we started. It ends when this object goes away, and even when we are killed: a small shell beside it
 /// waits for the end of a socket that only we hold, and kills the child when that comes without a word from us.
@@ -97,7 +97,7 @@ package final class ChildProcess: Sendable {
 /// process that got the same number.
 private final class Life: Sendable {
     private let child: pid_t
-    private let state = Mutex<ChildProcess.Exit?>(nil)
+    private let state = Guarded<ChildProcess.Exit?>(nil)
     let end = Mailbox<ChildProcess.Exit>()
 
     init(child: pid_t) { self.child = child }

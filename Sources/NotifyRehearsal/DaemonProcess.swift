@@ -1,6 +1,5 @@
 package import Glibc
 import NotifyClient
-import Synchronization
 
 /// A real `notifyd` with folders of its own for configuration, state and run time. It can be started again after it
 /// was stopped or killed, and then finds its state as it left it.
@@ -10,7 +9,7 @@ package final class DaemonProcess: Sendable {
     private let arguments: [String]
     private let environment: [String: String]
     private let address: String
-    private let process = Mutex<ChildProcess?>(nil)
+    private let process = Guarded<ChildProcess?>(nil)
 
     /// Prepares a daemon; `start` starts it.
     ///

@@ -1,5 +1,5 @@
 import Dispatch
-import Synchronization
+import NotifyClient
 
 /// What has arrived, in order, and a way to wait for it: never longer than a deadline, and never by polling.
 package final class Mailbox<Element: Sendable>: Sendable {
@@ -16,7 +16,7 @@ package final class Mailbox<Element: Sendable>: Sendable {
         var lastID: UInt64 = 0
     }
 
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     package init() {}
 

@@ -1,5 +1,4 @@
 package import NotifyClient
-import Synchronization
 
 /// A stand-in for the desktop's notification server, which shows nothing and remembers everything.
 ///
@@ -66,7 +65,7 @@ package final class NotificationServer: Sendable {
     }
 
     private let connection: Connection
-    private let state: Mutex<State>
+    private let state: Guarded<State>
 
     /// Takes the name `org.freedesktop.Notifications` on a bus.
     package static func start(
@@ -81,7 +80,7 @@ package final class NotificationServer: Sendable {
 
     private init(_ connection: Connection, _ state: State) {
         self.connection = connection
-        self.state = Mutex(state)
+        self.state = Guarded(state)
     }
 
     deinit { connection.close() }

@@ -1,5 +1,5 @@
 import Glibc
-import Synchronization
+import NotifyClient
 
 /// A message bus of our own: a `dbus-daemon` with a configuration in a temporary folder. It never touches the user's
 /// bus, and starts no service unless it is given a folder of them.
@@ -7,7 +7,7 @@ package final class PrivateBus: Sendable {
     /// Where it listens. Stays the same when the bus is restarted.
     package let address: String
     private let folder: TemporaryFolder
-    private let process = Mutex<ChildProcess?>(nil)
+    private let process = Guarded<ChildProcess?>(nil)
 
     /// Starts a bus. It listens when this returns.
     ///
