@@ -13,7 +13,7 @@ package final class ChildProcess: Sendable {
 
     package let identifier: pid_t
     private let life: Life
-    private let outlivesUs: Bool
+    private let inOwnGroup: Bool
     private let captured: [CInt: Mailbox<String>]
 
     /// - Parameters:
@@ -21,11 +21,11 @@ package final class ChildProcess: Sendable {
     ///   - environment: all of it; nothing is inherited.
     ///   - capturing: descriptors of the child whose lines are collected. The others it shares with us.
     ///   - folder: removed by the shell if we are killed.
-    ///   - outlivesUs: there is no such shell, and nobody ends the child but itself.
+    ///   - inOwnGroup: signals go to the child and to all it started; but it is not ended with us.
     package init(
         _ program: String, _ arguments: [String], environment: [String: String],
         capturing descriptors: [CInt] = [], removing folder: String? = nil,
-        outlivesUs: Bool = false
+        inOwnGroup: Bool = false
     ) throws(RehearsalError) {
         var handed: [CInt: CInt] = [:]
         var kept: [CInt: CInt] = [:]
@@ -35,20 +35,20 @@ package final class ChildProcess: Sendable {
             kept[descriptor] = pair.0
             handed[descriptor] = pair.1
         }
-        let child = try spawn(program, arguments, environment, handed)
+        let child = try spawn(program, arguments, environment, handed, inOwnGroup: inOwnGroup)
 
-        let leash = outlivesUs ? nil : try Leash(on: child, removing: folder)
+        let leash = inOwnGroup ? nil : try Leash(on: child, removing: folder)
 
         identifier = child
-        let life = Life(child: child)
+        let life = Life(child: child, isGroup: inOwnGroup)
         self.life = life
-        self.outlivesUs = outlivesUs
+        self.inOwnGroup = inOwnGroup
         captured = kept.mapValues { collectLines(of: $0) }
         DispatchQueue(label: "org.notifyd.child").async { life.awaitEnd(leash) }
     }
 
     deinit {
-        if !outlivesUs { life.signal(SIGKILL) }
+        if !inOwnGroup { life.signal(SIGKILL) }
     }
 
     /// The lines the child wrote to a captured descriptor.
@@ -100,13 +100,18 @@ private final class Life: Sendable {
     private let state = Guarded<ChildProcess.Exit?>(nil)
     let end = Mailbox<ChildProcess.Exit>()
 
-    init(child: pid_t) { self.child = child }
+    private let isGroup: Bool
+
+    init(child: pid_t, isGroup: Bool) {
+        self.child = child
+        self.isGroup = isGroup
+    }
 
     var exit: ChildProcess.Exit? { state.withLock { $0 } }
 
     func signal(_ number: CInt) {
         state.withLock { exit in
-            if exit == nil { kill(child, number) }
+            if exit == nil { kill(isGroup ? -child : child, number) }
         }
     }
 
@@ -161,7 +166,8 @@ private func socketPair() throws(RehearsalError) -> (CInt, CInt) {
 }
 
 private func spawn(
-    _ program: String, _ arguments: [String], _ environment: [String: String], _ descriptors: [CInt: CInt]
+    _ program: String, _ arguments: [String], _ environment: [String: String], _ descriptors: [CInt: CInt],
+    inOwnGroup: Bool = false
 ) throws(RehearsalError) -> pid_t {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
@@ -177,7 +183,8 @@ private func spawn(
     posix_spawnattr_setsigmask(&attributes, &signals)
     for number in [SIGTERM, SIGINT, SIGHUP, SIGPIPE] { sigaddset(&signals, number) }
     posix_spawnattr_setsigdefault(&attributes, &signals)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+    let group = inOwnGroup ? POSIX_SPAWN_SETPGROUP : 0
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | group))
 
     var child: pid_t = 0
     let result = withCStrings([program] + arguments) { arguments in

@@ -82,7 +82,7 @@ struct ListenCommand: AsyncParsableCommand {
 
     private func run(_ command: String, for event: Event, _ verdict: Verdict?) async throws {
         let environment = ChildProcess.currentEnvironment.merging(event.environment(verdict)) { $1 }
-        let shell = try ChildProcess("/bin/sh", ["-c", command], environment: environment, outlivesUs: true)
+        let shell = try ChildProcess("/bin/sh", ["-c", command], environment: environment, inOwnGroup: true)
         // It is waited for even when we are asked to end: it is asked to end as well.
         let end = await withTaskCancellationHandler {
             await Task { await shell.waitForExit(within: .seconds(366 * 86400)) }.value

@@ -66,9 +66,10 @@ struct SendCommand: AsyncParsableCommand {
             }
             if output.json == .off { Terminal.print("\(id)") }
             guard let outcome = await waiting.outcome(of: id, within: timeout.duration) else {
+                let canShow = (try? await client.hasNotificationServer()) ?? true
                 Terminal.complain(
                     "Event \(id) has no outcome after \(timeout.duration.shortFigure): it is still undecided, or a repeat."
-                )
+                        + (canShow ? "" : " There is no notification server that could show it."))
                 throw ExitCode.nothing
             }
             output.write(.object([("id", .integer(id.rawValue))] + outcome.members), text: outcome.line)
