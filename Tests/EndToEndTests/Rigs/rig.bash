@@ -21,12 +21,14 @@ PATIENCE=${RIG_PATIENCE:-15} # seconds until a condition that does not come true
 
 RIGS=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 PROCESSES=() # what this rig has started, in order
+REPORTED=    # a failure has been explained
 
 say() { printf '%s\n' "$*"; }
 ok() { printf 'ok: %s\n' "$*"; }
 
 fail() {
     printf 'FAILED: %s\n' "$*"
+    REPORTED=yes
     local log
     for log in "$T"/*.log; do
         [ -s "$log" ] || continue
@@ -65,7 +67,7 @@ rig_begin() {
     fi
     PRODUCTS=$(cd "$1" && pwd)
     T=$(mktemp -d "${TMPDIR:-/tmp}/notifyd-rig.XXXXXX")
-    trap rig_end EXIT
+    trap 'rig_end "$BASH_COMMAND"' EXIT
     trap 'exit 130' INT
     trap 'exit 143' TERM
     # Nothing here may touch the bus, the settings or the state of the person who runs it.
@@ -79,6 +81,10 @@ rig_end() {
     local status=$? index
     trap - EXIT
     set +e
+    case $status in
+        0 | 77) ;;
+        *) [ -n "$REPORTED" ] || (fail "a command ended with status $status: $1") ;;
+    esac
     # The last started goes first: a bus that went before its clients would leave their complaints behind.
     for ((index = ${#PROCESSES[@]} - 1; index >= 0; index--)); do
         stop "${PROCESSES[index]}"
