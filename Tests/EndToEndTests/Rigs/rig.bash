@@ -196,7 +196,7 @@ daemon_lives() { ! gone "$DAEMON"; }
 
 # call METHOD SIGNATURE ARGUMENT …: one call of the router's interface; prints the first value it returns.
 call() {
-    busctl --user --json=short call $ROUTER $ROUTER_PATH $ROUTER "$@" | jq -r '.data[0]'
+    busctl --user --timeout=5 --json=short call $ROUTER $ROUTER_PATH $ROUTER "$@" | jq -r '.data[0]'
 }
 
 # send TOPIC TITLE BODY: prints the id of the accepted event.
