@@ -12,8 +12,10 @@ rig_begin "$@"
 needs systemctl systemd dbus-daemon dbus-daemon busctl systemd gdbus libglib2.0-bin jq jq make make
 needs unshare util-linux setpriv util-linux useradd passwd
 needs_python dbusmock
-[ -e /usr/lib/systemd/user/dbus.service ] || skip "there is no dbus.service for users; on Debian: apt-get install dbus-user-session"
-unshare --mount --pid --fork true 2> /dev/null || skip "no namespaces may be made here (in a container: --privileged)"
+[ -e /usr/lib/systemd/user/dbus.service ] ||
+    skip "there is no dbus.service for users; on Debian: apt-get install dbus-user-session"
+unshare --mount --pid --fork true 2> /dev/null ||
+    skip "no namespaces may be made here (in a container: --privileged)"
 
 USER_NAME=notifyd-rig-$$
 CGROUP=notifyd-rig-$$
@@ -30,17 +32,23 @@ undo() {
 }
 trap undo EXIT
 
+make_for_user() {
+    HOME=$T/user make --no-print-directory -C "$RIGS/../../.." PREFIX="$T/user/.local" "$@" \
+        > "$T/make.log" 2>&1 || fail "make $1 fails"
+}
+
 # install_for_user: what "make install PREFIX=~/.local" installs, with the programs that are built already.
 install_for_user() {
     chmod 711 "$T"
     useradd --home-dir "$T/user" --create-home --shell /bin/bash "$USER_NAME"
-    HOME=$T/user make --no-print-directory -C "$RIGS/../../.." install-files BUILT="$PRODUCTS" PREFIX="$T/user/.local" \
-        > "$T/install.log" 2>&1 || fail "make install-files fails"
+    make_for_user install-files BUILT="$PRODUCTS"
     # A development build uses the Swift libraries of its toolchain, which may lie where this user cannot read.
     local library
-    { ldd "$PRODUCTS/notifyd" || true; } 2> /dev/null | awk '$2 == "=>" && $3 !~ "^/(usr/)?lib" { print $3 }' | while read -r library; do
-        cp -L "$library" "$T/user/.local/bin/"
-    done
+    { ldd "$PRODUCTS/notifyd" || true; } 2> /dev/null |
+        awk '$2 == "=>" && $3 !~ "^/(usr/)?lib" { print $3 }' |
+        while read -r library; do
+            cp -L "$library" "$T/user/.local/bin/"
+        done
     chown -R "$USER_NAME": "$T/user"
     ok "make installs into a home directory"
 }
@@ -60,6 +68,5 @@ if command -v dbus-broker-launch > /dev/null; then
     session dbus-broker
 fi
 
-HOME=$T/user make --no-print-directory -C "$RIGS/../../.." uninstall PREFIX="$T/user/.local" > "$T/install.log" 2>&1 ||
-    fail "make uninstall fails"
+make_for_user uninstall
 equal "make uninstall leaves nothing of notifyd" '' "$(find "$T/user/.local" -name '*notify*')"
