@@ -40,9 +40,12 @@ eventually_quiet "$PATIENCE" test -S "$XDG_RUNTIME_DIR/systemd/private" || fail 
 systemctl --user start dbus.socket || fail "the bus of the session does not start"
 start_mock server
 record_signals
+# Records of single events are of the level debug; at the default level the journal gets what happens to notifyd.
 configure <<'TOML'
 [defaults]
 window = "200ms"
+[log]
+level = "debug"
 TOML
 
 # --- started by the first call
