@@ -43,6 +43,10 @@ start_dunst full
 start_daemon <<'TOML'
 [defaults]
 window = "1s"
+
+[[route]]
+topic = "/question/{id}"
+actions = [ { key = "default", label = "Answer" } ]
 TOML
 record_signals
 
@@ -53,6 +57,7 @@ eventually "Resolved says it was shown" outcome_is "$id" shown
 dunstctl close
 eventually "the banner has the event's title" closed_summary_is 'Nobody looks'
 equal "and its body" 'so dunst shows it' "$(closed body)"
+eventually "Resolved says it was dismissed, as the user closed it" outcome_is "$id" dismissed
 
 claimed=$(send /note/claimed 'Somebody looks' 'so there is no banner')
 equal "a claim in time suppresses" suppressed "$(call Claim t "$claimed")"
@@ -66,6 +71,16 @@ equal "a late claim retracts" retracted "$(call Claim t "$late")"
 eventually "dunst has closed the banner" displayed_is 0
 eventually "Resolved says it was retracted" outcome_is "$late" retracted
 equal "the closed banner is the one claimed" 'Nobody looks yet' "$(closed summary)"
+
+question=$(send /question/7 'A question' 'to click on')
+eventually "a banner with an action is shown" outcome_is "$question" shown
+dunstctl action 0
+invoked() {
+    jq -e "select(.member == \"ActionInvoked\") | .payload.data == [\"/question/7\", $question, \"default\"]" \
+        "$T/signals" > "$T/invoked"
+}
+eventually "clicking it is announced with the topic and the event" invoked
+dunstctl close
 
 # show_verbatim HOW: text with markup in it is text, whatever the server makes of markup.
 show_verbatim() {
