@@ -1,0 +1,191 @@
+import Logging
+import Routing
+import Systemd
+
+/// The desktop's notification server as the daemon deals with it: who it is, what it can do, and calls that never wait.
+///
+/// The Desktop Notifications Specification, version 1.2, is the contract. The server is addressed by its unique name, so
+/// that an answer and a number always belong to the same server; when the name changes hands, everything is forgotten.
+final class NotificationServer {
+    static let name = "org.freedesktop.Notifications"
+    private static let path = "/org/freedesktop/Notifications"
+    private static let interface = "org.freedesktop.Notifications"
+    /// How long an answer is awaited. It never keeps anybody waiting: the call is asynchronous.
+    private static let patience: Duration = .seconds(5)
+
+    /// What comes from the server goes into the router by this way.
+    var onInput: (Input) -> Void = { _ in }
+
+    private let bus: BusConnection
+    private let logger: Logger
+    private var slots: [BusSlot] = []
+    /// The unique name of the server, once it has said what it can do.
+    private(set) var owner: String?
+    private var capabilities: Set<String> = []
+    /// The unique name of the server that is being asked what it can do.
+    private var candidate: String?
+
+    init(bus: BusConnection, logger: Logger) {
+        self.bus = bus
+        self.logger = logger
+    }
+
+    // MARK: Who it is
+
+    /// Begins to watch for the server. What is there already is found too.
+    func watch() throws(SystemdError) {
+        slots.append(
+            try bus.match(
+                "type='signal',sender='org.freedesktop.DBus',path='/org/freedesktop/DBus',"
+                    + "interface='org.freedesktop.DBus',member='NameOwnerChanged',arg0='\(Self.name)'"
+            ) { [unowned self] message in
+                guard (try? message.skip("ss")) != nil, let new = try? message.readString() else { return }
+                ownerChanged(to: new)
+            })
+        slots.append(
+            try bus.match(
+                "type='signal',sender='\(Self.name)',path='\(Self.path)',interface='\(Self.interface)',"
+                    + "member='NotificationClosed'"
+            ) { [unowned self] message in closed(message) })
+        slots.append(
+            try bus.match(
+                "type='signal',sender='\(Self.name)',path='\(Self.path)',interface='\(Self.interface)',"
+                    + "member='ActionInvoked'"
+            ) { [unowned self] message in actionInvoked(message) })
+        let question = bus.methodCall(
+            to: "org.freedesktop.DBus", path: "/org/freedesktop/DBus", interface: "org.freedesktop.DBus",
+            member: "GetNameOwner")
+        question.append(Self.name)
+        try bus.call(question, timeout: Self.patience) { [unowned self] answer in
+            guard owner == nil, candidate == nil else { return }
+            if answer.failure == nil, let name = try? answer.readString() {
+                ownerChanged(to: name)
+            } else {
+                logger.warning(
+                    "No notification server is on the bus; banners wait for one",
+                    metadata: ["message.id": "\(MessageID.noServer)"])
+            }
+        }
+    }
+
+    private func ownerChanged(to name: String) {
+        if owner != nil {
+            owner = nil
+            onInput(.serverVanished)
+            if name.isEmpty {
+                logger.warning(
+                    "The notification server has left the bus; banners wait for one",
+                    metadata: ["message.id": "\(MessageID.noServer)"])
+            }
+        }
+        candidate = name.isEmpty ? nil : name
+        guard let candidate else { return }
+        send(call("GetCapabilities", to: candidate)) { [unowned self] answer in
+            guard self.candidate == candidate else { return }
+            self.candidate = nil
+            capabilities = Self.readCapabilities(answer)
+            owner = candidate
+            logger.info(
+                "A notification server is there",
+                metadata: [
+                    "message.id": "\(MessageID.server)", "server": "\(candidate)",
+                    "capabilities": "\(capabilities.sorted().joined(separator: ","))",
+                ])
+            onInput(.serverAppeared)
+        }
+    }
+
+    /// A server that cannot even say what it can do gets plain text and no buttons.
+    private static func readCapabilities(_ answer: borrowing BusMessage) -> Set<String> {
+        var capabilities: Set<String> = []
+        guard answer.failure == nil, (try? answer.enter("a", "s")) == true else { return [] }
+        while (try? answer.peek()) != nil, let name = try? answer.readString() { capabilities.insert(name) }
+        return capabilities
+    }
+
+    // MARK: What it is asked for
+
+    func show(_ request: BannerRequest, _ text: BannerText) {
+        guard let owner else { return onInput(.bannerFailed(request.call)) }
+        let event = request.newest
+        let appearance = event.route.appearance
+        let message = call("Notify", to: owner)
+        message.append("notifyd")
+        message.append(request.replaces?.rawValue ?? 0, as: "u")
+        message.append(request.isSummary ? "" : appearance.icon)
+        message.append(SafeText.cleaned(text.title, lineBreaks: false))
+        let body = SafeText.cleaned(text.body, lineBreaks: true)
+        message.append(capabilities.contains("body-markup") ? SafeText.escaped(body) : body)
+        let hasButtons = capabilities.contains("actions") && !request.isSummary
+        message.append(hasButtons ? appearance.actions.flatMap { [$0.key, $0.label] } : [])
+        message.appendContainer("a", "{sv}") { hints in
+            Self.append(hintsOf: event, to: hints)
+        }
+        let timeout = appearance.timeout.map { Int32(clamping: $0.microseconds / 1000) }
+        message.append(timeout ?? -1, as: "i")
+        send(message) { [unowned self] answer in
+            if answer.failure == nil, let number: UInt32 = try? answer.readNumber("u"), number > 0 {
+                onInput(.bannerShown(request.call, BannerID(number)))
+            } else {
+                logger.warning(
+                    "The notification server did not show a banner",
+                    metadata: [
+                        "message.id": "\(MessageID.bannerFailed)", "event.id": "\(event.id)", "topic": "\(event.topic)",
+                        "error": "\(answer.failure?.name ?? "no number in the answer")",
+                    ])
+                onInput(.bannerFailed(request.call))
+            }
+        }
+    }
+
+    private static func append(hintsOf event: Event, to hints: borrowing BusMessage) {
+        let appearance = event.route.appearance
+        if let urgency = event.urgency ?? appearance.urgency {
+            hints.appendEntry("urgency", "y") { $0.append(urgency.rawValue, as: "y") }
+        }
+        for (name, value) in [
+            ("category", appearance.category), ("sound-name", appearance.sound),
+            ("desktop-entry", appearance.desktopEntry),
+        ] {
+            guard let value else { continue }
+            hints.appendEntry(name, "s") { $0.append(value) }
+        }
+    }
+
+    /// Closing is best effort: a banner that is gone already is as good as closed.
+    func close(_ id: BannerID) {
+        guard let owner else { return }
+        let message = call("CloseNotification", to: owner)
+        message.append(id.rawValue, as: "u")
+        send(message) { _ in }
+    }
+
+    private func call(_ member: String, to server: String) -> BusMessage {
+        bus.methodCall(to: server, path: Self.path, interface: Self.interface, member: member)
+    }
+
+    private func send(_ call: consuming BusMessage, _ answer: @escaping (borrowing BusMessage) -> Void) {
+        do throws(SystemdError) {
+            try bus.call(call, timeout: Self.patience, answer)
+        } catch {
+            // Only a bus that is gone takes no calls, and then the daemon ends.
+            logger.error("A call to the notification server could not be sent", metadata: ["error": "\(error)"])
+        }
+    }
+
+    // MARK: What it says
+
+    private func closed(_ message: borrowing BusMessage) {
+        guard message.sender == owner, let id: UInt32 = try? message.readNumber("u"),
+            let reason: UInt32 = try? message.readNumber("u")
+        else { return }
+        onInput(.bannerClosed(BannerID(id), reason == 2 ? .dismissed : .other))
+    }
+
+    private func actionInvoked(_ message: borrowing BusMessage) {
+        guard message.sender == owner, let id: UInt32 = try? message.readNumber("u"),
+            let key = try? message.readString()
+        else { return }
+        onInput(.actionInvoked(BannerID(id), action: key))
+    }
+}

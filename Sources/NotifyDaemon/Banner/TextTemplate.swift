@@ -1,0 +1,70 @@
+import Mustache
+
+/// A mustache template for a banner's text. Nothing in it is escaped: escaping happens once, when it is known whether the
+/// notification server understands markup.
+struct TextTemplate: Sendable {
+    /// Why a text is no template.
+    struct Mistake: Error {
+        let reason: String
+    }
+
+    private let template: MustacheTemplate
+    /// Whether the text says itself how many events it stands for.
+    let mentionsCount: Bool
+
+    /// - Parameter names: what the template may name beside `title`, `body`, `topic` and `count`. A name outside of
+    ///   these is only allowed inside a section of its own, `{{#distance}}…{{/distance}}`, for it may be absent.
+    init(_ text: String, names: Set<String>) throws(Mistake) {
+        do {
+            template = try MustacheTemplate(string: "{{% CONTENT_TYPE:TEXT}}" + text)
+        } catch let error as MustacheTemplate.ParserError {
+            throw Mistake(reason: "\(error.error) in the template, in line \(error.context.lineNumber)")
+        } catch {
+            throw Mistake(reason: "\(error)")
+        }
+        let tags = TemplateTags(text)
+        let known = names.union(["title", "body", "topic", "count"])
+        for name in tags.unguarded where !known.contains(name) {
+            throw Mistake(
+                reason: "{{\(name)}} may be absent; require the field, or write {{#\(name)}}…{{/\(name)}} around it "
+                    + "(always there: \(known.sorted().joined(separator: ", ")))")
+        }
+        mentionsCount = tags.all.contains("count")
+    }
+
+    func render(_ values: [String: String]) -> String {
+        template.render(values)
+    }
+}
+
+/// The names a template uses, and those it uses outside of a section of the same name.
+private struct TemplateTags {
+    private(set) var all: Set<String> = []
+    private(set) var unguarded: [String] = []
+
+    init(_ text: String) {
+        var sections: [String] = []
+        var rest = text[...]
+        while let open = rest.firstRange(of: "{{"), let close = rest[open.upperBound...].firstRange(of: "}}") {
+            let tag = rest[open.upperBound..<close.lowerBound].drop { $0 == "{" || $0 == " " }
+            rest = rest[close.upperBound...]
+            let name = String(tag.drop { "#^/&>!% ".contains($0) }.prefix { $0 != " " && $0 != "}" })
+            switch tag.first {
+            case "!", "%", ">": continue
+            case "/": sections.removeLast(sections.isEmpty ? 0 : 1)
+            case "#", "^":
+                all.insert(name)
+                sections.append(name)
+            default:
+                all.insert(name)
+                if !sections.contains(name) { unguarded.append(name) }
+            }
+        }
+    }
+}
+
+/// The texts of one route; what is absent is taken from the event.
+struct BannerTemplates: Sendable {
+    var title: TextTemplate?
+    var body: TextTemplate?
+}

@@ -1,0 +1,162 @@
+import Routing
+import Systemd
+
+/// Reads the dictionaries that publishers write. The wire form has been validated by sd-bus; what is checked here is what
+/// our own rules say: known types, at most so many fields, so deep, and no name twice.
+struct DictionaryReader {
+    let limits: Limits
+    /// What the entries are called in errors: "field" or "option".
+    let noun: String
+    /// The bytes of everything read, without padding.
+    private(set) var size = 0
+
+    init(_ noun: String, limits: Limits) {
+        self.noun = noun
+        self.limits = limits
+    }
+
+    /// Reads an `a{sv}`, in its order.
+    mutating func read(_ message: borrowing BusMessage) throws -> [Field] {
+        var fields: [Field] = []
+        var names: Set<String> = []
+        guard try message.enter("a", "{sv}") else { return [] }
+        while try message.enter("e", "sv") {
+            let name = try message.readString()
+            guard names.insert(name).inserted else {
+                throw Refusal.invalidEvent("the \(noun) '\(shown(name))' is there twice")
+            }
+            guard fields.count < limits.fields else {
+                throw Refusal.invalidEvent(
+                    "the \(noun) '\(shown(name))' is one too many; \(limits.fields) \(noun)s are allowed")
+            }
+            size += name.utf8.count
+            guard let next = try message.peek(), try message.enter("v", next.contents) else {
+                throw Refusal.invalidEvent("the \(noun) '\(shown(name))' has no value")
+            }
+            fields.append(Field(name: name, value: try value(message, of: name, depth: 0)))
+            try message.leave()
+            try message.leave()
+        }
+        try message.leave()
+        return fields
+    }
+
+    private mutating func value(_ message: borrowing BusMessage, of name: String, depth: Int) throws -> Value {
+        guard let (type, contents) = try message.peek() else {
+            throw Refusal.invalidEvent("the \(noun) '\(shown(name))' has no value")
+        }
+        switch type {
+        case "s": return .string(sized(try message.readString()))
+        case "o": return .objectPath(sized(try message.readString(as: "o")))
+        case "g": return .signature(sized(try message.readString(as: "g")))
+        case "b": return .boolean(try fixed(4, message.readBoolean()))
+        case "y": return .byte(try fixed(1, message.readNumber(type)))
+        case "n": return .int16(try fixed(2, message.readNumber(type)))
+        case "q": return .uint16(try fixed(2, message.readNumber(type)))
+        case "i": return .int32(try fixed(4, message.readNumber(type)))
+        case "u": return .uint32(try fixed(4, message.readNumber(type)))
+        case "x": return .int64(try fixed(8, message.readNumber(type)))
+        case "t": return .uint64(try fixed(8, message.readNumber(type)))
+        case "d": return .double(try fixed(8, message.readNumber(type)))
+        case "a", "v":
+            guard depth < limits.nesting else {
+                throw Refusal.invalidEvent(
+                    "the \(noun) '\(shown(name))' has more than \(limits.nesting) containers within one another")
+            }
+            return try container(message, type, contents, of: name, depth: depth + 1)
+        default:
+            throw Refusal.invalidEvent(
+                "the \(noun) '\(shown(name))' holds the type '\(type)'; basic types, arrays and dictionaries are allowed"
+            )
+        }
+    }
+
+    private mutating func container(
+        _ message: borrowing BusMessage, _ type: Unicode.Scalar, _ contents: String, of name: String, depth: Int
+    ) throws -> Value {
+        guard try message.enter(type, contents) else {
+            throw Refusal.invalidEvent("the \(noun) '\(shown(name))' has no value")
+        }
+        defer { try? message.leave() }
+        if type == "v" { return .variant(try value(message, of: name, depth: depth)) }
+        guard contents.hasPrefix("{") else {
+            guard !contents.contains("("), !contents.contains("h") else {
+                throw Refusal.invalidEvent(
+                    "the \(noun) '\(shown(name))' is an array of '\(contents)', which is not allowed")
+            }
+            var elements: [Value] = []
+            while try message.peek() != nil { elements.append(try value(message, of: name, depth: depth)) }
+            return .array(of: contents, elements)
+        }
+        let inner = contents.dropFirst().dropLast()
+        guard !inner.contains("("), !inner.contains("h") else {
+            throw Refusal.invalidEvent(
+                "the \(noun) '\(shown(name))' is a dictionary of '\(contents)', which is not allowed")
+        }
+        var pairs: [Value.Pair] = []
+        while try message.enter("e", String(inner)) {
+            let key = try value(message, of: name, depth: depth)
+            pairs.append(Value.Pair(key: key, value: try value(message, of: name, depth: depth)))
+            try message.leave()
+        }
+        return .dictionary(key: String(inner.prefix(1)), value: String(inner.dropFirst()), pairs)
+    }
+
+    private mutating func sized(_ text: String) -> String {
+        size += text.utf8.count
+        return text
+    }
+
+    private mutating func fixed<Number>(_ bytes: Int, _ number: Number) -> Number {
+        size += bytes
+        return number
+    }
+
+    /// A name in an error is cut to a length that fits into one.
+    private func shown(_ name: String) -> String {
+        name.utf8.count <= 64 ? name : name.prefix(32) + "…"
+    }
+}
+
+extension BusMessage {
+    /// Writes an `a{sv}` of fields.
+    func append(_ fields: [Field]) {
+        appendContainer("a", "{sv}") { message in
+            for field in fields {
+                message.appendEntry(field.name, field.value.signature) { $0.append(field.value) }
+            }
+        }
+    }
+
+    private func append(_ value: Value) {
+        switch value {
+        case .byte(let number): append(number, as: "y")
+        case .boolean(let flag): append(flag)
+        case .int16(let number): append(number, as: "n")
+        case .uint16(let number): append(number, as: "q")
+        case .int32(let number): append(number, as: "i")
+        case .uint32(let number): append(number, as: "u")
+        case .int64(let number): append(number, as: "x")
+        case .uint64(let number): append(number, as: "t")
+        case .double(let number): append(number, as: "d")
+        case .string(let text): append(text)
+        case .objectPath(let text): append(text, as: "o")
+        case .signature(let text): append(text, as: "g")
+        case .array(let element, let elements):
+            appendContainer("a", element) { message in
+                for element in elements { message.append(element) }
+            }
+        case .dictionary(let key, let value, let pairs):
+            appendContainer("a", "{\(key)\(value)}") { message in
+                for pair in pairs {
+                    message.appendContainer("e", key + value) { entry in
+                        entry.append(pair.key)
+                        entry.append(pair.value)
+                    }
+                }
+            }
+        case .variant(let inner):
+            appendContainer("v", inner.signature) { $0.append(inner) }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+/// The routes the project exists for, written as a user would write them; a configuration changes or adds to them.
+enum BuiltInRoutes {
+    static let file = "built-in routes"
+
+    static let text = """
+        # A post has news: one banner a post, however many comments.
+        [[route]]
+        topic = "/post/{id}"
+        title = "New activity on post {{id}}"
+        body = "{{body}}"
+
+        # An invitation to run together; nobody wants to hear of it after ten minutes.
+        [[route]]
+        topic = "/run/{session}/invite"
+        title = "{{from}} invites you to a run"
+        require = { from = "string" }
+        ttl = "10m"
+        actions = [ { key = "accept", label = "Join" }, { key = "decline", label = "Decline" } ]
+
+        # Your mate finished, perhaps with the distance in metres.
+        [[route]]
+        topic = "/run/{session}/mate/{mate}/finished"
+        title = "{{mate}} finished"
+        body = "{{#body}}{{body}}{{/body}}{{^body}}{{#distance}}{{distance}} m{{/distance}}{{/body}}"
+
+        # How far a mate has come: a live value, never a banner.
+        [[route]]
+        topic = "/run/{session}/mate/{mate}"
+        banner = false
+        retain = true
+
+        # The run was called off.
+        [[route]]
+        topic = "/run/{session}/cancelled"
+        title = "The run was called off"
+        """
+}

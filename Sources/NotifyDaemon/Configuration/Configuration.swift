@@ -1,0 +1,29 @@
+import Logging
+import Routing
+
+/// What the daemon is told to do: the built-in routes, changed and added to by the files of the administrator and the user.
+struct Configuration: Sendable {
+    var routes: RouteTable
+    var banners: BannerSettings
+    /// The compiled texts of the routes, by the route's name.
+    var texts: [String: BannerTemplates]
+    var logLevel: Logger.Level
+    /// The files that were read, in the order in which each overrides the one before.
+    var files: [String]
+
+    /// The window of a route that does not set its own.
+    var defaultWindow: Duration { routes.fallback.window }
+}
+
+/// Why a configuration cannot be used: where, and what would be right.
+struct ConfigurationError: Error, Equatable, CustomStringConvertible {
+    let file: String
+    /// Counted from 1; 0 where the error is not at one place.
+    let line: Int
+    let column: Int
+    let reason: String
+
+    var description: String {
+        line > 0 ? "\(file):\(line):\(column): \(reason)" : "\(file): \(reason)"
+    }
+}

@@ -1,0 +1,200 @@
+import Logging
+import Routing
+import TOMLKit
+
+/// Builds a configuration out of TOML texts, each of which overrides the ones before.
+struct ConfigurationReader {
+    private struct Defaults {
+        var window: Duration = .milliseconds(100)
+        var maximumWindow: Duration?
+        var lifetime = Limits.defaultLifetime
+    }
+
+    private var defaults = Defaults()
+    private var banners = BannerSettings()
+    private var logLevel = Logger.Level.info
+    private var files: [String] = []
+    /// Routes are made when all defaults are known.
+    private var routes: [(table: TOMLTable, path: String, source: ConfigurationSource)] = []
+
+    /// A configuration without any file.
+    static func builtIn() throws(ConfigurationError) -> Configuration {
+        try ConfigurationReader().finish()
+    }
+
+    init() throws(ConfigurationError) {
+        try parse(file: BuiltInRoutes.file, text: BuiltInRoutes.text)
+    }
+
+    mutating func add(file: String, text: String) throws(ConfigurationError) {
+        try parse(file: file, text: text)
+        files.append(file)
+    }
+
+    private mutating func parse(file: String, text: String) throws(ConfigurationError) {
+        let root: TOMLTable
+        do {
+            root = try TOMLTable(string: text)
+        } catch let error as TOMLParseError {
+            throw ConfigurationError(
+                file: file, line: error.source.begin.line, column: error.source.begin.column, reason: error.description)
+        } catch {
+            throw ConfigurationError(file: file, line: 0, column: 0, reason: "\(error)")
+        }
+        let source = ConfigurationSource(file: file, text: text)
+        var reader = TableReader(root, path: "", in: source)
+        if let table = try reader.subtable("defaults") { try readDefaults(table, source) }
+        if let table = try reader.subtable("banner") { try readBanners(table, source) }
+        if let table = try reader.subtable("log") { try readLog(table, source) }
+        for (index, table) in try reader.tables("route").enumerated() {
+            routes.append((table, "route[\(index)]", source))
+        }
+        try reader.finish()
+    }
+
+    private mutating func readDefaults(_ table: TOMLTable, _ source: ConfigurationSource) throws(ConfigurationError) {
+        var reader = TableReader(table, path: "defaults", in: source)
+        if let window = try reader.duration("window", upTo: Limits.maximumWindow) { defaults.window = window }
+        defaults.maximumWindow =
+            try reader.duration("max_window", upTo: Limits.maximumWindow * 5) ?? defaults.maximumWindow
+        if let lifetime = try reader.duration("ttl", upTo: Limits.maximumLifetime, from: .seconds(1)) {
+            defaults.lifetime = lifetime
+        }
+        try reader.finish()
+    }
+
+    private mutating func readBanners(_ table: TOMLTable, _ source: ConfigurationSource) throws(ConfigurationError) {
+        var reader = TableReader(table, path: "banner", in: source)
+        if let limit = try reader.integer("max_per_second", in: 0...1000) { banners.maximumPerSecond = limit }
+        try reader.finish()
+    }
+
+    private mutating func readLog(_ table: TOMLTable, _ source: ConfigurationSource) throws(ConfigurationError) {
+        var reader = TableReader(table, path: "log", in: source)
+        if let level = try reader.word("level", of: Logger.Level.self) { logLevel = level }
+        try reader.finish()
+    }
+
+    // MARK: Routes
+
+    func finish() throws(ConfigurationError) -> Configuration {
+        let fallback = Route(
+            pattern: nil, window: defaults.window, maximumWindow: defaults.maximumWindow, lifetime: defaults.lifetime)
+        var table = RouteTable(fallback: fallback)
+        var texts: [String: BannerTemplates] = [:]
+        var origins: [String: String] = [:]
+        for entry in routes {
+            let (route, templates) = try readRoute(entry.table, entry.path, entry.source)
+            if let replaced = table.add(route) {
+                if origins[replaced.name] == entry.source.file {
+                    throw entry.source.error("\(entry.path).topic", "this file has a route \(replaced.name) already")
+                }
+                texts[replaced.name] = nil
+            }
+            origins[route.name] = entry.source.file
+            texts[route.name] = templates
+        }
+        return Configuration(routes: table, banners: banners, texts: texts, logLevel: logLevel, files: files)
+    }
+
+    private func readRoute(
+        _ table: TOMLTable, _ path: String, _ source: ConfigurationSource
+    ) throws(ConfigurationError) -> (Route, BannerTemplates) {
+        var reader = TableReader(table, path: path, in: source)
+        guard let topic = try reader.string("topic") else {
+            throw source.error(path, "a route needs a topic, such as topic = \"/post/{id}\"")
+        }
+        let pattern: TopicPattern
+        do {
+            pattern = try TopicPattern(topic)
+        } catch {
+            throw reader.error("topic", error.description)
+        }
+        let window = try reader.duration("window", upTo: Limits.maximumWindow)
+        let maximum = try reader.duration("max_window", upTo: Limits.maximumWindow * 5)
+        if let maximum, maximum < window ?? defaults.window {
+            throw reader.error("max_window", "'max_window' is \(maximum.text); it is not shorter than the window")
+        }
+        let title = try reader.string("title")
+        let body = try reader.string("body")
+        let required = try readRequired(&reader)
+        let route = Route(
+            pattern: pattern, banner: try reader.boolean("banner") ?? true,
+            retain: try reader.boolean("retain") ?? false,
+            window: window ?? defaults.window,
+            maximumWindow: maximum ?? (window == nil ? defaults.maximumWindow : nil),
+            coalescing: try reader.word("coalesce", of: Route.Coalescing.self) ?? .topic, title: title, body: body,
+            appearance: try readAppearance(&reader, path, source),
+            lifetime: try reader.duration("ttl", upTo: Limits.maximumLifetime, from: .seconds(1)) ?? defaults.lifetime,
+            required: required)
+        try reader.finish()
+        let names = Set(pattern.captureNames + required.map(\.name))
+        let templates = BannerTemplates(
+            title: try compile(title, "title", names, reader), body: try compile(body, "body", names, reader))
+        return (route, templates)
+    }
+
+    private func compile(
+        _ text: String?, _ key: String, _ names: Set<String>, _ reader: TableReader
+    ) throws(ConfigurationError) -> TextTemplate? {
+        guard let text else { return nil }
+        do throws(TextTemplate.Mistake) {
+            return try TextTemplate(text, names: names)
+        } catch {
+            throw reader.error(key, "'\(key)': \(error.reason)")
+        }
+    }
+
+    private func readRequired(_ reader: inout TableReader) throws(ConfigurationError)
+        -> [(name: String, type: Route.FieldType)]
+    {
+        guard let table = try reader.subtable("require") else { return [] }
+        var required: [(name: String, type: Route.FieldType)] = []
+        for name in table.keys.sorted() {
+            guard let text = table[name]?.string, let type = Route.FieldType(rawValue: text) else {
+                let words = Route.FieldType.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
+                throw reader.error("require", inside: name, "the type of the field '\(name)' is one of \(words)")
+            }
+            required.append((name, type))
+        }
+        return required
+    }
+
+    private func readAppearance(
+        _ reader: inout TableReader, _ path: String, _ source: ConfigurationSource
+    ) throws(ConfigurationError) -> Route.Appearance {
+        var appearance = Route.Appearance()
+        appearance.icon = try reader.string("icon") ?? ""
+        appearance.urgency = try reader.word("urgency", of: UrgencyName.self).map(\.urgency)
+        appearance.category = try reader.string("category")
+        appearance.sound = try reader.string("sound")
+        appearance.desktopEntry = try reader.string("desktop_entry")
+        appearance.timeout = try reader.duration("timeout", upTo: .seconds(24 * 3600))
+        for table in try reader.tables("actions") {
+            var action = TableReader(table, path: "\(path).actions", in: source)
+            guard let key = try action.string("key"), let label = try action.string("label"), !key.isEmpty else {
+                throw reader.error(
+                    "actions", "an action needs a key and a label: { key = \"accept\", label = \"Join\" }")
+            }
+            try action.finish()
+            guard !appearance.actions.contains(where: { $0.key == key }) else {
+                throw reader.error("actions", inside: key, "the action '\(key)' is there twice")
+            }
+            appearance.actions.append(Route.Action(key: key, label: label))
+        }
+        return appearance
+    }
+}
+
+/// How a configuration writes an urgency.
+private enum UrgencyName: String, CaseIterable {
+    case low, normal, critical
+
+    var urgency: Urgency {
+        switch self {
+        case .low: .low
+        case .normal: .normal
+        case .critical: .critical
+        }
+    }
+}

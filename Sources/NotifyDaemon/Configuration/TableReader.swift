@@ -1,0 +1,128 @@
+import Routing
+import TOMLKit
+
+/// Reads one TOML table strictly: every key is asked for by name and type, and what is left over at the end is an error.
+struct TableReader {
+    private let table: TOMLTable
+    /// Where the table is: "" for the file itself, `defaults`, `route[2]`.
+    private let path: String
+    private let source: ConfigurationSource
+    private var known: [String] = []
+
+    init(_ table: TOMLTable, path: String, in source: ConfigurationSource) {
+        self.table = table
+        self.path = path
+        self.source = source
+    }
+
+    // MARK: Values
+
+    mutating func string(_ key: String) throws(ConfigurationError) -> String? {
+        try value(key, "a string such as \"text\"") { $0.string }
+    }
+
+    mutating func boolean(_ key: String) throws(ConfigurationError) -> Bool? {
+        try value(key, "true or false") { $0.bool }
+    }
+
+    mutating func integer(_ key: String, in range: ClosedRange<Int>) throws(ConfigurationError) -> Int? {
+        guard let number = try value(key, "a whole number", { $0.int }) else { return nil }
+        guard range.contains(number) else {
+            throw error(key, "'\(key)' is \(number); it is \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+
+    mutating func duration(_ key: String, upTo maximum: Duration, from minimum: Duration = .zero)
+        throws(ConfigurationError) -> Duration?
+    {
+        let wanted = "a duration such as \"100ms\", \"5s\", \"10m\" or \"12h\""
+        guard let text = try value(key, wanted, { $0.string }) else { return nil }
+        guard let duration = Duration(text: text) else {
+            throw error(key, "'\(key)' is \"\(text)\"; it is \(wanted)")
+        }
+        guard duration >= minimum, duration <= maximum else {
+            throw error(key, "'\(key)' is \(duration.text); it is \(minimum.text) to \(maximum.text)")
+        }
+        return duration
+    }
+
+    /// One of the words that a type has.
+    mutating func word<Word: RawRepresentable & CaseIterable>(_ key: String, of _: Word.Type)
+        throws(ConfigurationError) -> Word? where Word.RawValue == String
+    {
+        let words = Word.allCases.map { "\"\($0.rawValue)\"" }
+        guard let text = try value(key, words.joined(separator: ", "), { $0.string }) else { return nil }
+        guard let word = Word(rawValue: text) else {
+            throw error(key, "'\(key)' is \"\(text)\"; it is one of \(words.joined(separator: ", "))")
+        }
+        return word
+    }
+
+    /// A table inside this one.
+    mutating func subtable(_ key: String) throws(ConfigurationError) -> TOMLTable? {
+        try value(key, "a table") { $0.table }
+    }
+
+    /// A list of tables.
+    mutating func tables(_ key: String) throws(ConfigurationError) -> [TOMLTable] {
+        guard let array = try value(key, "a list of tables", { $0.array }) else { return [] }
+        var tables: [TOMLTable] = []
+        for element in array {
+            guard let table = element.table else { throw error(key, "'\(key)' is a list of tables") }
+            tables.append(table)
+        }
+        return tables
+    }
+
+    private mutating func value<Result>(_ key: String, _ wanted: String, _ read: (any TOMLValueConvertible) -> Result?)
+        throws(ConfigurationError) -> Result?
+    {
+        known.append(key)
+        guard let value = table[key] else { return nil }
+        guard let result = read(value) else { throw error(key, "'\(key)' is \(Self.name(of: value)); it is \(wanted)") }
+        return result
+    }
+
+    // MARK: The end
+
+    /// Every key that nobody asked for is a mistake of the writer.
+    func finish() throws(ConfigurationError) {
+        for key in table.keys where !known.contains(key) {
+            let names = known.sorted().joined(separator: ", ")
+            throw error(key, "there is no key '\(key)' here; the keys are \(names)")
+        }
+    }
+
+    func error(_ key: String, inside name: String? = nil, _ reason: String) -> ConfigurationError {
+        source.error(path.isEmpty ? key : "\(path).\(key)", inside: name, reason)
+    }
+
+    private static func name(of value: any TOMLValueConvertible) -> String {
+        switch value.type {
+        case .table: "a table"
+        case .array: "a list"
+        case .string: "a string"
+        case .int: "a whole number"
+        case .double: "a number with a fraction"
+        case .bool: "true or false"
+        case .date, .time, .dateTime: "a date or time"
+        }
+    }
+}
+
+/// A configuration text with its name, and the places of its keys.
+struct ConfigurationSource {
+    let file: String
+    private let keys: KeyLocator
+
+    init(file: String, text: String) {
+        self.file = file
+        keys = KeyLocator(text)
+    }
+
+    func error(_ path: String, inside name: String? = nil, _ reason: String) -> ConfigurationError {
+        let place = keys.place(of: path, inside: name)
+        return ConfigurationError(file: file, line: place.line, column: place.column, reason: reason)
+    }
+}

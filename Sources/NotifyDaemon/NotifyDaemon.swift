@@ -1,0 +1,109 @@
+import Glibc
+public import Logging
+import Routing
+import Systemd
+
+/// What the command line says; everything has a default.
+public struct DaemonOptions: Sendable {
+    /// A D-Bus server address instead of the user's session bus.
+    public var address: String?
+    /// A configuration file instead of all others.
+    public var configuration: String?
+    /// A log level instead of the configuration's.
+    public var logLevel: Logger.Level?
+
+    public init(address: String? = nil, configuration: String? = nil, logLevel: Logger.Level? = nil) {
+        self.address = address
+        self.configuration = configuration
+        self.logLevel = logLevel
+    }
+}
+
+/// The daemon's exit codes; those below 128 beside 0 are from sysexits.h.
+public enum ExitCode {
+    public static let success: CInt = 0
+    /// Somebody else has the name on the bus.
+    public static let nameTaken: CInt = 69
+    /// Something in the system failed that should not have.
+    public static let systemFailure: CInt = 71
+    /// The bus cannot be reached or went away; worth another try.
+    public static let busLost: CInt = 75
+    /// The configuration is bad.
+    public static let badConfiguration: CInt = 78
+}
+
+/// Runs the daemon until it is told to stop, on the thread that calls it. To be called before any other thread is there.
+public func runNotifyDaemon(_ options: DaemonOptions) -> CInt {
+    EventLoop.blockSignals([SIGTERM, SIGINT, SIGHUP])
+    var logger = Logger(label: "notifyd") { _ -> any LogHandler in
+        JournalLogHandler.isConnected ? JournalLogHandler(identifier: "notifyd") : StandardErrorLogHandler()
+    }
+    let configuration: Configuration
+    do throws(ConfigurationError) {
+        configuration = try ConfigurationFiles.load(only: options.configuration)
+    } catch {
+        logger.critical(
+            "The configuration is bad",
+            metadata: ["message.id": "\(MessageID.badConfiguration)", "error": "\(error)"])
+        return ExitCode.badConfiguration
+    }
+    logger.logLevel = options.logLevel ?? configuration.logLevel
+
+    guard let address = options.address ?? sessionBusAddress() else {
+        logger.critical("No bus is known: set DBUS_SESSION_BUS_ADDRESS or XDG_RUNTIME_DIR, or use --address")
+        return ExitCode.busLost
+    }
+    let bus: BusConnection
+    do throws(SystemdError) {
+        bus = try BusConnection(address: address)
+    } catch {
+        logger.critical("The bus cannot be reached", metadata: ["address": "\(address)", "error": "\(error)"])
+        return ExitCode.busLost
+    }
+    do throws(SystemdError) {
+        let loop = try EventLoop()
+        try loop.watchOver()
+        let daemon = Daemon(configuration: configuration, options: options, loop: loop, bus: bus, logger: logger)
+        try daemon.start()
+        logger.info(
+            "Started",
+            metadata: [
+                "message.id": "\(MessageID.started)", "version": "\(notifydVersion)",
+                "configuration":
+                    "\(configuration.files.isEmpty ? "built in" : configuration.files.joined(separator: ", "))",
+            ])
+        ServiceManager.ready(status: "Routing")
+        let code = try withExtendedLifetime(daemon) { () throws(SystemdError) in try loop.run() }
+        bus.flush()
+        return code
+    } catch  where error.isNameTaken {
+        logger.critical("Another notifyd runs on this bus: the name \(RouterInterface.name) is taken")
+        return ExitCode.nameTaken
+    } catch {
+        logger.critical("The daemon cannot go on", metadata: ["error": "\(error)"])
+        return ExitCode.systemFailure
+    }
+}
+
+/// Reads the configuration and says what is wrong with it, or what is in force.
+///
+/// - Returns: the exit code, and the text for standard output or, where it is bad, standard error.
+public func checkConfiguration(_ file: String?) -> (code: CInt, text: String) {
+    do throws(ConfigurationError) {
+        let configuration = try ConfigurationFiles.load(only: file)
+        let files =
+            configuration.files.isEmpty ? "no files, built-in routes only" : configuration.files.joined(separator: ", ")
+        let routes = configuration.routes.routes.map { "  \($0.name)" }.joined(separator: "\n")
+        return (ExitCode.success, "The configuration is good (\(files)). Routes:\n\(routes)")
+    } catch {
+        return (ExitCode.badConfiguration, error.description)
+    }
+}
+
+private func sessionBusAddress() -> String? {
+    if let address = getenv("DBUS_SESSION_BUS_ADDRESS"), address.pointee != 0 { return String(cString: address) }
+    if let directory = getenv("XDG_RUNTIME_DIR"), directory.pointee != 0 {
+        return "unix:path=\(String(cString: directory))/bus"
+    }
+    return nil
+}

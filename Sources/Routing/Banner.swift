@@ -1,0 +1,80 @@
+/// The banner of one coalescing key, from the first event whose window ended unclaimed until the server closes it.
+///
+/// An event behind it is in one of three places: it waits to be sent, it is carried by a call under way, or it is shown.
+struct Banner {
+    /// Orders banners by when they came to be.
+    let serial: UInt64
+    var waiting = EventList()
+    var carried = EventList()
+    var shown = EventList()
+    /// The server's number, while the banner is up.
+    var id: BannerID?
+    /// The call under way, and when it was made. There is never more than one for a banner.
+    var call: (id: BannerCall, at: Instant)?
+
+    /// Every event behind the banner that nobody has claimed.
+    var count: Int { waiting.count + carried.count + shown.count }
+}
+
+/// Says when the notification server may be called: only while there is one, a few calls at a time, and after failures in
+/// a row only after a rest, then with a single call to try it.
+struct ServerGate {
+    static let callsAtOnce = 4
+    static let failuresInARow = 3
+    static let rest: Duration = .seconds(30)
+
+    private(set) var isServerThere = false
+    private var underWay = 0
+    private var failures = 0
+    private var restsUntil: Instant?
+
+    var isOpen: Bool {
+        isServerThere && restsUntil == nil && underWay < (failures >= Self.failuresInARow ? 1 : Self.callsAtOnce)
+    }
+
+    mutating func serverChanged(isThere: Bool) {
+        self = ServerGate()
+        isServerThere = isThere
+    }
+
+    mutating func callBegan() {
+        underWay += 1
+    }
+
+    mutating func callSucceeded() {
+        underWay -= 1
+        failures = 0
+    }
+
+    /// Says until when the server is to be left alone, if it is.
+    mutating func callFailed(at now: Instant) -> Instant? {
+        underWay -= 1
+        failures += 1
+        guard failures >= Self.failuresInARow else { return nil }
+        restsUntil = now + Self.rest
+        return restsUntil
+    }
+
+    mutating func restEnded() {
+        restsUntil = nil
+    }
+}
+
+/// Says which banners may appear on their own and which are folded into the summary.
+///
+/// Within a second `limit` banners may appear, whoever sent them. Beyond that, as many again are kept for senders of whom
+/// nothing has appeared in that second: a storm by one sender does not hide another's banner.
+struct BannerPace {
+    static let period: Duration = .seconds(1)
+
+    private var recent: [(at: Instant, sender: String)] = []
+
+    mutating func admit(sender: String, limit: Int, at now: Instant) -> Bool {
+        guard limit > 0 else { return true }
+        recent.removeAll { $0.at + Self.period <= now }
+        let isQuiet = !recent.contains { $0.sender == sender }
+        guard recent.count < (isQuiet ? 2 * limit : limit) else { return false }
+        recent.append((now, sender))
+        return true
+    }
+}

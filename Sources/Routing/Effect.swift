@@ -1,0 +1,77 @@
+/// Everything the router asks of the shell around it, to be done in the order given.
+public enum Effect: Sendable {
+    /// Answer the call that caused this input; every call gets exactly one answer.
+    case reply(Reply)
+    /// Tell everybody of an event (signal `Event`).
+    case announce(Event, Announcement)
+    /// Tell everybody of an outcome (signal `Resolved`).
+    case resolve(EventID, Topic, Resolution)
+    /// Ask the notification server for a banner, and report `bannerShown` or `bannerFailed`.
+    case showBanner(BannerRequest)
+    /// Ask the notification server to close a banner.
+    case closeBanner(BannerID)
+    /// Tell everybody that a button was pressed (signal `ActionInvoked`).
+    case relayAction(EventID, Topic, action: String)
+    /// Have `timerFired` handled at this moment, instead of the one asked for before.
+    case armTimer(Instant)
+    /// The same on the clock of lifetimes.
+    case armLifetimeTimer(Uptime)
+}
+
+/// What a caller is answered.
+public enum Reply: Equatable, Sendable {
+    case accepted(EventID)
+    case verdict(Verdict)
+    case refused(Refusal)
+}
+
+/// What the signal `Event` says beside the event itself.
+public struct Announcement: Hashable, Sendable {
+    /// What is left of the window; `nil` where no banner is pending.
+    public let window: Duration?
+
+    public init(window: Duration?) {
+        self.window = window
+    }
+}
+
+/// The notification server's number of a banner; only good while the same server runs.
+public struct BannerID: Hashable, Sendable, CustomStringConvertible {
+    public let rawValue: UInt32
+
+    public init(_ rawValue: UInt32) {
+        self.rawValue = rawValue
+    }
+
+    public var description: String { "\(rawValue)" }
+}
+
+/// Connects a `showBanner` with its answer.
+public struct BannerCall: Hashable, Sendable {
+    public let rawValue: UInt64
+
+    public init(_ rawValue: UInt64) {
+        self.rawValue = rawValue
+    }
+}
+
+/// A banner as the router wants it; its text is made by the shell, from the route's templates.
+public struct BannerRequest: Sendable {
+    public let call: BannerCall
+    /// The banner to update in place.
+    public let replaces: BannerID?
+    /// The newest unclaimed event: the banner speaks of this one.
+    public let newest: Event
+    /// Unclaimed events behind the banner.
+    public let count: Int
+    /// Whether the banner stands for events that have nothing in common but the storm they came in.
+    public let isSummary: Bool
+
+    public init(call: BannerCall, replaces: BannerID?, newest: Event, count: Int, isSummary: Bool) {
+        self.call = call
+        self.replaces = replaces
+        self.newest = newest
+        self.count = count
+        self.isSummary = isSummary
+    }
+}

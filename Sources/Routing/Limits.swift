@@ -1,0 +1,26 @@
+/// Everything a client can make grow has a limit with a name.
+public struct Limits: Sendable {
+    /// How long an event is worth showing where neither its publisher nor its route says.
+    public static let defaultLifetime: Duration = .seconds(12 * 3600)
+    public static let maximumLifetime: Duration = .seconds(28 * 24 * 3600)
+    public static let maximumWindow: Duration = .seconds(60)
+
+    /// Bytes of UTF-8.
+    public var titleBytes = 1024
+    public var bodyBytes = 8 * 1024
+    /// Bytes of topic, title, body, fields and options together.
+    public var messageBytes = 64 * 1024
+    public var fields = 64
+    /// Containers within containers in one field.
+    public var nesting = 4
+    /// Events that are not decided yet.
+    public var openEvents = 100_000
+    public var openEventsPerSender = 10_000
+    /// Shown events that a late claim can still retract; the oldest are forgotten first.
+    public var retractableEvents = 20_000
+    /// Pairs of source and event-id that are remembered to recognise a repeat.
+    public var rememberedRepeats = 100_000
+    public var repeatMemory: Duration = .seconds(24 * 3600)
+
+    public init() {}
+}

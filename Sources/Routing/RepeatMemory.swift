@@ -1,0 +1,35 @@
+import DequeModule
+
+/// Remembers which event a pair of source and event-id became, so that a repeat gets the same answer and is not sent again.
+struct RepeatMemory {
+    private let capacity: Int
+    private let memory: Duration
+    private var events: [Origin: EventID] = [:]
+    private var order = Deque<(origin: Origin, forgottenAt: Uptime)>()
+
+    init(capacity: Int, memory: Duration) {
+        self.capacity = capacity
+        self.memory = memory
+    }
+
+    var count: Int { events.count }
+
+    /// The event this origin named before, if it is still remembered.
+    mutating func first(_ origin: Origin, at now: Uptime) -> EventID? {
+        guard origin.namesAnEvent else { return nil }
+        while let oldest = order.first, oldest.forgottenAt <= now { forgetOldest() }
+        return events[origin]
+    }
+
+    mutating func remember(_ origin: Origin, as id: EventID, at now: Uptime) {
+        guard origin.namesAnEvent else { return }
+        if order.count == capacity { forgetOldest() }
+        events[origin] = id
+        order.append((origin, now + memory))
+    }
+
+    private mutating func forgetOldest() {
+        let oldest = order.removeFirst()
+        events[oldest.origin] = nil
+    }
+}

@@ -1,0 +1,125 @@
+/// A rule for topics: whether there is a banner, its text, its window, its actions.
+///
+/// Routes are shared between the table and every event they apply to, and never change: a new configuration makes new ones.
+public final class Route: Sendable {
+    /// What "the same banner" means: events with equal keys share a window and a banner.
+    public enum Coalescing: String, Sendable, CaseIterable {
+        /// One banner per topic.
+        case topic
+        /// One banner for all topics of the route.
+        case route
+        /// One banner per event.
+        case none
+    }
+
+    /// The type that a required field must have.
+    public enum FieldType: String, Sendable, CaseIterable {
+        case string, integer, number, boolean
+    }
+
+    /// A button on the banner.
+    public struct Action: Hashable, Sendable {
+        /// What comes back in `ActionInvoked`.
+        public let key: String
+        /// What the user reads.
+        public let label: String
+
+        public init(key: String, label: String) {
+            self.key = key
+            self.label = label
+        }
+    }
+
+    /// What the notification server is told beside the text; see the Desktop Notifications Specification, "Hints".
+    public struct Appearance: Hashable, Sendable {
+        public var icon = ""
+        public var urgency: Urgency?
+        public var category: String?
+        public var sound: String?
+        public var desktopEntry: String?
+        /// How long the banner stays up; `nil` leaves it to the server, zero means until it is closed.
+        public var timeout: Duration?
+        public var actions: [Action] = []
+
+        public init() {}
+    }
+
+    /// `nil` for the default route, which takes every topic that no pattern matches.
+    public let pattern: TopicPattern?
+    /// Whether unclaimed events of this route become banners.
+    public let banner: Bool
+    /// Whether events of this route are the current value of their topic.
+    public let retain: Bool
+    /// How long claims are awaited, 0 to 60 s.
+    public let window: Duration
+    /// How long a stream of further events can keep a window open.
+    public let maximumWindow: Duration
+    public let coalescing: Coalescing
+    /// Mustache templates; `nil` means the event's own text.
+    public let title: String?
+    public let body: String?
+    public let appearance: Appearance
+    /// How long an event of this route is worth showing.
+    public let lifetime: Duration
+    /// Fields an event must have, with their types, in the order of their names.
+    public let required: [(name: String, type: FieldType)]
+
+    /// What a route is called in logs and explanations.
+    public var name: String { pattern?.description ?? "default" }
+
+    public init(
+        pattern: TopicPattern?, banner: Bool = true, retain: Bool = false, window: Duration,
+        maximumWindow: Duration? = nil, coalescing: Coalescing = .topic, title: String? = nil, body: String? = nil,
+        appearance: Appearance = Appearance(), lifetime: Duration = Limits.defaultLifetime,
+        required: [(name: String, type: FieldType)] = []
+    ) {
+        self.pattern = pattern
+        self.banner = banner
+        self.retain = retain
+        self.window = window
+        self.maximumWindow = maximumWindow ?? window * 5
+        self.coalescing = coalescing
+        self.title = title
+        self.body = body
+        self.appearance = appearance
+        self.lifetime = lifetime
+        self.required = required
+    }
+
+    /// The window an event with this topic belongs to.
+    func key(topic: Topic, event: EventID) -> CoalescingKey {
+        switch coalescing {
+        case .topic: .topic(topic)
+        case .route: .route(name)
+        case .none: .event(event)
+        }
+    }
+}
+
+extension Route.FieldType {
+    /// Whether a value is of this type: an integer is any D-Bus integer, a number is an integer or a double.
+    func admits(_ value: Value) -> Bool {
+        switch (self, value) {
+        case (.string, .string), (.boolean, .boolean), (.number, .double): true
+        case (.integer, .uint64), (.number, .uint64): true
+        case (.integer, _), (.number, _): value.integer != nil
+        default: false
+        }
+    }
+}
+
+/// What events must have in common to share a window and a banner.
+public enum CoalescingKey: Hashable, Sendable {
+    case topic(Topic)
+    case route(String)
+    case event(EventID)
+    /// The one banner that a storm is folded into.
+    case summary
+}
+
+/// How pressing a banner is; see the Desktop Notifications Specification, "Urgency Levels".
+public enum Urgency: UInt8, Sendable, CaseIterable {
+    case low = 0
+    case normal = 1
+    case critical = 2
+}

@@ -1,0 +1,168 @@
+import DequeModule
+
+/// Decides what becomes of every push: who hears it, whether a claim came in time, when a banner is due and what it
+/// stands for. It does nothing by itself: it takes what happened and says what is to be done, and time is an argument.
+///
+/// An event is in one place at a time. It begins in the window of its coalescing key. When the window ends it waits for
+/// the notification server, is carried by a call to it, and is shown; a claim takes it out wherever it is. After its
+/// banner went away by itself it is remembered for a while, so that a late claim still finds it.
+///
+///     published ─▶ window ─▶ waiting ─▶ carried ─▶ shown ─▶ gone
+///                    │          │          │         │        │
+///                 claimed    claimed    retracted retracted retracted
+///
+/// The rules live here: `Router+Publishing` (rules 1 and 2 of the design), `Router+Claims` (rules 3, 4 and 6),
+/// `Router+Windows` (rule 5), `Router+Banners` (what the server does).
+public struct Router {
+    struct OpenEvent {
+        enum Place {
+            case window(CoalescingKey)
+            case waiting(CoalescingKey)
+            case carried(CoalescingKey)
+            case shown(CoalescingKey, BannerID)
+            /// Its banner is no longer up, and nobody closed it on purpose.
+            case gone(BannerID)
+        }
+
+        let event: Event
+        let accepted: Instant
+        let expires: Uptime
+        var place: Place
+        /// The deadline of its window, once that is over.
+        var deadline: Instant
+
+        /// Whether the event has no outcome yet.
+        var isUndecided: Bool {
+            switch place {
+            case .window, .waiting, .carried: true
+            case .shown, .gone: false
+            }
+        }
+    }
+
+    /// What there is to do at a moment of the windows' clock.
+    enum Matter: Hashable {
+        case window(CoalescingKey)
+        case serverRest
+        case summary
+    }
+
+    // What a configuration sets.
+    var routes: RouteTable
+    var bannerSettings: BannerSettings
+    let limits: Limits
+
+    // Events.
+    let firstID: EventID
+    var nextID: EventID
+    var events: [EventID: OpenEvent] = [:]
+    var undecided = 0
+    var undecidedBySender: [String: Int] = [:]
+    var repeats: RepeatMemory
+    /// Shown events, oldest first; those claimed since are still in it.
+    var retractable = Deque<EventID>()
+
+    // Windows and banners.
+    var windows: [CoalescingKey: Window] = [:]
+    var banners: [CoalescingKey: Banner] = [:]
+    var bannerKeys: [BannerID: CoalescingKey] = [:]
+    var calls: [BannerCall: CoalescingKey] = [:]
+    /// Banners that want to be sent, by when they began to.
+    var queue = Agenda<UInt64, CoalescingKey>()
+    var gate = ServerGate()
+    var pace = BannerPace()
+    var summaryRestsUntil: Instant?
+    var lastSerial: UInt64 = 0
+
+    // What is due when.
+    var agenda = Agenda<Instant, Matter>()
+    var lifetimes = Agenda<Uptime, EventID>()
+    private var armed: Instant?
+    private var armedLifetime: Uptime?
+
+    var effects: [Effect] = []
+    /// Counters since the router was made.
+    public internal(set) var statistics = Statistics()
+
+    /// - Parameter firstID: the id of the first event; above every id that was ever given out.
+    public init(
+        routes: RouteTable, banners: BannerSettings = BannerSettings(), limits: Limits = Limits(), firstID: EventID
+    ) {
+        self.routes = routes
+        self.limits = limits
+        self.firstID = firstID
+        bannerSettings = banners
+        nextID = firstID
+        repeats = RepeatMemory(capacity: limits.rememberedRepeats, memory: limits.repeatMemory)
+    }
+
+    /// Events that have no outcome yet.
+    public var pending: Int { undecided }
+    /// Windows in which claims are awaited.
+    public var openWindows: Int { windows.count }
+    /// The events the router holds in memory, decided or not.
+    public var heldEvents: Int { events.count }
+
+    /// Takes in what happened, and answers what is to be done about it, in order.
+    public mutating func handle(_ input: Input, at now: Now) -> [Effect] {
+        switch input {
+        case .published(let publication): publish(publication, at: now)
+        case .claimed(let id, let claimant): claim(id, by: claimant, at: now)
+        case .timerFired: doWhatIsDue(at: now)
+        case .serverAppeared: serverAppeared(at: now)
+        case .serverVanished: serverVanished()
+        case .bannerShown(let call, let id): bannerShown(call, id, at: now)
+        case .bannerFailed(let call): bannerFailed(call, at: now)
+        case .bannerClosed(let id, let reason): bannerClosed(id, reason)
+        case .actionInvoked(let id, let action): actionInvoked(id, action)
+        case .reconfigured(let routes, let banners):
+            self.routes = routes
+            bannerSettings = banners
+        }
+        armTimers()
+        defer { effects = [] }
+        return effects
+    }
+
+    /// A timer that is set too early costs one wake-up and is set again then; so only an earlier moment is worth a word.
+    private mutating func armTimers() {
+        if let moment = agenda.earliest(), armed.map({ moment < $0 }) ?? true {
+            armed = moment
+            effects.append(.armTimer(moment))
+        }
+        if let moment = lifetimes.earliest(), armedLifetime.map({ moment < $0 }) ?? true {
+            armedLifetime = moment
+            effects.append(.armLifetimeTimer(moment))
+        }
+    }
+
+    private mutating func doWhatIsDue(at now: Now) {
+        if let moment = armed, moment <= now.instant { armed = nil }
+        if let moment = armedLifetime, moment <= now.uptime { armedLifetime = nil }
+        while let matter = agenda.takeDue(at: now.instant) {
+            switch matter {
+            case .window(let key): endWindow(key, at: now)
+            case .serverRest: gate.restEnded()
+            case .summary: summaryRestEnded()
+            }
+        }
+        while let id = lifetimes.takeDue(at: now.uptime) {
+            expireWaiting(id)
+        }
+        sendBanners(at: now.instant)
+    }
+
+    // MARK: Events
+
+    /// Gives an undecided event its outcome and tells everybody.
+    mutating func decide(_ id: EventID, _ resolution: Resolution) {
+        guard let open = events[id] else { preconditionFailure("only an event that is held can be decided") }
+        if open.isUndecided {
+            undecided -= 1
+            let sender = open.event.sender
+            if let count = undecidedBySender[sender] { undecidedBySender[sender] = count > 1 ? count - 1 : nil }
+        }
+        statistics.count(resolution.outcome)
+        effects.append(.resolve(id, open.event.topic, resolution))
+    }
+}

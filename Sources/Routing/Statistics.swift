@@ -1,0 +1,37 @@
+/// Counters since the daemon was started; they only grow.
+public struct Statistics: Equatable, Sendable {
+    public var published: UInt64 = 0
+    /// Publications recognised as repeats of an earlier one.
+    public var repeated: UInt64 = 0
+    /// Publications that were turned down.
+    public var refused: UInt64 = 0
+    public var claimed: UInt64 = 0
+    public var shown: UInt64 = 0
+    public var retracted: UInt64 = 0
+    public var dismissed: UInt64 = 0
+    public var silent: UInt64 = 0
+    public var expired: UInt64 = 0
+    /// Claims for which there was nothing left to suppress.
+    public var recordedClaims: UInt64 = 0
+    /// Banners asked for, updates included.
+    public var bannerCalls: UInt64 = 0
+    public var bannerFailures: UInt64 = 0
+    public var bannersClosed: UInt64 = 0
+    /// Banners folded into a summary.
+    public var bannersFolded: UInt64 = 0
+    /// Shown events that can no longer be retracted because newer ones took their place in memory.
+    public var forgotten: UInt64 = 0
+
+    public init() {}
+
+    mutating func count(_ outcome: Outcome) {
+        switch outcome {
+        case .claimed: claimed += 1
+        case .shown: shown += 1
+        case .retracted: retracted += 1
+        case .dismissed: dismissed += 1
+        case .silent: silent += 1
+        case .expired: expired += 1
+        }
+    }
+}

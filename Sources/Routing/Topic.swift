@@ -1,0 +1,109 @@
+/// Where an event belongs: an absolute path such as `/post/27` or `/run/r1/mate/영희/finished`.
+///
+/// A value of this type is always valid: it starts with `/`, has 1 to 16 segments of 1 to 64 bytes, at most 255 bytes
+/// of UTF-8 in all, no empty segment, no trailing `/`, and none of the characters that would have a meaning of their own
+/// in a D-Bus match rule (`'`, `\`) or in a route pattern (`{`, `}`, `*`).
+public struct Topic: Hashable, Sendable, CustomStringConvertible {
+    /// The topic as it was written.
+    public let description: String
+
+    /// Takes a topic at the door; everything inside works with the type.
+    ///
+    /// - Throws: `TopicError`, which says what was wrong and at which byte.
+    public init(_ text: String) throws(TopicError) {
+        try TopicSyntax.check(text, pattern: false)
+        description = text
+    }
+
+    /// Whether this topic is `other` or lies somewhere below it.
+    public func isAtOrBelow(_ other: Topic) -> Bool {
+        let mine = description.utf8
+        let others = other.description.utf8
+        guard mine.starts(with: others) else { return false }
+        return mine.count == others.count
+            || mine[mine.index(mine.startIndex, offsetBy: others.count)] == UInt8(ascii: "/")
+    }
+
+    /// The parts between the slashes, from the left.
+    public var segments: [Substring] {
+        description.split(separator: "/")
+    }
+}
+
+/// Why a text is no topic or no pattern: the reason as a sentence, and the byte where it begins to be wrong.
+public struct TopicError: Error, Equatable, CustomStringConvertible {
+    /// What is wrong, in words that go into a D-Bus error.
+    public let reason: String
+    /// The offset in bytes from the start of the text.
+    public let offset: Int
+
+    public var description: String {
+        "\(reason) (at byte \(offset)); a topic looks like /post/27"
+    }
+}
+
+/// The limits of section "Topic syntax": one place for topics and patterns alike.
+enum TopicSyntax {
+    static let maximumBytes = 255
+    static let maximumSegments = 16
+    static let maximumSegmentBytes = 64
+
+    static func check(_ text: String, pattern: Bool) throws(TopicError) {
+        let bytes = Array(text.utf8)
+        guard bytes.first == UInt8(ascii: "/") else {
+            throw TopicError(
+                reason: bytes.isEmpty ? "the topic is empty" : "the topic does not start with '/'", offset: 0)
+        }
+        guard bytes.count <= maximumBytes else {
+            throw TopicError(
+                reason: "the topic has \(bytes.count) bytes, \(maximumBytes) are allowed", offset: maximumBytes)
+        }
+        var segments = 0
+        var start = 1
+        for (offset, byte) in bytes.enumerated() {
+            if isControl(byte, before: offset + 1 < bytes.count ? bytes[offset + 1] : 0) {
+                throw TopicError(reason: "the topic has a control character", offset: offset)
+            }
+            switch byte {
+            case UInt8(ascii: "'"), UInt8(ascii: "\\"), UInt8(ascii: "*"):
+                throw TopicError(
+                    reason: "the topic has the character \(Character(Unicode.Scalar(byte)))", offset: offset)
+            case UInt8(ascii: "{"), UInt8(ascii: "}"):
+                if !pattern {
+                    throw TopicError(
+                        reason: "the topic has the character \(Character(Unicode.Scalar(byte)))", offset: offset)
+                }
+            default:
+                break
+            }
+            let isLast = offset == bytes.count - 1
+            guard (byte == UInt8(ascii: "/") && offset > 0) || isLast else { continue }
+            let end = byte == UInt8(ascii: "/") ? offset : offset + 1
+            if end <= start {
+                let trailing = isLast && offset > 0
+                throw TopicError(
+                    reason: bytes.count == 1
+                        ? "'/' alone names every topic, not one"
+                        : trailing ? "the topic ends with '/'" : "a segment is empty",
+                    offset: offset)
+            }
+            if isLast && byte == UInt8(ascii: "/") {
+                throw TopicError(reason: "the topic ends with '/'", offset: offset)
+            }
+            if end - start > maximumSegmentBytes {
+                throw TopicError(
+                    reason: "a segment has \(end - start) bytes, \(maximumSegmentBytes) are allowed", offset: start)
+            }
+            segments += 1
+            if segments > maximumSegments {
+                throw TopicError(reason: "the topic has more than \(maximumSegments) segments", offset: start)
+            }
+            start = end + 1
+        }
+    }
+
+    /// C0, DEL and C1; the last are two bytes in UTF-8, of which the first is 0xC2.
+    private static func isControl(_ byte: UInt8, before next: UInt8) -> Bool {
+        byte < 0x20 || byte == 0x7F || (byte == 0xC2 && (0x80...0x9F).contains(next))
+    }
+}

@@ -1,0 +1,91 @@
+/// A value that a publisher gave to a field, with its D-Bus type, so that it reaches every subscriber unchanged.
+///
+/// The types are those of the D-Bus specification, section "Type System", without structures and file descriptors.
+public indirect enum Value: Hashable, Sendable {
+    case byte(UInt8)
+    case boolean(Bool)
+    case int16(Int16)
+    case uint16(UInt16)
+    case int32(Int32)
+    case uint32(UInt32)
+    case int64(Int64)
+    case uint64(UInt64)
+    case double(Double)
+    case string(String)
+    case objectPath(String)
+    case signature(String)
+    /// The element type is kept for the sake of empty arrays.
+    case array(of: String, [Value])
+    case dictionary(key: String, value: String, [Pair])
+    case variant(Value)
+
+    /// One entry of a dictionary; entries keep the order in which they were sent.
+    public struct Pair: Hashable, Sendable {
+        public let key: Value
+        public let value: Value
+
+        public init(key: Value, value: Value) {
+            self.key = key
+            self.value = value
+        }
+    }
+
+    /// The type as a D-Bus signature: one complete type.
+    public var signature: String {
+        switch self {
+        case .byte: "y"
+        case .boolean: "b"
+        case .int16: "n"
+        case .uint16: "q"
+        case .int32: "i"
+        case .uint32: "u"
+        case .int64: "x"
+        case .uint64: "t"
+        case .double: "d"
+        case .string: "s"
+        case .objectPath: "o"
+        case .signature: "g"
+        case .array(let element, _): "a" + element
+        case .dictionary(let key, let value, _): "a{" + key + value + "}"
+        case .variant: "v"
+        }
+    }
+
+    /// The value as a whole number, where it is one that fits.
+    public var integer: Int64? {
+        switch self {
+        case .byte(let value): Int64(value)
+        case .int16(let value): Int64(value)
+        case .uint16(let value): Int64(value)
+        case .int32(let value): Int64(value)
+        case .uint32(let value): Int64(value)
+        case .int64(let value): value
+        case .uint64(let value): Int64(exactly: value)
+        default: nil
+        }
+    }
+
+    /// What a banner's template sees of the value; arrays and dictionaries have no text.
+    public var text: String? {
+        switch self {
+        case .boolean(let value): value ? "true" : "false"
+        case .double(let value): "\(value)"
+        case .string(let value), .objectPath(let value), .signature(let value): value
+        case .uint64(let value): "\(value)"
+        case .variant(let value): value.text
+        case .array, .dictionary: nil
+        default: integer.map { "\($0)" }
+        }
+    }
+}
+
+/// A named value of an event.
+public struct Field: Hashable, Sendable {
+    public let name: String
+    public let value: Value
+
+    public init(name: String, value: Value) {
+        self.name = name
+        self.value = value
+    }
+}

@@ -1,0 +1,162 @@
+internal import CSystemd
+import Glibc
+
+/// A D-Bus error as it goes over the bus: a name for programs and a sentence for people.
+public struct BusFailure: Error, Equatable, CustomStringConvertible {
+    public let name: String
+    public let text: String
+
+    public init(name: String, text: String) {
+        self.name = name
+        self.text = text
+    }
+
+    public var description: String { "\(name): \(text)" }
+}
+
+/// A connection to a message bus, sd-bus(3), attached to a loop. File descriptors are neither sent nor accepted.
+public final class BusConnection {
+    let raw: OpaquePointer
+
+    /// Connects and says hello.
+    ///
+    /// - Parameter address: a D-Bus server address such as `unix:path=/run/user/1000/bus`.
+    public init(address: String) throws(SystemdError) {
+        var bus: OpaquePointer?
+        try check(sd_bus_new(&bus), "sd_bus_new")
+        raw = bus!
+        try check(sd_bus_set_address(raw, address), "sd_bus_set_address")
+        try check(sd_bus_set_bus_client(raw, 1), "sd_bus_set_bus_client")
+        try check(sd_bus_negotiate_fds(raw, 0), "sd_bus_negotiate_fds")
+        try check(sd_bus_start(raw), "sd_bus_start")
+        // Asking for the name waits for the bus to say hello.
+        var name: UnsafePointer<CChar>?
+        try check(sd_bus_get_unique_name(raw, &name), "sd_bus_get_unique_name")
+    }
+
+    deinit {
+        sd_bus_flush_close_unref(raw)
+    }
+
+    /// From now on the loop reads and writes for this connection, before it serves any timer.
+    public func attach(to loop: EventLoop) throws(SystemdError) {
+        try check(sd_bus_attach_event(raw, loop.raw, CInt(Priority.messages.rawValue)), "sd_bus_attach_event")
+    }
+
+    /// Takes a well-known name; neither waits in a queue for it nor lets anybody take it over.
+    ///
+    /// - Throws: an error with `isNameTaken` when somebody has it.
+    public func requestName(_ name: String) throws(SystemdError) {
+        try check(sd_bus_request_name(raw, name, 0), "sd_bus_request_name")
+    }
+
+    /// Sends what is queued, and waits for it.
+    public func flush() {
+        // A bus that is gone cannot be flushed, and nothing can be done about that here.
+        sd_bus_flush(raw)
+    }
+
+    // MARK: Sending
+
+    public func signal(path: String, interface: String, member: String) -> BusMessage {
+        var message: OpaquePointer?
+        must(sd_bus_message_new_signal(raw, &message, path, interface, member), "sd_bus_message_new_signal")
+        return BusMessage(adopting: message!)
+    }
+
+    public func methodReturn(to call: borrowing BusMessage) -> BusMessage {
+        var message: OpaquePointer?
+        must(sd_bus_message_new_method_return(call.raw, &message), "sd_bus_message_new_method_return")
+        return BusMessage(adopting: message!)
+    }
+
+    /// A call that does not start a program to answer it.
+    public func methodCall(to destination: String, path: String, interface: String, member: String) -> BusMessage {
+        var message: OpaquePointer?
+        must(
+            sd_bus_message_new_method_call(raw, &message, destination, path, interface, member),
+            "sd_bus_message_new_method_call")
+        must(sd_bus_message_set_auto_start(message, 0), "sd_bus_message_set_auto_start")
+        return BusMessage(adopting: message!)
+    }
+
+    /// Sends a reply or a signal. A connection that is gone is found out by `onDisconnect`, not here.
+    public func send(_ message: consuming BusMessage) throws(SystemdError) {
+        try check(sd_bus_send(raw, message.raw, nil), "sd_bus_send")
+    }
+
+    /// Sends a call and hands its answer, or an error after the time-out, to `answer`.
+    public func call(
+        _ message: consuming BusMessage, timeout: Duration, _ answer: @escaping (borrowing BusMessage) -> Void
+    ) throws(SystemdError) {
+        let (seconds, attoseconds) = timeout.components
+        let microseconds = UInt64(seconds) * 1_000_000 + UInt64(attoseconds / 1_000_000_000_000)
+        let slot = BusSlot(answer)
+        try check(
+            sd_bus_call_async(raw, &slot.raw, message.raw, onMessage, slot.context, microseconds), "sd_bus_call_async")
+        slot.liveUntilAnswered()
+    }
+
+    /// Hands every message that matches the rule to `action`, for as long as the slot is kept. The rule is installed
+    /// without waiting for the bus, which takes messages in order.
+    public func match(_ rule: String, _ action: @escaping (borrowing BusMessage) -> Void) throws(SystemdError)
+        -> BusSlot
+    {
+        let slot = BusSlot(action)
+        try check(
+            sd_bus_add_match_async(raw, &slot.raw, rule, onMessage, nil, slot.context), "sd_bus_add_match_async")
+        return slot
+    }
+
+    /// Says when the bus is gone. sd-bus makes this message up itself.
+    public func onDisconnect(_ action: @escaping () -> Void) throws(SystemdError) -> BusSlot {
+        try match(
+            "type='signal',sender='org.freedesktop.DBus.Local',path='/org/freedesktop/DBus/Local',"
+                + "interface='org.freedesktop.DBus.Local',member='Disconnected'"
+        ) { _ in action() }
+    }
+
+    /// Tells everybody that properties have new values, as the specification's `PropertiesChanged`.
+    public func propertiesChanged(path: String, interface: String, _ names: [String]) {
+        var pointers = names.map { strdup($0) }
+        defer { for pointer in pointers { free(pointer) } }
+        pointers.append(nil)
+        pointers.withUnsafeMutableBufferPointer { names in
+            // Fails when the bus is gone, which `onDisconnect` deals with.
+            _ = sd_bus_emit_properties_changed_strv(raw, path, interface, names.baseAddress)
+        }
+    }
+}
+
+/// Something that waits for messages. Letting it go ends the waiting.
+public final class BusSlot {
+    fileprivate var raw: OpaquePointer?
+    fileprivate let action: (borrowing BusMessage) -> Void
+    private var myself: BusSlot?
+
+    fileprivate init(_ action: @escaping (borrowing BusMessage) -> Void) {
+        self.action = action
+    }
+
+    deinit {
+        sd_bus_slot_unref(raw)
+    }
+
+    fileprivate var context: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
+
+    /// The slot of a call is kept by itself until `deliver`; sd-bus answers every call, if only with a time-out.
+    fileprivate func liveUntilAnswered() {
+        myself = self
+    }
+
+    fileprivate func deliver(_ message: OpaquePointer) {
+        action(BusMessage(retaining: message))
+        myself = nil
+    }
+}
+
+private let onMessage: sd_bus_message_handler_t = { message, context, _ in
+    let slot = Unmanaged<BusSlot>.fromOpaque(context!).takeUnretainedValue()
+    slot.deliver(message!)
+    return 0
+}

@@ -1,0 +1,126 @@
+internal import CSystemd
+
+/// A D-Bus message with one owner. Reading goes from left to right, writing appends; sd_bus_message_read_basic(3) and
+/// sd_bus_message_append_basic(3) say what each step may answer.
+///
+/// Type codes are those of the D-Bus specification, as characters: `s`, `t`, `a`, …
+public struct BusMessage: ~Copyable {
+    let raw: OpaquePointer
+
+    /// Takes over a reference that somebody else made.
+    init(adopting raw: OpaquePointer) {
+        self.raw = raw
+    }
+
+    /// Makes a reference of its own.
+    init(retaining raw: OpaquePointer) {
+        self.raw = sd_bus_message_ref(raw)
+    }
+
+    deinit {
+        sd_bus_message_unref(raw)
+    }
+
+    /// The unique name of whoever sent it, as the bus says.
+    public var sender: String { sd_bus_message_get_sender(raw).map { String(cString: $0) } ?? "" }
+
+    /// The name and text of the error, where the message is one.
+    public var failure: BusFailure? {
+        guard sd_bus_message_is_method_error(raw, nil) > 0, let error = sd_bus_message_get_error(raw) else {
+            return nil
+        }
+        return BusFailure(
+            name: error.pointee.name.map { String(cString: $0) } ?? "",
+            text: error.pointee.message.map { String(cString: $0) } ?? "")
+    }
+}
+
+func code(_ scalar: Unicode.Scalar) -> CChar { CChar(truncatingIfNeeded: scalar.value) }
+
+// MARK: Reading
+
+extension BusMessage {
+    public func readString(as type: Unicode.Scalar = "s") throws(SystemdError) -> String {
+        var text: UnsafePointer<CChar>?
+        try check(sd_bus_message_read_basic(raw, code(type), &text), "sd_bus_message_read_basic")
+        return String(cString: text!)
+    }
+
+    /// Reads a number that is as wide as its type code says: `y` `UInt8`, `n` `Int16`, `u` `UInt32`, `t` `UInt64`, …
+    public func readNumber<Number: BitwiseCopyable & Numeric>(
+        _ type: Unicode.Scalar, as _: Number.Type = Number.self
+    ) throws(SystemdError) -> Number {
+        var number: Number = 0
+        let result = withUnsafeMutablePointer(to: &number) { sd_bus_message_read_basic(raw, code(type), $0) }
+        try check(result, "sd_bus_message_read_basic")
+        return number
+    }
+
+    public func readBoolean() throws(SystemdError) -> Bool {
+        // A D-Bus boolean is an int for sd-bus.
+        let flag: CInt = try readNumber("b")
+        return flag != 0
+    }
+
+    /// What comes next: a type code and, for containers, the signature of what is inside; `nil` at the end.
+    public func peek() throws(SystemdError) -> (type: Unicode.Scalar, contents: String)? {
+        var type: CChar = 0
+        var contents: UnsafePointer<CChar>?
+        guard try check(sd_bus_message_peek_type(raw, &type, &contents), "sd_bus_message_peek_type") > 0 else {
+            return nil
+        }
+        return (Unicode.Scalar(UInt8(bitPattern: type)), contents.map { String(cString: $0) } ?? "")
+    }
+
+    /// Steps into a container; answers false where there is no further one.
+    public func enter(_ type: Unicode.Scalar, _ contents: String) throws(SystemdError) -> Bool {
+        try check(sd_bus_message_enter_container(raw, code(type), contents), "sd_bus_message_enter_container") > 0
+    }
+
+    public func leave() throws(SystemdError) {
+        try check(sd_bus_message_exit_container(raw), "sd_bus_message_exit_container")
+    }
+
+    public func skip(_ types: String) throws(SystemdError) {
+        try check(sd_bus_message_skip(raw, types), "sd_bus_message_skip")
+    }
+}
+
+// MARK: Writing
+
+// Appending to a message of our own fails only for a signature that is wrong or a text that is not UTF-8, and both are
+// impossible for what comes out of Swift values; lengths are limited when an event is accepted.
+extension BusMessage {
+    public func append(_ text: String, as type: Unicode.Scalar = "s") {
+        must(sd_bus_message_append_basic(raw, code(type), text), "sd_bus_message_append_basic")
+    }
+
+    public func append<Number: BitwiseCopyable & Numeric>(_ number: Number, as type: Unicode.Scalar) {
+        let result = withUnsafePointer(to: number) { sd_bus_message_append_basic(raw, code(type), $0) }
+        must(result, "sd_bus_message_append_basic")
+    }
+
+    public func append(_ flag: Bool) {
+        append(CInt(flag ? 1 : 0), as: "b")
+    }
+
+    public func append(_ texts: [String]) {
+        appendContainer("a", "s") { message in
+            for text in texts { message.append(text) }
+        }
+    }
+
+    public func appendContainer(_ type: Unicode.Scalar, _ contents: String, _ body: (borrowing BusMessage) -> Void) {
+        must(sd_bus_message_open_container(raw, code(type), contents), "sd_bus_message_open_container")
+        body(self)
+        must(sd_bus_message_close_container(raw), "sd_bus_message_close_container")
+    }
+
+    /// Appends an entry of an `a{sv}` that holds one basic value.
+    public func appendEntry(_ key: String, _ type: String, _ value: (borrowing BusMessage) -> Void) {
+        appendContainer("e", "sv") { message in
+            message.append(key)
+            message.appendContainer("v", type, value)
+        }
+    }
+}

@@ -1,0 +1,123 @@
+internal import CSystemd
+import Glibc
+
+/// The loop everything in the daemon runs on: sd-event(3), on the main thread, and touched from no other.
+///
+/// A source's callback is plain Swift, and the object that stands for the source must be kept for as long as the source is
+/// wanted: letting it go switches the source off.
+public final class EventLoop {
+    let raw: OpaquePointer
+
+    public init() throws(SystemdError) {
+        var event: OpaquePointer?
+        try check(sd_event_new(&event), "sd_event_new")
+        raw = event!
+    }
+
+    deinit {
+        sd_event_unref(raw)
+    }
+
+    /// Runs until `exit` is called, and returns the code given there.
+    public func run() throws(SystemdError) -> CInt {
+        try check(sd_event_loop(raw), "sd_event_loop")
+    }
+
+    public func exit(_ code: CInt) {
+        must(sd_event_exit(raw, code), "sd_event_exit")
+    }
+
+    /// Pings the service manager's watchdog as long as the loop turns, if the unit has `WatchdogSec=`.
+    /// See sd_event_set_watchdog(3).
+    public func watchOver() throws(SystemdError) {
+        try check(sd_event_set_watchdog(raw, 1), "sd_event_set_watchdog")
+    }
+
+    /// Blocks signals for this thread and all it will start, as sd_event_add_signal(3) wants it. Call before any thread is.
+    public static func blockSignals(_ signals: [CInt]) {
+        var set = sigset_t()
+        sigemptyset(&set)
+        for signal in signals { sigaddset(&set, signal) }
+        pthread_sigmask(SIG_BLOCK, &set, nil)
+    }
+}
+
+/// The order in which sources that are ready at the same time are served; sd_event_source_set_priority(3).
+public enum Priority: Int64, Sendable {
+    /// Everything readable comes before timers.
+    case messages = -10
+    case timers = 0
+    /// What is to be done when there is nothing else to do.
+    case idle = 100
+}
+
+/// The C callbacks find their object through the pointer they were registered with, which is not retained: `deinit` takes
+/// the source out of the loop before the object is gone.
+public final class EventSource {
+    fileprivate var raw: OpaquePointer?
+    fileprivate let action: () -> Void
+
+    fileprivate init(_ action: @escaping () -> Void) {
+        self.action = action
+    }
+
+    deinit {
+        sd_event_source_disable_unref(raw)
+    }
+
+    fileprivate var context: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
+
+    /// For a source made by `timer`: fires once at this moment of its clock, in microseconds, instead of the moment before.
+    public func arm(at microseconds: Int64) {
+        must(sd_event_source_set_time(raw, UInt64(max(1, microseconds))), "sd_event_source_set_time")
+        must(sd_event_source_set_enabled(raw, CInt(SD_EVENT_ONESHOT)), "sd_event_source_set_enabled")
+    }
+
+    /// For a source made by `deferred`: runs once, as soon as its priority lets it.
+    public func trigger() {
+        must(sd_event_source_set_enabled(raw, CInt(SD_EVENT_ONESHOT)), "sd_event_source_set_enabled")
+    }
+}
+
+extension EventLoop {
+    /// A clock for timers.
+    public enum TimerClock {
+        case monotonic, boottime
+    }
+
+    /// A timer that is not armed yet. Its accuracy is a microsecond: the default of 250 ms is made for saving wake-ups,
+    /// not for windows of 100 ms.
+    public func timer(_ clock: TimerClock, _ action: @escaping () -> Void) throws(SystemdError) -> EventSource {
+        let source = EventSource(action)
+        let id = clock == .monotonic ? CLOCK_MONOTONIC : CLOCK_BOOTTIME
+        try check(sd_event_add_time(raw, &source.raw, id, .max, 1, onTime, source.context), "sd_event_add_time")
+        try check(sd_event_source_set_enabled(source.raw, CInt(SD_EVENT_OFF)), "sd_event_source_set_enabled")
+        return source
+    }
+
+    /// Work for when there is nothing else to do; off until it is triggered.
+    public func deferred(_ action: @escaping () -> Void) throws(SystemdError) -> EventSource {
+        let source = EventSource(action)
+        try check(sd_event_add_defer(raw, &source.raw, onEvent, source.context), "sd_event_add_defer")
+        try check(sd_event_source_set_enabled(source.raw, CInt(SD_EVENT_OFF)), "sd_event_source_set_enabled")
+        try check(
+            sd_event_source_set_priority(source.raw, Priority.idle.rawValue), "sd_event_source_set_priority")
+        return source
+    }
+
+    /// A signal, which must have been blocked with `blockSignals`.
+    public func signal(_ number: CInt, _ action: @escaping () -> Void) throws(SystemdError) -> EventSource {
+        let source = EventSource(action)
+        try check(sd_event_add_signal(raw, &source.raw, number, onSignal, source.context), "sd_event_add_signal")
+        return source
+    }
+}
+
+private func run(_ context: UnsafeMutableRawPointer?) -> CInt {
+    Unmanaged<EventSource>.fromOpaque(context!).takeUnretainedValue().action()
+    return 0
+}
+
+private let onTime: sd_event_time_handler_t = { _, _, context in run(context) }
+private let onEvent: sd_event_handler_t = { _, context in run(context) }
+private let onSignal: sd_event_signal_handler_t = { _, _, context in run(context) }

@@ -1,0 +1,35 @@
+import Glibc
+
+/// A call into libsystemd or libc that failed: which one, and with which errno(3).
+public struct SystemdError: Error, CustomStringConvertible {
+    /// The errno value, positive.
+    public let code: CInt
+    /// The function that failed.
+    public let call: String
+
+    public init(code: CInt, call: String) {
+        self.code = code
+        self.call = call
+    }
+
+    public var description: String {
+        "\(call): \(String(cString: strerror(code)))"
+    }
+
+    /// The bus name has another owner.
+    public var isNameTaken: Bool { code == EEXIST }
+}
+
+/// The one way from libsystemd's return codes to Swift: negative means failure, and the value is the errno.
+@discardableResult
+func check(_ result: CInt, _ call: String) throws(SystemdError) -> CInt {
+    guard result >= 0 else { throw SystemdError(code: -result, call: call) }
+    return result
+}
+
+/// For calls that can only fail through a mistake of ours, or when memory is gone.
+@discardableResult
+func must(_ result: CInt, _ call: String) -> CInt {
+    precondition(result >= 0, "\(call) cannot fail here, yet: \(String(cString: strerror(-result)))")
+    return result
+}

@@ -1,0 +1,50 @@
+import ArgumentParser
+import Glibc
+import Logging
+import NotifyDaemon
+
+/// The daemon's command line. It is synchronous on purpose: the event loop owns the main thread.
+@main
+struct NotifydCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "notifyd",
+        abstract: "Routes push notifications over D-Bus: screens claim what they show, the rest becomes a banner.",
+        discussion: "It needs no arguments. notifyctl(1) sends pushes, listens and claims.",
+        version: notifydVersion)
+
+    @Option(help: ArgumentHelp("The D-Bus address to use instead of the session bus.", valueName: "address"))
+    var address: String?
+
+    @Option(help: ArgumentHelp("The configuration file to read instead of all others.", valueName: "file"))
+    var config: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The directory for what must survive a restart; this version keeps nothing there yet.",
+            valueName: "directory"))
+    var state: String?
+
+    @Option(help: ArgumentHelp("How much to log, instead of what the configuration says.", valueName: "level"))
+    var logLevel: LogLevel?
+
+    @Flag(help: "Check the configuration, say what is wrong or in force, and exit.")
+    var checkConfig = false
+
+    func run() throws {
+        if checkConfig {
+            let (code, text) = checkConfiguration(config)
+            let line = Array((text + "\n").utf8)
+            _ = write(code == 0 ? STDOUT_FILENO : STDERR_FILENO, line, line.count)
+            throw ArgumentParser.ExitCode(code)
+        }
+        let options = DaemonOptions(address: address, configuration: config, logLevel: logLevel?.level)
+        throw ArgumentParser.ExitCode(runNotifyDaemon(options))
+    }
+}
+
+/// The levels of swift-log, by the names the configuration uses too.
+enum LogLevel: String, CaseIterable, ExpressibleByArgument {
+    case trace, debug, info, notice, warning, error, critical
+
+    var level: Logger.Level? { Logger.Level(rawValue: rawValue) }
+}

@@ -1,0 +1,79 @@
+import Routing
+import Testing
+
+@testable import NotifyDaemon
+
+/// What a banner says, from the push to the words that go to the notification server.
+struct BannerTextTests {
+    @Test func aRoutesTemplateSpeaksForItsEvents() throws {
+        #expect(
+            try text("/post/27", body: "Nice run!") == BannerText(title: "New activity on post 27", body: "Nice run!"))
+        let invite = try text("/run/r1/invite", fields: [Field(name: "from", value: .string("Mina"))])
+        #expect(invite == BannerText(title: "Mina invites you to a run", body: ""))
+        let finished = try text("/run/r1/mate/영희/finished", fields: [Field(name: "distance", value: .uint32(5000))])
+        #expect(finished == BannerText(title: "영희 finished", body: "5000 m"))
+    }
+
+    @Test func withoutATemplateTheEventSpeaksForItself() throws {
+        #expect(try text("/build/main", title: "Built", body: "in 3 s") == BannerText(title: "Built", body: "in 3 s"))
+    }
+
+    @Test func anEventWithoutWordsGetsASentenceMadeFromItsTopic() throws {
+        #expect(try text("/build/main") == BannerText(title: "News at /build/main", body: ""))
+    }
+
+    @Test func moreThanOneEventIsCountedInTheTitle() throws {
+        #expect(try text("/post/27", count: 3).title == "New activity on post 27 (3)")
+    }
+
+    @Test func aTemplateThatCountsItselfIsLeftAlone() throws {
+        let configuration = "[[route]]\ntopic = \"/a\"\ntitle = \"{{count}} letters\"\n"
+        #expect(try text("/a", count: 3, configuration: configuration).title == "3 letters")
+    }
+
+    @Test func aSummarySaysHowManyAndNamesTheNewest() throws {
+        let summary = try text("/post/27", count: 12, isSummary: true)
+        #expect(summary == BannerText(title: "12 notifications", body: "The newest: New activity on post 27"))
+    }
+
+    @Test func textFromAPushIsNeverATemplate() throws {
+        let configuration = "[[route]]\ntopic = \"/a\"\ntitle = \"{{title}}\"\n"
+        let result = try text("/a", title: "{{body}} & <b>", body: "secret", configuration: configuration)
+        #expect(result.title == "{{body}} & <b>")
+    }
+
+    @Test func aFieldCannotStandInForTheEventsOwnWords() throws {
+        let configuration = "[[route]]\ntopic = \"/a/{id}\"\ntitle = \"{{id}} {{title}}\"\n"
+        let fields = [Field(name: "id", value: .string("fake")), Field(name: "title", value: .string("fake"))]
+        #expect(try text("/a/1", title: "real", fields: fields, configuration: configuration).title == "1 real")
+    }
+
+    @Test func controlCharactersAndDirectionMarksDoNotReachTheServer() {
+        #expect(SafeText.cleaned("a\u{0}b\u{1B}[1mc\u{202E}d\u{9B}e", lineBreaks: true) == "ab[1mcde")
+        #expect(SafeText.cleaned("a\nb\tc", lineBreaks: true) == "a\nb c")
+        #expect(SafeText.cleaned("a\nb", lineBreaks: false) == "a b")
+        #expect(SafeText.cleaned("영희 👩‍👧 é", lineBreaks: false) == "영희 👩‍👧 é")
+    }
+
+    @Test func markupIsEscapedOnce() {
+        #expect(SafeText.escaped("<b>&amp;</b>") == "&lt;b&gt;&amp;amp;&lt;/b&gt;")
+    }
+
+    /// Publishes an event to a router and takes the text of the banner that comes of it.
+    private func text(
+        _ topic: String, title: String = "", body: String = "", fields: [Field] = [], count: Int = 1,
+        isSummary: Bool = false, configuration: String = ""
+    ) throws -> BannerText {
+        var reader = try ConfigurationReader()
+        try reader.add(file: "test.toml", text: configuration)
+        let configuration = try reader.finish()
+        var router = Router(routes: configuration.routes, firstID: EventID(1))
+        let publication = Publication(topic: try Topic(topic), title: title, body: body, fields: fields, sender: ":1.1")
+        let zero = Now(instant: Instant(microseconds: 0), uptime: Uptime(microseconds: 0))
+        let effects = router.handle(.published(publication), at: zero)
+        let events = effects.compactMap { effect in if case .announce(let event, _) = effect { event } else { nil } }
+        let request = BannerRequest(
+            call: BannerCall(1), replaces: nil, newest: try #require(events.first), count: count, isSummary: isSummary)
+        return BannerText(request, templates: configuration.texts[request.newest.route.name])
+    }
+}

@@ -1,0 +1,112 @@
+import Routing
+import Testing
+
+@testable import NotifyDaemon
+
+struct ConfigurationTests {
+    @Test func theBuiltInRoutesAreGood() throws {
+        let configuration = try ConfigurationReader.builtIn()
+        #expect(
+            configuration.routes.routes.map(\.name) == [
+                "/post/{id}", "/run/{session}/invite", "/run/{session}/mate/{mate}/finished",
+                "/run/{session}/mate/{mate}", "/run/{session}/cancelled",
+            ])
+        #expect(configuration.defaultWindow == .milliseconds(100))
+        let invite = configuration.routes.route(for: try Topic("/run/r1/invite"))
+        #expect(invite.lifetime == .seconds(600))
+        #expect(invite.appearance.actions.map(\.key) == ["accept", "decline"])
+        #expect(invite.required.map(\.name) == ["from"])
+        let mate = configuration.routes.route(for: try Topic("/run/r1/mate/영희"))
+        #expect(!mate.banner)
+        #expect(mate.retain)
+    }
+
+    @Test func aRouteOfAConfigurationReplacesTheBuiltInOneWithTheSamePattern() throws {
+        let configuration = try read("[[route]]\ntopic = \"/post/{post}\"\nwindow = \"1s\"\n")
+        let route = configuration.routes.route(for: try Topic("/post/27"))
+        #expect(route.window == .seconds(1))
+        #expect(route.title == nil)
+        #expect(configuration.routes.routes.count == 5)
+    }
+
+    @Test func defaultsReachEveryRouteThatDoesNotSetItsOwn() throws {
+        let configuration = try read("[defaults]\nwindow = \"250ms\"\nmax_window = \"2s\"\nttl = \"1h\"\n")
+        let post = configuration.routes.route(for: try Topic("/post/27"))
+        #expect(post.window == .milliseconds(250))
+        #expect(post.maximumWindow == .seconds(2))
+        #expect(post.lifetime == .seconds(3600))
+        #expect(configuration.routes.route(for: try Topic("/run/r1/invite")).lifetime == .seconds(600))
+        #expect(configuration.routes.fallback.window == .milliseconds(250))
+    }
+
+    @Test func laterFilesOverrideEarlierOnes() throws {
+        var reader = try ConfigurationReader()
+        try reader.add(file: "a", text: "[defaults]\nwindow = \"1s\"\n[banner]\nmax_per_second = 9\n")
+        try reader.add(file: "b", text: "[defaults]\nwindow = \"2s\"\n")
+        let configuration = try reader.finish()
+        #expect(configuration.defaultWindow == .seconds(2))
+        #expect(configuration.banners.maximumPerSecond == 9)
+        #expect(configuration.files == ["a", "b"])
+    }
+
+    @Test func withoutAMaximumARouteGetsFiveTimesItsWindow() throws {
+        let configuration = try read("[[route]]\ntopic = \"/a\"\nwindow = \"30ms\"\n")
+        #expect(configuration.routes.route(for: try Topic("/a")).maximumWindow == .milliseconds(150))
+    }
+
+    struct Mistake: Sendable, CustomTestStringConvertible {
+        let text: String
+        let place: String
+        let word: String
+        var testDescription: String { word }
+    }
+
+    @Test(arguments: [
+        Mistake(text: "window = \"1s\"\n", place: "1:1", word: "there is no key 'window'"),
+        Mistake(text: "[defaults]\n\n  windwo = \"1s\"\n", place: "3:3", word: "there is no key 'windwo'"),
+        Mistake(text: "[defaults]\nwindow = 100\n", place: "2:1", word: "a duration such as"),
+        Mistake(text: "[defaults]\nwindow = \"100\"\n", place: "2:1", word: "a duration such as"),
+        Mistake(text: "[defaults]\nwindow = \"61s\"\n", place: "2:1", word: "it is 0s to 1m"),
+        Mistake(text: "[defaults]\nwindow = \"1s\"\nwindow = \"2s\"\n", place: "3:10", word: "window"),
+        Mistake(text: "[banner]\nmax_per_second = -1\n", place: "2:1", word: "it is 0 to 1000"),
+        Mistake(text: "[defaults\n", place: "1:10", word: ""),
+        Mistake(text: "[[route]]\nbanner = false\n", place: "1:1", word: "a route needs a topic"),
+        Mistake(text: "[[route]]\ntopic = \"post\"\n", place: "2:1", word: "does not start with '/'"),
+        Mistake(
+            text: "[[route]]\ntopic = \"/a\"\n[[route]]\ntopic = \"/b\"\nbaner = true\n", place: "5:1", word: "'baner'"),
+        Mistake(text: "[[route]]\ntopic = \"/a\"\n[[route]]\ntopic = \"/a\"\n", place: "4:1", word: "already"),
+        Mistake(text: "[[route]]\ntopic = \"/a\"\nbanner = \"yes\"\n", place: "3:1", word: "true or false"),
+        Mistake(
+            text: "[[route]]\ntopic = \"/a\"\ncoalesce = \"all\"\n", place: "3:1",
+            word: "one of \"topic\", \"route\", \"none\""),
+        Mistake(text: "[[route]]\ntopic = \"/a\"\nrequire = { from = \"text\" }\n", place: "3:13", word: "'from'"),
+        Mistake(
+            text: "[[route]]\ntopic = \"/a\"\nactions = [ { key = \"a\" } ]\n", place: "3:1", word: "a key and a label"),
+        Mistake(
+            text: "[[route]]\ntopic = \"/a\"\nactions = [ { key = \"a\", label = \"A\", run = \"b\" } ]\n",
+            place: "3:1",
+            word: "'run'"),
+        Mistake(text: "[[route]]\ntopic = \"/a\"\ntitle = \"{{from\"\n", place: "3:1", word: "template"),
+        Mistake(
+            text: "[[route]]\ntopic = \"/a\"\ntitle = \"{{from}}\"\n", place: "3:1", word: "{{from}} may be absent"),
+        Mistake(
+            text: "[[route]]\ntopic = \"/a\"\nwindow = \"1s\"\nmax_window = \"500ms\"\n", place: "4:1",
+            word: "not shorter than the window"),
+    ])
+    func aMistakeIsReportedWithItsPlaceAndWhatWouldBeRight(_ mistake: Mistake) {
+        let error = #expect(throws: ConfigurationError.self) { try read(mistake.text) }
+        #expect(error.map { "\($0.line):\($0.column)" } == mistake.place)
+        #expect(error?.reason.contains(mistake.word) ?? false || mistake.word.isEmpty, "\(String(describing: error))")
+        #expect(error?.description.hasPrefix("test.toml:") == true)
+    }
+
+    @Test func aFieldThatMayBeAbsentIsGoodInsideItsOwnSection() throws {
+        _ = try read("[[route]]\ntopic = \"/a\"\ntitle = \"Done{{#distance}} after {{distance}} m{{/distance}}\"\n")
+    }
+
+    private func read(_ text: String) throws -> Configuration {
+        var reader = try ConfigurationReader()
+        try reader.add(file: "test.toml", text: text)
+        return try reader.finish()
+    }
+}

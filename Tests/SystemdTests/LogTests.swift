@@ -1,0 +1,24 @@
+import Logging
+import Testing
+
+@testable import Systemd
+
+struct LogTests {
+    @Test func metadataBecomesFieldsThatTheJournalTakes() {
+        #expect(LogText.journalField("event.id") == "NOTIFYD_EVENT_ID")
+        #expect(LogText.journalField("topic") == "NOTIFYD_TOPIC")
+        #expect(LogText.journalField("message.id") == "MESSAGE_ID")
+    }
+
+    @Test func theSentenceIsConstantAndTheDataFollowsInOrder() {
+        let metadata: Logger.Metadata = ["topic": "/post/27", "event.id": "5", "message.id": "abc"]
+        #expect(LogText.sentence("Event accepted", metadata) == "Event accepted: event.id=5 topic=/post/27")
+        #expect(LogText.sentence("Started", [:]) == "Started")
+    }
+
+    @Test func levelsAreThePrioritiesOfSyslog() {
+        #expect(LogText.priority(.debug) == 7)
+        #expect(LogText.priority(.warning) == 4)
+        #expect(LogText.priority(.critical) == 2)
+    }
+}
