@@ -33,8 +33,9 @@ struct RigTests {
         let products = try Self.products()
 
         let process = Process()
-        process.executableURL = URL(filePath: "/bin/bash")
-        process.arguments = [rigs.appending(path: script).path, products.path]
+        // The threads of a test block signals, and what they start inherits that: nothing in the rig would end on SIGTERM.
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = ["--default-signal", "/bin/bash", rigs.appending(path: script).path, products.path]
         process.standardInput = FileHandle.nullDevice
         // Its output is the test runner's: one line for each fact. Waiting for its end must not occupy one of the
         // few threads that the tests beside this one need to keep their time.

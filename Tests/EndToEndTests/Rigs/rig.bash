@@ -103,10 +103,13 @@ background() {
 
 # stop PROCESS [SIGNAL]: ends a child and waits for it; one that does not listen is killed.
 stop() {
-    kill "-${2:-TERM}" "$1" 2> /dev/null || true
-    kill -CONT "$1" 2> /dev/null || true
-    eventually_quiet 5 gone "$1" || kill -KILL "$1" 2> /dev/null || true
-    wait "$1" 2> /dev/null || true
+    # Together they are silent: bash has a word to say about every child that was killed.
+    {
+        kill "-${2:-TERM}" "$1" || true
+        kill -CONT "$1" || true
+        eventually_quiet 5 gone "$1" || kill -KILL "$1" || true
+        wait "$1" || true
+    } 2> /dev/null
 }
 
 # A child that has ended stays in the process table until it is waited for, hence the look at its state.
