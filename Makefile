@@ -40,7 +40,7 @@ INSTALLED := \
 .DEFAULT_GOAL := help
 
 help: ## List the targets
-	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 22
 	@echo 'install and uninstall take PREFIX (now $(PREFIX)) and DESTDIR.'
 
 demo: ## Play the whole story on a bus of its own; installs the Debian packages it lacks
@@ -57,12 +57,13 @@ test: ## Build and run all tests; installs the Debian packages they lack
 	$(SWIFT) test
 
 release: ## Build what "make install" installs
+	.ci/packages build
 	$(SWIFT) build $(RELEASE)
 
 install: release install-files ## Install under PREFIX; PREFIX=~/.local needs no root
 
-# Copies what is built already, so that packaging and tests need not build again.
-install-files:
+# For root, who should not build and may not have Swift, and for packages and tests, which have built before.
+install-files: ## Install what is built already: make release && sudo make install-files
 	$(INSTALL) -D -m 755 $(BUILT)/notifyd '$(DESTDIR)$(BIN_DIR)/notifyd'
 	$(INSTALL) -D -m 755 $(BUILT)/notifyctl '$(DESTDIR)$(BIN_DIR)/notifyctl'
 	$(INSTALL) -D -m 644 systemd/notifyd.service '$(DESTDIR)$(UNIT_DIR)/notifyd.service'
