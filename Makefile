@@ -64,8 +64,8 @@ install: release install-files ## Install under PREFIX; PREFIX=~/.local needs no
 
 # For root, who should not build and may not have Swift, and for packages and tests, which have built before.
 install-files: ## Install what is built already: make release && sudo make install-files
-	$(INSTALL) -D -m 755 $(BUILT)/notifyd '$(DESTDIR)$(BIN_DIR)/notifyd'
-	$(INSTALL) -D -m 755 $(BUILT)/notifyctl '$(DESTDIR)$(BIN_DIR)/notifyctl'
+	$(INSTALL) -D -m 755 '$(BUILT)/notifyd' '$(DESTDIR)$(BIN_DIR)/notifyd'
+	$(INSTALL) -D -m 755 '$(BUILT)/notifyctl' '$(DESTDIR)$(BIN_DIR)/notifyctl'
 	$(INSTALL) -D -m 644 systemd/notifyd.service '$(DESTDIR)$(UNIT_DIR)/notifyd.service'
 	$(INSTALL) -D -m 644 systemd/org.notifyd.Router1.service '$(DESTDIR)$(DBUS_DIR)/services/org.notifyd.Router1.service'
 	sed -i -e 's|/usr/bin/notifyd|$(BIN_DIR)/notifyd|' -e 's|/usr/share/doc/notifyd|$(DOC_DIR)|' \

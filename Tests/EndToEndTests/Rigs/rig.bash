@@ -215,7 +215,7 @@ record_signals() {
     busctl --user --json=short monitor --match="type='signal',interface='$ROUTER'" \
         > "$T/signals" 2> "$T/signals.log" < /dev/null &
     PROCESSES+=($!)
-    eventually_quiet "$PATIENCE" grep -q '^Monitoring' "$T/signals.log" || fail "busctl monitor does not start"
+    eventually_quiet "$PATIENCE" grep -qs '^Monitoring' "$T/signals.log" || fail "busctl monitor does not start"
 }
 
 # outcome ID: the last outcome that Resolved gave for the event, or nothing.
