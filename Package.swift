@@ -99,6 +99,7 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: ["NotifyClient", "NotifyRehearsal", "NotifyTestSupport", "notifyd", "notifyctl"],
+            exclude: ["Rigs"],
             swiftSettings: strict
         ),
     ],

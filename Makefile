@@ -1,0 +1,89 @@
+# "make" lists what there is to make.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+
+# Not every shell expands the ~ of PREFIX=~/.local.
+override PREFIX := $(patsubst ~/%,$(HOME)/%,$(PREFIX))
+
+# systemd looks for units of the user in a home directory's share, and of the system in lib.
+ifneq ($(filter $(HOME)/%,$(PREFIX)),)
+UNIT_DIR ?= $(PREFIX)/share/systemd/user
+else
+UNIT_DIR ?= $(PREFIX)/lib/systemd/user
+endif
+
+BIN_DIR := $(PREFIX)/bin
+DBUS_DIR := $(PREFIX)/share/dbus-1
+DOC_DIR := $(PREFIX)/share/doc/notifyd
+
+SWIFT ?= swift
+INSTALL ?= install
+SOURCES := Sources Tests Package.swift
+
+# What a user's machine runs: no Swift runtime has to be installed there.
+RELEASE := --configuration release --static-swift-stdlib
+# The folder whose programs are installed.
+BUILT ?= .build/release
+
+INSTALLED := \
+    $(BIN_DIR)/notifyd \
+    $(BIN_DIR)/notifyctl \
+    $(UNIT_DIR)/notifyd.service \
+    $(DBUS_DIR)/services/org.notifyd.Router1.service \
+    $(DBUS_DIR)/interfaces/org.notifyd.Router1.xml \
+    $(DOC_DIR)/README.md \
+    $(DOC_DIR)/LICENSE \
+    $(DOC_DIR)/config.toml
+
+.PHONY: help demo build test release install install-files uninstall format lint clean
+.DEFAULT_GOAL := help
+
+help: ## List the targets
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 22
+	@echo 'install and uninstall take PREFIX (now $(PREFIX)) and DESTDIR.'
+
+demo: ## Play the whole story on a bus of its own; installs the Debian packages it lacks
+	.ci/packages build demo
+	$(SWIFT) build
+	.build/debug/notifyctl demo
+
+build: ## Build for development
+	.ci/packages build
+	$(SWIFT) build
+
+test: ## Build and run all tests; installs the Debian packages they lack
+	.ci/packages build test
+	$(SWIFT) test
+
+release: ## Build what "make install" installs
+	.ci/packages build
+	$(SWIFT) build $(RELEASE)
+
+install: release install-files ## Install under PREFIX; PREFIX=~/.local needs no root
+
+# For root, who should not build and may not have Swift, and for packages and tests, which have built before.
+install-files: ## Install what is built already: make release && sudo make install-files
+	$(INSTALL) -D -m 755 '$(BUILT)/notifyd' '$(DESTDIR)$(BIN_DIR)/notifyd'
+	$(INSTALL) -D -m 755 '$(BUILT)/notifyctl' '$(DESTDIR)$(BIN_DIR)/notifyctl'
+	$(INSTALL) -D -m 644 systemd/notifyd.service '$(DESTDIR)$(UNIT_DIR)/notifyd.service'
+	$(INSTALL) -D -m 644 systemd/org.notifyd.Router1.service '$(DESTDIR)$(DBUS_DIR)/services/org.notifyd.Router1.service'
+	sed -i -e 's|/usr/bin/notifyd|$(BIN_DIR)/notifyd|' -e 's|/usr/share/doc/notifyd|$(DOC_DIR)|' \
+	    '$(DESTDIR)$(UNIT_DIR)/notifyd.service' '$(DESTDIR)$(DBUS_DIR)/services/org.notifyd.Router1.service'
+	$(INSTALL) -D -m 644 systemd/org.notifyd.Router1.xml '$(DESTDIR)$(DBUS_DIR)/interfaces/org.notifyd.Router1.xml'
+	$(INSTALL) -d '$(DESTDIR)$(DOC_DIR)'
+	$(INSTALL) -m 644 README.md LICENSE systemd/config.toml '$(DESTDIR)$(DOC_DIR)'
+	@echo 'Installed. In your session: systemctl --user daemon-reload && systemctl --user enable --now notifyd'
+
+uninstall: ## Remove what install has installed
+	rm -f $(foreach file,$(INSTALLED),'$(DESTDIR)$(file)')
+	rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(DOC_DIR)' 2> /dev/null || true
+
+format: ## Format the sources
+	$(SWIFT) format --in-place --recursive $(SOURCES)
+
+lint: ## Check the format of the sources
+	$(SWIFT) format lint --strict --recursive $(SOURCES)
+
+clean: ## Remove what was built
+	rm -rf .build
