@@ -16,12 +16,21 @@ struct Banner {
     var count: Int { waiting.count + carried.count + shown.count }
 }
 
+/// A call that was not answered in time. The server may still be at it, and show what was asked for long after.
+struct OverdueCall {
+    let key: CoalescingKey
+    let at: Instant
+    let carried: EventList
+}
+
 /// Says when the notification server may be called: only while there is one, a few calls at a time, and after failures in
 /// a row only after a rest, then with a single call to try it.
 struct ServerGate {
     static let callsAtOnce = 4
     static let failuresInARow = 3
     static let rest: Duration = .seconds(30)
+    /// How long an answer is awaited before its place is given to another call.
+    static let patience: Duration = .seconds(5)
 
     private(set) var isServerThere = false
     private var underWay = 0
@@ -55,6 +64,12 @@ struct ServerGate {
         guard failures >= Self.failuresInARow else { return nil }
         restsUntil = now + Self.rest
         return restsUntil
+    }
+
+    /// A call was answered after its time: the server is well again.
+    mutating func recovered() {
+        failures = 0
+        restsUntil = nil
     }
 
     mutating func restEnded() {

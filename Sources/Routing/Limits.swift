@@ -26,6 +26,8 @@ public struct Limits: Sendable {
     public var maximumHold: Duration = .seconds(600)
     /// Topics that are muted.
     public var mutes = 1_000
+    /// Calls to the notification server whose late answers are still understood; the oldest are forgotten first.
+    public var overdueCalls = 64
     /// Shown events that a late claim can still retract; the oldest are forgotten first.
     public var retractableEvents = 20_000
     /// Pairs of source and event-id that are remembered to recognise a repeat.

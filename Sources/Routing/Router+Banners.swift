@@ -39,6 +39,7 @@ extension Router {
         banners[key]!.carried = carried
         banners[key]!.call = (call, now)
         calls[call] = key
+        agenda.put(.call(call), at: now + ServerGate.patience)
         gate.callBegan()
         statistics.bannerCalls += 1
         if key == .summary {
@@ -71,26 +72,14 @@ extension Router {
 
     /// - Parameter answer: the server's number, or `nil` where it says that this very banner is on screen already.
     mutating func bannerShown(_ call: BannerCall, _ answer: BannerID?, at now: Now) {
-        // The answer to a call of a server that has gone since: its banners are gone too.
-        guard let key = calls.removeValue(forKey: call) else { return }
+        guard let key = calls.removeValue(forKey: call) else { return answeredLate(call, answer, at: now) }
+        agenda.strike(.call(call))
         gate.callSucceeded()
         let calledAt = banners[key]!.call!.at
         banners[key]!.call = nil
         let id = answer ?? banners[key]!.id
         if let id { rename(key, to: id) }
-        let carried = banners[key]!.carried.takeAll()
-        let count = banners[key]!.shown.count + carried.count
-        for event in carried.ids {
-            let lateness = calledAt - events[event]!.deadline
-            decide(event, Resolution(.shown, banner: id, count: count, lateness: max(.zero, lateness)))
-            if let id {
-                banners[key]!.shown.insert(event)
-                events[event]!.place = .shown(key, id)
-            } else {
-                events[event]!.place = .gone(nil)
-            }
-            remember(event)
-        }
+        show(banners[key]!.carried.takeAll(), in: key, as: id, calledAt: calledAt)
         if let id, banners[key]!.count == 0 {
             close(id)
         } else if !banners[key]!.waiting.isEmpty {
@@ -101,22 +90,87 @@ extension Router {
         sendBanners(at: now)
     }
 
+    /// Gives events that are on screen now their outcome.
+    private mutating func show(_ ids: EventList, in key: CoalescingKey, as banner: BannerID?, calledAt: Instant) {
+        let count = banners[key]!.shown.count + ids.count
+        for id in ids.ids {
+            let lateness = calledAt - events[id]!.deadline
+            decide(id, Resolution(.shown, banner: banner, count: count, lateness: max(.zero, lateness)))
+            if let banner {
+                banners[key]!.shown.insert(id)
+                events[id]!.place = .shown(key, banner)
+            } else {
+                events[id]!.place = .gone(nil)
+            }
+            remember(id)
+        }
+    }
+
     mutating func bannerFailed(_ call: BannerCall, _ failure: BannerFailure, at now: Now) {
+        overdue[call] = nil
         guard let key = calls.removeValue(forKey: call) else { return }
-        statistics.bannerFailures += 1
-        banners[key]!.call = nil
-        let carried = banners[key]!.carried.takeAll()
-        for id in carried.ids { wait(id, for: key) }
+        agenda.strike(.call(call))
+        takeBack(key)
         switch failure {
         case .unknownBanner:
             // What we took for ours is gone; the next call makes a new one. The server is well.
             gate.callSucceeded()
             if let id = banners[key]!.id { lose(id) }
         case .noAnswer:
-            if let rest = gate.callFailed(at: now.instant) { agenda.put(.serverRest, at: rest) }
-            if let id = banners[key]?.id, banners[key]!.count == 0 { close(id) }
+            callFailed(key, at: now)
         }
         dropIfEmpty(key)
+        sendBanners(at: now)
+    }
+
+    /// What a call carried waits again.
+    private mutating func takeBack(_ key: CoalescingKey) {
+        statistics.bannerFailures += 1
+        banners[key]!.call = nil
+        for id in banners[key]!.carried.takeAll().ids { wait(id, for: key) }
+    }
+
+    private mutating func callFailed(_ key: CoalescingKey, at now: Now) {
+        if let rest = gate.callFailed(at: now.instant) { agenda.put(.serverRest, at: rest) }
+        if let id = banners[key]?.id, banners[key]!.count == 0 { close(id) }
+    }
+
+    // MARK: Late answers
+
+    /// The server is not waited for any longer, but what it was asked for may still appear.
+    mutating func callOverdue(_ call: BannerCall, at now: Now) {
+        guard let key = calls.removeValue(forKey: call) else { return }
+        let carried = banners[key]!.carried
+        overdue[call] = OverdueCall(key: key, at: banners[key]!.call!.at, carried: carried)
+        if overdue.count > limits.overdueCalls, let oldest = overdue.keys.min(by: { $0.rawValue < $1.rawValue }) {
+            overdue[oldest] = nil
+        }
+        takeBack(key)
+        callFailed(key, at: now)
+        dropIfEmpty(key)
+    }
+
+    /// The banner is there after all. It is kept where its events still wait for one, and closed where they were claimed in
+    /// the meantime or stand in another banner.
+    private mutating func answeredLate(_ call: BannerCall, _ answer: BannerID?, at now: Now) {
+        guard let late = overdue.removeValue(forKey: call), let id = answer else { return }
+        gate.recovered()
+        agenda.strike(.serverRest)
+        let key = late.key
+        var waiting = EventList()
+        for id in late.carried.ids {
+            if case .waiting(let place) = events[id]?.place, place == key { waiting.insert(id) }
+        }
+        if let banner = banners[key], banner.call == nil, banner.id == nil || banner.id == id, !waiting.isEmpty {
+            for id in waiting.ids {
+                banners[key]!.waiting.remove(id)
+                lifetimes.strike(.event(id))
+            }
+            rename(key, to: id)
+            show(waiting, in: key, as: id, calledAt: late.at)
+        } else if bannerKeys[id] == nil {
+            close(id)
+        }
         sendBanners(at: now)
     }
 
@@ -201,7 +255,9 @@ extension Router {
     mutating func serverVanished() {
         gate.serverChanged(isThere: false)
         agenda.strike(.serverRest)
+        for call in calls.keys { agenda.strike(.call(call)) }
         calls.removeAll()
+        overdue.removeAll()
         bannerKeys.removeAll()
         for key in banners.keys.sorted(by: { banners[$0]!.serial < banners[$1]!.serial }) {
             if let id = banners[key]!.id {

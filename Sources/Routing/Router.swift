@@ -63,6 +63,7 @@ public struct Router {
         case hold(EventID)
         case grace(GraceID)
         case lease(ScreenID)
+        case call(BannerCall)
         case serverRest
         case summary
     }
@@ -105,6 +106,7 @@ public struct Router {
     var banners: [CoalescingKey: Banner] = [:]
     var bannerKeys: [BannerID: CoalescingKey] = [:]
     var calls: [BannerCall: CoalescingKey] = [:]
+    var overdue: [BannerCall: OverdueCall] = [:]
     /// Banners that want to be sent, by when they began to.
     var queue = Agenda<UInt64, CoalescingKey>()
     var gate = ServerGate()
@@ -205,6 +207,7 @@ public struct Router {
             case .hold(let id): holdFailed(id, at: now)
             case .grace(let id): graceEnded(id)
             case .lease(let id): closeScreen(id, at: now)
+            case .call(let call): callOverdue(call, at: now)
             case .serverRest: gate.restEnded()
             case .summary: summaryRestEnded()
             }

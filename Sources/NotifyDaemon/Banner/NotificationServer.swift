@@ -10,8 +10,11 @@ final class NotificationServer {
     static let name = "org.freedesktop.Notifications"
     private static let path = "/org/freedesktop/Notifications"
     private static let interface = "org.freedesktop.Notifications"
-    /// How long an answer is awaited. It never keeps anybody waiting: the call is asynchronous.
+    /// How long the answer to a small question is awaited. It never keeps anybody waiting: calls are asynchronous.
     private static let patience: Duration = .seconds(5)
+    /// How long an answer to `Notify` is understood. The router gives a call up much earlier, but wants to hear of a banner
+    /// that appears after all.
+    private static let memory: Duration = .seconds(300)
 
     /// What comes from the server goes into the router by this way.
     var onInput: (Input) -> Void = { _ in }
@@ -138,7 +141,8 @@ final class NotificationServer {
         }
         let timeout = appearance.timeout.map { Int32(clamping: $0.microseconds / 1000) }
         message.append(timeout ?? -1, as: "i")
-        send(message) { [unowned self] answer in
+        send(message, timeout: Self.memory) { [unowned self] answer in
+            guard self.owner == owner else { return }
             if answer.failure == nil, let number: UInt32 = try? answer.readNumber("u"), number > 0 {
                 onInput(.bannerShown(request.call, BannerID(number)))
             } else if answer.failure?.name == Self.repetition {
@@ -189,9 +193,11 @@ final class NotificationServer {
         bus.methodCall(to: server, path: Self.path, interface: Self.interface, member: member)
     }
 
-    private func send(_ call: consuming BusMessage, _ answer: @escaping (borrowing BusMessage) -> Void) {
+    private func send(
+        _ call: consuming BusMessage, timeout: Duration = patience, _ answer: @escaping (borrowing BusMessage) -> Void
+    ) {
         do throws(SystemdError) {
-            try bus.call(call, timeout: Self.patience, answer)
+            try bus.call(call, timeout: timeout, answer)
         } catch {
             // Only a bus that is gone takes no calls, and then the daemon ends.
             logger.error("A call to the notification server could not be sent", metadata: ["error": "\(error)"])
