@@ -53,6 +53,7 @@ final class Daemon {
         interface = RouterInterface(daemon: self, bus: bus)
         try interface.export()
         server.onInput = { [unowned self] in take($0) }
+        server.onChange = { [unowned self] in ServiceManager.status(status) }
         try server.watch()
         try watchPeers()
         session = SessionWatch.start(on: loop, logger: logger)
@@ -142,6 +143,11 @@ final class Daemon {
         loop.exit(ExitCode.busLost)
     }
 
+    /// One line for `systemctl status`.
+    var status: String {
+        server.owner == nil ? "Routing; no notification server is there, banners wait" : "Routing"
+    }
+
     private func reload() {
         ServiceManager.reloading()
         do throws(ConfigurationError) {
@@ -152,12 +158,12 @@ final class Daemon {
             take(.reconfigured(loaded.routes, loaded.banners, loaded.screens))
             if windowChanged { interface.defaultWindowChanged() }
             logger.info("Configuration reloaded", metadata: ["message.id": "\(MessageID.reloaded)"])
-            ServiceManager.ready(status: "Routing")
+            ServiceManager.ready(status: status)
         } catch {
             logger.error(
                 "The new configuration is bad, the old one stays in force",
                 metadata: ["message.id": "\(MessageID.badConfiguration)", "error": "\(error)"])
-            ServiceManager.ready(status: "Routing; the configuration on disk is bad: \(error)")
+            ServiceManager.ready(status: "\(status); the configuration on disk is bad: \(error)")
         }
     }
 

@@ -11,7 +11,6 @@ enum MessageID: String, CustomStringConvertible {
     case bannerFailed = "25e10dd8f7234faaaaae7fa2d500e569"
     case event = "5b326d675ebb45fd88298bc14d704b16"
     case outcome = "916f8746e59748ae97416b9670ec894d"
-    case refused = "71d08f08b57248a8adebb1b9f2ebf0f0"
     case attention = "3f567bbc9ce44354ae4e1e61cb9d3f59"
     case action = "faedde699b85493e8cb76738a05a948e"
 

@@ -72,7 +72,7 @@ public func runNotifyDaemon(_ options: DaemonOptions) -> CInt {
                 "configuration":
                     "\(configuration.files.isEmpty ? "built in" : configuration.files.joined(separator: ", "))",
             ])
-        ServiceManager.ready(status: "Routing")
+        ServiceManager.ready(status: daemon.status)
         let code = try withExtendedLifetime(daemon) { () throws(SystemdError) in try loop.run() }
         bus.flush()
         return code

@@ -18,6 +18,8 @@ final class NotificationServer {
 
     /// What comes from the server goes into the router by this way.
     var onInput: (Input) -> Void = { _ in }
+    /// Called when it is known that there is a server, or that there is none.
+    var onChange: () -> Void = {}
 
     private let bus: BusConnection
     private let logger: Logger
@@ -78,6 +80,7 @@ final class NotificationServer {
             owner = nil
             activation = nil
             onInput(.serverVanished)
+            onChange()
             if name.isEmpty {
                 logger.warning(
                     "The notification server has left the bus; banners wait for one",
@@ -98,6 +101,7 @@ final class NotificationServer {
                     "capabilities": "\(capabilities.sorted().joined(separator: ","))",
                 ])
             onInput(.serverAppeared)
+            onChange()
         }
     }
 
