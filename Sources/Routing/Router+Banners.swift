@@ -214,6 +214,13 @@ extension Router {
         effects.append(.relayAction(events[newest]!.event, action: action))
     }
 
+    /// The banner that is up although every event behind it is decided otherwise. With a call under way nobody knows yet
+    /// which banner that will be: it is looked at again when the answer is there.
+    func bannerWithNothingBehind(_ key: CoalescingKey) -> BannerID? {
+        guard let banner = banners[key], banner.count == 0, banner.call == nil else { return nil }
+        return banner.id
+    }
+
     /// Takes the server's number off the banner, and drops the banner where that was all there was.
     private mutating func forget(_ id: BannerID) {
         guard let key = bannerKeys.removeValue(forKey: id) else { return }

@@ -39,6 +39,7 @@ extension Router {
             resolution.outcome = .claimed
             lifetimes.strike(.event(id))
             banners[key]!.waiting.remove(id)
+            closing = bannerWithNothingBehind(key)
             dropIfEmpty(key)
         case .carried(let key):
             banners[key]!.carried.remove(id)
@@ -47,10 +48,8 @@ extension Router {
         case .shown(let key, let banner):
             resolution.banner = banner
             banners[key]!.shown.remove(id)
-            if banners[key]!.count == 0 {
-                verdict = .retracted
-                if banners[key]!.call == nil { closing = banner }
-            }
+            if banners[key]!.count == 0 { verdict = .retracted }
+            closing = bannerWithNothingBehind(key)
         case .gone(let banner):
             resolution.banner = banner
         }
