@@ -17,6 +17,20 @@ public struct Comparison {
         return comparison.differences
     }
 
+    /// How much of what a scenario expects has not happened yet.
+    static func missing(in recording: Recording, from scenario: Scenario, seriesLimit: Int?) -> Int {
+        var missing = 0
+        for name in Lane.expectations {
+            let came = recording.happenings.filter { $0.lane == name && !scenario.isSeries($0.occurrence.symbol) }
+            missing += max(0, (scenario.lane(name)?.marks.count ?? 0) - came.count)
+        }
+        for case .each(let symbol, _) in scenario.remarks {
+            let shown = recording.happenings.count { $0.lane == "shown" && $0.occurrence.symbol == symbol }
+            missing += max(0, scenario.length(of: symbol, limit: seriesLimit) - shown)
+        }
+        return missing
+    }
+
     private init(_ scenario: Scenario, _ recording: Recording, _ tolerance: Duration, _ seriesLimit: Int?) {
         self.scenario = scenario
         self.recording = recording
