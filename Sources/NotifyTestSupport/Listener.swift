@@ -1,4 +1,4 @@
-internal import NotifyClient
+package import NotifyClient
 package import NotifyRehearsal
 
 /// A subscriber to everything the daemon says, which notes when each signal arrived.
@@ -61,5 +61,23 @@ extension Listener.Word {
         default:
             return nil
         }
+    }
+}
+
+extension Listener {
+    private static let patience: Duration = .seconds(5)
+
+    /// Waits for an event; `nil` when it does not come.
+    package func event(_ id: UInt64) async -> Heard? {
+        await heard.next(within: Self.patience) { if case .event(id, _) = $0.word { true } else { false } }
+    }
+
+    /// Waits for an event's next outcome; `nil` when it does not come.
+    package func resolution(of id: EventID) async -> (outcome: String, banner: UInt32?, count: Int?)? {
+        let word = await heard.next(within: Self.patience) {
+            if case .resolved(id.rawValue, _, _, _) = $0.word { true } else { false }
+        }
+        guard case .resolved(_, let outcome, let banner, let count)? = word?.word else { return nil }
+        return (outcome, banner, count)
     }
 }
