@@ -16,6 +16,7 @@ extension Router {
             guard banners[key]!.call == nil else { continue }
             muteWaiting(in: key)
             guard let newest = banners[key]!.waiting.newest else {
+                if let banner = bannerWithNothingBehind(key) { close(banner) }
                 dropIfEmpty(key)
                 continue
             }

@@ -26,6 +26,7 @@ extension Router {
         case .waiting(let key):
             lifetimes.strike(.event(id))
             banners[key]!.waiting.remove(id)
+            if let banner = bannerWithNothingBehind(key) { close(banner) }
             dropIfEmpty(key)
             events[id]!.place = .held(key)
         case .held, .carried, .shown, .gone:
