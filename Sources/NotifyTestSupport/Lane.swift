@@ -49,7 +49,8 @@ public struct Lane: Equatable, Sendable {
 
     /// The lanes of expectation, in the order in which they are drawn: what the server is asked for, then the outcomes.
     public static let expectations = [
-        "banner", "update", "close", "action", "claimed", "shown", "retracted", "dismissed", "silent", "expired",
+        "banner", "update", "close", "action", "claimed", "shown", "retracted", "dismissed", "silent", "muted",
+        "expired",
     ]
 }
 

@@ -16,7 +16,8 @@ struct PromiseWatch {
     mutating func check(_ input: Input, _ effects: [Effect], at now: Duration) {
         let replies = effects.count { if case .reply = $0 { true } else { false } }
         switch input {
-        case .published, .claimed:
+        case .published, .claimed, .claimedProvisionally, .completed, .released, .passed, .topicClaimed, .screenOpened,
+            .screenUpdated, .screenClosed, .muted:
             if replies != 1 { faults.append("a call was answered \(replies) times at \(now.milliseconds)") }
         default:
             if replies != 0 { faults.append("there was an answer to no call at \(now.milliseconds)") }
@@ -50,7 +51,9 @@ struct PromiseWatch {
     private mutating func check(_ resolution: Resolution, of id: EventID, at now: Duration) {
         let before = outcomes[id]
         switch (before?.last, resolution.outcome) {
-        case (nil, .claimed), (nil, .expired), (nil, .retracted), (.shown, .retracted), (.shown, .dismissed): break
+        case (nil, .claimed), (nil, .expired), (nil, .muted), (nil, .retracted), (.shown, .retracted),
+            (.shown, .dismissed):
+            break
         case (nil, .shown):
             if let end = windowEnds[id], now < end {
                 faults.append(

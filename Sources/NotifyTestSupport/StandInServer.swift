@@ -30,7 +30,7 @@ struct StandInServer {
             banners[id] = Banner(newest: newest)
             return .bannerShown(request.call, id)
         case .refusing:
-            return .bannerFailed(request.call)
+            return .bannerFailed(request.call, .noAnswer)
         case .hanging:
             unanswered.append((request, newest, givenUpAt))
             return nil

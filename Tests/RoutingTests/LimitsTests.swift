@@ -85,7 +85,7 @@ import Testing
         _ = router.handle(.serverAppeared, at: Self.now)
         _ = router.handle(.published(try publication()), at: Self.now)
         let quiet = RouteTable(fallback: Route(pattern: nil, banner: false, window: .zero))
-        _ = router.handle(.reconfigured(quiet, BannerSettings()), at: Self.now)
+        _ = router.handle(.reconfigured(quiet, BannerSettings(), ScreenSettings()), at: Self.now)
         #expect(router.openWindows == 1)
         let deadline = Now(instant: Instant(microseconds: 100_001), uptime: Uptime(microseconds: 100_001))
         let banners = router.handle(.timerFired, at: deadline).count {

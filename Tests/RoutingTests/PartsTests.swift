@@ -10,26 +10,29 @@ extension Instant {
 }
 
 @Suite struct WindowTests {
+    /// A window that was opened by event 1.
     private func window(_ length: Int, maximum: Int) -> Window {
-        Window(openedBy: EventID(1), length: .milliseconds(length), maximum: .milliseconds(maximum), at: start)
+        var window = Window(length: .milliseconds(length), maximum: .milliseconds(maximum), at: start)
+        window.add(EventID(1), length: .milliseconds(length), isAwaited: true, at: start)
+        return window
+    }
+
+    private func deadline(_ window: Window, withEventAt milliseconds: Int, length: Int) -> Instant {
+        var window = window
+        window.add(EventID(2), length: .milliseconds(length), isAwaited: true, at: .after(milliseconds))
+        return window.deadline
     }
 
     @Test func aFurtherEventKeepsItOpenForItsLengthAgain() {
-        var window = window(100, maximum: 500)
-        window.add(EventID(2), length: .milliseconds(100), at: .after(60))
-        #expect(window.deadline == .after(160))
+        #expect(deadline(window(100, maximum: 500), withEventAt: 60, length: 100) == .after(160))
     }
 
     @Test func noEventKeepsItOpenBeyondItsMaximum() {
-        var window = window(100, maximum: 120)
-        window.add(EventID(2), length: .milliseconds(100), at: .after(60))
-        #expect(window.deadline == .after(120))
+        #expect(deadline(window(100, maximum: 120), withEventAt: 60, length: 100) == .after(120))
     }
 
     @Test func aShorterLengthTakesNoTimeAway() {
-        var window = window(100, maximum: 500)
-        window.add(EventID(2), length: .zero, at: .after(60))
-        #expect(window.deadline == .after(100))
+        #expect(deadline(window(100, maximum: 500), withEventAt: 60, length: 0) == .after(100))
     }
 
     @Test func theFirstEventsLengthIsNeverCutByTheMaximum() {
@@ -38,10 +41,30 @@ extension Instant {
 
     @Test func claimsAreCountedPerEvent() {
         var window = window(100, maximum: 500)
-        window.add(EventID(2), length: .milliseconds(100), at: start)
+        window.add(EventID(2), length: .milliseconds(100), isAwaited: true, at: start)
         window.claim(EventID(1))
         window.claim(EventID(1))
         #expect(window.unclaimed.ids == [EventID(2)])
+        #expect(!window.isDone)
+        window.claim(EventID(2))
+        #expect(window.isDone)
+    }
+
+    @Test func aHeldEventIsNeitherUnclaimedNorDone() {
+        var window = window(100, maximum: 500)
+        window.hold(EventID(1))
+        #expect(window.unclaimed.isEmpty)
+        #expect(!window.isDone)
+        #expect(!window.isOverEarly)
+        window.release(EventID(1), isAwaited: true)
+        #expect(window.unclaimed.ids == [EventID(1)])
+    }
+
+    @Test func itIsOverEarlyWhenNobodyIsAwaitedAnyMore() {
+        var window = window(100, maximum: 500)
+        #expect(!window.isOverEarly)
+        window.stopAwaiting(EventID(1))
+        #expect(window.isOverEarly)
     }
 }
 
