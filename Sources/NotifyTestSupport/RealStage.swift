@@ -174,8 +174,8 @@ package final class RealStage {
 }
 
 /// The one place where a test lets time pass: inputs are given at their column, whatever was before.
-enum Pace {
-    static func sleep(until moment: ContinuousClock.Instant) async throws {
+package enum Pace {
+    package static func sleep(until moment: ContinuousClock.Instant) async throws {
         try await Task.sleep(until: moment, tolerance: .zero, clock: .continuous)
     }
 }

