@@ -17,6 +17,7 @@ extension Journal {
                 }
             }
         }
+        for case .accepted in entries { count += 1 }
     }
 
     private func insert(_ event: StoredEvent, _ db: Database) throws {
@@ -88,11 +89,7 @@ extension Journal {
     /// - Returns: how many were deleted; fewer than `step` means that there is nothing more to do.
     public func expire(before: Int64, keeping count: Int, step: Int = 200) throws(JournalError) -> Int {
         try write { db in
-            // Ids are dense enough that the difference of the ends bounds the count, and counting is only done when it may matter.
-            let total =
-                try Int.fetchOne(
-                    db, sql: "SELECT count(*) FROM (SELECT 1 FROM event LIMIT ?)", arguments: [count + step]) ?? 0
-            let excess = max(0, total - count)
+            let excess = max(0, self.count - count)
             try db.execute(
                 sql: """
                     DELETE FROM event WHERE id IN (
@@ -102,6 +99,7 @@ extension Journal {
                         ORDER BY id LIMIT ?3)
                     """, arguments: [before, min(excess, step), step])
             let deleted = db.changesCount
+            self.count -= deleted
             if deleted > 0 { try db.execute(sql: "DELETE FROM claim WHERE event < (SELECT min(id) FROM event)") }
             return deleted
         }

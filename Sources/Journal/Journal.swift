@@ -18,6 +18,9 @@ public final class Journal {
     /// Rows that were not what had been written, and were left out.
     public internal(set) var damagedRows: UInt64 = 0
 
+    /// How many events there are.
+    public internal(set) var count = 0
+
     var queue: DatabaseQueue?
     var path: String { "\(directory)/\(Self.fileName)" }
 
@@ -43,7 +46,11 @@ public final class Journal {
         try open()
         guard !refused.isEmpty else { return }
         try write { db in
-            for id in refused { try db.execute(sql: "DELETE FROM event WHERE id = ?", arguments: [Self.number(id)]) }
+            for id in refused {
+                try db.execute(sql: "DELETE FROM value WHERE event = ?", arguments: [Self.number(id)])
+                try db.execute(sql: "DELETE FROM event WHERE id = ?", arguments: [Self.number(id)])
+                self.count -= db.changesCount
+            }
         }
     }
 
@@ -63,6 +70,7 @@ public final class Journal {
             configuration.prepareDatabase { db in
                 try db.execute(
                     sql: """
+                        PRAGMA locking_mode = EXCLUSIVE;
                         PRAGMA synchronous = \(isNew ? "EXTRA" : "FULL");
                         PRAGMA journal_mode = WAL;
                         PRAGMA wal_autocheckpoint = 1000;
@@ -82,6 +90,7 @@ public final class Journal {
                 let level = try Int.fetchOne(db, sql: "PRAGMA synchronous")
                 precondition(level == 2, "synchronous=FULL is what every promise rests on")
             }
+            count = try queue.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM event") ?? 0 }
             self.queue = queue
         } catch {
             throw JournalError(error)
