@@ -14,7 +14,7 @@ extension Router {
         while gate.isOpen, let key = queue.takeDue(at: .max) {
             // With a call under way it is queued again when the answer is there.
             guard banners[key]!.call == nil else { continue }
-            muteWaiting(in: key)
+            settleUnwanted(in: key, at: now)
             guard let newest = banners[key]!.waiting.newest else {
                 dropIfEmpty(key)
                 continue

@@ -1,7 +1,8 @@
+import Testing
+
 #if canImport(Glibc)
     import Glibc
 #endif
-import Testing
 
 /// Random scripts through `Router` and through a naive router written from the design: both must want the same.
 ///

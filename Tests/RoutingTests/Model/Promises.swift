@@ -39,7 +39,9 @@ extension Router {
             case .held, .gone: break
             }
             counts.questions += open.asked.count
-            if !open.asked.isEmpty, !open.isUndecided { return "event \(open.event.id) is decided and still asked about" }
+            if !open.asked.isEmpty, !open.isUndecided {
+                return "event \(open.event.id) is decided and still asked about"
+            }
         }
         if counts.window != inWindows { return "windows hold \(inWindows) events, \(counts.window) think they do" }
         if counts.banner != behindBanners { return "banners hold \(behindBanners), \(counts.banner) think they do" }

@@ -179,7 +179,12 @@ struct ReferenceRouter {
     }
 
     private enum Matter {
-        case window(CoalescingKey), hold(EventID), grace(Int), lease(ScreenID), call(BannerCall), serverRest, summaryRest
+        case window(CoalescingKey)
+        case hold(EventID)
+        case grace(Int)
+        case lease(ScreenID)
+        case call(BannerCall)
+        case serverRest, summaryRest
     }
 
     private func dueMoments() -> [(at: Instant, stamp: Int, matter: Matter)] {
@@ -201,7 +206,8 @@ struct ReferenceRouter {
     }
 
     private mutating func doWhatIsDue() {
-        while let next = dueMoments().filter({ $0.at <= now.instant }).min(by: { ($0.at, $0.stamp) < ($1.at, $1.stamp) }) {
+        while let next = dueMoments().filter({ $0.at <= now.instant }).min(by: { ($0.at, $0.stamp) < ($1.at, $1.stamp) }
+        ) {
             switch next.matter {
             case .window(let key): endWindow(key)
             case .hold(let id): holdFailed(id)
