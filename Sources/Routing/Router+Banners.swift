@@ -175,8 +175,9 @@ extension Router {
         sendBanners(at: now)
     }
 
-    /// Some servers answer an update with a new number.
+    /// Some servers answer an update with a new number. A number stands for one banner: another that had it is gone.
     private mutating func rename(_ key: CoalescingKey, to id: BannerID) {
+        if let other = bannerKeys[id], other != key { lose(id) }
         if let old = banners[key]!.id, old != id {
             bannerKeys[old] = nil
             for event in banners[key]!.shown.ids { events[event]!.place = .shown(key, id) }

@@ -13,4 +13,16 @@ struct BannerEdgeTests {
         #expect(effects.banners.isEmpty)
         #expect(effects.outcomes == [event: .expired])
     }
+
+    @Test func aNumberThatIsGivenOutTwiceStandsForTheNewerBanner() {
+        var bench = Bench()
+        bench.take(.serverAppeared)
+        let first = bench.publish("/post/1")
+        bench.take(.bannerShown(bench.wait(.milliseconds(100)).banners[0].call, BannerID(7)))
+        let second = bench.publish("/post/2")
+        bench.take(.bannerShown(bench.wait(.milliseconds(100)).banners[0].call, BannerID(7)))
+        #expect(bench.take(.claimed(first, by: Bench.peer)).closed.isEmpty)
+        #expect(bench.take(.claimed(second, by: Bench.peer)).closed == [BannerID(7)])
+        #expect(bench.router.heldEvents == 0)
+    }
 }
