@@ -19,13 +19,14 @@ struct Ledger {
         if let broken = checkReplies(input, observed) { return broken }
         for effect in observed {
             switch effect {
-            case .announce(let id, let topic, _, _, let window):
+            case .announce(let id, let topic, _, _, let announcement):
+                let window = announcement.window
                 if accounts[id] != nil { return "event \(id) was announced twice" }
                 if let last = order.last, last >= id { return "the ids do not grow" }
                 accounts[id] = Account(
                     topic: try! Topic(topic), accepted: now.instant, windowEnds: window.map { now.instant + $0 })
                 order.append(id)
-                if window == nil, !observed.contains(where: { $0.resolves(id) }) {
+                if announcement.silence != nil {
                     accounts[id]!.outcomes.append(.silent)
                 }
             case .resolve(let id, _, let resolution):
@@ -37,7 +38,7 @@ struct Ledger {
                 }
             case .show(let newest, _, _, _):
                 if let broken = checkBanner(newest) { return broken }
-            case .reply, .refused, .close, .relay:
+            case .reply, .refused, .close, .relay, .note, .remove:
                 break
             }
         }
@@ -56,7 +57,7 @@ struct Ledger {
             .screenUpdated, .screenClosed, .muted:
             return replies == 1 && observed[0].isReply ? nil : "a call has \(replies) answers"
         case .peerLeft, .attentionChanged, .paused, .timerFired, .serverAppeared, .serverVanished, .bannerShown,
-            .bannerFailed, .bannerClosed, .actionInvoked, .reconfigured:
+            .bannerFailed, .bannerClosed, .actionInvoked, .reconfigured, .restored, .withdrawn:
             return replies == 0 ? nil : "an answer without a call"
         }
     }
@@ -106,9 +107,5 @@ extension Observed {
         case .reply, .refused: true
         default: false
         }
-    }
-
-    func resolves(_ id: EventID) -> Bool {
-        if case .resolve(id, _, _) = self { true } else { false }
     }
 }

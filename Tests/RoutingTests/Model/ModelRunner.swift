@@ -127,6 +127,8 @@ struct ModelRunner {
         options.banner = extras.banner
         options.window = extras.window
         options.lifetime = extras.lifetime
+        options.retain = extras.retain
+        options.remove = extras.remove
         return Publication(
             topic: topic, title: extras.title, body: "",
             fields: extras.lacksFields ? [] : [Field(name: "from", value: .string("Mina"))], options: options,
@@ -244,7 +246,7 @@ struct ModelRunner {
             case .showBanner(let request):
                 calls.append(Call(id: request.call, reference: newCalls.removeFirst(), replaces: request.replaces))
             case .closeBanner(let id): up.removeAll { $0 == id }
-            case .reply, .announce, .resolve, .relayAction: break
+            case .reply, .announce, .resolve, .relayAction, .noteClaim, .remove: break
             }
         }
         if let broken = ledger.note(input, observed, router, at: moment) ?? router.brokenPromise(at: moment) {

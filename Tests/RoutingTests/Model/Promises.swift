@@ -14,7 +14,7 @@ extension Router {
             ("screens", screens.count, limits.screens),
             ("graces", graces.count, limits.graces),
             ("graces of a connection", gracesByClaimant.values.max() ?? 0, limits.gracesPerConnection),
-            ("mutes", mutes.count, limits.mutes),
+            ("mutes", mutes.count, limits.mutes), ("values", values.count, limits.values),
             ("shown events", retractable.count, limits.retractableEvents),
             ("events", events.count, limits.openEvents + limits.retractableEvents),
             ("repeats", repeats.count, limits.rememberedRepeats),
@@ -83,7 +83,8 @@ extension Router {
         let tables: [(String, Int)] = [
             ("undecided events", undecided), ("senders", undecidedBySender.count), ("screens", screens.count),
             ("holds", holds.count), ("graces", graces.count), ("claimants with graces", gracesByClaimant.count),
-            ("grace index", graceIndex.isEmpty ? 0 : 1), ("mutes", mutes.count), ("windows", windows.count),
+            ("grace index", graceIndex.isEmpty ? 0 : 1), ("mutes", mutes.count), ("values", values.count),
+            ("windows", windows.count),
             ("banners", banners.count), ("numbers", bannerKeys.count), ("calls", calls.count),
             ("overdue calls", overdue.count), ("queue", queue.count), ("agenda", agenda.count),
             ("lifetimes", lifetimes.count),

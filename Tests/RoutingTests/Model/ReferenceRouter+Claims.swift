@@ -8,7 +8,7 @@ extension ReferenceRouter {
         // The claimant hears of it before everybody else.
         let verdict = verdict(on: item)
         out.append(.reply(.verdict(verdict)))
-        take(id, by: peer, latency: now.instant - item.accepted)
+        take(id, by: peer, as: .claim, latency: now.instant - item.accepted)
         endIfOverEarly(item.key)
     }
 
@@ -21,22 +21,22 @@ extension ReferenceRouter {
     }
 
     /// The outcome of a claimed event. It touches no other event; windows are looked at afterwards.
-    private mutating func take(_ id: EventID, by peer: String, latency: Duration) {
+    private mutating func take(_ id: EventID, by peer: String, as form: ClaimForm, latency: Duration) {
         let item = item(id)!
+        var resolution = Resolution(.retracted, claimant: peer, latency: latency)
+        resolution.form = form
         switch item.place {
-        case .window, .held, .waiting:
-            finish(id, Resolution(.claimed, claimant: peer, latency: latency))
-        case .carried:
-            finish(id, Resolution(.retracted, claimant: peer, latency: latency))
-        case .shown, .gone:
-            finish(id, Resolution(.retracted, claimant: peer, latency: latency, banner: item.number))
+        case .window, .held, .waiting: resolution.outcome = .claimed
+        case .carried: break
+        case .shown, .gone: resolution.banner = item.number
         }
+        finish(id, resolution)
     }
 
     /// Everything that is open or shown at or below a topic, at one stroke.
-    private mutating func takeAll(_ found: [EventID], by peer: String) {
+    private mutating func takeAll(_ found: [EventID], by peer: String, as form: ClaimForm) {
         let keys = found.map { item($0)!.key }
-        for id in found { take(id, by: peer, latency: now.instant - item(id)!.accepted) }
+        for id in found { take(id, by: peer, as: form, latency: now.instant - item(id)!.accepted) }
         for key in keys { endIfOverEarly(key) }
     }
 
@@ -45,12 +45,18 @@ extension ReferenceRouter {
     mutating func hold(_ id: EventID, for time: Duration, by peer: String) {
         if time <= .zero || time > limits.maximumHold { return refuse("LimitExceeded") }
         guard isKnown(id) else { return refuse("UnknownEvent") }
-        guard let item = item(id), item.hold == nil, item.place == .window || item.place == .waiting else {
-            return out.append(.reply(.verdict(.recorded)))
-        }
-        out.append(.reply(.verdict(.suppressed)))
+        let item = item(id)
+        let canBeHeld = item.map { $0.hold == nil && ($0.place == .window || $0.place == .waiting) } ?? false
+        let verdict = canBeHeld ? Verdict.suppressed : .recorded
+        out.append(.reply(.verdict(verdict)))
+        // Kept beside the event as long as a claim of it can still mean something.
+        guard let item else { return }
+        let latency = now.instant - item.accepted
+        out.append(
+            .note(id, ClaimRecord(claimant: peer, latency: latency, form: .provisional, verdict: verdict)))
+        guard canBeHeld else { return }
         let hold = Item.Hold(
-            claimant: peer, latency: now.instant - item.accepted, ends: now.instant + time, stamp: stamp())
+            claimant: peer, latency: latency, ends: now.instant + time, stamp: stamp())
         change(id) { item in
             item.hold = hold
             if item.place == .waiting { item.place = .held }
@@ -65,7 +71,7 @@ extension ReferenceRouter {
         guard isKnown(id) else { return refuse("UnknownEvent") }
         guard let item = item(id), let hold = item.hold, hold.claimant == peer else { return refuse("NotClaimant") }
         out.append(.reply(.done))
-        take(id, by: peer, latency: hold.latency)
+        take(id, by: peer, as: .provisional, latency: hold.latency)
         endIfOverEarly(item.key)
     }
 
@@ -99,16 +105,18 @@ extension ReferenceRouter {
         }
         let found = ids { topic.covers($0.topic) }
         out.append(.reply(.count(found.count)))
-        takeAll(found, by: peer)
+        takeAll(found, by: peer, as: .topic)
         if grace > .zero {
             graces.append(Grace(topic: topic, claimant: peer, ends: now.instant + grace, stamp: stamp()))
         }
     }
 
     /// Inside choice: screens before topic claims, older before newer.
-    func standingClaimant(of topic: Topic) -> String? {
-        screens.first { $0.topic.covers(topic) && $0.mode == .auto && hasASay($0) }?.owner
-            ?? graces.first { $0.topic.covers(topic) }?.claimant
+    func standingClaim(on topic: Topic) -> (claimant: String, form: ClaimForm)? {
+        if let screen = screens.first(where: { $0.topic.covers(topic) && $0.mode == .auto && hasASay($0) }) {
+            return (screen.owner, .screen)
+        }
+        return graces.first { $0.topic.covers(topic) }.map { ($0.claimant, .topic) }
     }
 
     // MARK: Screens
@@ -167,7 +175,7 @@ extension ReferenceRouter {
         let claims = hasASay(screen) && screen.mode == .auto
         // Inside choice: to renew a lease clears nothing, unless `clear` is asked for once more.
         if claims, screen.clears, !claimedBefore || options.clear == true {
-            takeAll(ids { screen.topic.covers($0.topic) }, by: screen.owner)
+            takeAll(ids { screen.topic.covers($0.topic) }, by: screen.owner, as: .screen)
         }
         if !hasASay(screen) || screen.mode == .auto { passAll(id) }
     }

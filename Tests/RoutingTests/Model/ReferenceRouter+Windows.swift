@@ -16,9 +16,16 @@ extension ReferenceRouter {
             return out.append(.reply(.accepted(first.id)))
         }
 
-        let isSilent = !route.banner || options.banner == false
-        let claimant = isSilent ? nil : standingClaimant(of: publication.topic)
-        if !isSilent, claimant == nil {
+        if options.remove {
+            let id = takeID()
+            remember(options.origin, as: id)
+            out.append(.reply(.accepted(id)))
+            return removeValue(at: publication.topic, id: id)
+        }
+
+        let silence: Silence? = !route.banner ? .route : options.banner == false ? .publisher : nil
+        let claim = silence == nil ? standingClaim(on: publication.topic) : nil
+        if silence == nil, claim == nil {
             let open = items.filter { $0.place != .shown && $0.place != .gone }
             if open.count >= limits.openEvents { return refuse("LimitExceeded") }
             if open.filter({ $0.sender == publication.sender }).count >= limits.openEventsPerSender {
@@ -26,24 +33,30 @@ extension ReferenceRouter {
             }
         }
 
-        let id = nextID
-        nextID = EventID(id.rawValue + 1)
-        if options.origin.namesAnEvent {
-            // The oldest makes room.
-            if remembered.count == limits.rememberedRepeats { remembered.removeFirst() }
-            remembered.append((options.origin, id, now.uptime + limits.repeatMemory))
-        }
-        out.append(.reply(.accepted(id)))
-        func announcement(_ window: Duration?) -> Observed {
-            .announce(
-                id, publication.topic.description, sender: publication.sender,
-                retained: options.retain ?? route.retain, window: window)
+        let isRetained = options.retain ?? route.retain
+        if isRetained, !values.contains(where: { $0.topic == publication.topic }), values.count >= limits.values {
+            return refuse("LimitExceeded")
         }
 
-        if isSilent { return out.append(announcement(nil)) }
-        if let claimant {
+        let id = takeID()
+        remember(options.origin, as: id)
+        out.append(.reply(.accepted(id)))
+        let expires = now.uptime + (options.lifetime ?? route.lifetime)
+        if isRetained {
+            values.removeAll { $0.topic == publication.topic }
+            values.append((publication.topic, expires, stamp()))
+        }
+        func announcement(_ window: Duration?) -> Observed {
+            .announce(
+                id, publication.topic.description, sender: publication.sender, retained: isRetained,
+                Announcement(window: window, silence: silence, expires: expires))
+        }
+
+        if silence != nil { return out.append(announcement(nil)) }
+        if let claim {
             out.append(announcement(nil))
-            let resolution = Resolution(.claimed, claimant: claimant, latency: .zero)
+            var resolution = Resolution(.claimed, claimant: claim.claimant, latency: .zero)
+            resolution.form = claim.form
             return out.append(.resolve(id, publication.topic.description, resolution))
         }
 
@@ -61,6 +74,19 @@ extension ReferenceRouter {
         }
     }
 
+    /// The oldest makes room.
+    private mutating func remember(_ origin: Origin, as id: EventID) {
+        guard origin.namesAnEvent else { return }
+        if remembered.count == limits.rememberedRepeats { remembered.removeFirst() }
+        remembered.append((origin, id, now.uptime + limits.repeatMemory))
+    }
+
+    mutating func removeValue(at topic: Topic, id: EventID) {
+        guard values.contains(where: { $0.topic == topic }) else { return }
+        values.removeAll { $0.topic == topic }
+        out.append(.remove(topic.description, id))
+    }
+
     /// The first event of a key opens a window; a further one extends it, but never beyond what was set at the opening.
     ///
     /// Inside choices: a further event with a shorter window of its own does not shorten what is there, and a first event
@@ -74,9 +100,11 @@ extension ReferenceRouter {
             }
         let length = publication.options.window ?? route.window
         var ends = now.instant + length
+        var opened = now.instant
         var limit = max(now.instant + route.maximumWindow, ends)
         var stamp = 0
         if let other = items.first(where: { $0.place == .window && $0.key == key }) {
+            opened = other.windowOpened
             limit = other.windowLimit
             ends = max(other.windowEnds, min(ends, limit))
             stamp = ends == other.windowEnds ? other.windowStamp : self.stamp()
@@ -86,7 +114,7 @@ extension ReferenceRouter {
         return Item(
             id: id, topic: publication.topic, sender: publication.sender, route: route, accepted: now.instant,
             expires: now.uptime + (publication.options.lifetime ?? route.lifetime), key: key, banner: key,
-            windowEnds: ends, windowLimit: limit, windowStamp: stamp, deadline: now.instant,
+            windowEnds: ends, windowOpened: opened, windowLimit: limit, windowStamp: stamp, deadline: now.instant,
             asked: asking(about: publication.topic))
     }
 

@@ -32,6 +32,7 @@ struct ReferenceRouter {
         var banner: CoalescingKey
         /// The end of the window it is in: the same for all that are in it.
         var windowEnds: Instant
+        let windowOpened: Instant
         let windowLimit: Instant
         var windowStamp: Int
         /// The end of the window it was in.
@@ -101,6 +102,7 @@ struct ReferenceRouter {
     var graces: [Grace] = []
     var isPaused = false
     var mutes: [(topic: TopicPrefix, until: Uptime)] = []
+    var values: [(topic: Topic, until: Uptime, stamp: Int)] = []
 
     var banners: [Up] = []
     var line: [CoalescingKey] = []
@@ -152,6 +154,7 @@ struct ReferenceRouter {
         case .bannerClosed(let number, let reason): bannerClosed(number, reason)
         case .actionInvoked(let number, let action): actionInvoked(number, action)
         case .reconfigured: preconditionFailure("a configuration comes by name")
+        case .restored, .withdrawn: preconditionFailure("scripts run without a journal")
         }
         sendBanners()
         return (out, newCalls)
@@ -174,7 +177,7 @@ struct ReferenceRouter {
     var nextDue: (instant: Instant?, uptime: Uptime?) {
         (
             dueMoments().map(\.at).min(),
-            (items.filter { $0.place == .waiting }.map(\.expires) + mutes.map(\.until)).min()
+            (items.filter { $0.place == .waiting }.map(\.expires) + mutes.map(\.until) + values.map(\.until)).min()
         )
     }
 
@@ -218,12 +221,25 @@ struct ReferenceRouter {
             case .summaryRest: summaryRestEnded()
             }
         }
-        while let next = items.filter({ $0.place == .waiting && $0.expires <= now.uptime })
-            .min(by: { ($0.expires, $0.waitingStamp) < ($1.expires, $1.waitingStamp) })
-        {
-            finish(next.id, Resolution(.expired))
+        while let next = lifetimesThatEnd().min(by: { ($0.at, $0.stamp) < ($1.at, $1.stamp) }) {
+            switch next.matter {
+            case .event(let id): finish(id, Resolution(.expired))
+            case .value(let topic): removeValue(at: topic, id: takeID())
+            }
         }
         mutes.removeAll { $0.until <= now.uptime }
+    }
+
+    private enum Lifetime {
+        case event(EventID)
+        case value(Topic)
+    }
+
+    private func lifetimesThatEnd() -> [(at: Uptime, stamp: Int, matter: Lifetime)] {
+        let all: [(at: Uptime, stamp: Int, matter: Lifetime)] =
+            items.filter { $0.place == .waiting }.map { ($0.expires, $0.waitingStamp, .event($0.id)) }
+            + values.map { ($0.until, $0.stamp, .value($0.topic)) }
+        return all.filter { $0.at <= now.uptime }
     }
 
     // MARK: Looking things up
@@ -245,6 +261,11 @@ struct ReferenceRouter {
 
     func isKnown(_ id: EventID) -> Bool { id >= firstID && id < nextID }
 
+    mutating func takeID() -> EventID {
+        defer { nextID = EventID(nextID.rawValue + 1) }
+        return nextID
+    }
+
     mutating func stamp() -> Int {
         lastStamp += 1
         return lastStamp
@@ -255,6 +276,9 @@ struct ReferenceRouter {
     // MARK: Outcomes
 
     mutating func resolve(_ item: Item, _ resolution: Resolution) {
+        var resolution = resolution
+        resolution.opened = item.windowOpened
+        resolution.deadline = item.place == .window ? item.windowEnds : item.deadline
         out.append(.resolve(item.id, item.topic.description, resolution))
     }
 

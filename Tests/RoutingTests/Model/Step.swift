@@ -46,6 +46,8 @@ enum Step: Sendable {
         var banner: Bool?
         var window: Duration?
         var lifetime: Duration?
+        var retain: Bool?
+        var remove = false
         var lacksFields = false
         var title = "title"
     }

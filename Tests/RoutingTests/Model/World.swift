@@ -45,6 +45,7 @@ enum World {
         limits.titleBytes = 8
         limits.openEvents = 6
         limits.openEventsPerSender = 3
+        limits.values = 2
         limits.screens = 4
         limits.screensPerConnection = 2
         limits.graces = 3
