@@ -129,6 +129,8 @@ extension Router {
         statistics.bannerFailures += 1
         banners[key]!.call = nil
         for id in banners[key]!.carried.takeAll().ids { wait(id, for: key) }
+        // What came up during the call waits as well, even if all that the call carried is claimed.
+        if !banners[key]!.waiting.isEmpty { enqueue(key) }
     }
 
     private mutating func callFailed(_ key: CoalescingKey, at now: Now) {
@@ -275,6 +277,7 @@ extension Router {
             banners[key]!.id = nil
             banners[key]!.call = nil
             for event in banners[key]!.carried.takeAll().ids { wait(event, for: key) }
+            if !banners[key]!.waiting.isEmpty { enqueue(key) }
             dropIfEmpty(key)
         }
     }

@@ -14,6 +14,30 @@ struct BannerEdgeTests {
         #expect(effects.outcomes == [event: .expired])
     }
 
+    @Test(arguments: [BannerFailure.noAnswer, .unknownBanner])
+    func whatComesUpDuringACallIsShownAfterItFailed(_ failure: BannerFailure) {
+        var bench = Bench()
+        bench.take(.serverAppeared)
+        let first = bench.publish("/post/1")
+        let call = bench.wait(.milliseconds(100)).banners[0].call
+        let second = bench.publish("/post/1")
+        bench.wait(.milliseconds(100))
+        bench.take(.claimed(first, by: Bench.peer))
+        #expect(bench.take(.bannerFailed(call, failure)).banners.map(\.newest.id) == [second])
+    }
+
+    @Test func whatComesUpDuringACallIsShownByTheNextServer() {
+        var bench = Bench()
+        bench.take(.serverAppeared)
+        let first = bench.publish("/post/1")
+        bench.wait(.milliseconds(100))
+        let second = bench.publish("/post/1")
+        bench.wait(.milliseconds(100))
+        bench.take(.claimed(first, by: Bench.peer))
+        bench.take(.serverVanished)
+        #expect(bench.take(.serverAppeared).banners.map(\.newest.id) == [second])
+    }
+
     @Test func aNumberThatIsGivenOutTwiceStandsForTheNewerBanner() {
         var bench = Bench()
         bench.take(.serverAppeared)
