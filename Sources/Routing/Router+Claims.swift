@@ -34,6 +34,8 @@ extension Router {
         switch events[id]!.place {
         case .window(let key):
             resolution.outcome = .claimed
+            // Events that came later may have kept the window open since it was announced.
+            events[id]!.deadline = windows[key]!.deadline
             windows[key]!.claim(id)
             shrunk = key
         case .held:

@@ -1,7 +1,7 @@
 import Routing
 import Testing
 
-/// What happens to banners when claims, answers and ends of lifetimes meet.
+/// What happens to events and banners when claims, answers and ends of lifetimes meet.
 struct BannerEdgeTests {
     @Test func aStaleEventIsNotAskedForAgainAfterAFailure() {
         var bench = Bench()
@@ -36,6 +36,15 @@ struct BannerEdgeTests {
         bench.take(.claimed(first, by: Bench.peer))
         bench.take(.serverVanished)
         #expect(bench.take(.serverAppeared).banners.map(\.newest.id) == [second])
+    }
+
+    @Test func aClaimKnowsTheDeadlineThatALaterEventMoved() {
+        var bench = Bench()
+        let first = bench.publish("/post/1")
+        bench.pass(.milliseconds(50))
+        bench.publish("/post/1")
+        let resolution = bench.take(.claimed(first, by: Bench.peer)).resolutions[first]
+        #expect(resolution?.deadline == resolution?.opened.map { $0 + .milliseconds(150) })
     }
 
     @Test func aNumberThatIsGivenOutTwiceStandsForTheNewerBanner() {

@@ -53,7 +53,11 @@ extension [Effect] {
         compactMap { if case .closeBanner(let id) = $0 { id } else { nil } }
     }
 
+    var resolutions: [EventID: Resolution] {
+        reduce(into: [:]) { if case .resolve(let id, _, let resolution) = $1 { $0[id] = resolution } }
+    }
+
     var outcomes: [EventID: Outcome] {
-        reduce(into: [:]) { if case .resolve(let id, _, let resolution) = $1 { $0[id] = resolution.outcome } }
+        resolutions.mapValues(\.outcome)
     }
 }
