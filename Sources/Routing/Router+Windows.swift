@@ -8,6 +8,7 @@ extension Router {
         agenda.strike(.window(key))
         let deadline = min(window.deadline, now.instant)
         for id in window.held.ids {
+            forgetQuestions(about: id)
             events[id]!.place = .held(key)
             events[id]!.deadline = deadline
         }

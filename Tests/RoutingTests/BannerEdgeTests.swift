@@ -1,5 +1,6 @@
-import Routing
 import Testing
+
+@testable import Routing
 
 /// What happens to events and banners when claims, answers and ends of lifetimes meet.
 struct BannerEdgeTests {
@@ -45,6 +46,20 @@ struct BannerEdgeTests {
         bench.publish("/post/1")
         let resolution = bench.take(.claimed(first, by: Bench.peer)).resolutions[first]
         #expect(resolution?.deadline == resolution?.opened.map { $0 + .milliseconds(150) })
+    }
+
+    /// The questions were never taken back, and a screen that stayed open collected them.
+    @Test func nobodyIsAskedAboutAHeldEventWhoseWindowIsOver() throws {
+        var bench = Bench()
+        var options = ScreenOptions()
+        options.mode = .ask
+        bench.take(.screenOpened(try TopicPrefix("/post"), options, by: ":1.2"))
+        let event = bench.publish("/post/1")
+        bench.take(.claimedProvisionally(event, within: .seconds(1), by: Bench.peer))
+        bench.wait(.milliseconds(100))
+        #expect(bench.router.openScreens[0].asked.isEmpty)
+        bench.take(.serverAppeared)
+        #expect(bench.wait(.seconds(1)).banners.map(\.newest.id) == [event])
     }
 
     @Test func aNumberThatIsGivenOutTwiceStandsForTheNewerBanner() {
