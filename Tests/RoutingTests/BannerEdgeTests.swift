@@ -62,6 +62,21 @@ struct BannerEdgeTests {
         #expect(bench.wait(.seconds(1)).banners.map(\.newest.id) == [event])
     }
 
+    /// The first claim leaves the window with nothing to wait for, and banners are paused.
+    @Test func aTopicClaimTakesAllThatIsOpenAtOneStroke() throws {
+        var bench = Bench([
+            Route(pattern: try TopicPattern("/ask/{id}"), window: .seconds(1), wait: .screens, coalescing: .route)
+        ])
+        var options = ScreenOptions()
+        options.mode = .ask
+        bench.take(.screenOpened(try TopicPrefix("/ask/a"), options, by: ":1.2"))
+        let asked = bench.publish("/ask/a")
+        let other = bench.publish("/ask/b")
+        bench.take(.paused(true))
+        let effects = bench.take(.topicClaimed(try TopicPrefix("/ask"), grace: .zero, by: Bench.peer))
+        #expect(effects.outcomes == [asked: .claimed, other: .claimed])
+    }
+
     @Test func aNumberThatIsGivenOutTwiceStandsForTheNewerBanner() {
         var bench = Bench()
         bench.take(.serverAppeared)
