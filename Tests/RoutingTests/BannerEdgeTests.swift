@@ -77,6 +77,18 @@ struct BannerEdgeTests {
         #expect(effects.outcomes == [asked: .claimed, other: .claimed])
     }
 
+    @Test func aScreenThatStopsAskingClaimsWhatItWasAsked() throws {
+        var bench = Bench([Route(pattern: try TopicPattern("/ask/{id}"), window: .seconds(1), wait: .screens)])
+        var options = ScreenOptions()
+        options.mode = .ask
+        bench.take(.screenOpened(try TopicPrefix("/ask"), options, by: Bench.peer))
+        let event = bench.publish("/ask/a")
+        bench.take(.paused(true))
+        options.mode = .auto
+        let screen = bench.router.openScreens[0].id
+        #expect(bench.take(.screenUpdated(screen, options, by: Bench.peer)).outcomes == [event: .claimed])
+    }
+
     @Test func aNumberThatIsGivenOutTwiceStandsForTheNewerBanner() {
         var bench = Bench()
         bench.take(.serverAppeared)
