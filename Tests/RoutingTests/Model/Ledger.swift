@@ -42,7 +42,7 @@ struct Ledger {
                 break
             }
         }
-        return checkCarried(router, at: now)
+        return observed.contains(where: \.isShow) ? checkCarried(router, at: now) : nil
     }
 
     private static let allowed: [[Outcome]] = [
@@ -107,5 +107,9 @@ extension Observed {
         case .reply, .refused: true
         default: false
         }
+    }
+
+    var isShow: Bool {
+        if case .show = self { true } else { false }
     }
 }

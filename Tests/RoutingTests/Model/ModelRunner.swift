@@ -45,17 +45,23 @@ struct ModelRunner {
         reference = ReferenceRouter(configuration, limits: setup.limits, firstID: Self.firstID)
     }
 
-    /// - Returns: what is wrong with the script's run, if anything is.
-    static func run(_ script: Script) -> Disagreement? {
+    /// - Returns: what is wrong with the script's run, if anything is, and what happened in it.
+    static func run(_ script: Script) -> (failure: Disagreement?, statistics: Statistics) {
         var runner = ModelRunner(script.setup)
+        let failure = runner.run(script)
+        return (failure, runner.router.statistics)
+    }
+
+    private mutating func run(_ script: Script) -> Disagreement? {
         do {
-            if script.setup.serverIsThere { try runner.take(.serverAppears) }
-            for (index, step) in script.steps.enumerated() {
-                runner.step = index
-                try runner.take(step)
+            if script.setup.serverIsThere { try take(.serverAppears) }
+            for (index, next) in script.steps.enumerated() {
+                step = index
+                try take(next)
+                try checkTables()
             }
-            runner.step = script.steps.count
-            try runner.drain()
+            step = script.steps.count
+            try drain()
             return nil
         } catch {
             return error
@@ -137,6 +143,12 @@ struct ModelRunner {
 
     private func event(_ label: Int) -> EventID { events[label] ?? EventID(1) }
     private func screen(_ label: Int) -> ScreenID { screens[label] ?? ScreenID(1) }
+
+    private func checkTables() throws(Disagreement) {
+        if let broken = router.brokenPromise() {
+            throw Disagreement(step: step, description: "at \(now) µs, after the step: \(broken)")
+        }
+    }
 
     // MARK: The server
 
@@ -249,7 +261,7 @@ struct ModelRunner {
             case .reply, .announce, .resolve, .relayAction, .noteClaim, .remove: break
             }
         }
-        if let broken = ledger.note(input, observed, router, at: moment) ?? router.brokenPromise(at: moment) {
+        if let broken = ledger.note(input, observed, router, at: moment) {
             throw disagreement(input, (["broken: \(broken)"] + observed.map { "  \($0)" }).joined(separator: "\n"))
         }
         return observed

@@ -3,7 +3,7 @@
 /// What must hold in the router's own tables, whatever happens.
 extension Router {
     /// - Returns: the promise that is broken, if one is.
-    func brokenPromise(at now: Now) -> String? {
+    func brokenPromise() -> String? {
         limitThatIsExceeded() ?? tableThatDisagrees() ?? windowThatIsTooLong() ?? bannerThatIsStuck()
     }
 

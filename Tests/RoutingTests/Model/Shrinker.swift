@@ -3,8 +3,8 @@ enum Shrinker {
     static func shrink(_ script: Script, attempts: Int = 4000) -> Script {
         var best = script
         var left = attempts
-        if let failure = ModelRunner.run(best) { best.steps = Array(best.steps.prefix(failure.step + 1)) }
-        if ModelRunner.run(best) == nil { best = script }
+        if let failure = ModelRunner.run(best).failure { best.steps = Array(best.steps.prefix(failure.step + 1)) }
+        if ModelRunner.run(best).failure == nil { best = script }
         var size = best.steps.count / 2
         while size > 0, left > 0 {
             var hasShrunk = false
@@ -13,7 +13,7 @@ enum Shrinker {
                 var shorter = best
                 shorter.steps.removeSubrange(start..<min(start + size, best.steps.count))
                 left -= 1
-                if ModelRunner.run(shorter) != nil {
+                if ModelRunner.run(shorter).failure != nil {
                     best = shorter
                     hasShrunk = true
                 } else {
