@@ -102,7 +102,7 @@ extension Event {
             "NOTIFYD_JSON": json(verdict: verdict).text(pretty: false),
         ]
         result["NOTIFYD_PUBLISHED"] = published.map { String($0) }
-        result["NOTIFYD_WINDOW"] = window.map { String($0.microseconds / 1000) }
+        result["NOTIFYD_WINDOW"] = window.map { JSON.milliseconds($0).text(pretty: false) }
         result["NOTIFYD_SENDER"] = sender
         result["NOTIFYD_SOURCE"] = source
         result["NOTIFYD_EVENT_ID"] = eventID
