@@ -78,10 +78,21 @@ extension NotifyClient {
         guard limit > 0 else { throw NotifyError(.invalidArgument, "A buffer holds at least one element.") }
         let (stream, continuation) = AsyncThrowingStream.makeStream(
             of: Element.self, bufferingPolicy: .bufferingOldest(limit))
-        let link = link
-        try await link.subscribe { [filters] onEnd in
+        try await link.attach(continuation, to: member, filters, topic: topic, pick)
+        return Subscription(stream: stream)
+    }
+}
+
+extension Link {
+    /// Feeds a stream with what is picked from the daemon's signals of one name, until the stream ends.
+    nonisolated func attach<Element: Sendable>(
+        _ continuation: AsyncThrowingStream<Element, any Error>.Continuation, to member: String,
+        _ filters: [TopicFilter], topic: @escaping @Sendable (Element) -> String,
+        _ pick: @escaping @Sendable (SubscriberTable.Announcement) -> Element?
+    ) async throws(NotifyError) {
+        try await subscribe { [filters] onEnd in
             // The stream keeps the link alive as long as somebody reads; the link never keeps the stream.
-            continuation.onTermination = { _ in withExtendedLifetime(link, onEnd) }
+            continuation.onTermination = { _ in withExtendedLifetime(self, onEnd) }
             return SubscriberTable.Subscriber(
                 rules: filters.flatMap { $0.rules(member: member) },
                 hear: { announcement in
@@ -91,6 +102,5 @@ extension NotifyClient {
                 },
                 end: { continuation.finish(throwing: $0) })
         }
-        return Subscription(stream: stream)
     }
 }

@@ -85,10 +85,11 @@ public final class NotifyClient: Sendable {
 
     // MARK: - Calls
 
-    func call(_ member: String, _ arguments: [Value]) async throws(NotifyError) -> Message {
+    func call(_ member: String, _ arguments: [Value], autoStart: Bool = true) async throws(NotifyError) -> Message {
         let connection = try await link.connection()
         return try await connection.call(
-            .call(member, of: Router.interface, at: Router.path, on: Router.name, arguments))
+            .call(
+                member, of: Router.interface, at: Router.path, on: Router.name, autoStart: autoStart, arguments))
     }
 }
 
