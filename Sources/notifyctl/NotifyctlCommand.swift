@@ -15,7 +15,8 @@ struct NotifyctlCommand: AsyncParsableCommand {
             """,
         version: projectVersion,
         subcommands: [
-            SendCommand.self, ListenCommand.self, ClaimCommand.self, StatusCommand.self, ConfigCommand.self,
-            DemoCommand.self,
+            SendCommand.self, ListenCommand.self, ScreenCommand.self, ClaimCommand.self, ClaimTopicCommand.self,
+            PassCommand.self, MuteCommand.self, PauseCommand.self, ResumeCommand.self, StatusCommand.self,
+            ConfigCommand.self, DemoCommand.self,
         ])
 }

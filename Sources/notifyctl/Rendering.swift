@@ -53,3 +53,20 @@ extension Outcome {
         return members
     }
 }
+
+extension Action {
+    var line: String { "\(id)  \(Terminal.bold(Terminal.plain(topic)))  ⏎ \(Terminal.plain(action))" }
+
+    var json: JSON {
+        .object([("id", .integer(id.rawValue)), ("topic", .string(topic)), ("action", .string(action))])
+    }
+}
+
+extension ListedScreen {
+    var json: JSON {
+        .object([
+            ("screen", .integer(id)), ("topic", .string(topic)), ("mode", .string(mode.rawValue)),
+            ("state", .string(state.rawValue)), ("owner", .string(owner)),
+        ])
+    }
+}
