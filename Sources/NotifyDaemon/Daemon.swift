@@ -107,6 +107,8 @@ final class Daemon {
             case .relayAction(let event, let action):
                 interface.relayAction(event, action)
                 actions.run(action, of: event, token: server.takeActivationToken())
+            case .remove(let topic, let id): interface.remove(topic, id)
+            case .noteClaim: break
             case .armTimer(let instant): windowTimer.arm(at: instant.microseconds)
             case .armLifetimeTimer(let uptime): lifetimeTimer.arm(at: uptime.microseconds)
             }

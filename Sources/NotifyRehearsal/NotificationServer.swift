@@ -38,7 +38,7 @@ package final class NotificationServer: Sendable {
         case normal
         /// Answers with this D-Bus error.
         case erroring(name: String)
-        /// Never answers.
+        /// Does not answer, until the mode is normal again.
         case hanging
         /// Leaves the bus instead of answering.
         case vanishing
@@ -54,6 +54,8 @@ package final class NotificationServer: Sendable {
 
     /// Every `Notify`, in whatever mode.
     package let banners = Mailbox<Banner>()
+    /// Every `Notify` that was answered with an id, when it was.
+    package let answers = Mailbox<Banner>()
     /// Every `CloseNotification`.
     package let closes = Mailbox<Close>()
 
@@ -62,6 +64,8 @@ package final class NotificationServer: Sendable {
         var capabilities: [String]
         var lastID: UInt32 = 0
         var showing: [UInt32: Banner] = [:]
+        /// What a hanging server has not answered.
+        var unanswered: [IncomingCall] = []
     }
 
     private let connection: Connection
@@ -91,7 +95,19 @@ package final class NotificationServer: Sendable {
     /// Gives up the name but stays on the bus.
     package func releaseName() async throws(NotifyError) { try await connection.releaseName(Self.name) }
 
-    package func setMode(_ mode: Mode) { state.withLock { $0.mode = mode } }
+    /// A server that hung and is normal again answers what it had not answered.
+    package func setMode(_ mode: Mode) {
+        let unanswered = state.withLock { state in
+            state.mode = mode
+            defer { if mode == .normal { state.unanswered = [] } }
+            return mode == .normal ? state.unanswered : []
+        }
+        for call in unanswered {
+            guard let banner = takeIn(call) else { continue }
+            answers.put(banner)
+            call.reply([.uint32(banner.id)])
+        }
+    }
 
     package func setCapabilities(_ names: [String]) { state.withLock { $0.capabilities = names } }
 
@@ -137,13 +153,27 @@ package final class NotificationServer: Sendable {
     }
 
     private func notify(_ call: IncomingCall) {
-        let arguments = call.message.arguments
-        guard call.message.signature == "susssasa{sv}i", let sender = call.message.sender else {
+        guard let banner = takeIn(call) else {
             call.fail("org.freedesktop.DBus.Error.InvalidArgs", "Notify takes susssasa{sv}i.")
             return
         }
+        switch state.withLock({ $0.mode }) {
+        case .normal:
+            answers.put(banner)
+            call.reply([.uint32(banner.id)])
+        case .erroring(let name): call.fail(name, "This server was told to fail.")
+        case .hanging: state.withLock { $0.unanswered.append(call) }
+        case .vanishing: connection.close()
+        }
+        banners.put(banner)
+    }
+
+    /// Reads a call of `Notify`, and gives the banner its id and its place where the server is well.
+    private func takeIn(_ call: IncomingCall) -> Banner? {
+        let arguments = call.message.arguments
+        guard call.message.signature == "susssasa{sv}i", let sender = call.message.sender else { return nil }
         let replaces: UInt32 = arguments[1].integer() ?? 0
-        let (mode, banner) = state.withLock { state in
+        return state.withLock { state in
             var id: UInt32 = 0
             if state.mode == .normal {
                 if replaces == 0 { state.lastID += 1 }
@@ -162,15 +192,8 @@ package final class NotificationServer: Sendable {
                 sender: sender,
                 arrival: .now)
             if id != 0 { state.showing[id] = banner }
-            return (state.mode, banner)
+            return banner
         }
-        switch mode {
-        case .normal: call.reply([.uint32(banner.id)])
-        case .erroring(let name): call.fail(name, "This server was told to fail.")
-        case .hanging: break
-        case .vanishing: connection.close()
-        }
-        banners.put(banner)
     }
 
     private func close(_ call: IncomingCall) {

@@ -12,6 +12,10 @@ public enum Effect: Sendable {
     case closeBanner(BannerID)
     /// Tell everybody that a button was pressed (signal `ActionInvoked`).
     case relayAction(Event, action: String)
+    /// Keep a claim that did not decide the event by itself.
+    case noteClaim(EventID, ClaimRecord)
+    /// Tell everybody that a topic has no current value any more (signal `Removed`); the id is the removal's own.
+    case remove(Topic, EventID)
     /// Have `timerFired` handled at this moment, instead of the one asked for before.
     case armTimer(Instant)
     /// The same on the clock of lifetimes.
@@ -33,10 +37,24 @@ public enum Reply: Equatable, Sendable {
 public struct Announcement: Hashable, Sendable {
     /// What is left of the window; `nil` where no banner is pending.
     public let window: Duration?
+    /// Why no banner will ever be pending, for an event whose outcome is `silent`.
+    public let silence: Silence?
+    /// Whether the event was announced before, in an earlier run of the daemon.
+    public let isReplayed: Bool
+    /// When the event is not worth showing any more.
+    public let expires: Uptime
 
-    public init(window: Duration?) {
+    public init(window: Duration?, silence: Silence? = nil, isReplayed: Bool = false, expires: Uptime) {
         self.window = window
+        self.silence = silence
+        self.isReplayed = isReplayed
+        self.expires = expires
     }
+}
+
+/// Who wanted no banner for an event.
+public enum Silence: String, Sendable {
+    case route, publisher
 }
 
 /// The notification server's number of a banner; only good while the same server runs.

@@ -1,5 +1,7 @@
 /// Everything that can happen to the router.
 public enum Input: Sendable {
+    /// What an earlier run of the daemon left undecided, and what topics had as their values; before anything else.
+    case restored(Restoration)
     /// Somebody publishes an event.
     case published(Publication)
     /// Somebody, named by its unique bus name, says "I handle this event".
@@ -27,6 +29,8 @@ public enum Input: Sendable {
     /// No banners at or below a topic for a time; zero takes that back.
     case muted(TopicPrefix, for: Duration)
 
+    /// Events that could not be kept, and of which nobody has been told: they have never been.
+    case withdrawn([EventID])
     /// The timer that was asked for went off; also safe at any other time, for only what is due is done.
     case timerFired
 

@@ -16,6 +16,8 @@ public struct Limits: Sendable {
     /// Events that are not decided yet.
     public var openEvents = 100_000
     public var openEventsPerSender = 10_000
+    /// Topics that have a current value.
+    public var values = 10_000
     public var screens = 10_000
     public var screensPerConnection = 256
     /// Topic claims that still go on.

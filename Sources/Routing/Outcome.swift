@@ -26,13 +26,44 @@ public enum Verdict: String, Sendable, CaseIterable {
     case recorded
 }
 
-/// How an event came to its outcome: what the signal `Resolved` carries.
+/// By which call somebody said "I have it".
+public enum ClaimForm: String, Sendable, CaseIterable {
+    case claim = "Claim"
+    case provisional = "ClaimProvisionally"
+    case topic = "ClaimTopic"
+    case screen = "OpenScreen"
+}
+
+/// A claim as it is remembered beside the event, whatever came of it.
+public struct ClaimRecord: Hashable, Sendable {
+    /// The claimant's unique bus name.
+    public let claimant: String
+    /// From publishing to the claim.
+    public let latency: Duration
+    public let form: ClaimForm
+    public let verdict: Verdict
+
+    public init(claimant: String, latency: Duration, form: ClaimForm, verdict: Verdict) {
+        self.claimant = claimant
+        self.latency = latency
+        self.form = form
+        self.verdict = verdict
+    }
+}
+
+/// How an event came to its outcome: what the signal `Resolved` carries, and what is kept of the decision.
 public struct Resolution: Hashable, Sendable {
     public var outcome: Outcome
     /// The claimant's unique bus name.
     public var claimant: String?
     /// From publishing to the claim.
     public var latency: Duration?
+    /// By which call it was claimed.
+    public var form: ClaimForm?
+    /// When the event's window was opened.
+    public var opened: Instant?
+    /// When the event's window ended, or was to end.
+    public var deadline: Instant?
     /// The notification server's number of the banner.
     public var banner: BannerID?
     /// How many events stand in the banner.

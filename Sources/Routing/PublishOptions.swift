@@ -3,6 +3,8 @@ public struct PublishOptions: Sendable, Equatable {
     public var origin = Origin()
     /// Whether the event is the current value of its topic; `nil` leaves it to the route.
     public var retain: Bool?
+    /// Takes the current value of the topic away, instead of publishing anything.
+    public var remove = false
     /// How long the event is worth showing; `nil` leaves it to the route.
     public var lifetime: Duration?
     public var urgency: Urgency?
@@ -25,6 +27,7 @@ public struct PublishOptions: Sendable, Equatable {
             case "source": source = try Self.string(entry)
             case "event-id": eventID = try Self.string(entry)
             case "retain": retain = try Self.boolean(entry)
+            case "remove": remove = try Self.boolean(entry)
             case "ttl":
                 lifetime = .seconds(
                     try Self.integer(entry, in: 1...Limits.maximumLifetime.components.seconds, "seconds"))
@@ -38,7 +41,7 @@ public struct PublishOptions: Sendable, Equatable {
             case "published": published = try Self.integer(entry, in: 0...Int64.max, "microseconds since the epoch")
             default:
                 throw .invalidEvent(
-                    "there is no option '\(entry.name)'; the options are banner, event-id, published, retain, source, ttl, "
+                    "there is no option '\(entry.name)'; the options are banner, event-id, published, remove, retain, source, ttl, "
                         + "urgency and window")
             }
         }

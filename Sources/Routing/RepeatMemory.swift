@@ -21,11 +21,22 @@ struct RepeatMemory {
         return events[origin]
     }
 
-    mutating func remember(_ origin: Origin, as id: EventID, at now: Uptime) {
+    /// - Parameter duration: how long, where that is less than usual.
+    mutating func remember(_ origin: Origin, as id: EventID, at now: Uptime, for duration: Duration? = nil) {
         guard origin.namesAnEvent else { return }
         if order.count == capacity { forgetOldest() }
         events[origin] = id
-        order.append((origin, now + memory))
+        order.append((origin, now + (duration ?? memory)))
+    }
+
+    /// Forgets events that have never been.
+    mutating func forget(_ ids: [EventID]) {
+        let gone = Set(ids)
+        order.removeAll { entry in
+            guard let id = events[entry.origin], gone.contains(id) else { return false }
+            events[entry.origin] = nil
+            return true
+        }
     }
 
     private mutating func forgetOldest() {

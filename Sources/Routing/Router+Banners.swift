@@ -16,6 +16,7 @@ extension Router {
             guard banners[key]!.call == nil else { continue }
             muteWaiting(in: key)
             guard let newest = banners[key]!.waiting.newest else {
+                if let banner = bannerWithNothingBehind(key) { close(banner) }
                 dropIfEmpty(key)
                 continue
             }
@@ -212,6 +213,13 @@ extension Router {
     mutating func actionInvoked(_ id: BannerID, _ action: String) {
         guard let key = bannerKeys[id], let newest = banners[key]!.shown.newest else { return }
         effects.append(.relayAction(events[newest]!.event, action: action))
+    }
+
+    /// The banner that is up although every event behind it is decided otherwise. With a call under way nobody knows yet
+    /// which banner that will be: it is looked at again when the answer is there.
+    func bannerWithNothingBehind(_ key: CoalescingKey) -> BannerID? {
+        guard let banner = banners[key], banner.count == 0, banner.call == nil else { return nil }
+        return banner.id
     }
 
     /// Takes the server's number off the banner, and drops the banner where that was all there was.

@@ -7,7 +7,7 @@ extension Router {
             statistics.recordedClaims += 1
             return effects.append(.reply(.verdict(.recorded)))
         }
-        let verdict = take(id, by: claimant, at: now)
+        let verdict = take(id, by: claimant, as: .claim, at: now)
         // The claimant hears of it before everybody else.
         effects.insert(.reply(.verdict(verdict)), at: 0)
         sendBanners(at: now)
@@ -15,16 +15,19 @@ extension Router {
 
     /// Claims an event that is held.
     @discardableResult
-    mutating func take(_ id: EventID, by claimant: String, at now: Now) -> Verdict {
-        settle(id, by: claimant, latency: now.instant - events[id]!.accepted, at: now)
+    mutating func take(_ id: EventID, by claimant: String, as form: ClaimForm, at now: Now) -> Verdict {
+        settle(id, by: claimant, as: form, latency: now.instant - events[id]!.accepted, at: now)
     }
 
     /// Takes a claimed event out of wherever it is.
     @discardableResult
-    mutating func settle(_ id: EventID, by claimant: String, latency: Duration, at now: Now) -> Verdict {
+    mutating func settle(
+        _ id: EventID, by claimant: String, as form: ClaimForm, latency: Duration, at now: Now
+    ) -> Verdict {
         dropHold(id)
         forgetQuestions(about: id)
         var resolution = Resolution(.retracted, claimant: claimant, latency: latency)
+        resolution.form = form
         var verdict = Verdict.recorded
         var closing: BannerID?
         var shrunk: CoalescingKey?
@@ -39,6 +42,7 @@ extension Router {
             resolution.outcome = .claimed
             lifetimes.strike(.event(id))
             banners[key]!.waiting.remove(id)
+            closing = bannerWithNothingBehind(key)
             dropIfEmpty(key)
         case .carried(let key):
             banners[key]!.carried.remove(id)
@@ -47,10 +51,8 @@ extension Router {
         case .shown(let key, let banner):
             resolution.banner = banner
             banners[key]!.shown.remove(id)
-            if banners[key]!.count == 0 {
-                verdict = .retracted
-                if banners[key]!.call == nil { closing = banner }
-            }
+            if banners[key]!.count == 0 { verdict = .retracted }
+            closing = bannerWithNothingBehind(key)
         case .gone(let banner):
             resolution.banner = banner
         }

@@ -17,15 +17,18 @@ extension Router {
         guard isKnown(id) else { return refuseUnknown(id) }
         guard let open = events[id], open.hold == nil, open.canBeHeld else {
             statistics.recordedClaims += 1
-            return effects.append(.reply(.verdict(.recorded)))
+            effects.append(.reply(.verdict(.recorded)))
+            return noteClaim(id, by: claimant, .recorded, at: now)
         }
         effects.append(.reply(.verdict(.suppressed)))
+        noteClaim(id, by: claimant, .suppressed, at: now)
         switch open.place {
         case .window(let key):
             windows[key]!.hold(id)
         case .waiting(let key):
             lifetimes.strike(.event(id))
             banners[key]!.waiting.remove(id)
+            if let banner = bannerWithNothingBehind(key) { close(banner) }
             dropIfEmpty(key)
             events[id]!.place = .held(key)
         case .held, .carried, .shown, .gone:
@@ -40,10 +43,18 @@ extension Router {
         sendBanners(at: now)
     }
 
+    /// A provisional claim does not decide anything by itself, but the record of the event names it.
+    private mutating func noteClaim(_ id: EventID, by claimant: String, _ verdict: Verdict, at now: Now) {
+        guard let open = events[id] else { return }
+        let latency = now.instant - open.accepted
+        effects.append(
+            .noteClaim(id, ClaimRecord(claimant: claimant, latency: latency, form: .provisional, verdict: verdict)))
+    }
+
     mutating func complete(_ id: EventID, by claimant: String, at now: Now) {
         guard let hold = own(id, claimant) else { return }
         effects.append(.reply(.done))
-        settle(id, by: hold.claimant, latency: hold.latency, at: now)
+        settle(id, by: hold.claimant, as: .provisional, latency: hold.latency, at: now)
         sendBanners(at: now)
     }
 

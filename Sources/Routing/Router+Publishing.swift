@@ -9,49 +9,65 @@ extension Router {
             statistics.repeated += 1
             return effects.append(.reply(.accepted(first)))
         }
-        let isSilent = !route.banner || options.banner == false
-        let claimant = isSilent ? nil : standingClaimant(of: publication.topic)
-        if !isSilent, claimant == nil, let refusal = checkRoom(for: publication.sender) { return refuse(refusal) }
+        if options.remove { return acceptRemoval(publication, at: now) }
+        let silence: Silence? = !route.banner ? .route : options.banner == false ? .publisher : nil
+        let claim = silence == nil ? standingClaim(on: publication.topic) : nil
+        if silence == nil, claim == nil, let refusal = checkRoom(for: publication.sender) { return refuse(refusal) }
+        let isRetained = options.retain ?? route.retain
+        if isRetained, let refusal = checkRoom(forValueAt: publication.topic) { return refuse(refusal) }
 
-        let id = nextID
-        nextID = EventID(id.rawValue + 1)
+        let id = takeID()
         statistics.published += 1
         repeats.remember(options.origin, as: id, at: now.uptime)
         let event = Event(
             id: id, topic: publication.topic, title: publication.title, body: publication.body,
             fields: publication.fields, published: options.published ?? publication.received,
             sender: publication.sender, origin: options.origin, urgency: options.urgency,
-            retained: options.retain ?? route.retain, route: route)
+            retained: isRetained, route: route)
+        let expires = now.uptime + (options.lifetime ?? route.lifetime)
         effects.append(.reply(.accepted(id)))
-        if isSilent {
+        if isRetained { keepValue(event, until: expires) }
+        if let silence {
             statistics.count(.silent)
-            effects.append(.announce(event, Announcement(window: nil)))
-        } else if let claimant {
+            effects.append(.announce(event, Announcement(window: nil, silence: silence, expires: expires)))
+        } else if let claim {
             statistics.count(.claimed)
-            effects.append(.announce(event, Announcement(window: nil)))
-            effects.append(.resolve(id, event.topic, Resolution(.claimed, claimant: claimant, latency: .zero)))
+            effects.append(.announce(event, Announcement(window: nil, expires: expires)))
+            var resolution = Resolution(.claimed, claimant: claim.claimant, latency: .zero)
+            resolution.form = claim.form
+            effects.append(.resolve(id, event.topic, resolution))
         } else {
-            open(event, options, at: now)
+            open(event, length: options.window ?? route.window, expires: expires, at: now)
         }
     }
 
+    mutating func takeID() -> EventID {
+        defer { nextID = EventID(nextID.rawValue + 1) }
+        return nextID
+    }
+
     /// Lets claims for an event be awaited, as long as there is somebody to wait for.
-    private mutating func open(_ event: Event, _ options: PublishOptions, at now: Now) {
+    mutating func open(_ event: Event, length: Duration, expires: Uptime, isReplayed: Bool = false, at now: Now) {
         let key = event.route.key(topic: event.topic, event: event.id)
         var open = OpenEvent(
-            event: event, accepted: now.instant, expires: now.uptime + (options.lifetime ?? event.route.lifetime),
-            place: .window(key), deadline: now.instant)
+            event: event, accepted: now.instant, expires: expires, place: .window(key), opened: now.instant,
+            deadline: now.instant)
         open.asked = ask(about: event)
         events[event.id] = open
         undecided += 1
         undecidedBySender[event.sender, default: 0] += 1
-        let deadline = join(event, key: key, length: options.window ?? event.route.window, at: now.instant)
-        if windows[key]!.isOverEarly {
-            effects.append(.announce(event, Announcement(window: .zero)))
+        let deadline = join(event, key: key, length: length, at: now.instant)
+        events[event.id]!.opened = windows[key]!.opened
+        events[event.id]!.deadline = deadline
+        let isOver = windows[key]!.isOverEarly
+        effects.append(
+            .announce(
+                event,
+                Announcement(window: isOver ? .zero : deadline - now.instant, isReplayed: isReplayed, expires: expires))
+        )
+        if isOver {
             endWindow(key, at: now)
             sendBanners(at: now)
-        } else {
-            effects.append(.announce(event, Announcement(window: deadline - now.instant)))
         }
     }
 

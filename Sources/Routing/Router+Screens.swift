@@ -52,7 +52,7 @@ extension Router {
             pass(on: screen, at: now)
         }
         if isClaiming, screen.clear, !wasClaiming || options.clear == true {
-            takeAll(claimable(atOrBelow: screen.topic), by: screen.owner, at: now)
+            takeAll(claimable(atOrBelow: screen.topic), by: screen.owner, as: .screen, at: now)
         }
         sendBanners(at: now)
     }

@@ -33,14 +33,16 @@ extension Router {
         }
         let found = claimable(atOrBelow: topic)
         effects.append(.reply(.count(found.count)))
-        takeAll(found, by: claimant, at: now)
+        takeAll(found, by: claimant, as: .topic, at: now)
         if grace > .zero { begin(Grace(topic: topic, claimant: claimant), until: now.instant + grace) }
         sendBanners(at: now)
     }
 
     /// Who claims an event with this topic on arrival, if anybody does: a screen, or a topic claim that is still going on.
-    func standingClaimant(of topic: Topic) -> String? {
-        screens.claimant(of: topic)?.owner ?? graceIndex.first(covering: topic).flatMap { graces[$0]?.claimant }
+    func standingClaim(on topic: Topic) -> (claimant: String, form: ClaimForm)? {
+        if let screen = screens.claimant(of: topic) { return (screen.owner, .screen) }
+        guard let id = graceIndex.first(covering: topic), let grace = graces[id] else { return nil }
+        return (grace.claimant, .topic)
     }
 
     mutating func graceEnded(_ id: GraceID) {
@@ -51,8 +53,8 @@ extension Router {
     }
 
     /// Claims events one after the other. The end of a window may decide one before its turn comes.
-    mutating func takeAll(_ ids: [EventID], by claimant: String, at now: Now) {
-        for id in ids where events[id] != nil { take(id, by: claimant, at: now) }
+    mutating func takeAll(_ ids: [EventID], by claimant: String, as form: ClaimForm, at now: Now) {
+        for id in ids where events[id] != nil { take(id, by: claimant, as: form, at: now) }
     }
 
     /// The events at or below a topic that a claim would still change, oldest first.

@@ -48,6 +48,7 @@ extension Router {
         }
         settleUnshown(id, .expired)
         banners[key]!.waiting.remove(id)
+        if let banner = bannerWithNothingBehind(key) { close(banner) }
         dropIfEmpty(key)
     }
 

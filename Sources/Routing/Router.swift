@@ -31,6 +31,8 @@ public struct Router {
         let accepted: Instant
         let expires: Uptime
         var place: Place
+        /// When its window was opened.
+        var opened: Instant
         /// The deadline of its window, once that is over.
         var deadline: Instant
         /// The screens that were asked about it and have not answered.
@@ -71,6 +73,7 @@ public struct Router {
     /// What there is to do at a moment of the lifetimes' clock.
     enum LifetimeMatter: Hashable {
         case event(EventID)
+        case value(Topic)
         case mute(TopicPrefix)
     }
 
@@ -100,6 +103,9 @@ public struct Router {
     // Quiet.
     var isPaused = false
     var mutes: [TopicPrefix: Uptime] = [:]
+
+    /// The current values of topics: the events that were published to be kept.
+    var values: [Topic: EventID] = [:]
 
     // Windows and banners.
     var windows: [CoalescingKey: Window] = [:]
@@ -158,8 +164,10 @@ public struct Router {
     /// Takes in what happened, and answers what is to be done about it, in order.
     public mutating func handle(_ input: Input, at now: Now) -> [Effect] {
         switch input {
+        case .restored(let events): restore(events, at: now)
         case .published(let publication): publish(publication, at: now)
         case .claimed(let id, let claimant): claim(id, by: claimant, at: now)
+        case .withdrawn(let ids): withdraw(ids)
         case .claimedProvisionally(let id, let duration, let claimant): hold(id, for: duration, by: claimant, at: now)
         case .completed(let id, let claimant): complete(id, by: claimant, at: now)
         case .released(let id, let claimant): release(id, by: claimant, at: now)
@@ -215,6 +223,7 @@ public struct Router {
         while let matter = lifetimes.takeDue(at: now.uptime) {
             switch matter {
             case .event(let id): expireWaiting(id)
+            case .value(let topic): removeValue(at: topic)
             case .mute(let topic): mutes[topic] = nil
             }
         }
@@ -242,12 +251,17 @@ public struct Router {
     /// Gives an undecided event its outcome and tells everybody.
     mutating func decide(_ id: EventID, _ resolution: Resolution) {
         guard let open = events[id] else { preconditionFailure("only an event that is held can be decided") }
-        if open.isUndecided {
-            undecided -= 1
-            let sender = open.event.sender
-            if let count = undecidedBySender[sender] { undecidedBySender[sender] = count > 1 ? count - 1 : nil }
-        }
+        if open.isUndecided { forgetUndecided(open) }
+        var resolution = resolution
+        resolution.opened = open.opened
+        resolution.deadline = open.deadline
         statistics.count(resolution.outcome)
         effects.append(.resolve(id, open.event.topic, resolution))
+    }
+
+    mutating func forgetUndecided(_ open: OpenEvent) {
+        undecided -= 1
+        let sender = open.event.sender
+        if let count = undecidedBySender[sender] { undecidedBySender[sender] = count > 1 ? count - 1 : nil }
     }
 }

@@ -26,7 +26,12 @@ public struct Topic: Hashable, Sendable, CustomStringConvertible {
 
     /// The parts between the slashes, from the left.
     public var segments: [Substring] {
-        description.split(separator: "/")
+        TopicSyntax.segments(of: description)
+    }
+
+    /// Byte by byte, as the bus compares: to Swift two spellings of one text are equal, to a match rule they are not.
+    public static func == (left: Topic, right: Topic) -> Bool {
+        left.description == right.description && left.description.utf8.elementsEqual(right.description.utf8)
     }
 }
 
@@ -100,6 +105,11 @@ enum TopicSyntax {
             }
             start = end + 1
         }
+    }
+
+    /// The parts between the slashes. Bytes are what counts: to Swift a slash with a combining accent is another character.
+    static func segments(of text: String) -> [Substring] {
+        text.utf8.split(separator: UInt8(ascii: "/")).map { Substring($0) }
     }
 
     /// C0, DEL and C1; the last are two bytes in UTF-8, of which the first is 0xC2.

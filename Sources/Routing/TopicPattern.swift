@@ -18,7 +18,7 @@ public struct TopicPattern: Hashable, Sendable, CustomStringConvertible {
         var segments: [Segment] = []
         var names: Set<String> = []
         var offset = 1
-        for part in text.split(separator: "/") {
+        for part in TopicSyntax.segments(of: text) {
             defer { offset += part.utf8.count + 1 }
             guard part.utf8.contains(where: { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "}") }) else {
                 segments.append(.literal(String(part)))

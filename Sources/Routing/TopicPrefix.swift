@@ -21,6 +21,14 @@ public struct TopicPrefix: Hashable, Sendable, CustomStringConvertible {
 
     public var description: String { text.isEmpty ? "/" : text }
 
+    public static func == (left: TopicPrefix, right: TopicPrefix) -> Bool {
+        Spelling(left.text[...]) == Spelling(right.text[...])
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(Spelling(text[...]))
+    }
+
     /// Whether a topic is at or below this one.
     public func covers(_ topic: Topic) -> Bool {
         covers(text: topic.description)
@@ -43,22 +51,22 @@ public struct TopicPrefix: Hashable, Sendable, CustomStringConvertible {
 /// Finds what was put down for a topic or anything above it. The cost follows the depth of the topic, at most 17 look-ups,
 /// and not the number of things that are there.
 struct PrefixIndex<ID: Hashable & Comparable> {
-    private var lists: [Substring: [ID]] = [:]
+    private var lists: [Spelling: [ID]] = [:]
 
     var isEmpty: Bool { lists.isEmpty }
 
     /// Ids grow, so that adding is nearly always appending.
     mutating func insert(_ id: ID, at prefix: TopicPrefix) {
-        var list = lists[prefix.text[...], default: []]
+        var list = lists[Spelling(prefix.text[...]), default: []]
         let index = list.last.map { $0 < id } ?? true ? list.count : list.firstIndex { $0 > id } ?? list.count
         list.insert(id, at: index)
-        lists[prefix.text[...]] = list
+        lists[Spelling(prefix.text[...])] = list
     }
 
     mutating func remove(_ id: ID, at prefix: TopicPrefix) {
-        guard let index = lists[prefix.text[...]]?.firstIndex(of: id) else { return }
-        lists[prefix.text[...]]!.remove(at: index)
-        if lists[prefix.text[...]]!.isEmpty { lists[prefix.text[...]] = nil }
+        guard let index = lists[Spelling(prefix.text[...])]?.firstIndex(of: id) else { return }
+        lists[Spelling(prefix.text[...])]!.remove(at: index)
+        if lists[Spelling(prefix.text[...])]!.isEmpty { lists[Spelling(prefix.text[...])] = nil }
     }
 
     /// The smallest id that covers the topic.
@@ -80,11 +88,29 @@ struct PrefixIndex<ID: Hashable & Comparable> {
     private func visit(_ topic: Topic, _ body: ([ID]) -> Void) {
         guard !lists.isEmpty else { return }
         let text = topic.description
-        if let list = lists[""] { body(list) }
+        if let list = lists[Spelling("")] { body(list) }
         var index = text.startIndex
         while index < text.endIndex {
             index = text.utf8[text.utf8.index(after: index)...].firstIndex(of: UInt8(ascii: "/")) ?? text.endIndex
-            if let list = lists[text[..<index]] { body(list) }
+            if let list = lists[Spelling(text[..<index])] { body(list) }
         }
+    }
+}
+
+/// A text that is told apart from others by its bytes, as the bus does: two spellings of the same character are different.
+struct Spelling: Hashable {
+    private let text: Substring
+
+    init(_ text: Substring) {
+        self.text = text
+    }
+
+    static func == (left: Spelling, right: Spelling) -> Bool {
+        left.text.utf8.elementsEqual(right.text.utf8)
+    }
+
+    func hash(into hasher: inout Hasher) {
+        var text = text
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     }
 }

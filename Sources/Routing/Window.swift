@@ -3,6 +3,7 @@
 struct Window {
     /// When claims are no longer awaited.
     private(set) var deadline: Instant
+    let opened: Instant
     /// What no further event can push the deadline beyond.
     let limit: Instant
     /// The events nobody has claimed yet.
@@ -14,6 +15,7 @@ struct Window {
 
     /// An event that asks for more than the route's maximum gets it: the maximum is there for streams, not for one event.
     init(length: Duration, maximum: Duration, at now: Instant) {
+        opened = now
         deadline = now + length
         limit = max(now + maximum, deadline)
     }

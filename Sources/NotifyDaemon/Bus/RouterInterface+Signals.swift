@@ -17,6 +17,7 @@ extension RouterInterface {
             info.appendEntry("window", "u") { $0.append(window, as: "u") }
             if let source = event.origin.source { info.appendEntry("source", "s") { $0.append(source) } }
             if let id = event.origin.eventID { info.appendEntry("event-id", "s") { $0.append(id) } }
+            if announcement.isReplayed { info.appendEntry("replayed", "b") { $0.append(true) } }
             if event.retained { info.appendEntry("retained", "b") { $0.append(true) } }
         }
         daemon.leave(signal)
@@ -55,6 +56,13 @@ extension RouterInterface {
 
     func defaultWindowChanged() {
         bus.propertiesChanged(path: Self.path, interface: Self.name, ["DefaultWindowMilliseconds"])
+    }
+
+    func remove(_ topic: Topic, _ id: EventID) {
+        let signal = signal("Removed")
+        signal.append(topic.description)
+        signal.append(id.rawValue, as: "t")
+        daemon.leave(signal)
     }
 
     private func signal(_ member: String) -> BusMessage {

@@ -111,6 +111,7 @@ final class RouterInterface {
             "Event",
             [("topic", "s"), ("id", "t"), ("title", "s"), ("body", "s"), ("fields", "a{sv}"), ("info", "a{sv}")])
         interface.signal("Resolved", [("topic", "s"), ("id", "t"), ("outcome", "s"), ("details", "a{sv}")])
+        interface.signal("Removed", [("topic", "s"), ("id", "t")])
         interface.signal("ActionInvoked", [("topic", "s"), ("id", "t"), ("action", "s")])
     }
 }

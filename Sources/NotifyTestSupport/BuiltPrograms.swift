@@ -1,0 +1,13 @@
+/// The programs of this package, as they were built together with the tests.
+package enum BuiltPrograms {
+    package static let notifyd = path("notifyd")
+    package static let notifyctl = path("notifyctl")
+
+    /// Programs lie beside the bundle of the tests, which is either what runs or what is given to a helper that runs it.
+    private static func path(_ name: String) -> String {
+        guard let bundle = CommandLine.arguments.first(where: { $0.hasSuffix(".xctest") }),
+            let slash = bundle.lastIndex(of: "/")
+        else { return name }
+        return bundle[...slash] + name
+    }
+}

@@ -1,0 +1,215 @@
+package import NotifyClient
+internal import NotifyRehearsal
+
+/// Plays a scenario against a real daemon: a bus, a daemon and a notification server of its own, and a client for every
+/// lane. The clock says when something is done; whether it had its effect is awaited, never slept for.
+package final class RealStage {
+    /// How long something expected is waited for before it is said not to have come.
+    private static let patience: Duration = .seconds(5)
+
+    private let scenario: Scenario
+    private let bus: PrivateBus
+    private let daemon: DaemonProcess
+    private let listener: Listener
+    private var clients: [String: NotifyClient] = [:]
+    private var servers: [NotificationServer] = []
+    private var server: NotificationServer?
+    private var evidence: Evidence
+    private let start: ContinuousClock.Instant
+
+    /// - Parameter executable: the path of a `notifyd`.
+    /// - Returns: what happened, with every broken promise among the faults.
+    package static func play(_ scenario: Scenario, _ executable: String) async throws -> Recording {
+        try await withPrivateBus { bus in
+            let stage = try await RealStage(scenario, executable, bus)
+            let recording: Recording
+            do {
+                recording = try await stage.run()
+            } catch {
+                await stage.leave()
+                throw error
+            }
+            await stage.leave()
+            return recording
+        }
+    }
+
+    private init(_ scenario: Scenario, _ executable: String, _ bus: PrivateBus) async throws {
+        self.scenario = scenario
+        self.bus = bus
+        if scenario.startsWithServer {
+            server = try await NotificationServer.start(on: bus)
+            servers = [server!]
+        }
+        daemon = try await DaemonProcess.start(executable, on: bus, configuration: scenario.configuration)
+        listener = try await Listener(on: bus)
+        for lane in scenario.lanes where lane.role == .publisher || lane.role == .claimant {
+            clients[lane.name] = try await NotifyClient(address: bus.address)
+        }
+        start = .now + .milliseconds(20)
+        evidence = Evidence(start: start)
+    }
+
+    private func leave() async {
+        for client in clients.values { await client.close() }
+        listener.close()
+        for server in servers { server.stop() }
+        await daemon.stop()
+        daemon.folder.remove()
+    }
+
+    private func run() async throws -> Recording {
+        let limit = scenario.settings.realTimeEvents
+        for cue in scenario.cues(seriesLimit: limit) {
+            try await Pace.sleep(until: start + cue.at)
+            evidence.inputLateness = max(evidence.inputLateness, .now - (start + cue.at))
+            try await perform(cue.act)
+        }
+        try await awaitTheRest(end: scenario.end(seriesLimit: limit))
+        return evidence.recording(scenario, servers, listener.heard.all)
+    }
+
+    // MARK: Inputs
+
+    private func perform(_ act: Cue.Act) async throws {
+        switch act {
+        case .publish(let occurrence, let publisher):
+            try await publish(occurrence, by: clients[publisher]!)
+        case .claim(let symbol, let claimant):
+            guard let id = evidence.ids[Occurrence(symbol)] else {
+                throw StageError(description: "\(claimant) claims \(symbol), which was refused")
+            }
+            try await claim(id, symbol, by: claimant)
+        case .claimUnknown(let claimant):
+            try await claim(EventID(rawValue: 1 << 62), "?", by: claimant)
+        case .leave(let name):
+            await clients[name]?.close()
+        case .server(let mood):
+            try await perform(mood)
+        case .user(let act, let symbol):
+            try await perform(act, onBannerOf: symbol)
+        }
+    }
+
+    private func publish(_ occurrence: Occurrence, by client: NotifyClient) async throws {
+        let line = scenario.event(occurrence.symbol)!
+        let options = try line.clientOptions()
+        let fields = Dictionary(uniqueKeysWithValues: line.fields.map { ($0.name, $0.value.clientValue) })
+        evidence.published[occurrence] = .now
+        let answer = await Self.answer { () async throws(NotifyError) in
+            try await client.publish(
+                line.topic(occurrence.number), title: "\(occurrence)", body: Scenario.EventLine.body(occurrence),
+                fields: fields, options: options)
+        }
+        switch answer {
+        case .success(let id): evidence.accepted(occurrence, id)
+        case .failure(let error) where error.code == .refused: evidence.refusals[occurrence.symbol] = error.shortName
+        case .failure(let error): throw error
+        }
+    }
+
+    private static func answer<Success>(
+        _ call: () async throws(NotifyError) -> Success
+    ) async -> Result<Success, NotifyError> {
+        do throws(NotifyError) { return .success(try await call()) } catch { return .failure(error) }
+    }
+
+    private func claim(_ id: EventID, _ symbol: Symbol, by claimant: String) async throws {
+        let client = clients[claimant]!
+        let verdict: String
+        switch await Self.answer({ () async throws(NotifyError) in try await client.claim(id) }) {
+        case .success(let answer): verdict = answer.rawValue
+        case .failure(let error) where error.shortName == "UnknownEvent": verdict = ClaimAnswer.unknown
+        case .failure(let error): throw error
+        }
+        evidence.answers.append(Recording.Answer(claimant: claimant, symbol: symbol, verdict: verdict))
+    }
+
+    private func perform(_ mood: Lane.ServerMood) async throws {
+        if mood == .absent {
+            server?.stop()
+            server = nil
+            return
+        }
+        let mode: NotificationServer.Mode =
+            switch mood {
+            case .refusing: .erroring(name: "org.freedesktop.DBus.Error.Failed")
+            case .hanging: .hanging
+            case .well, .absent: .normal
+            }
+        if let server { return server.setMode(mode) }
+        server = try await NotificationServer.start(on: bus, mode: mode)
+        servers.append(server!)
+    }
+
+    private func perform(_ act: Lane.UserAct, onBannerOf symbol: Symbol) async throws {
+        let body = Scenario.EventLine.body(Occurrence(symbol))
+        guard let server, let banner = await server.banners.next(within: Self.patience, where: { $0.body == body })
+        else {
+            throw StageError(description: "no banner speaks of \(symbol)")
+        }
+        switch act {
+        case .dismissal: server.dismiss(banner.id)
+        case .timeout: server.expire(banner.id)
+        case .press: server.invoke("default", on: banner.id)
+        }
+    }
+
+    // MARK: The end
+
+    /// Returns when everything expected has come and the daemon has nothing left to decide, or when patience is at an end.
+    private func awaitTheRest(end: Duration) async throws {
+        let undecided = scenario.remarks.count { if case .undecided = $0 { true } else { false } }
+        let deadline = start + end + Self.patience
+        while ContinuousClock.now < deadline {
+            let pending = try await listener.pending()
+            let recording = evidence.recording(scenario, servers, listener.heard.all)
+            let limit = scenario.settings.realTimeEvents
+            let missing = Comparison.missing(in: recording, from: scenario, seriesLimit: limit)
+            if pending == undecided, missing == 0, ContinuousClock.now > start + end { return }
+            // Woken by the next word of the daemon; what is not a word, such as a closed banner, is looked for again.
+            _ = await listener.heard.next(within: .milliseconds(20))
+        }
+    }
+}
+
+/// The one place where a test lets time pass: inputs are given at their column, whatever was before.
+package enum Pace {
+    package static func sleep(until moment: ContinuousClock.Instant) async throws {
+        try await Task.sleep(until: moment, tolerance: .zero, clock: .continuous)
+    }
+}
+
+extension NotifyError {
+    /// The last part of the name of the D-Bus error.
+    package var shortName: String? { name?.split(separator: ".").last.map(String.init) }
+}
+
+extension Scenario.EventLine {
+    func clientOptions() throws -> PublishOptions {
+        var result = PublishOptions()
+        for option in options {
+            switch (option.name, option.value) {
+            case ("banner", .flag(let flag)): result.banner = flag
+            case ("retain", .flag(let flag)): result.retain = flag
+            case ("window", .duration(let length)): result.window = length
+            case ("ttl", .duration(let length)): result.timeToLive = length
+            case ("source", .text(let text)): result.source = text
+            case ("event-id", .text(let text)): result.eventID = text
+            default: throw StageError(description: "an event cannot have \(option)")
+            }
+        }
+        return result
+    }
+}
+
+extension Attribute.Scalar {
+    var clientValue: Value {
+        switch self {
+        case .text(let text), .word(let text): .string(text)
+        case .integer(let number): .int64(number)
+        case .flag(let flag): .boolean(flag)
+        case .duration(let length): .string(length.written)
+        }
+    }
+}

@@ -1,0 +1,141 @@
+/// A scenario: one fact about the daemon, drawn as a picture of what happens when.
+///
+///     A claim within the window keeps the banner away
+///
+///     a = /post/27
+///
+///     ms         0         100
+///     publisher  a----------
+///     screen     ---a-------
+///     claimed    ---a-------
+///
+///     screen claims a: suppressed
+///
+/// Every line of the picture is a lane, every character of it one step (10 ms unless `step` says otherwise). A letter is an
+/// event, wherever it stands: published in a publisher's lane, claimed in a claimant's, and expected in the lanes below.
+/// What is expected is complete: whatever happens and stands in no lane is a failure. `Tests/Scenarios/README.md` describes
+/// all of the notation.
+public struct Scenario: Equatable, Sendable {
+    /// The fact, as a sentence.
+    public var title: String
+    public var settings = Settings()
+    public var routes: [RouteLine] = []
+    public var events: [EventLine] = []
+    public var lanes: [Lane] = []
+    public var claims: [ClaimLine] = []
+    public var remarks: [Remark] = []
+
+    public init(title: String) {
+        self.title = title
+    }
+}
+
+extension Scenario {
+    /// What the lines before the picture set.
+    public struct Settings: Equatable, Sendable {
+        /// What one character of a lane stands for.
+        public var step: Duration = .milliseconds(10)
+        /// The default window.
+        public var window: Duration = .milliseconds(100)
+        /// New banners that may appear within a second; 0 means no limit.
+        public var maximumPerSecond = 0
+        /// Why the scenario cannot be played against the clock, where it cannot.
+        public var virtualOnly: String?
+        /// How many events of a series are played in real time.
+        public var realTimeEvents: Int?
+
+        public init() {}
+    }
+
+    /// `route /quiet/{id} banner=false`: a route as a configuration has it.
+    public struct RouteLine: Equatable, Sendable {
+        public var pattern: String
+        public var attributes: [Attribute]
+    }
+
+    /// `a = /post/27 {from="Mina"} window=0ms`: what a letter stands for.
+    public struct EventLine: Equatable, Sendable {
+        public var symbol: Symbol
+        /// In a series `{n}` stands for the number of the event, from 1.
+        public var topic: String
+        public var fields: [Attribute] = []
+        public var options: [Attribute] = []
+        public var series: Series?
+    }
+
+    /// `667 times 90ms apart`: one letter for many events.
+    public struct Series: Equatable, Sendable {
+        public var count: Int
+        public var apart: Duration
+    }
+
+    /// `screen claims a: suppressed`: what a claimant is answered, claim by claim.
+    public struct ClaimLine: Equatable, Sendable {
+        public var claimant: String
+        public var symbol: Symbol
+        public var verdicts: [String]
+    }
+
+    /// What is expected beside the lanes, in words.
+    public enum Remark: Equatable, Sendable {
+        /// `b counts 2`: the banner that speaks of b stands for two events. Where nothing is said it is one.
+        case counts(Symbol, Int)
+        /// `b repeats a`: b is recognised as a repeat and gets a's id.
+        case repeats(Symbol, of: Symbol)
+        /// `a is refused: InvalidEvent`.
+        case refused(Symbol, String)
+        /// `a stays undecided`.
+        case undecided(Symbol)
+        /// `each a shown after 100ms, 1 to a banner`: what becomes of every event of a series.
+        case each(Symbol, SeriesFate)
+    }
+
+    /// What becomes of every event of a series.
+    public struct SeriesFate: Equatable, Sendable {
+        public enum Delay: Equatable, Sendable {
+            /// Shown this long after it was published.
+            case after(Duration)
+            /// Shown no later than that.
+            case within(Duration)
+        }
+
+        public var delay: Delay
+        /// How many events each banner, or each update of it, adds; the last may add fewer.
+        public var perBanner: Int
+        /// Whether it is one banner that is updated, or a new banner each time.
+        public var updated: Bool
+    }
+}
+
+/// The letter of an event.
+public typealias Symbol = Character
+
+/// `name=value`, as fields, options and route keys are written.
+public struct Attribute: Equatable, Sendable {
+    public enum Scalar: Equatable, Sendable {
+        case text(String)
+        case integer(Int64)
+        case flag(Bool)
+        case duration(Duration)
+        /// A word of a fixed vocabulary, such as `coalesce=route`.
+        case word(String)
+    }
+
+    public var name: String
+    public var value: Scalar
+}
+
+extension Scenario {
+    public func event(_ symbol: Symbol) -> EventLine? {
+        events.first { $0.symbol == symbol }
+    }
+
+    public func lane(_ name: String) -> Lane? {
+        lanes.first { $0.name == name }
+    }
+
+    /// Whether everything about this letter is said by an `each` remark rather than by the lanes.
+    func isSeries(_ symbol: Symbol) -> Bool {
+        event(symbol)?.series != nil
+    }
+}

@@ -1,0 +1,22 @@
+extension Scenario {
+    /// The scenario's settings as the text of a configuration file.
+    package var configuration: String {
+        var lines = [
+            "[defaults]", "window = \"\(settings.window.written)\"", "",
+            "[banner]", "max_per_second = \(settings.maximumPerSecond)",
+        ]
+        for route in routes {
+            lines += ["", "[[route]]", "topic = \"\(route.pattern)\""]
+            for attribute in route.attributes {
+                let value =
+                    switch attribute.value {
+                    case .text(let text), .word(let text): "\"\(text)\""
+                    case .duration(let length): "\"\(length.written)\""
+                    case .integer, .flag: "\(attribute.value)"
+                    }
+                lines.append("\(attribute.name) = \(value)")
+            }
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+}

@@ -1,0 +1,17 @@
+/// Lets so many tasks through at a time; the others wait in line.
+package actor Turnstile {
+    private var free: Int
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    package init(_ places: Int) {
+        free = places
+    }
+
+    package func pass<Result: Sendable>(_ body: @Sendable () async throws -> Result) async rethrows -> Result {
+        if free > 0 { free -= 1 } else { await withCheckedContinuation { waiting.append($0) } }
+        defer {
+            if waiting.isEmpty { free += 1 } else { waiting.removeFirst().resume() }
+        }
+        return try await body()
+    }
+}

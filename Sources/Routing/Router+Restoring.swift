@@ -1,0 +1,69 @@
+/// What an earlier run of the daemon left behind.
+public struct Restoration: Sendable {
+    /// An event without an outcome, or one that is remembered to recognise a repeat.
+    public struct Remembered<Subject: Sendable>: Sendable {
+        public let subject: Subject
+        /// What is left of its time; negative when it is over.
+        public let left: Duration
+
+        public init(_ subject: Subject, left: Duration) {
+            self.subject = subject
+            self.left = left
+        }
+    }
+
+    /// Undecided events, in the order of their ids.
+    public var undecided: [Remembered<Event>] = []
+    /// The current values of topics.
+    public var values: [Remembered<(topic: Topic, id: EventID)>] = []
+    /// The origins of recent events, in the order of their ids.
+    public var origins: [Remembered<(origin: Origin, id: EventID)>] = []
+    /// The shortest window of an event that is announced again, so that screens can come back and claim.
+    public var minimumWindow: Duration = .seconds(2)
+
+    public init() {}
+}
+
+/// Going on where an earlier run stopped: what is undecided is announced again, with a fresh window.
+extension Router {
+    mutating func restore(_ restoration: Restoration, at now: Now) {
+        for origin in restoration.origins {
+            repeats.remember(origin.subject.origin, as: origin.subject.id, at: now.uptime, for: origin.left)
+        }
+        for value in restoration.values {
+            values[value.subject.topic] = value.subject.id
+            lifetimes.put(.value(value.subject.topic), at: now.uptime + value.left)
+        }
+        for remembered in restoration.undecided {
+            let event = remembered.subject
+            guard remembered.left > .zero else {
+                statistics.count(.expired)
+                effects.append(.resolve(event.id, event.topic, Resolution(.expired)))
+                continue
+            }
+            let length = max(event.route.window, restoration.minimumWindow)
+            open(event, length: length, expires: now.uptime + remembered.left, isReplayed: true, at: now)
+        }
+    }
+
+    /// Takes back events that could not be kept, as if they had never been published.
+    mutating func withdraw(_ ids: [EventID]) {
+        for id in ids {
+            guard let open = events[id], case .window(let key) = open.place else { continue }
+            dropHold(id)
+            forgetQuestions(about: id)
+            forgetUndecided(open)
+            events[id] = nil
+            windows[key]!.claim(id)
+            if windows[key]!.isDone {
+                windows[key] = nil
+                agenda.strike(.window(key))
+            }
+        }
+        repeats.forget(ids)
+        for (topic, id) in values where ids.contains(id) {
+            values[topic] = nil
+            lifetimes.strike(.value(topic))
+        }
+    }
+}

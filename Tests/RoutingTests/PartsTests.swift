@@ -1,0 +1,243 @@
+import Testing
+
+@testable import Routing
+
+private let start = Instant(microseconds: 5_000_000)
+private let wakeUp = Uptime(microseconds: 9_000_000)
+
+extension Instant {
+    fileprivate static func after(_ milliseconds: Int) -> Instant { start + .milliseconds(milliseconds) }
+}
+
+@Suite struct WindowTests {
+    /// A window that was opened by event 1.
+    private func window(_ length: Int, maximum: Int) -> Window {
+        var window = Window(length: .milliseconds(length), maximum: .milliseconds(maximum), at: start)
+        window.add(EventID(1), length: .milliseconds(length), isAwaited: true, at: start)
+        return window
+    }
+
+    private func deadline(_ window: Window, withEventAt milliseconds: Int, length: Int) -> Instant {
+        var window = window
+        window.add(EventID(2), length: .milliseconds(length), isAwaited: true, at: .after(milliseconds))
+        return window.deadline
+    }
+
+    @Test func aFurtherEventKeepsItOpenForItsLengthAgain() {
+        #expect(deadline(window(100, maximum: 500), withEventAt: 60, length: 100) == .after(160))
+    }
+
+    @Test func noEventKeepsItOpenBeyondItsMaximum() {
+        #expect(deadline(window(100, maximum: 120), withEventAt: 60, length: 100) == .after(120))
+    }
+
+    @Test func aShorterLengthTakesNoTimeAway() {
+        #expect(deadline(window(100, maximum: 500), withEventAt: 60, length: 0) == .after(100))
+    }
+
+    @Test func theFirstEventsLengthIsNeverCutByTheMaximum() {
+        #expect(window(100, maximum: 20).deadline == .after(100))
+    }
+
+    @Test func claimsAreCountedPerEvent() {
+        var window = window(100, maximum: 500)
+        window.add(EventID(2), length: .milliseconds(100), isAwaited: true, at: start)
+        window.claim(EventID(1))
+        window.claim(EventID(1))
+        #expect(window.unclaimed.ids == [EventID(2)])
+        #expect(!window.isDone)
+        window.claim(EventID(2))
+        #expect(window.isDone)
+    }
+
+    @Test func aHeldEventIsNeitherUnclaimedNorDone() {
+        var window = window(100, maximum: 500)
+        window.hold(EventID(1))
+        #expect(window.unclaimed.isEmpty)
+        #expect(!window.isDone)
+        #expect(!window.isOverEarly)
+        window.release(EventID(1), isAwaited: true)
+        #expect(window.unclaimed.ids == [EventID(1)])
+    }
+
+    @Test func itIsOverEarlyWhenNobodyIsAwaitedAnyMore() {
+        var window = window(100, maximum: 500)
+        #expect(!window.isOverEarly)
+        window.stopAwaiting(EventID(1))
+        #expect(window.isOverEarly)
+    }
+}
+
+@Suite struct AgendaTests {
+    @Test func whatIsDueFirstComesFirst() {
+        var agenda = Agenda<Int, String>()
+        agenda.put("c", at: 3)
+        agenda.put("a", at: 1)
+        agenda.put("b", at: 2)
+        #expect(agenda.takeDue(at: 0) == nil)
+        let due = (0..<3).map { _ in agenda.takeDue(at: 2) }
+        #expect(due == ["a", "b", nil])
+        #expect(agenda.earliest() == 3)
+    }
+
+    @Test func whatIsDueAtTheSameMomentComesInTheOrderItWasPutDown() {
+        var agenda = Agenda<Int, Int>()
+        for matter in 0..<20 { agenda.put(matter, at: 7) }
+        let due = (0..<20).map { _ in agenda.takeDue(at: 7) }
+        #expect(due == Array(0..<20))
+    }
+
+    @Test func aMatterHasOneMoment() {
+        var agenda = Agenda<Int, String>()
+        agenda.put("a", at: 1)
+        agenda.put("a", at: 5)
+        #expect(agenda.takeDue(at: 4) == nil)
+        #expect(agenda.takeDue(at: 5) == "a")
+        #expect(agenda.isEmpty)
+    }
+
+    @Test func whatIsStruckOffNeverComesUp() {
+        var agenda = Agenda<Int, String>()
+        agenda.put("a", at: 1)
+        agenda.strike("a")
+        #expect(agenda.earliest() == nil)
+        #expect(!agenda.contains("a"))
+    }
+
+    @Test func aMatterThatIsMovedAThousandTimesIsStillOne() {
+        var agenda = Agenda<Int, String>()
+        for moment in 0..<1000 { agenda.put("a", at: moment) }
+        #expect(agenda.count == 1)
+        #expect(agenda.earliest() == 999)
+        #expect(agenda.takeDue(at: 5000) == "a")
+        #expect(agenda.takeDue(at: 5000) == nil)
+    }
+}
+
+@Suite struct EventListTests {
+    @Test func idsAreInOrderWhateverOrderTheyCameIn() {
+        var list = EventList()
+        for id: UInt64 in [5, 9, 7, 1, 7, 9] { list.insert(EventID(id)) }
+        #expect(list.ids.map(\.rawValue) == [1, 5, 7, 9])
+        #expect(list.newest == EventID(9))
+    }
+
+    @Test func takingOutWhatIsNotThereChangesNothing() {
+        var list = EventList()
+        for id: UInt64 in [1, 3] { list.insert(EventID(id)) }
+        for id: UInt64 in [0, 2, 4] { list.remove(EventID(id)) }
+        #expect(list.count == 2)
+        list.remove(EventID(3))
+        #expect(list.ids == [EventID(1)])
+    }
+
+    @Test func takingAllLeavesNothing() {
+        var list = EventList()
+        list.insert(EventID(1))
+        #expect(list.takeAll().count == 1)
+        #expect(list.isEmpty)
+    }
+}
+
+@Suite struct RepeatMemoryTests {
+    private let chat = Origin(source: "chat", eventID: "17")
+
+    @Test func aPairIsRememberedForItsTime() {
+        var memory = RepeatMemory(capacity: 10, memory: .seconds(24 * 3600))
+        memory.remember(chat, as: EventID(1), at: wakeUp)
+        #expect(memory.first(chat, at: wakeUp + .seconds(24 * 3600 - 1)) == EventID(1))
+        #expect(memory.first(chat, at: wakeUp + .seconds(24 * 3600)) == nil)
+        #expect(memory.count == 0)
+    }
+
+    @Test(arguments: [Origin(source: "chat"), Origin(eventID: "17"), Origin()])
+    func halfAPairNamesNothing(_ origin: Origin) {
+        var memory = RepeatMemory(capacity: 10, memory: .seconds(60))
+        memory.remember(origin, as: EventID(1), at: wakeUp)
+        #expect(memory.first(origin, at: wakeUp) == nil)
+        #expect(memory.count == 0)
+    }
+
+    @Test func theOldestIsForgottenWhenItIsFull() {
+        var memory = RepeatMemory(capacity: 2, memory: .seconds(60))
+        let origins = ["1", "2", "3"].map { Origin(source: "chat", eventID: $0) }
+        for (index, origin) in origins.enumerated() { memory.remember(origin, as: EventID(UInt64(index)), at: wakeUp) }
+        let found = origins.map { memory.first($0, at: wakeUp) }
+        #expect(found == [nil, EventID(1), EventID(2)])
+    }
+}
+
+@Suite struct ServerGateTests {
+    private func openGate() -> ServerGate {
+        var gate = ServerGate()
+        gate.serverChanged(isThere: true)
+        return gate
+    }
+
+    @Test func isClosedWithoutAServer() {
+        #expect(!ServerGate().isOpen)
+        #expect(openGate().isOpen)
+    }
+
+    @Test func letsFourCallsThroughAtOnce() {
+        var gate = openGate()
+        for _ in 0..<4 { gate.callBegan() }
+        #expect(!gate.isOpen)
+        gate.callSucceeded()
+        #expect(gate.isOpen)
+    }
+
+    @Test func restsAfterThreeFailuresInARowThenTriesOne() {
+        var gate = openGate()
+        for _ in 0..<3 { gate.callBegan() }
+        #expect(gate.callFailed(at: start) == nil)
+        #expect(gate.callFailed(at: start) == nil)
+        #expect(gate.callFailed(at: start) == start + .seconds(30))
+        #expect(!gate.isOpen)
+        gate.restEnded()
+        #expect(gate.isOpen)
+        gate.callBegan()
+        #expect(!gate.isOpen)
+        gate.callSucceeded()
+        #expect(gate.isOpen)
+    }
+
+    @Test func aSuccessEndsTheRow() {
+        var gate = openGate()
+        for _ in 0..<4 { gate.callBegan() }
+        _ = gate.callFailed(at: start)
+        _ = gate.callFailed(at: start)
+        gate.callSucceeded()
+        #expect(gate.callFailed(at: start) == nil)
+        #expect(gate.isOpen)
+    }
+
+    @Test func aNewServerStartsWithAClearRecord() {
+        var gate = openGate()
+        for _ in 0..<3 { gate.callBegan() }
+        for _ in 0..<3 { _ = gate.callFailed(at: start) }
+        gate.serverChanged(isThere: true)
+        #expect(gate.isOpen)
+    }
+}
+
+@Suite struct BannerPaceTests {
+    @Test func admitsSoManyWithinASecond() {
+        var pace = BannerPace()
+        let admitted = [0, 10, 20, 999, 1000].map { pace.admit(sender: ":1.1", limit: 2, at: .after($0)) }
+        #expect(admitted == [true, true, false, false, true])
+    }
+
+    @Test func keepsAsManyForSendersOfWhomNothingHasAppeared() {
+        var pace = BannerPace()
+        let senders = [":1.1", ":1.1", ":1.1", ":1.2", ":1.3", ":1.4"]
+        let admitted = senders.map { pace.admit(sender: $0, limit: 2, at: start) }
+        #expect(admitted == [true, true, false, true, true, false])
+    }
+
+    @Test func zeroIsNoLimit() {
+        var pace = BannerPace()
+        let admitted = (0..<100).map { _ in pace.admit(sender: ":1.1", limit: 0, at: start) }
+        #expect(!admitted.contains(false))
+    }
+}

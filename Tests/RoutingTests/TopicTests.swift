@@ -1,0 +1,102 @@
+import Testing
+
+@testable import Routing
+
+@Suite struct TopicTests {
+    @Test(arguments: [
+        "/post/27", "/a", "/run/r1/mate/영희/finished", "/run/r1/mate/🏃‍♀️", "/with space/and.dots-_~",
+        "/a//b".replacing("//", with: "/"),
+        "/" + String(repeating: "x", count: 64), String(repeating: "/a", count: 16),
+        "/" + Array(repeating: String(repeating: "x", count: 63), count: 3).joined(separator: "/") + "/"
+            + String(repeating: "y", count: 62),
+    ])
+    func isATopicAndStaysAsItWasWritten(_ text: String) throws {
+        #expect(try Topic(text).description == text)
+    }
+
+    @Test(arguments: [
+        ("", 0, "the topic is empty"),
+        ("post/27", 0, "the topic does not start with '/'"),
+        ("/", 0, "'/' alone names every topic, not one"),
+        ("/post/", 5, "the topic ends with '/'"),
+        ("//post", 1, "a segment is empty"),
+        ("/post//27", 6, "a segment is empty"),
+        ("//", 1, "the topic ends with '/'"),
+        ("/post/2'7", 7, "the topic has the character '"),
+        ("/post/2\\7", 7, "the topic has the character \\"),
+        ("/post/*", 6, "the topic has the character *"),
+        ("/post/{id}", 6, "the topic has the character {"),
+        ("/post/id}", 8, "the topic has the character }"),
+        ("/post/\n", 6, "the topic has a control character"),
+        ("/post/2\u{7f}", 7, "the topic has a control character"),
+        ("/post/\u{85}", 6, "the topic has a control character"),
+        ("/영희/\u{0}", 8, "the topic has a control character"),
+    ])
+    func saysWhatIsWrongAndWhere(_ text: String, offset: Int, reason: String) {
+        #expect(throws: TopicError(reason: reason, offset: offset)) { try Topic(text) }
+    }
+
+    @Test func segmentsAreLimitedInBytes() {
+        let name = String(repeating: "희", count: 22)
+        #expect(throws: TopicError(reason: "a segment has 66 bytes, 64 are allowed", offset: 5)) {
+            try Topic("/run/" + name)
+        }
+        #expect(throws: TopicError(reason: "the topic has more than 16 segments", offset: 33)) {
+            try Topic(String(repeating: "/a", count: 17))
+        }
+        #expect(throws: TopicError(reason: "the topic has 256 bytes, 255 are allowed", offset: 255)) {
+            try Topic(String(repeating: "/" + String(repeating: "x", count: 63), count: 4))
+        }
+    }
+
+    @Test func segmentsAreWhatStandsBetweenTheSlashes() throws {
+        #expect(try Topic("/run/r1/mate/영희").segments == ["run", "r1", "mate", "영희"])
+    }
+
+    /// To Swift the slash and the accent are one character; to the bus the topic has two segments.
+    @Test func aCombiningAccentDoesNotHideASlash() throws {
+        let topic = try Topic("/post/\u{301}27")
+        #expect(topic.segments.count == 2)
+        #expect(try TopicPattern("/post/{id}").captures(of: topic)?.map(\.value) == ["\u{301}27"])
+    }
+
+    @Test func topicsAreComparedByteByByte() throws {
+        let composed = try Topic("/mate/\u{e9}")
+        let decomposed = try Topic("/mate/e\u{301}")
+        #expect(composed != decomposed)
+        #expect(!composed.isAtOrBelow(decomposed))
+    }
+
+    @Test func atOrBelowGoesBySegments() throws {
+        let post = try Topic("/post/27")
+        #expect(try Topic("/post/27").isAtOrBelow(post))
+        #expect(try Topic("/post/27/comment/1").isAtOrBelow(post))
+        #expect(try !Topic("/post/271").isAtOrBelow(post))
+        #expect(try !Topic("/post").isAtOrBelow(post))
+    }
+}
+
+@Suite struct TopicPatternTests {
+    @Test func capturesStandForOneSegmentEach() throws {
+        let pattern = try TopicPattern("/run/{session}/mate/{mate}")
+        #expect(pattern.captureNames == ["session", "mate"])
+        #expect(pattern.description == "/run/{session}/mate/{mate}")
+        let captures = try pattern.captures(of: Topic("/run/r1/mate/영희"))
+        #expect(captures?.map(\.name) == ["session", "mate"])
+        #expect(captures?.map(\.value) == ["r1", "영희"])
+    }
+
+    @Test(arguments: ["/run/r1/mate", "/run/r1/mate/영희/finished", "/post/r1/mate/영희"])
+    func otherTopicsDoNotMatch(_ topic: String) throws {
+        #expect(try TopicPattern("/run/{session}/mate/{mate}").captures(of: Topic(topic)) == nil)
+    }
+
+    @Test(arguments: [
+        ("/run/{}", 5), ("/run/{1a}", 5), ("/run/x{a}", 5), ("/run/{a}x", 5), ("/run/{a", 5), ("/run/{영}", 5),
+        ("/run/{a b}", 5), ("/{a}/{a}", 5), ("run", 0), ("/run/*", 5), ("", 0),
+    ])
+    func saysWhereAPatternIsWrong(_ text: String, offset: Int) {
+        let error = #expect(throws: TopicError.self) { try TopicPattern(text) }
+        #expect(error?.offset == offset)
+    }
+}
