@@ -20,6 +20,19 @@ extension Rig {
         return false
     }
 
+    /// Returns when somebody, whom `body` starts, hears events at or below a topic.
+    package func subscriber<Result>(to topic: String, after body: () async throws -> Result) async throws -> Result {
+        let (calls, monitor) = try await calls(of: "AddMatch", on: Bus.interface)
+        defer { monitor.close() }
+        let result = try await body()
+        let rule = await calls.next(within: .seconds(10)) { call in
+            let text = call.arguments.first?.string ?? ""
+            return text.contains("member='Event'") && text.hasSuffix("arg0path='\(topic)/'")
+        }
+        guard rule != nil else { throw RehearsalError("Nobody has subscribed to events at \(topic).") }
+        return result
+    }
+
     /// Returns when the bus has told everybody that a connection, which `body` ends, is gone. What is sent after that
     /// reaches the daemon after that news.
     package func departure(of name: String, after body: () async throws -> Void) async throws {
@@ -38,11 +51,13 @@ extension Rig {
         }
     }
 
-    /// The calls of one method that reach the daemon from now on.
-    package func calls(of member: String) async throws -> (calls: Mailbox<Message>, monitor: Connection) {
+    /// The calls of one method that anybody makes from now on.
+    package func calls(
+        of member: String, on interface: String = Router.interface
+    ) async throws -> (calls: Mailbox<Message>, monitor: Connection) {
         let calls = Mailbox<Message>()
         let monitor = try await Connection.open(bus.address)
-        monitor.export(Router.interface) { calls.put($0.message) }
+        monitor.export(interface) { calls.put($0.message) }
         _ = try await monitor.call(
             .call(
                 "BecomeMonitor", of: "org.freedesktop.DBus.Monitoring", at: Bus.path, on: Bus.name,
