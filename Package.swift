@@ -29,6 +29,9 @@ let package = Package(
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
 
+        // The one place where the version of the project stands.
+        .target(name: "NotifyVersion", swiftSettings: strict),
+
         // The daemon, from the pure rules outwards.
         .target(
             name: "Routing",
@@ -53,6 +56,7 @@ let package = Package(
             name: "NotifyDaemon",
             dependencies: [
                 "Journal",
+                "NotifyVersion",
                 "Routing",
                 "Systemd",
                 .product(name: "Logging", package: "swift-log"),
@@ -75,6 +79,8 @@ let package = Package(
             dependencies: [
                 "NotifyClient",
                 "NotifyRehearsal",
+                "NotifyVersion",
+                "Routing",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict
