@@ -202,4 +202,33 @@ struct BannerServerTests {
             other.close()
         }
     }
+
+    // MARK: What a server can do
+
+    @Test func textIsEscapedFromTheMomentTheServerUnderstandsMarkup() async throws {
+        try await withBannerStage { stage in
+            let server = try await stage.server(capabilities: ["body"])
+            let plain = try await stage.client.send("/note/1", title: "<1>", body: "a <b> & c")
+            _ = try await stage.outcome(of: plain)
+            #expect(try await stage.banner(on: server).body == "a <b> & c")
+            server.setCapabilities(["body", "body-markup"])
+            var banner: NotificationServer.Banner?
+            try await stage.until("the text is escaped") {
+                let id = try await stage.client.send("/note/2", title: "<2>", body: "a <b> & c")
+                _ = try await stage.outcome(of: id)
+                banner = try await stage.banner(on: server)
+                return banner?.body == "a &lt;b&gt; &amp; c"
+            }
+            #expect(banner?.title.hasPrefix("<2>") == true)
+        }
+    }
+
+    @Test func textIsEscapedWhereTheServerCouldNotSayWhatItUnderstands() async throws {
+        try await withBannerStage { stage in
+            let server = try await stage.server(.isShyAtFirst, capabilities: ["body", "body-markup"])
+            let id = try await stage.client.send("/note/1", title: "one", body: "a <b> & c")
+            _ = try await stage.outcome(of: id)
+            #expect(try await stage.banner(on: server).body == "a &lt;b&gt; &amp; c")
+        }
+    }
 }
