@@ -98,11 +98,13 @@ package final class NotificationServer: Sendable {
     /// Gives up the name but stays on the bus.
     package func releaseName() async throws(NotifyError) { try await connection.releaseName(Self.name) }
 
-    /// Takes the name again after `releaseName`, as a server does that starts anew: ids begin at 1, and nothing is shown.
+    /// Takes the name again after `releaseName`, as a server does that starts anew: ids begin at 1, nothing is
+    /// shown, and nothing is left to be answered.
     package func takeName() async throws(NotifyError) {
         state.withLock { state in
             state.lastID = 0
             state.showing = [:]
+            state.unanswered = []
         }
         try await connection.requestName(Self.name)
     }
