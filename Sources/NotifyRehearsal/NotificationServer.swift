@@ -131,8 +131,14 @@ package final class NotificationServer: Sendable {
     /// - Parameter token: what the application that is meant may raise its window with.
     package func invoke(_ action: String, on id: UInt32, token: String? = nil) {
         guard let banner = state.withLock({ $0.showing[id] }) else { return }
-        if let token { say("ActivationToken", [.uint32(id), .string(token)], to: banner) }
+        if let token { grantActivation(token, on: id) }
         say("ActionInvoked", [.uint32(id), .string(action)], to: banner)
+    }
+
+    /// Says what a window may be raised with, which some servers do before they tell of an action.
+    package func grantActivation(_ token: String, on id: UInt32) {
+        guard let banner = state.withLock({ $0.showing[id] }) else { return }
+        say("ActivationToken", [.uint32(id), .string(token)], to: banner)
     }
 
     /// The user closes a banner.
