@@ -158,7 +158,8 @@ final class NotificationServer {
         message.appendContainer("a", "{sv}") { hints in
             Self.append(hintsOf: event, to: hints)
         }
-        let timeout = appearance.timeout.map { Int32(clamping: $0.microseconds / 1000) }
+        // Rounded up: 0 would mean for ever.
+        let timeout = appearance.timeout.map { Int32(clamping: ($0.microseconds + 999) / 1000) }
         message.append(timeout ?? -1, as: "i")
         send(message, timeout: Self.memory) { [unowned self] answer in
             guard self.owner == owner else { return }
