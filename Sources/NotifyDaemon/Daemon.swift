@@ -106,7 +106,9 @@ final class Daemon {
             case .closeBanner(let id): server.close(id)
             case .relayAction(let event, let action):
                 interface.relayAction(event, action)
-                actions.run(action, of: event, token: server.takeActivationToken())
+                actions.run(
+                    action, of: event, by: configuration.routes.route(for: event.topic),
+                    token: server.takeActivationToken())
             case .armTimer(let instant): windowTimer.arm(at: instant.microseconds)
             case .armLifetimeTimer(let uptime): lifetimeTimer.arm(at: uptime.microseconds)
             }

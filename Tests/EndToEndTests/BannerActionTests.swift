@@ -153,6 +153,43 @@ struct BannerActionTests {
             application.close()
         }
     }
+
+    // MARK: Reloading
+
+    @Test func aButtonOfAnOlderConfigurationDoesNothingUnlessItIsStillThere() async throws {
+        func route(_ changed: String) -> String {
+            """
+            [[route]]
+            topic = "/note/{id}"
+            actions = [
+                { key = "same", label = "Same", exec = ["sh", "-c", "echo same command >&2"] },
+                \(changed)
+            ]
+            """
+        }
+        let before = route(#"{ key = "other", label = "Old", exec = ["sh", "-c", "echo old command >&2"] }"#)
+        let after = route(#"{ key = "other", label = "New", exec = ["sh", "-c", "echo new command >&2"] }"#)
+        try await withBannerStage(before) { stage in
+            let server = try await stage.server()
+            let id = try await stage.client.send("/note/1", title: "one")
+            _ = try await stage.outcome(of: id)
+            try await stage.reconfigure(bannerDefaults + after)
+            server.invoke("other", on: 1)
+            #expect(try await stage.action() == ["/note/1", .uint64(id.rawValue), "other"])
+            try await stage.logged("A button was pressed that the configuration has no longer")
+            server.invoke("same", on: 1)
+            try await stage.logged("same command")
+            // The banner as the new configuration has it.
+            _ = try await stage.outcome(of: try await stage.client.send("/note/1", title: "two"))
+            server.invoke("other", on: 1)
+            try await stage.logged("new command")
+            #expect(!stage.daemon.errors.all.contains("old command"))
+            // A route without buttons.
+            try await stage.reconfigure(bannerDefaults)
+            server.invoke("same", on: 1)
+            try await stage.logged("A button was pressed that the configuration has no longer")
+        }
+    }
 }
 
 extension BannerStage {
