@@ -32,6 +32,9 @@ final class NotificationServer {
     private var capabilities: Set<String> = []
     /// When the server last said what it can do, on the monotonic clock; `nil` where this one never did.
     private var capabilitiesKnownSince: Int64?
+    /// Banners that wait until the server has said once more what it can do, in their order.
+    private var unsent: [(request: BannerRequest, text: BannerText)] = []
+    private var askedAt: Int64 = 0
     /// The unique name of the server that is being asked what it can do.
     private var candidate: String?
     /// What lets an application raise its window; it comes just before the signal `ActionInvoked`.
@@ -84,6 +87,7 @@ final class NotificationServer {
         if owner != nil {
             owner = nil
             activation = nil
+            unsent = []
             onInput(.serverVanished)
             onChange()
             if name.isEmpty {
@@ -126,14 +130,21 @@ final class NotificationServer {
         guard let owner else { return onInput(.bannerFailed(request.call, .noAnswer)) }
         // Some servers take buttons at some times and not at others, so they are always asked before there are any.
         let hasButtons = !request.newest.route.appearance.actions.isEmpty && !request.isSummary
-        if !hasButtons, let since = capabilitiesKnownSince, Clock.monotonic() - since < Self.freshness {
-            return notify(owner, request, text)
-        }
+        let now = Clock.monotonic()
+        let isKnown = !hasButtons && capabilitiesKnownSince.map { now - $0 < Self.freshness } ?? false
+        if isKnown, unsent.isEmpty { return notify(owner, request, text) }
+        unsent.append((request, text))
+        // One answer does for all that wait for it; a question that got none is asked again.
+        guard unsent.count == 1 || now - askedAt > Self.patience.microseconds else { return }
+        askedAt = now
         send(call("GetCapabilities", to: owner), timeout: Self.memory) { [unowned self] answer in
             guard self.owner == owner else { return }
-            guard !Self.isSilence(answer.failure) else { return failed(request, answer) }
+            let requests = unsent
+            unsent = []
             learnCapabilities(answer)
-            notify(owner, request, text)
+            for (request, text) in requests {
+                if Self.isSilence(answer.failure) { failed(request, answer) } else { notify(owner, request, text) }
+            }
         }
     }
 
