@@ -177,7 +177,9 @@ final class Daemon {
             case .close(let id): server.close(id)
             case .relay(let event, let action):
                 send(interface.action(event, action))
-                actions.run(action, of: event, token: server.takeActivationToken())
+                actions.run(
+                    action, of: event, by: configuration.routes.route(for: event.topic),
+                    token: server.takeActivationToken())
             }
         }
     }
