@@ -36,7 +36,7 @@ INSTALLED := \
     $(DOC_DIR)/LICENSE \
     $(DOC_DIR)/config.toml
 
-.PHONY: help demo build test release install install-files uninstall format lint clean
+.PHONY: help demo build test bench model release install install-files uninstall format lint clean
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -56,6 +56,15 @@ test: ## Build and run all tests; installs the Debian packages they lack
 	.ci/packages build test
 	# One after the other: many of them measure time.
 	$(SWIFT) test --no-parallel
+
+bench: ## Measure what a decision costs, with little and with much around it
+	.ci/packages build
+	cd Benchmarks && $(SWIFT) package --disable-sandbox benchmark
+
+model: ## Play 100,000 random scripts against the router and its reference
+	.ci/packages build
+	NOTIFYD_MODEL_SCRIPTS=100000 $(SWIFT) test -c release --scratch-path .build-model -Xswiftc -enable-testing \
+	    --filter ModelTests
 
 release: ## Build what "make install" installs
 	.ci/packages build
