@@ -3,7 +3,8 @@ import Routing
 
 /// What a decision costs, and that it does not cost more when there is more around it.
 let benchmarks: @Sendable () -> Void = {
-    Benchmark.defaultConfiguration = .init(metrics: [.wallClock, .throughput], scalingFactor: .kilo, maxDuration: .seconds(2))
+    Benchmark.defaultConfiguration = .init(
+        metrics: [.wallClock, .throughput], scalingFactor: .kilo, maxDuration: .seconds(2))
 
     for screens in [10, 10_000] {
         Benchmark("An event that a screen claims, \(screens) screens open") { benchmark in
