@@ -20,6 +20,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
         .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
     ],
@@ -27,6 +28,9 @@ let package = Package(
         // The two C libraries, each imported by one module only.
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
+
+        // The one place where the version of the project stands.
+        .target(name: "NotifyVersion", swiftSettings: strict),
 
         // The daemon, from the pure rules outwards.
         .target(
@@ -39,6 +43,11 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "Journal",
+            dependencies: ["Routing", .product(name: "GRDB", package: "GRDB.swift")],
+            swiftSettings: strict
+        ),
+        .target(
             name: "Systemd",
             dependencies: ["CSystemd", .product(name: "Logging", package: "swift-log")],
             swiftSettings: strict
@@ -46,6 +55,8 @@ let package = Package(
         .target(
             name: "NotifyDaemon",
             dependencies: [
+                "Journal",
+                "NotifyVersion",
                 "Routing",
                 "Systemd",
                 .product(name: "Logging", package: "swift-log"),
@@ -68,6 +79,8 @@ let package = Package(
             dependencies: [
                 "NotifyClient",
                 "NotifyRehearsal",
+                "NotifyVersion",
+                "Routing",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict
@@ -80,6 +93,9 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "RoutingTests", dependencies: ["Routing", "NotifyTestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "JournalTests", dependencies: ["Journal", "Routing", .product(name: "GRDB", package: "GRDB.swift")],
+            swiftSettings: strict),
         .testTarget(
             name: "SystemdTests",
             dependencies: ["Systemd", "NotifyRehearsal", .product(name: "Logging", package: "swift-log")],

@@ -20,4 +20,12 @@ extension Duration {
         guard self >= .zero, nanoseconds < .max - size else { return nil }
         return UInt32(exactly: (nanoseconds + size - 1) / size)
     }
+
+    /// Whole units as an argument `u`.
+    ///
+    /// - Throws: `invalidArgument` with this sentence.
+    func argument(in unit: Duration, _ complaint: String) throws(NotifyError) -> Value {
+        guard let number = whole(unit) else { throw NotifyError(.invalidArgument, complaint) }
+        return .uint32(number)
+    }
 }

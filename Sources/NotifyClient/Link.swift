@@ -36,6 +36,9 @@ actor Link {
         }
     }
 
+    /// The unique name of the daemon, while it is on the bus.
+    nonisolated var daemon: String? { table.daemon }
+
     func close() {
         if case .connected(let connection) = state { connection.close() }
         state = .closed
@@ -44,14 +47,18 @@ actor Link {
     }
 
     /// Returns when the bus has acknowledged the rules, so that whatever is announced from then on is heard.
+    ///
+    /// - Returns: what ends the subscription, which `makeSubscriber` is given as well.
+    @discardableResult
     func subscribe(
         _ makeSubscriber: @Sendable (_ onEnd: @escaping @Sendable () -> Void) -> SubscriberTable.Subscriber
-    ) async throws(NotifyError) {
+    ) async throws(NotifyError) -> @Sendable () -> Void {
         lastID += 1
         let id = lastID
-        let subscriber = makeSubscriber { [weak self] in
+        let end: @Sendable () -> Void = { [weak self] in
             Task { await self?.unsubscribe(id) }
         }
+        let subscriber = makeSubscriber(end)
         while true {
             let connection = try await connection()
             do {
@@ -68,7 +75,7 @@ actor Link {
             // Otherwise the rules are on a connection that is gone.
             guard case .connected(let current) = state, current === connection else { continue }
             table.add(subscriber, id: id)
-            return
+            return end
         }
     }
 

@@ -83,99 +83,13 @@ public final class NotifyClient: Sendable {
         return try reply.eventID()
     }
 
-    // MARK: Claiming
-
-    /// Says "I handle this event": no banner for it, and if it is showing already, it is taken down.
-    @discardableResult
-    public func claim(_ id: EventID) async throws(NotifyError) -> Verdict {
-        let reply = try await call("Claim", [.uint64(id.rawValue)])
-        guard case .string(let verdict)? = reply.arguments.first else { throw .strangeReply }
-        return Verdict(rawValue: verdict)
-    }
-
-    // MARK: Hearing
-
-    /// The events at or below some topics. What is published after this returns is in the sequence; each event is in it
-    /// once, even when several of the topics cover it. The filter works on the bus: other events do not reach this
-    /// process.
-    ///
-    /// - Parameters:
-    ///   - topics: `/` stands for every topic.
-    ///   - limit: how many unread events are kept before the sequence ends with `readerTooSlow`.
-    public func events(at topics: String..., bufferingAtMost limit: Int = 4096) async throws(NotifyError)
-        -> Subscription<Event>
-    {
-        try await events(at: topics, bufferingAtMost: limit)
-    }
-
-    /// The events at or below some topics: see the other form.
-    public func events(at topics: [String], bufferingAtMost limit: Int = 4096) async throws(NotifyError)
-        -> Subscription<Event>
-    {
-        try await subscribe("Event", topics, limit, topic: \.topic) { announcement in
-            if case .event(let event) = announcement { event } else { nil }
-        }
-    }
-
-    /// The outcomes of the events at or below some topics. An outcome can change once, from `shown` to `retracted` or
-    /// `dismissed`.
-    ///
-    /// - Parameters:
-    ///   - topics: `/` stands for every topic.
-    ///   - limit: how many unread outcomes are kept before the sequence ends with `readerTooSlow`.
-    public func outcomes(at topics: String..., bufferingAtMost limit: Int = 4096) async throws(NotifyError)
-        -> Subscription<Outcome>
-    {
-        try await outcomes(at: topics, bufferingAtMost: limit)
-    }
-
-    /// The outcomes of the events at or below some topics: see the other form.
-    public func outcomes(at topics: [String], bufferingAtMost limit: Int = 4096) async throws(NotifyError)
-        -> Subscription<Outcome>
-    {
-        try await subscribe("Resolved", topics, limit, topic: \.topic) { announcement in
-            if case .outcome(let outcome) = announcement { outcome } else { nil }
-        }
-    }
-
-    private func subscribe<Element: Sendable>(
-        _ member: String, _ topics: [String], _ limit: Int,
-        topic: @escaping @Sendable (Element) -> String,
-        _ pick: @escaping @Sendable (SubscriberTable.Announcement) -> Element?
-    ) async throws(NotifyError) -> Subscription<Element> {
-        var filters: [TopicFilter] = []
-        for topic in topics {
-            let filter = try TopicFilter(topic)
-            if !filters.contains(filter) { filters.append(filter) }
-        }
-        guard !filters.isEmpty else {
-            throw NotifyError(.invalidArgument, "No topic was given. Every topic is “/”.")
-        }
-        guard limit > 0 else { throw NotifyError(.invalidArgument, "A buffer holds at least one element.") }
-        let (stream, continuation) = AsyncThrowingStream.makeStream(
-            of: Element.self, bufferingPolicy: .bufferingOldest(limit))
-        let link = link
-        try await link.subscribe { [filters] onEnd in
-            // The stream keeps the link alive as long as somebody reads; the link never keeps the stream.
-            continuation.onTermination = { _ in withExtendedLifetime(link, onEnd) }
-            return SubscriberTable.Subscriber(
-                rules: filters.flatMap { $0.rules(member: member) },
-                hear: { announcement in
-                    guard let element = pick(announcement) else { return }
-                    let place = topic(element)
-                    if filters.contains(where: { $0.covers(place) }) { continuation.offer(element) }
-                },
-                end: { continuation.finish(throwing: $0) })
-        }
-        return Subscription(stream: stream)
-    }
-
     // MARK: - Calls
 
-    func call(_ member: String, _ arguments: [Value]) async throws(NotifyError) -> Message {
+    func call(_ member: String, _ arguments: [Value], autoStart: Bool = true) async throws(NotifyError) -> Message {
         let connection = try await link.connection()
         return try await connection.call(
-            .call(member, of: Router.interface, at: Router.path, on: Router.name, arguments))
+            .call(
+                member, of: Router.interface, at: Router.path, on: Router.name, autoStart: autoStart, arguments))
     }
 }
 

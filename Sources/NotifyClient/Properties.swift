@@ -42,13 +42,13 @@ extension NotifyClient {
         try await link.connection().owner(of: "org.freedesktop.Notifications") != nil
     }
 
-    private func property(_ name: String) async throws(NotifyError) -> Value {
+    func property(_ name: String) async throws(NotifyError) -> Value {
         let reply = try await callProperties("Get", [.string(Router.interface), .string(name)])
         guard case .variant(let value)? = reply.arguments.first else { throw .strangeReply }
         return value
     }
 
-    private func callProperties(_ member: String, _ arguments: [Value]) async throws(NotifyError) -> Message {
+    func callProperties(_ member: String, _ arguments: [Value]) async throws(NotifyError) -> Message {
         try await link.connection().call(
             .call(
                 member, of: "org.freedesktop.DBus.Properties", at: Router.path, on: Router.name, autoStart: false,

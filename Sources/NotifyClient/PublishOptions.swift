@@ -47,18 +47,8 @@ public struct PublishOptions: Hashable, Sendable {
         values["urgency"] = urgency.map { .byte($0.rawValue) }
         values["banner"] = banner.map(Value.boolean)
         values["published"] = published.map(Value.int64)
-        if let timeToLive {
-            guard let seconds = timeToLive.whole(.seconds(1)) else {
-                throw NotifyError(.invalidArgument, "A time to live is 0 seconds to 28 days long.")
-            }
-            values["ttl"] = .uint32(seconds)
-        }
-        if let window {
-            guard let milliseconds = window.whole(.milliseconds(1)) else {
-                throw NotifyError(.invalidArgument, "A window is 0 to 60 seconds long.")
-            }
-            values["window"] = .uint32(milliseconds)
-        }
+        values["ttl"] = try timeToLive?.argument(in: .seconds(1), "A time to live is 0 seconds to 28 days long.")
+        values["window"] = try window?.argument(in: .milliseconds(1), "A window is 0 to 60 seconds long.")
         return values
     }
 }

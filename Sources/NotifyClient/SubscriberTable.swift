@@ -3,6 +3,9 @@ final class SubscriberTable: Sendable {
     enum Announcement: Sendable {
         case event(Event)
         case outcome(Outcome)
+        case action(Action)
+        /// The daemon is there, as the bus knows it; or it is gone.
+        case daemon(String?)
     }
 
     struct Subscriber: Sendable {
@@ -42,8 +45,15 @@ final class SubscriberTable: Sendable {
         }
     }
 
+    /// The unique name of the daemon, while it is on the bus.
+    var daemon: String? { state.withLock { $0.daemon } }
+
     func setDaemon(_ name: String?) {
-        state.withLock { $0.daemon = name }
+        let listeners = state.withLock { state in
+            state.daemon = name
+            return state.subscribers.map(\.subscriber)
+        }
+        for listener in listeners { listener.hear(.daemon(name)) }
     }
 
     /// Hears every signal of the connection, one after the other.
@@ -75,6 +85,9 @@ extension SubscriberTable.Announcement {
         case "Resolved":
             guard let outcome = Outcome(arguments: signal.arguments) else { return nil }
             self = .outcome(outcome)
+        case "ActionInvoked":
+            guard let action = Action(arguments: signal.arguments) else { return nil }
+            self = .action(action)
         default: return nil
         }
     }

@@ -1,4 +1,4 @@
-/// A stream of events or outcomes. It is for one reader: iterate over it once, in one task.
+/// A stream of events, outcomes or actions. It is for one reader: iterate over it once, in one task.
 ///
 /// The stream goes on when the daemon or the bus restarts. It ends by throwing
 /// - `readerTooSlow`, when the reader has fallen so far behind that the buffer is full. What was buffered until then is

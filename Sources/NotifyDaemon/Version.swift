@@ -1,2 +1,4 @@
-/// The one place where the version stands.
-public let notifydVersion = "0.1.0"
+import NotifyVersion
+
+/// The version that the daemon announces.
+public let notifydVersion = projectVersion

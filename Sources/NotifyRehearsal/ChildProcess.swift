@@ -14,7 +14,7 @@ package final class ChildProcess: Sendable {
     package let identifier: pid_t
     private let life: Life
     private let inOwnGroup: Bool
-    private let captured: [CInt: Mailbox<String>]
+    private let captured: [CInt: Output]
 
     /// - Parameters:
     ///   - program: a path, or a name that is looked for in `$PATH`.
@@ -43,7 +43,7 @@ package final class ChildProcess: Sendable {
         let life = Life(child: child, isGroup: inOwnGroup)
         self.life = life
         self.inOwnGroup = inOwnGroup
-        captured = kept.mapValues { collectLines(of: $0) }
+        captured = kept.mapValues { Output(of: $0) }
         DispatchQueue(label: "org.notifyd.child").async { life.awaitEnd(leash) }
     }
 
@@ -52,7 +52,15 @@ package final class ChildProcess: Sendable {
     }
 
     /// The lines the child wrote to a captured descriptor.
-    package func lines(of descriptor: CInt) -> Mailbox<String> { captured[descriptor] ?? Mailbox() }
+    package func lines(of descriptor: CInt) -> Mailbox<String> { captured[descriptor]?.lines ?? Mailbox() }
+
+    /// All that was ever written to a captured descriptor, once nobody can write any more; `nil` when that takes too long.
+    package func allLines(of descriptor: CInt, within limit: Duration = .seconds(10)) async -> [String]? {
+        guard let output = captured[descriptor] else { return [] }
+        guard await output.end.next(within: limit) != nil else { return nil }
+        output.end.put(())
+        return output.lines.all
+    }
 
     /// Sends a signal, unless the child has ended.
     package func signal(_ number: CInt) { life.signal(number) }
@@ -207,10 +215,16 @@ private func withCStrings<Result>(
     return body(pointers)
 }
 
-/// Reads to the end on a queue of its own. Whoever stops reading would stop the child, too.
-private func collectLines(of descriptor: CInt) -> Mailbox<String> {
+/// What a child writes. It is read to the end on a queue of its own: whoever stops reading would stop the child, too.
+private struct Output: Sendable {
     let lines = Mailbox<String>()
-    DispatchQueue(label: "org.notifyd.child.output").async {
+    let end = Mailbox<Void>()
+
+    init(of descriptor: CInt) {
+        DispatchQueue(label: "org.notifyd.child.output").async { [self] in collect(descriptor) }
+    }
+
+    private func collect(_ descriptor: CInt) {
         var line: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4096)
         while true {
@@ -228,6 +242,6 @@ private func collectLines(of descriptor: CInt) -> Mailbox<String> {
         }
         if !line.isEmpty { lines.put(String(decoding: line, as: UTF8.self)) }
         close(descriptor)
+        end.put(())
     }
-    return lines
 }

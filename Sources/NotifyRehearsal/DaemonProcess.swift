@@ -16,10 +16,12 @@ package final class DaemonProcess: Sendable {
     /// - Parameters:
     ///   - executable: the path of a `notifyd`.
     ///   - configuration: the text of its `config.toml`.
-    ///   - environment: in addition to the folders and the bus.
+    ///   - systemBus: the address of a system bus; if `nil`, there is none, so that nothing depends on whether the
+    ///     session of whoever runs this is locked.
+    ///   - environment: in addition to the folders and the buses.
     package init(
         _ executable: String, on bus: PrivateBus, configuration: String = "", arguments: [String] = [],
-        environment extra: [String: String] = [:]
+        systemBus: String? = nil, environment extra: [String: String] = [:]
     ) throws(RehearsalError) {
         folder = try TemporaryFolder()
         self.executable = executable
@@ -29,6 +31,7 @@ package final class DaemonProcess: Sendable {
             "PATH": ChildProcess.currentEnvironment["PATH"] ?? "/usr/bin:/bin",
             "HOME": folder.path,
             "DBUS_SESSION_BUS_ADDRESS": bus.address,
+            "DBUS_SYSTEM_BUS_ADDRESS": systemBus ?? "unix:path=\(folder.path)/no-system-bus",
             "XDG_CONFIG_HOME": try folder.folder("config"),
             "XDG_CONFIG_DIRS": try folder.folder("xdg"),
             "XDG_STATE_HOME": try folder.folder("state"),
@@ -42,10 +45,11 @@ package final class DaemonProcess: Sendable {
     /// Prepares a daemon and starts it.
     package static func start(
         _ executable: String, on bus: PrivateBus, configuration: String = "", arguments: [String] = [],
-        environment: [String: String] = [:], within limit: Duration = .seconds(10)
+        systemBus: String? = nil, environment: [String: String] = [:], within limit: Duration = .seconds(10)
     ) async throws -> DaemonProcess {
         let daemon = try DaemonProcess(
-            executable, on: bus, configuration: configuration, arguments: arguments, environment: environment)
+            executable, on: bus, configuration: configuration, arguments: arguments, systemBus: systemBus,
+            environment: environment)
         try await daemon.start(within: limit)
         return daemon
     }

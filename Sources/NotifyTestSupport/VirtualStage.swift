@@ -254,6 +254,7 @@ extension Refusal {
         case .invalidArguments: "InvalidArgs"
         case .tooLarge: "TooLarge"
         case .limitExceeded: "LimitExceeded"
+        case .storageUnavailable: "StorageUnavailable"
         }
     }
 }

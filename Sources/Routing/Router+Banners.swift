@@ -239,7 +239,7 @@ extension Router {
     }
 
     /// Keeps a shown event for a late claim, and lets the oldest go when there are too many.
-    private mutating func remember(_ event: EventID) {
+    mutating func remember(_ event: EventID) {
         retractable.append(event)
         guard retractable.count > limits.retractableEvents else { return }
         let oldest = retractable.removeFirst()

@@ -99,7 +99,7 @@ extension Router {
 
     /// Whether the id was given out by this router.
     func isKnown(_ id: EventID) -> Bool {
-        id >= firstID && id < nextID
+        id >= oldestID && id < nextID
     }
 
     mutating func refuseUnknown(_ id: EventID) {

@@ -25,10 +25,10 @@ struct OutputOptions: ParsableArguments {
 
     var json: JSONStyle { style ?? (isJSON ? (Terminal.isInteractive ? .pretty : .short) : .off) }
 
-    /// Writes `value` if JSON is wanted, else the text.
-    func write(_ value: @autoclosure () -> JSON, text: @autoclosure () -> String) {
+    /// Writes `value` if JSON is wanted, else the text if there is any.
+    func write(_ value: @autoclosure () -> JSON, text: @autoclosure () -> String?) {
         switch json {
-        case .off: Terminal.print(text())
+        case .off: if let text = text() { Terminal.print(text) }
         case .short: Terminal.print(value().text(pretty: false))
         case .pretty: Terminal.print(value().text(pretty: true))
         }

@@ -29,8 +29,10 @@ extension NotifyError {
         switch (code, name?.split(separator: ".").last) {
         case (.invalidArgument, _): .badData
         case (.timedOut, _): .nothing
-        case (.refused, "UnknownEvent"): .nothing
-        case (.refused, "InvalidTopic"), (.refused, "InvalidEvent"), (.refused, "TooLarge"): .badData
+        case (.refused, "UnknownEvent"), (.refused, "UnknownScreen"): .nothing
+        case (.refused, "InvalidTopic"), (.refused, "InvalidEvent"), (.refused, "TooLarge"),
+            (.refused, "InvalidArgs"):
+            .badData
         case (.refused, _): .refused
         default: .notReachable
         }

@@ -2,7 +2,7 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Turns SIGINT and SIGTERM into an orderly end, for as long as it is kept.
+/// Turns signals, SIGINT and SIGTERM if not said otherwise, into an orderly end, for as long as it is kept.
 ///
 /// They are ignored and watched, because in a program with an asynchronous `main` a blocked signal ends the program all
 /// the same. Programs started meanwhile get them back as usual.
@@ -15,15 +15,15 @@ final class Interruption: @unchecked Sendable {
         let isRaised = Atomic(false)
     }
 
-    init(_ action: @escaping @Sendable () -> Void) {
+    init(_ signals: [CInt] = [SIGINT, SIGTERM], _ action: @escaping @Sendable (_ number: CInt) -> Void) {
         let flag = Flag()
         self.flag = flag
-        sources = [SIGINT, SIGTERM].map { number in
+        sources = signals.map { number in
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
             source.setEventHandler {
                 flag.isRaised.store(true, ordering: .releasing)
-                action()
+                action(number)
             }
             source.activate()
             return source

@@ -1,7 +1,5 @@
 import ArgumentParser
-import Glibc
 import NotifyClient
-import NotifyRehearsal
 
 struct ListenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -17,6 +15,11 @@ struct ListenCommand: AsyncParsableCommand {
             NOTIFYD_VERDICT (with --claim), NOTIFYD_JSON (all of it), and NOTIFYD_FIELD_name for each field whose \
             name is made of letters, digits and _.
 
+            With --claim and --exec an event is held as soon as it is heard, claimed when the command ends with 0, and \
+            released, so that its banner appears, when it fails or is not done within --within.
+
+            With --actions the buttons that are chosen on banners are printed, too; -n counts events only.
+
             Ends with 0 on Ctrl-C, on SIGTERM, or after -n events; with 1 if --timeout comes first, or no event at all.
             """)
 
@@ -27,23 +30,41 @@ struct ListenCommand: AsyncParsableCommand {
     @Option(name: .customShort("n"), help: "Stop after this many events.") var count: Int?
     @Option(help: "Stop after this long.") var timeout: DurationArgument?
     @Option(help: ArgumentHelp("Run a shell command for each event.", valueName: "command")) var exec: String?
+    @Option(help: "How long a command may take, waiting for its turn included; at most 10m. (default: 1m)")
+    var within: DurationArgument?
+    @Flag(help: "Print the buttons that are chosen on banners, too.") var actions = false
 
     @OptionGroup var bus: BusOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
         if let count, count < 1 { throw ValidationError("-n takes a number from 1 upwards.") }
+        if within != nil, !claim || exec == nil {
+            throw ValidationError("--within is the time to confirm a claim, so it needs --claim and --exec.")
+        }
+        guard holdTime >= .milliseconds(1), holdTime <= .seconds(600) else {
+            throw ValidationError("--within takes a time from 1ms to 10m.")
+        }
     }
+
+    private var holdTime: Duration { within?.duration ?? .seconds(60) }
 
     func run() async throws {
         try await reportingFailures {
             let client = try await bus.connect()
-            let events = try await client.events(at: topics.isEmpty ? ["/"] : topics)
+            let topics = topics.isEmpty ? ["/"] : topics
+            let presses = actions ? try await client.actions(at: topics) : nil
+            let events = try await client.events(at: topics)
             if try await !client.isDaemonRunning() {
                 Terminal.complain("notifyd is not running yet; waiting for it.")
             }
             let reading = Task { try await read(events, client) }
-            let interruption = Interruption { reading.cancel() }
+            let interruption = Interruption { _ in reading.cancel() }
+            let side = Task {
+                guard let presses else { return }
+                for try await press in presses { output.write(press.json, text: press.line) }
+            }
+            defer { side.cancel() }
             let alarm = timeout.map { timeout in
                 Task {
                     try await Task.sleep(for: timeout.duration)
@@ -59,68 +80,64 @@ struct ListenCommand: AsyncParsableCommand {
 
     /// Returns how many events were heard.
     private func read(_ events: Subscription<Event>, _ client: NotifyClient) async throws -> Int {
+        guard let exec else {
+            return try await forEach(events) { event in
+                show(event, claim ? await claimed(event, client.claim) : nil)
+            }
+        }
+        // While a command runs, what comes is held, so that its banner does not appear before its turn.
+        let (line, end) = AsyncStream.makeStream(of: (Event, Verdict?).self)
+        async let running: Void = run(exec, for: line, client)
+        defer { end.finish() }
+        let hold = { (id: EventID) async throws(NotifyError) in
+            try await client.claimProvisionally(id, within: holdTime)
+        }
+        let heard = try await forEach(events) { event in
+            end.yield((event, claim ? await claimed(event, hold) : nil))
+        }
+        end.finish()
+        try await running
+        return heard
+    }
+
+    private func forEach(_ events: Subscription<Event>, _ body: (Event) async throws -> Void) async throws -> Int {
         var heard = 0
         for try await event in events {
-            let verdict = claim ? await claimed(event, client) : nil
-            output.write(event.json(verdict: verdict), text: event.line(verdict: verdict))
-            if let exec { try await run(exec, for: event, verdict) }
+            try await body(event)
             heard += 1
             if heard == count { break }
         }
         return heard
     }
 
+    private func show(_ event: Event, _ verdict: Verdict?) {
+        output.write(event.json(verdict: verdict), text: event.line(verdict: verdict))
+    }
+
     /// A claim that fails is no reason to stop listening.
-    private func claimed(_ event: Event, _ client: NotifyClient) async -> Verdict? {
-        do {
-            return try await client.claim(event.id)
+    private func claimed(_ event: Event, _ claim: (EventID) async throws(NotifyError) -> Verdict) async -> Verdict? {
+        do throws(NotifyError) {
+            return try await claim(event.id)
         } catch {
             if error.code != .cancelled { Terminal.complain("Event \(event.id) was not claimed: \(error.advice)") }
             return nil
         }
     }
 
-    private func run(_ command: String, for event: Event, _ verdict: Verdict?) async throws {
-        let environment = ChildProcess.currentEnvironment.merging(event.environment(verdict)) { $1 }
-        let shell = try ChildProcess("/bin/sh", ["-c", command], environment: environment, inOwnGroup: true)
-        // It is waited for even when we are asked to end: it is asked to end as well.
-        let end = await withTaskCancellationHandler {
-            await Task { await shell.waitForExit(within: .seconds(366 * 86400)) }.value
-        } onCancel: {
-            shell.signal(SIGTERM)
-        }
-        if case .code(let code)? = end, code != 0 {
-            Terminal.complain("The command ended with \(code) for event \(event.id).")
-        }
-    }
-}
-
-extension Event {
-    func environment(_ verdict: Verdict?) -> [String: String] {
-        var result = [
-            "NOTIFYD_ID": "\(id)", "NOTIFYD_TOPIC": topic, "NOTIFYD_TITLE": title, "NOTIFYD_BODY": body,
-            "NOTIFYD_JSON": json(verdict: verdict).text(pretty: false),
-        ]
-        result["NOTIFYD_PUBLISHED"] = published.map { String($0) }
-        result["NOTIFYD_WINDOW"] = window.map { String($0.microseconds / 1000) }
-        result["NOTIFYD_SENDER"] = sender
-        result["NOTIFYD_SOURCE"] = source
-        result["NOTIFYD_EVENT_ID"] = eventID
-        result["NOTIFYD_VERDICT"] = verdict?.rawValue
-        for (key, value) in fields where key.utf8.allSatisfy(\.isPartOfName) {
-            result["NOTIFYD_FIELD_" + key] = Text(value).text
-        }
-        return result
-    }
-}
-
-extension UInt8 {
-    fileprivate var isPartOfName: Bool {
-        switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
-            true
-        default: false
+    /// One after the other. What is held and not confirmed when we leave the bus gets its banner.
+    private func run(_ exec: String, for events: AsyncStream<(Event, Verdict?)>, _ client: NotifyClient) async throws {
+        for await (event, verdict) in events {
+            show(event, verdict)
+            let isDone = try await EventCommand(exec).run(for: event, verdict)
+            guard verdict == .suppressed else { continue }
+            do throws(NotifyError) {
+                try await client.settle(event.id, isDone: isDone)
+            } catch {
+                Terminal.complain(
+                    error.name?.hasSuffix(".NotClaimant") == true
+                        ? "The command for event \(event.id) took longer than \(holdTime.shortFigure): a banner was shown. Allow more with --within."
+                        : "The claim of event \(event.id) was not settled: \(error.advice)")
+            }
         }
     }
 }

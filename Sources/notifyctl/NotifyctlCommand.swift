@@ -1,4 +1,5 @@
 import ArgumentParser
+import NotifyVersion
 
 @main
 struct NotifyctlCommand: AsyncParsableCommand {
@@ -12,8 +13,10 @@ struct NotifyctlCommand: AsyncParsableCommand {
             Exit codes: 0 done, 1 nothing matched or time ran out, 64 wrong usage, 65 bad data, 69 no bus or no daemon, \
             77 refused, 78 bad configuration.
             """,
+        version: projectVersion,
         subcommands: [
-            SendCommand.self, ListenCommand.self, ClaimCommand.self, StatusCommand.self, ConfigCommand.self,
-            DemoCommand.self,
+            SendCommand.self, ListenCommand.self, ScreenCommand.self, ClaimCommand.self, ClaimTopicCommand.self,
+            PassCommand.self, MuteCommand.self, PauseCommand.self, ResumeCommand.self, StatusCommand.self,
+            ConfigCommand.self, DemoCommand.self,
         ])
 }

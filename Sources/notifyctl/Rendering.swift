@@ -21,7 +21,7 @@ extension Event {
             ("fields", JSON(fields: fields)),
         ]
         if let published { members.append(("published", .integer(published))) }
-        if let window { members.append(("window", .integer(window.microseconds / 1000))) }
+        if let window { members.append(("window", .milliseconds(window))) }
         if let source { members.append(("source", .string(source))) }
         if let eventID { members.append(("event-id", .string(eventID))) }
         if let sender { members.append(("sender", .string(sender))) }
@@ -46,10 +46,27 @@ extension Outcome {
     var members: [(String, JSON)] {
         var members: [(String, JSON)] = [("outcome", .string(kind.rawValue))]
         if let by { members.append(("by", .string(by))) }
-        if let latency { members.append(("latency", .integer(latency.microseconds))) }
+        if let latency { members.append(("latency", .microseconds(latency))) }
         if let banner { members.append(("banner", .integer(banner))) }
         if let count { members.append(("count", .integer(count))) }
-        if let lateness { members.append(("lateness", .integer(lateness.microseconds))) }
+        if let lateness { members.append(("lateness", .microseconds(lateness))) }
         return members
+    }
+}
+
+extension Action {
+    var line: String { "\(id)  \(Terminal.bold(Terminal.plain(topic)))  ⏎ \(Terminal.plain(action))" }
+
+    var json: JSON {
+        .object([("id", .integer(id.rawValue)), ("topic", .string(topic)), ("action", .string(action))])
+    }
+}
+
+extension ListedScreen {
+    var json: JSON {
+        .object([
+            ("screen", .integer(id)), ("topic", .string(topic)), ("mode", .string(mode.rawValue)),
+            ("state", .string(state.rawValue)), ("owner", .string(owner)),
+        ])
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import NotifyClient
+import NotifyVersion
 
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -13,41 +14,91 @@ struct StatusCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingFailures {
             let client = try await bus.connect()
-            let properties = try await client.properties()
-            let canShow = try await client.hasNotificationServer()
-            output.write(
-                json(properties, canShow), text: table(properties, canShow))
+            let status = Status(
+                properties: try await client.properties(), screens: try await client.screens(),
+                canShow: try await client.hasNotificationServer())
+            output.write(status.json, text: status.text)
+        }
+    }
+}
+
+/// What the daemon says of itself, for people and for programs.
+private struct Status {
+    /// Those of the statistics that are not counters.
+    private var gauges: [String: UInt64] = [:]
+    private var counters: [String: UInt64] = [:]
+    private var rest: [String: Value]
+    private let properties: [String: Value]
+    private let screens: [ListedScreen]
+    private let canShow: Bool
+
+    init(properties: [String: Value], screens: [ListedScreen], canShow: Bool) {
+        self.properties = properties
+        self.screens = screens
+        self.canShow = canShow
+        rest = properties
+        let gauges: Set = [
+            "open-windows", "open-screens", "held-events", "notification-server", "notification-server-rests",
+            "session-watched",
+        ]
+        for (name, value) in rest.removeValue(forKey: "Statistics")?.entries ?? [:] {
+            guard let number: UInt64 = value.integer() else { continue }
+            if gauges.contains(name) { self.gauges[name] = number } else { counters[name] = number }
         }
     }
 
-    private func json(_ properties: [String: Value], _ canShow: Bool) -> JSON {
-        let own = properties.sorted { $0.key < $1.key }.map { ($0.key, JSON($0.value)) }
-        return .object(own + [("NotificationServer", .bool(canShow))])
+    var json: JSON {
+        .object(
+            properties.sorted { $0.key < $1.key }.map { ($0.key, JSON($0.value)) } + [
+                ("NotificationServer", .string(server.word)), ("Screens", .array(screens.map(\.json))),
+                ("ClientVersion", .string(projectVersion)),
+            ])
     }
 
-    private func table(_ properties: [String: Value], _ canShow: Bool) -> String {
-        var rest = properties
-        func take(_ name: String) -> Value? { rest.removeValue(forKey: name) }
-
-        let version = take("Version")?.string ?? "of an unknown version"
+    var text: String {
+        var rest = rest
+        let version = rest.removeValue(forKey: "Version")?.string ?? "of an unknown version"
         var rows: [(String, String)] = []
-        if let degraded = take("Degraded")?.string, !degraded.isEmpty { rows.append(("Degraded", degraded)) }
-        if let paused = take("Paused")?.boolean { rows.append(("Banners", paused ? "paused" : "on")) }
-        rows.append(
-            ("Notification server", canShow ? "present" : "none: what is not claimed waits until one starts"))
-        if let window: UInt32 = take("DefaultWindowMilliseconds")?.integer() {
+        if let degraded = rest.removeValue(forKey: "Degraded")?.string, !degraded.isEmpty {
+            rows.append(("Degraded", degraded))
+        }
+        if let paused = rest.removeValue(forKey: "Paused")?.boolean {
+            rows.append(("Banners", paused ? "paused: “notifyctl resume” lets them appear again" : "on"))
+        }
+        rows.append(("Notification server", server.sentence))
+        if let watched = gauges["session-watched"] {
+            rows.append(("Session", watched == 1 ? "watched" : "locked or idle: every screen counts as hidden"))
+        }
+        if let window: UInt32 = rest.removeValue(forKey: "DefaultWindowMilliseconds")?.integer() {
             rows.append(("Default window", Duration.milliseconds(window).shortFigure))
         }
-        if let pending: Int = take("Pending")?.integer() { rows.append(("Pending events", "\(pending)")) }
-        let statistics = take("Statistics")?.entries ?? [:]
+        if let pending: Int = rest.removeValue(forKey: "Pending")?.integer() {
+            rows.append(("Pending events", "\(pending)"))
+        }
+        if let held = gauges["held-events"] { rows.append(("Held events", "\(held)")) }
+        if let windows = gauges["open-windows"] { rows.append(("Open windows", "\(windows)")) }
+        rows.append(("Open screens", "\(screens.count)"))
+        if version != projectVersion { rows.append(("notifyctl", projectVersion)) }
         for (name, value) in rest.sorted(by: { $0.key < $1.key }) { rows.append((name, Text(value).text)) }
 
         var lines = [Terminal.bold("notifyd \(Terminal.plain(version)) is running")] + aligned(rows)
-        if !statistics.isEmpty {
+        if !screens.isEmpty {
+            lines += ["", Terminal.bold("Screens")]
+            lines += aligned(screens.map { ($0.topic, "\($0.mode)  \($0.state)  \($0.owner)") })
+        }
+        if !counters.isEmpty {
             lines += ["", Terminal.bold("Since its start")]
-            lines += aligned(statistics.sorted { $0.key < $1.key }.map { ($0.key, Text($0.value).text) })
+            lines += aligned(counters.sorted { $0.key < $1.key }.map { ($0.key, "\($0.value)") })
         }
         return lines.joined(separator: "\n")
+    }
+
+    private var server: (word: String, sentence: String) {
+        if !canShow { return ("absent", "none: what is not claimed waits until one starts") }
+        if gauges["notification-server-rests"] == 1 {
+            return ("resting", "there, but it has failed several times: banners wait a while before it is tried again")
+        }
+        return ("present", "there")
     }
 
     private func aligned(_ rows: [(String, String)]) -> [String] {

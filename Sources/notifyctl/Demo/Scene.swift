@@ -95,7 +95,7 @@ struct Scene {
     }
 
     var json: JSON {
-        func time(_ duration: Duration?) -> JSON { duration.map { .integer($0.microseconds) } ?? .null }
+        func time(_ duration: Duration?) -> JSON { duration.map { .microseconds($0) } ?? .null }
         return .object([
             ("title", .string(title)), ("topic", .string(topic)), ("acknowledged", time(acknowledged)),
             ("heard", time(heard)), ("claimed", time(claimed?.time)),

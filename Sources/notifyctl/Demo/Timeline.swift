@@ -1,4 +1,5 @@
 import NotifyClient
+import Routing
 
 /// A drawing of what happened when, in the manner of marble diagrams: one lane for each actor, one character for each
 /// 10 ms, and beside each lane what it shows, with the exact figures.

@@ -1,0 +1,27 @@
+import ArgumentParser
+import NotifyClient
+
+struct ClaimTopicCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "claim-topic",
+        abstract: "Claim everything undecided or shown at or below a topic.",
+        discussion: """
+            Prints how many events were claimed. With --grace what comes in the next moment is claimed, too, even when \
+            notifyctl has long ended.
+            """)
+
+    @Argument(help: "A topic, such as /post/27.")
+    var topic: String
+    @Option(help: "Go on claiming for this long, at most 10s.")
+    var grace = DurationArgument(argument: "0s")!
+
+    @OptionGroup var bus: BusOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        try await reportingFailures {
+            let count = try await bus.connect().claimTopic(topic, grace: grace.duration)
+            output.write(.object([("topic", .string(topic)), ("count", .integer(count))]), text: "\(count)")
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import ArgumentParser
+import NotifyClient
+
+struct MuteCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "mute",
+        abstract: "Stop banners at or below a topic for a while.",
+        discussion: "Events are heard as before. What is muted is not shown later.")
+
+    @Argument(help: "A topic, such as /post/27; / means every topic.")
+    var topic: String
+    @Argument(help: "How long, such as 10m or 2h; 0 ends the silence.")
+    var duration: DurationArgument
+
+    @OptionGroup var bus: BusOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        try await reportingFailures {
+            try await bus.connect().mute(topic, for: duration.duration)
+            output.write(
+                .object([("topic", .string(topic)), ("milliseconds", .milliseconds(duration.duration))]), text: nil)
+        }
+    }
+}
+
+struct PauseCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pause",
+        abstract: "Stop all banners.",
+        discussion: "Events are heard as before. What comes until “resume” is not shown later.")
+
+    @OptionGroup var bus: BusOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws { try await setPaused(true, bus, output) }
+}
+
+struct ResumeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "resume", abstract: "Let banners appear again after “pause”.")
+
+    @OptionGroup var bus: BusOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws { try await setPaused(false, bus, output) }
+}
+
+private func setPaused(_ flag: Bool, _ bus: BusOptions, _ output: OutputOptions) async throws {
+    try await reportingFailures {
+        try await bus.connect().setPaused(flag)
+        output.write(.object([("paused", .bool(flag))]), text: nil)
+    }
+}

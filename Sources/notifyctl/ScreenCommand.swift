@@ -1,0 +1,141 @@
+import ArgumentParser
+import Glibc
+import NotifyClient
+import NotifyRehearsal
+
+struct ScreenCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "screen",
+        abstract: "Hold a screen open: what comes there needs no banner.",
+        usage: "notifyctl screen TOPIC [--mode MODE] [--state STATE] [--lease TIME] [--no-clear] [-- COMMAND ...]",
+        discussion: """
+            The screen is open while COMMAND runs, which has the terminal to itself; its exit code is passed on. Without \
+            one the screen is open until Ctrl-C or SIGTERM.
+
+            With --mode ask each event to decide about is printed, and answered by a line on standard input: “claim ID” \
+            or “pass ID”. What gets no answer in time becomes a banner.
+            """)
+
+    enum Mode: String, ExpressibleByArgument, CaseIterable { case auto, ask }
+    enum State: String, ExpressibleByArgument, CaseIterable { case focused, visible, hidden }
+
+    @Argument(help: "A topic, such as /post/27; / means every topic.")
+    var topic: String
+    @Argument(parsing: .postTerminator, help: "A command and its arguments, after --.")
+    var command: [String] = []
+
+    @Option(help: "Who decides about an event: auto claims every one, ask asks.") var mode = Mode.auto
+    @Option(help: "focused, visible or hidden.") var state = State.focused
+    @Option(help: "How long the screen outlives notifyctl's last sign of life; whole seconds.")
+    var lease: DurationArgument?
+    @Flag(help: "Leave alone what is there already.") var noClear = false
+
+    @OptionGroup var bus: BusOptions
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        if mode == .ask, !command.isEmpty {
+            throw ValidationError("--mode ask needs the terminal for its questions, so it takes no command.")
+        }
+    }
+
+    func run() async throws {
+        try await reportingFailures {
+            if command.isEmpty { try await hold() } else { throw try await runCommand() }
+        }
+    }
+
+    private func open(_ client: NotifyClient) async throws(NotifyError) -> Screen {
+        try await client.openScreen(
+            topic, mode: Screen.Mode(rawValue: mode.rawValue), state: Screen.State(rawValue: state.rawValue),
+            lease: lease?.duration, clear: !noClear)
+    }
+
+    // MARK: Without a command
+
+    private func hold() async throws {
+        let client = try await bus.connect()
+        let holding = Task {
+            let screen = try await open(client)
+            let id = await screen.id
+            output.write(
+                .object([("screen", id.map { .integer($0) } ?? .null), ("topic", .string(topic))]),
+                text: "The screen on \(Terminal.plain(topic)) is open.")
+            let answers = Task { if mode == .ask { await answerQuestions(client) } }
+            // In mode auto none comes: then this waits for the end.
+            for try await event in screen.questions {
+                output.write(event.json(verdict: nil), text: event.line(verdict: nil))
+            }
+            answers.cancel()
+            await screen.close()
+        }
+        let interruption = Interruption { _ in holding.cancel() }
+        do {
+            try await holding.value
+        } catch let error as NotifyError where error.code == .cancelled && interruption.hasCome {
+            return
+        }
+    }
+
+    private func answerQuestions(_ client: NotifyClient) async {
+        for await line in StandardInput.lines {
+            let words = line.split(separator: " ")
+            guard words.count == 2, let id = UInt64(words[1]), words[0] == "claim" || words[0] == "pass" else {
+                Terminal.complain("“\(Terminal.plain(line))” is no answer. Write “claim ID” or “pass ID”.")
+                continue
+            }
+            do throws(NotifyError) {
+                if words[0] == "claim" {
+                    try await client.claim(EventID(rawValue: id))
+                } else {
+                    try await client.pass(EventID(rawValue: id))
+                }
+            } catch {
+                Terminal.complain(error.advice)
+            }
+        }
+    }
+
+    // MARK: With a command
+
+    /// Returns the exit code of the command.
+    private func runCommand() async throws -> ExitCode {
+        let client = try await bus.connect()
+        let child = Guarded<ChildProcess?>(nil)
+        let opening = Task { try await open(client) }
+        let interruption = Interruption([SIGINT, SIGTERM, SIGHUP]) { number in
+            opening.cancel()
+            // The terminal has sent it to the command as well.
+            if number == SIGINT, ownsTerminal() { return }
+            child.withLock { $0 }?.signal(number)
+        }
+        let screen: Screen
+        do {
+            screen = try await opening.value
+        } catch let error as NotifyError where error.code == .cancelled && interruption.hasCome {
+            return ExitCode(128 + SIGTERM)
+        }
+        let exit: ChildProcess.Exit?
+        do throws(RehearsalError) {
+            let process = try ChildProcess(
+                command[0], Array(command.dropFirst()), environment: ChildProcess.currentEnvironment)
+            child.withLock { $0 = process }
+            if interruption.hasCome { process.signal(SIGTERM) }
+            exit = await process.waitForExit(within: .seconds(366 * 86400))
+        } catch {
+            await screen.close()
+            Terminal.complain(error.description)
+            // As shells say it.
+            return ExitCode(127)
+        }
+        await screen.close()
+        switch exit {
+        case .code(let code)?: return ExitCode(code)
+        case .signal(let number)?: return ExitCode(128 + number)
+        case nil: return .nothing
+        }
+    }
+}
+
+/// Whether Ctrl-C on the terminal reaches us and what we started.
+private func ownsTerminal() -> Bool { tcgetpgrp(STDIN_FILENO) == getpgrp() }

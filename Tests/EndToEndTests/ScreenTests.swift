@@ -1,0 +1,283 @@
+import Glibc
+import NotifyClient
+import NotifyRehearsal
+import NotifyTestSupport
+import Testing
+
+/// A screen claims what belongs to it as long as it is open, and not a moment longer, however it ends.
+@Suite(.timeLimit(.minutes(1))) struct ScreenTests {
+    @Test func whatBelongsToAScreenIsClaimedOnArrival() async throws {
+        try await withRig { rig in
+            let screen = try await rig.client.openScreen("/post/27")
+            #expect(try await rig.outcome(ofEventAt: "/post/27") == "claimed")
+            #expect(try await rig.outcome(ofEventAt: "/post/27/comment") == "claimed")
+            #expect(try await rig.outcome(ofEventAt: "/post/270") == "shown")
+            await screen.close()
+            #expect(rig.server.banners.all.count == 1)
+        }
+    }
+
+    @Test func openingTakesDownWhatIsShownUnlessToldNotTo() async throws {
+        try await withRig { rig in
+            #expect(try await rig.outcome(ofEventAt: "/post/27") == "shown")
+            let shy = try await rig.client.openScreen("/post/27", clear: false)
+            #expect(try await rig.client.statistics()["retracted"] == 0)
+            try await shy.update(clear: true)
+            #expect(await rig.server.closes.next(within: .seconds(5)) != nil)
+            #expect(try await rig.outcome(ofEventAt: "/post/28") == "shown")
+            let screen = try await rig.client.openScreen("/")
+            #expect(await rig.server.closes.next(within: .seconds(5)) != nil)
+            #expect(rig.server.showing.isEmpty)
+            #expect(try await rig.client.screens().map(\.topic) == ["/post/27", "/"])
+            await screen.close()
+        }
+    }
+
+    // MARK: Its end
+
+    @Test func aClosedScreenClaimsNothing() async throws {
+        try await withRig { rig in
+            let screen = try await rig.client.openScreen("/post/27")
+            let listed = try await rig.client.screens()
+            #expect(await screen.id == listed.first?.id)
+            await screen.close()
+            await screen.close()
+            #expect(await screen.id == nil)
+            #expect(try await rig.outcome(ofEventAt: "/post/27") == "shown")
+            let error = await #expect(throws: NotifyError.self) { try await screen.update(state: .visible) }
+            #expect(error?.code == .closed)
+        }
+    }
+
+    @Test func aScreenThatNobodyHoldsAnyMoreIsClosed() async throws {
+        try await withRig { rig in
+            var screen: Screen? = try await rig.client.openScreen("/post/27")
+            #expect(try await rig.client.screens().count == 1)
+            #expect(screen != nil)
+            screen = nil
+            #expect(try await rig.eventually { try await rig.client.screens().isEmpty })
+            #expect(try await rig.outcome(ofEventAt: "/post/27") == "shown")
+        }
+    }
+
+    @Test func aScreenEndsWithItsBody() async throws {
+        try await withRig { rig in
+            let count = try await rig.client.withScreen("/post/27") { _ in try await rig.client.screens().count }
+            #expect(count == 1)
+            #expect(try await rig.client.screens().isEmpty)
+            await #expect(throws: CancellationError.self) {
+                try await rig.client.withScreen("/post/27") { _ in throw CancellationError() }
+            }
+            #expect(try await rig.client.screens().isEmpty)
+        }
+    }
+
+    @Test func cancellingItsTaskClosesAScreenEvenWhileTheBodyGoesOn() async throws {
+        try await withRig { rig in
+            let (isOpen, mayEnd) = (Mailbox<Void>(), Mailbox<Void>())
+            let task = Task {
+                try await rig.client.withScreen("/post/27") { _ in
+                    isOpen.put(())
+                    await Task { _ = await mayEnd.next(within: .seconds(10)) }.value
+                }
+            }
+            #expect(await isOpen.next(within: .seconds(5)) != nil)
+            task.cancel()
+            #expect(try await rig.eventually { try await rig.client.screens().isEmpty })
+            mayEnd.put(())
+            try await task.value
+        }
+    }
+
+    @Test func openingThatIsCancelledLeavesNoScreen() async throws {
+        try await withRig { rig in
+            for _ in 1...20 {
+                let task = Task { try await rig.client.openScreen("/post/27") }
+                task.cancel()
+                _ = try? await task.value
+            }
+            let areGone = try await rig.eventually { try await rig.client.screens().isEmpty }
+            #expect(areGone)
+        }
+    }
+
+    @Test func aScreenEndsWithItsConnection() async throws {
+        try await withRig { rig in
+            let other = try await NotifyClient(address: rig.bus.address)
+            let screen = try await other.openScreen("/post/27")
+            let owner = try #require(try await rig.client.screens().first?.owner)
+            try await rig.departure(of: owner) { await other.close() }
+            #expect(try await rig.client.screens().isEmpty)
+            #expect(try await rig.outcome(ofEventAt: "/post/27") == "shown")
+            #expect(await screen.id == nil)
+        }
+    }
+
+    @Test func aScreenEndsWithItsProcessEvenByKill9() async throws {
+        try await withRig { rig in
+            let (process, owner) = try await screenProcess(rig)
+            #expect(try await rig.outcome(ofEventAt: "/post/27") == "claimed")
+            try await rig.departure(of: owner) { process.signal(SIGKILL) }
+            #expect(try await rig.outcome(ofEventAt: "/post/27") == "shown")
+        }
+    }
+
+    @Test func aStoppedProcessKeepsItsScreen() async throws {
+        try await withRig { rig in
+            let (process, _) = try await screenProcess(rig)
+            process.signal(SIGSTOP)
+            #expect(try await rig.outcome(ofEventAt: "/post/27") == "claimed")
+            process.signal(SIGCONT)
+            #expect(await process.end() == .code(0))
+            #expect(try await rig.outcome(ofEventAt: "/post/27") == "shown")
+        }
+    }
+
+    @Test func aLeaseEndsTheScreenOfAStoppedProcessUntilItGoesOn() async throws {
+        try await withRig { rig in
+            let (process, _) = try await screenProcess(rig, "--lease", "1s")
+            process.signal(SIGSTOP)
+            #expect(try await rig.eventually { try await rig.client.screens().isEmpty })
+            #expect(try await rig.outcome(ofEventAt: "/post/27") == "shown")
+            process.signal(SIGCONT)
+            // It comes back, and clears what was shown meanwhile.
+            #expect(await rig.server.closes.next(within: .seconds(5)) != nil)
+            #expect(await process.end() == .code(0))
+        }
+    }
+
+    @Test func aLeaseIsRenewedLongBeforeItEnds() async throws {
+        try await withRig { rig in
+            let (renewals, monitor) = try await rig.calls(of: "UpdateScreen")
+            let screen = try await rig.client.openScreen("/post/27", lease: .seconds(1))
+            let id = await screen.id
+            for _ in 1...5 { #expect(await renewals.next(within: .seconds(5)) != nil) }
+            #expect(try await rig.client.screens().map(\.id) == [id])
+            monitor.close()
+        }
+    }
+
+    // MARK: What may be done with it
+
+    @Test func onlyItsOwnerMayTouchAScreen() async throws {
+        try await withRig { rig in
+            let screen = try await rig.client.openScreen("/post/27")
+            let id = try #require(await screen.id)
+            let stranger = try await Connection.open(rig.bus.address)
+            for (member, arguments) in [
+                ("UpdateScreen", [.uint64(id), .variants(["state": "hidden"])]), ("CloseScreen", [Value.uint64(id)]),
+            ] {
+                let error = await #expect(throws: NotifyError.self) {
+                    try await stranger.call(
+                        .call(member, of: Router.interface, at: Router.path, on: Router.name, arguments))
+                }
+                #expect(error?.name == "org.notifyd.Router1.Error.AccessDenied")
+            }
+            #expect(try await rig.outcome(ofEventAt: "/post/27") == "claimed")
+            stranger.close()
+        }
+    }
+
+    @Test func aHiddenScreenClaimsNothingUntilItIsSeenAgain() async throws {
+        try await withRig { rig in
+            let screen = try await rig.client.openScreen("/post/27", state: .visible)
+            try await screen.update(state: .hidden)
+            #expect(try await rig.outcome(ofEventAt: "/post/27") == "shown")
+            try await screen.update(state: .focused)
+            #expect(await rig.server.closes.next(within: .seconds(5)) != nil)
+            #expect(try await rig.outcome(ofEventAt: "/post/27") == "claimed")
+            #expect(try await rig.client.screens().map(\.state) == [.focused])
+        }
+    }
+
+    @Test func aRefusedScreenSaysWhy() async throws {
+        try await withRig { rig in
+            let topic = await #expect(throws: NotifyError.self) { try await rig.client.openScreen("post") }
+            #expect(topic?.code == .invalidArgument)
+            let mode = Screen.Mode(rawValue: "guess")
+            let refused = await #expect(throws: NotifyError.self) {
+                try await rig.client.openScreen("/post", mode: mode)
+            }
+            #expect(refused?.code == .refused)
+            let screen = try await rig.client.openScreen("/post")
+            await #expect(throws: NotifyError.self) { try await screen.update(mode: mode) }
+            #expect(try await rig.client.screens().map(\.mode) == [.auto])
+            #expect(try await rig.outcome(ofEventAt: "/post/27") == "claimed")
+        }
+    }
+
+    // MARK: Asking
+
+    @Test func anAskingScreenClaimsOrPasses() async throws {
+        let configuration = "[[route]]\ntopic = \"/chat/{room}\"\nwait = \"screens\"\nwindow = \"20s\"\n"
+        try await withRig(configuration: configuration) { rig in
+            let screen = try await rig.client.openScreen("/chat", mode: .ask)
+            var questions = screen.questions.makeAsyncIterator()
+            let first = try await rig.client.send("/chat/a", title: "one")
+            #expect(try await questions.next()?.id == first)
+            #expect(try await rig.client.claim(first) == .suppressed)
+            let second = try await rig.client.send("/chat/a", title: "two")
+            #expect(try await questions.next()?.id == second)
+            // The window is far longer than this test may take: it ends with the last answer.
+            try await rig.client.pass(second)
+            #expect(await rig.listener.resolution(of: second)?.outcome == "shown")
+            await screen.close()
+            #expect(try await questions.next() == nil)
+        }
+    }
+
+    @Test func aScreenIsAskedOnlyWhileItWantsToBe() async throws {
+        try await withRig { rig in
+            let screen = try await rig.client.openScreen("/post")
+            var questions = screen.questions.makeAsyncIterator()
+            #expect(try await rig.outcome(ofEventAt: "/post/1") == "claimed")
+            try await screen.update(mode: .ask)
+            let second = try await rig.client.send("/post/2")
+            #expect(try await questions.next()?.id == second)
+            try await screen.update(state: .hidden)
+            #expect(try await rig.outcome(ofEventAt: "/post/3") == "shown")
+            try await screen.update(state: .focused)
+            let fourth = try await rig.client.send("/post/4")
+            #expect(try await questions.next()?.id == fourth)
+        }
+    }
+
+    // MARK: Restarts
+
+    @Test func aScreenIsOpenedAgainForTheNextDaemon() async throws {
+        try await withRig { rig in
+            let screen = try await rig.client.openScreen("/post/27", state: .visible)
+            await rig.daemon.kill()
+            #expect(try await rig.eventually { await screen.id == nil })
+            try await screen.update(state: .focused)
+            try await rig.daemon.start()
+            #expect(try await rig.eventually { await screen.id != nil })
+            #expect(try await rig.client.screens().map(\.state) == [.focused])
+            #expect(try await rig.outcome(ofEventAt: "/post/27") == "claimed")
+        }
+    }
+
+    @Test func aScreenIsOpenedAgainOnTheNextBus() async throws {
+        try await withRig { rig in
+            let screen = try await rig.client.openScreen("/post/27")
+            await rig.bus.kill()
+            _ = await rig.daemon.waitForExit()
+            try await rig.bus.start()
+            try await rig.daemon.start()
+            #expect(try await rig.eventually { await screen.id != nil })
+            let other = try await NotifyClient(address: rig.bus.address)
+            var outcomes = try await other.outcomes(at: "/").makeAsyncIterator()
+            try await other.send("/post/27")
+            #expect(try await outcomes.next()?.kind == .claimed)
+            await other.close()
+        }
+    }
+
+    /// A process that holds a screen on /post/27, and its unique name.
+    private func screenProcess(_ rig: Rig, _ options: String...) async throws -> (ChildProcess, String) {
+        let process = try rig.start(arguments: ["screen", "/post/27"] + options)
+        let line = await process.lines(of: 1).next(within: .seconds(10))
+        #expect(line == "The screen on /post/27 is open.")
+        return (process, try #require(try await rig.client.screens().first?.owner))
+    }
+}
