@@ -57,7 +57,8 @@ struct Ledger {
             .screenUpdated, .screenClosed, .muted:
             return replies == 1 && observed[0].isReply ? nil : "a call has \(replies) answers"
         case .peerLeft, .attentionChanged, .paused, .timerFired, .serverAppeared, .serverVanished, .bannerShown,
-            .bannerFailed, .bannerClosed, .actionInvoked, .reconfigured, .restored, .withdrawn:
+            .bannerFailed, .bannerClosed, .actionInvoked, .reconfigured, .restored, .recalled,
+            .withdrawn:
             return replies == 0 ? nil : "an answer without a call"
         }
     }

@@ -49,6 +49,7 @@ enum Observed: Equatable, CustomStringConvertible {
         case .invalidArguments: "InvalidArguments"
         case .tooLarge: "TooLarge"
         case .limitExceeded: "LimitExceeded"
+        case .storageUnavailable: "StorageUnavailable"
         }
     }
 

@@ -154,7 +154,7 @@ struct ReferenceRouter {
         case .bannerClosed(let number, let reason): bannerClosed(number, reason)
         case .actionInvoked(let number, let action): actionInvoked(number, action)
         case .reconfigured: preconditionFailure("a configuration comes by name")
-        case .restored, .withdrawn: preconditionFailure("scripts run without a journal")
+        case .restored, .recalled, .withdrawn: preconditionFailure("scripts run without a journal")
         }
         sendBanners()
         return (out, newCalls)
