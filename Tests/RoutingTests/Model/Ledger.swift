@@ -94,6 +94,12 @@ struct Ledger {
         return nil
     }
 
+    /// Nobody was told of the event: it has never been.
+    mutating func withdraw(_ id: EventID) {
+        accounts[id] = nil
+        order.removeAll { $0 == id }
+    }
+
     func whatIsUnfinished(_ router: Router) -> String? {
         for id in order where !Self.allowed.contains(accounts[id]!.outcomes) {
             return "event \(id) has the outcomes \(accounts[id]!.outcomes)"

@@ -35,6 +35,7 @@ struct ModelRunner {
     private var isPrompt = true
     private var calls: [Call] = []
     private var stale: [Call] = []
+    private var unmade: [Call] = []
     private var lastNumber: UInt32 = 0
     private var up: [BannerID] = []
 
@@ -80,8 +81,12 @@ struct ModelRunner {
         switch step {
         case .publish(let label, let topic, let peer, let extras):
             longestOwnWindow = max(longestOwnWindow, extras.window ?? .zero)
-            let replies = try both(.published(Self.publication(topic, peer, extras)))
-            if case .reply(.accepted(let id)) = replies.first { events[label] = id }
+            let before = calls.count
+            let observed = try both(.published(Self.publication(topic, peer, extras)))
+            guard case .reply(.accepted(let id)) = observed.first else { break }
+            events[label] = id
+            // A repeat was kept when it came first.
+            if extras.isNotKept, observed.count > 1 { try withdraw(id, callsBefore: before) }
         case .claim(let label, let peer): try both(.claimed(event(label), by: peer))
         case .hold(let label, let time, let peer): try both(.claimedProvisionally(event(label), within: time, by: peer))
         case .complete(let label, let peer): try both(.completed(event(label), by: peer))
@@ -146,6 +151,14 @@ struct ModelRunner {
             topic: topic, title: extras.title, body: "",
             fields: extras.lacksFields ? [] : [Field(name: "from", value: .string("Mina"))], options: options,
             sender: peer)
+    }
+
+    /// The shell does not make the calls of a turn that could not be kept; nobody answers them.
+    private mutating func withdraw(_ id: EventID, callsBefore: Int) throws(Disagreement) {
+        unmade += calls[callsBefore...]
+        calls.removeSubrange(callsBefore...)
+        ledger.withdraw(id)
+        try both(.withdrawn([id]))
     }
 
     private func event(_ label: Int) -> EventID { events[label] ?? EventID(1) }
@@ -298,6 +311,8 @@ struct ModelRunner {
         try take(.serverIsPrompt(true))
         try advance(by: Duration.seconds(29 * 24 * 3600).microseconds)
         if nextArmed != nil { throw Disagreement(step: step, description: "a timer is set for something that is over") }
+        // To the router they look like calls that are answered very late.
+        for call in unmade { try fail(call, .noAnswer) }
         while let number = up.first {
             up.removeFirst()
             try both(.bannerClosed(number, .dismissed))
