@@ -18,29 +18,29 @@ struct ModelRunner {
     /// To look through all tables takes long where nothing is optimised.
     private static let stepsBetweenChecks = _isDebugAssertConfiguration() ? 4 : 1
 
-    private(set) var router: Router
-    private(set) var reference: ReferenceRouter
-    private var ledger = Ledger()
-    private var step = -1
-    private var loaded: [Int]
-    private var longestOwnWindow = Duration.zero
+    var router: Router
+    var reference: ReferenceRouter
+    var ledger = Ledger()
+    var step = -1
+    var loaded: [Int]
+    var longestOwnWindow = Duration.zero
 
     // The clocks, and what the router asked to be woken for.
-    private var now: Int64 = 1_000_000
-    private var slept: Int64 = 0
-    private var armed: Instant?
-    private var armedLifetime: Uptime?
+    var now: Int64 = 1_000_000
+    var slept: Int64 = 0
+    var armed: Instant?
+    var armedLifetime: Uptime?
 
     // The notification server.
-    private var isPrompt = true
-    private var calls: [Call] = []
-    private var stale: [Call] = []
-    private var unmade: [Call] = []
-    private var lastNumber: UInt32 = 0
-    private var up: [BannerID] = []
+    var isPrompt = true
+    var calls: [Call] = []
+    var stale: [Call] = []
+    var unmade: [Call] = []
+    var lastNumber: UInt32 = 0
+    var up: [BannerID] = []
 
-    private var events: [Int: EventID] = [:]
-    private var screens: [Int: ScreenID] = [:]
+    var events: [Int: EventID] = [:]
+    var screens: [Int: ScreenID] = [:]
 
     init(_ setup: Setup) {
         let configuration = World.configurations[setup.configuration]
@@ -77,7 +77,7 @@ struct ModelRunner {
 
     // MARK: Steps
 
-    private mutating func take(_ step: Step) throws(Disagreement) {
+    mutating func take(_ step: Step) throws(Disagreement) {
         switch step {
         case .publish(let label, let topic, let peer, let extras):
             longestOwnWindow = max(longestOwnWindow, extras.window ?? .zero)
@@ -117,28 +117,6 @@ struct ModelRunner {
         }
     }
 
-    private mutating func takeServer(_ step: Step) throws(Disagreement) {
-        switch step {
-        case .serverAppears:
-            restartServer()
-            try both(.serverAppeared)
-        case .serverVanishes:
-            restartServer()
-            try both(.serverVanished)
-        case .serverIsPrompt(let flag): isPrompt = flag
-        case .answer(let pick, let answer):
-            if !calls.isEmpty { try self.answer(calls[pick % calls.count], answer) }
-        case .answerStale(let pick, let answer):
-            if !stale.isEmpty { try self.answer(stale[pick % stale.count], answer) }
-        case .closeBanner(let pick, let reason):
-            guard !up.isEmpty else { return }
-            try both(.bannerClosed(up.remove(at: pick % up.count), reason))
-        case .press(let pick):
-            if !up.isEmpty { try both(.actionInvoked(up[pick % up.count], action: "accept")) }
-        default: preconditionFailure("not the server's step")
-        }
-    }
-
     private static func publication(_ topic: Topic, _ peer: String, _ extras: Step.Extras) -> Publication {
         var options = PublishOptions()
         if let eventID = extras.eventID { options.origin = Origin(source: "script", eventID: "\(eventID)") }
@@ -174,85 +152,10 @@ struct ModelRunner {
         }
     }
 
-    // MARK: The server
-
-    private mutating func restartServer() {
-        stale += calls
-        calls = []
-        lastNumber = 0
-        up = []
-    }
-
-    private mutating func answer(_ call: Call, _ answer: Step.Answer) throws(Disagreement) {
-        calls.removeAll { $0.id == call.id }
-        stale.append(call)
-        var number: BannerID?
-        switch answer {
-        case .shown: number = call.replaces ?? newNumber()
-        case .renumbered: number = newNumber()
-        case .taken(let pick): number = up.isEmpty ? newNumber() : up[pick % up.count]
-        case .identical: break
-        case .error: return try fail(call, .noAnswer)
-        case .unknownBanner: return try fail(call, .unknownBanner)
-        }
-        if let number, !up.contains(number) { up.append(number) }
-        try both(.bannerShown(call.id, number), .bannerShown(call.reference, number))
-    }
-
-    private mutating func fail(_ call: Call, _ failure: BannerFailure) throws(Disagreement) {
-        try both(.bannerFailed(call.id, failure), .bannerFailed(call.reference, failure))
-    }
-
-    private mutating func newNumber() -> BannerID {
-        lastNumber += 1
-        return BannerID(lastNumber)
-    }
-
-    // MARK: Time
-
-    private var moment: Now {
-        Now(instant: Instant(microseconds: now), uptime: Uptime(microseconds: now + slept))
-    }
-
-    /// When the router asked to be woken, on the clock of this runner.
-    private var nextArmed: Int64? {
-        [armed?.microseconds, armedLifetime.map { $0.microseconds - slept }].compactMap { $0 }.min()
-    }
-
-    private var nextDueOfReference: Int64? {
-        let due = reference.nextDue
-        return [due.instant?.microseconds, due.uptime.map { $0.microseconds - slept }].compactMap { $0 }.min()
-    }
-
-    private mutating func advance(by time: Int64) throws(Disagreement) {
-        let end = now + time
-        while let due = [nextArmed, nextDueOfReference].compactMap({ $0 }).min(), due <= end {
-            now = max(now, due)
-            try fire()
-        }
-        now = end
-    }
-
-    /// What the router did not ask to be woken for, it must not have to do.
-    private mutating func fire() throws(Disagreement) {
-        if let due = nextDueOfReference, due <= now, nextArmed.map({ $0 > now }) ?? true {
-            throw Disagreement(step: step, description: "something is due, and the router has not asked for its timer")
-        }
-        if let armed, armed <= moment.instant { self.armed = nil }
-        if let armedLifetime, armedLifetime <= moment.uptime { self.armedLifetime = nil }
-        try both(.timerFired)
-        if let due = nextArmed, due <= now {
-            throw Disagreement(step: step, description: "the timer was set to a moment that is over")
-        }
-        if isPrompt {
-            while let call = calls.first { try answer(call, .shown) }
-        }
-    }
-
     // MARK: Comparing
 
     @discardableResult
-    private mutating func both(_ input: Input, _ twin: Input? = nil) throws(Disagreement) -> [Observed] {
+    mutating func both(_ input: Input, _ twin: Input? = nil) throws(Disagreement) -> [Observed] {
         let expected = reference.handle(twin ?? input, at: moment)
         return try compare(input, router.handle(input, at: moment), expected)
     }
