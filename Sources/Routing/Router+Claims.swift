@@ -86,7 +86,7 @@ extension Router {
     }
 
     /// A window of which every event is claimed closes at once; one that waits only for answers it has closes early.
-    private mutating func closeIfOver(_ key: CoalescingKey, at now: Now) {
+    mutating func closeIfOver(_ key: CoalescingKey, at now: Now) {
         // Of several events that were claimed together, one has closed it already.
         guard let window = windows[key] else { return }
         if window.isDone {

@@ -65,24 +65,37 @@ extension Router {
         remember(event.id)
     }
 
-    /// Takes back events that could not be kept, as if they had never been published.
-    mutating func withdraw(_ ids: [EventID]) {
-        for id in ids {
-            guard let open = events[id], case .window(let key) = open.place else { continue }
-            dropHold(id)
-            forgetQuestions(about: id)
-            forgetUndecided(open)
-            events[id] = nil
+    /// The window may have ended in the turn in which the event came: then it is already on its way to the server.
+    private mutating func withdraw(_ id: EventID, at now: Now) {
+        guard let open = events[id], open.isUndecided else { return }
+        dropHold(id)
+        forgetQuestions(about: id)
+        forgetUndecided(open)
+        events[id] = nil
+        switch open.place {
+        case .window(let key):
             windows[key]!.claim(id)
-            if windows[key]!.isDone {
-                windows[key] = nil
-                agenda.strike(.window(key))
-            }
+            closeIfOver(key, at: now)
+        case .waiting(let key):
+            lifetimes.strike(.event(id))
+            banners[key]!.waiting.remove(id)
+            if let banner = bannerWithNothingBehind(key) { close(banner) }
+            dropIfEmpty(key)
+        case .carried(let key):
+            banners[key]!.carried.remove(id)
+        case .held, .shown, .gone:
+            break
         }
+    }
+
+    /// Takes back events that could not be kept, as if they had never been published.
+    mutating func withdraw(_ ids: [EventID], at now: Now) {
+        for id in ids { withdraw(id, at: now) }
         repeats.forget(ids)
         for (topic, id) in values where ids.contains(id) {
             values[topic] = nil
             lifetimes.strike(.value(topic))
         }
+        sendBanners(at: now)
     }
 }

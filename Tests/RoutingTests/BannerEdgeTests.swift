@@ -89,6 +89,16 @@ struct BannerEdgeTests {
         #expect(bench.take(.screenUpdated(screen, options, by: Bench.peer)).outcomes == [event: .claimed])
     }
 
+    /// Its window ended in the turn in which it came, for there is no screen to wait for.
+    @Test func anEventThatCouldNotBeKeptNeverBecomesABanner() throws {
+        var bench = Bench([Route(pattern: try TopicPattern("/ask/{id}"), window: .seconds(1), wait: .screens)])
+        bench.take(.serverAppeared)
+        let event = bench.publish("/ask/a")
+        bench.take(.withdrawn([event]))
+        #expect(bench.wait(.seconds(5)).banners.isEmpty)
+        #expect(bench.router.pending == 0)
+    }
+
     @Test func aNumberThatIsGivenOutTwiceStandsForTheNewerBanner() {
         var bench = Bench()
         bench.take(.serverAppeared)

@@ -57,7 +57,8 @@ struct Ledger {
             .screenUpdated, .screenClosed, .muted:
             return replies == 1 && observed[0].isReply ? nil : "a call has \(replies) answers"
         case .peerLeft, .attentionChanged, .paused, .timerFired, .serverAppeared, .serverVanished, .bannerShown,
-            .bannerFailed, .bannerClosed, .actionInvoked, .reconfigured, .restored, .recalled, .withdrawn:
+            .bannerFailed, .bannerClosed, .actionInvoked, .reconfigured, .restored, .recalled,
+            .withdrawn:
             return replies == 0 ? nil : "an answer without a call"
         }
     }
@@ -91,6 +92,12 @@ struct Ledger {
             }
         }
         return nil
+    }
+
+    /// Nobody was told of the event: it has never been.
+    mutating func withdraw(_ id: EventID) {
+        accounts[id] = nil
+        order.removeAll { $0 == id }
     }
 
     func whatIsUnfinished(_ router: Router) -> String? {

@@ -2,9 +2,10 @@
 
 /// What must hold in the router's own tables, whatever happens.
 extension Router {
+    /// - Parameter longest: how long a window for a topic may be open.
     /// - Returns: the promise that is broken, if one is.
-    func brokenPromise() -> String? {
-        limitThatIsExceeded() ?? tableThatDisagrees() ?? windowThatIsTooLong() ?? bannerThatIsStuck()
+    func brokenPromise(longest: (Topic) -> Duration) -> String? {
+        limitThatIsExceeded() ?? tableThatDisagrees() ?? windowThatIsTooLong(longest) ?? bannerThatIsStuck()
     }
 
     private func limitThatIsExceeded() -> String? {
@@ -55,13 +56,12 @@ extension Router {
         return nil
     }
 
-    /// An event may ask for a window longer than its route's maximum.
-    private func windowThatIsTooLong() -> String? {
-        for window in windows.values where window.deadline > window.limit { return "a window beyond its limit" }
+    private func windowThatIsTooLong(_ longest: (Topic) -> Duration) -> String? {
         for window in windows.values {
-            for id in window.unclaimed.ids + window.held.ids {
-                let longest = max(events[id]!.event.route.maximumWindow, .seconds(3))
-                if events[id]!.accepted + longest < window.deadline { return "a window longer than \(longest.text)" }
+            if window.deadline > window.limit { return "a window beyond its limit" }
+            for id in window.unclaimed.ids + window.held.ids
+            where window.opened + longest(events[id]!.event.topic) < window.deadline {
+                return "the window of event \(id) is too long"
             }
         }
         return nil

@@ -44,7 +44,7 @@ extension ReferenceRouter {
         let expires = now.uptime + (options.lifetime ?? route.lifetime)
         if isRetained {
             values.removeAll { $0.topic == publication.topic }
-            values.append((publication.topic, expires, stamp()))
+            values.append((publication.topic, id, expires, stamp()))
         }
         func announcement(_ window: Duration?) -> Observed {
             .announce(
@@ -79,6 +79,16 @@ extension ReferenceRouter {
         guard origin.namesAnEvent else { return }
         if remembered.count == limits.rememberedRepeats { remembered.removeFirst() }
         remembered.append((origin, id, now.uptime + limits.repeatMemory))
+    }
+
+    /// As if it had never been published; only its number is used up.
+    mutating func withdraw(_ id: EventID) {
+        remembered.removeAll { $0.id == id }
+        values.removeAll { $0.id == id }
+        guard let item = item(id), item.place != .shown, item.place != .gone else { return }
+        items.removeAll { $0.id == id }
+        closeIfEmpty(item.banner)
+        endIfOverEarly(item.key)
     }
 
     mutating func removeValue(at topic: Topic, id: EventID) {

@@ -102,7 +102,7 @@ struct ReferenceRouter {
     var graces: [Grace] = []
     var isPaused = false
     var mutes: [(topic: TopicPrefix, until: Uptime)] = []
-    var values: [(topic: Topic, until: Uptime, stamp: Int)] = []
+    var values: [(topic: Topic, id: EventID, until: Uptime, stamp: Int)] = []
 
     var banners: [Up] = []
     var line: [CoalescingKey] = []
@@ -154,7 +154,8 @@ struct ReferenceRouter {
         case .bannerClosed(let number, let reason): bannerClosed(number, reason)
         case .actionInvoked(let number, let action): actionInvoked(number, action)
         case .reconfigured: preconditionFailure("a configuration comes by name")
-        case .restored, .recalled, .withdrawn: preconditionFailure("scripts run without a journal")
+        case .withdrawn(let ids): for id in ids { withdraw(id) }
+        case .restored, .recalled: preconditionFailure("scripts run without a journal")
         }
         sendBanners()
         return (out, newCalls)

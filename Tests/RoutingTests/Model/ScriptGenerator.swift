@@ -46,6 +46,7 @@ struct ScriptGenerator {
         if random.chance(10) { extras.lifetime = .seconds(random.pick([1, 2, 10, 60])) }
         if random.chance(8) { extras.retain = random.chance(80) }
         if random.chance(3) { extras.remove = true }
+        if random.chance(2) { extras.isNotKept = true }
         if random.chance(2) { extras.lacksFields = true }
         if random.chance(2) { extras.title = "a title of more than eight bytes" }
         return .publish(label: label, topic: random.pick(World.topics), by: somebody(), extras)

@@ -48,6 +48,8 @@ enum Step: Sendable {
         var lifetime: Duration?
         var retain: Bool?
         var remove = false
+        /// The journal cannot be written: the event is taken back in the same turn.
+        var isNotKept = false
         var lacksFields = false
         var title = "title"
     }

@@ -55,6 +55,7 @@ extension Step.Extras: CustomStringConvertible {
         if let lifetime { words.append("ttl \(lifetime.text)") }
         if let retain { words.append("retain \(retain)") }
         if remove { words.append("remove") }
+        if isNotKept { words.append("which cannot be kept") }
         if lacksFields { words.append("without fields") }
         if title != "title" { words.append("title '\(title)'") }
         return words.map { ", \($0)" }.joined()

@@ -1,0 +1,58 @@
+@testable import Routing
+
+/// A notification server that does what the script says.
+extension ModelRunner {
+    mutating func takeServer(_ step: Step) throws(Disagreement) {
+        switch step {
+        case .serverAppears:
+            restartServer()
+            try both(.serverAppeared)
+        case .serverVanishes:
+            restartServer()
+            try both(.serverVanished)
+        case .serverIsPrompt(let flag): isPrompt = flag
+        case .answer(let pick, let answer):
+            if !calls.isEmpty { try self.answer(calls[pick % calls.count], answer) }
+        case .answerStale(let pick, let answer):
+            if !stale.isEmpty { try self.answer(stale[pick % stale.count], answer) }
+        case .closeBanner(let pick, let reason):
+            guard !up.isEmpty else { return }
+            try both(.bannerClosed(up.remove(at: pick % up.count), reason))
+        case .press(let pick):
+            if !up.isEmpty { try both(.actionInvoked(up[pick % up.count], action: "accept")) }
+        default: preconditionFailure("not the server's step")
+        }
+    }
+
+    private mutating func restartServer() {
+        stale += calls
+        calls = []
+        lastNumber = 0
+        up = []
+    }
+
+    mutating func answer(_ call: Call, _ answer: Step.Answer) throws(Disagreement) {
+        calls.removeAll { $0.id == call.id }
+        stale.append(call)
+        var number: BannerID?
+        switch answer {
+        case .shown: number = call.replaces ?? newNumber()
+        case .renumbered: number = newNumber()
+        case .taken(let pick): number = up.isEmpty ? newNumber() : up[pick % up.count]
+        case .identical: break
+        case .error: return try fail(call, .noAnswer)
+        case .unknownBanner: return try fail(call, .unknownBanner)
+        }
+        if let number, !up.contains(number) { up.append(number) }
+        try both(.bannerShown(call.id, number), .bannerShown(call.reference, number))
+    }
+
+    mutating func fail(_ call: Call, _ failure: BannerFailure) throws(Disagreement) {
+        try both(.bannerFailed(call.id, failure), .bannerFailed(call.reference, failure))
+    }
+
+    private mutating func newNumber() -> BannerID {
+        lastNumber += 1
+        return BannerID(lastNumber)
+    }
+}
