@@ -8,6 +8,9 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct HoldTests {
     private static let short = PublishOptions(window: .milliseconds(200))
 
+    /// For what must be claimed in time, on a machine that is busy with other tests.
+    private static let long = PublishOptions(window: .seconds(2))
+
     // MARK: One event
 
     @Test func aConfirmedClaimIsAClaim() async throws {
@@ -90,7 +93,7 @@ import Testing
         try await withRig { rig in
             let (process, command) = try await claimant(rig)
             let sent = ContinuousClock.now
-            let id = try await rig.client.publish("/post/1", options: PublishOptions(window: .seconds(2)))
+            let id = try await rig.client.publish("/post/1", options: Self.long)
             let shell = try #require(await command.next(within: .seconds(5), where: { $0.hasPrefix("held ") }))
             process.signal(SIGKILL)
             let banner = try #require(await rig.server.banners.next(within: .seconds(10)))
@@ -123,8 +126,8 @@ import Testing
                     }
                 }
             }
-            #expect(try await rig.outcome(ofEventAt: "/post/1", title: "good") == "claimed")
-            let bad = try await rig.client.send("/post/2", title: "bad")
+            #expect(try await rig.outcome(ofEventAt: "/post/1", title: "good", options: Self.long) == "claimed")
+            let bad = try await rig.client.publish("/post/2", title: "bad", options: Self.long)
             #expect(await rig.listener.resolution(of: bad)?.outcome == "shown")
             #expect(await failed.next(within: .seconds(5)) == bad)
             handling.cancel()
@@ -144,7 +147,7 @@ import Testing
                 }
             }
             var ids: [EventID] = []
-            for number in 1...5 { ids.append(try await rig.client.send("/post/\(number)")) }
+            for number in 1...5 { ids.append(try await rig.client.publish("/post/\(number)", options: Self.long)) }
             for id in ids {
                 // Two have begun, whichever came first; the next begins when one has ended.
                 #expect(await begun.next(within: .seconds(5), where: { $0 == id }) != nil)
@@ -170,9 +173,12 @@ import Testing
                     }
                 }
             }
-            let ids = [try await rig.client.send("/post/1"), try await rig.client.send("/post/2")]
+            let (claims, monitor) = try await rig.calls(of: "ClaimProvisionally")
+            var ids: [EventID] = []
+            for number in 1...2 { ids.append(try await rig.client.publish("/post/\(number)", options: Self.long)) }
             #expect(await begun.next(within: .seconds(5)) == ids[0])
-            #expect(try await rig.eventually { try await rig.client.statistics()["held-events"] == 2 })
+            for _ in ids { #expect(await claims.next(within: .seconds(5)) != nil) }
+            monitor.close()
             handling.cancel()
             try await handling.value
             for id in ids { #expect(await rig.listener.resolution(of: id)?.outcome == "shown") }
