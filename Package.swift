@@ -20,6 +20,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
         .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
     ],
@@ -42,6 +43,11 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "Journal",
+            dependencies: ["Routing", .product(name: "GRDB", package: "GRDB.swift")],
+            swiftSettings: strict
+        ),
+        .target(
             name: "Systemd",
             dependencies: ["CSystemd", .product(name: "Logging", package: "swift-log")],
             swiftSettings: strict
@@ -49,6 +55,7 @@ let package = Package(
         .target(
             name: "NotifyDaemon",
             dependencies: [
+                "Journal",
                 "NotifyVersion",
                 "Routing",
                 "Systemd",
@@ -86,6 +93,9 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "RoutingTests", dependencies: ["Routing", "NotifyTestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "JournalTests", dependencies: ["Journal", "Routing", .product(name: "GRDB", package: "GRDB.swift")],
+            swiftSettings: strict),
         .testTarget(
             name: "SystemdTests",
             dependencies: ["Systemd", "NotifyRehearsal", .product(name: "Logging", package: "swift-log")],

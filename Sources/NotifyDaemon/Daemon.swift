@@ -1,11 +1,13 @@
 import Glibc
+import Journal
 import Logging
 import Routing
 import Systemd
 
-/// The shell around the router: it feeds in what happens on the bus and on the clocks, and does what the router decides.
+/// The shell around the router: it feeds in what happens on the bus and on the clocks, keeps what is decided, and does it.
 final class Daemon {
     let limits = Limits()
+    let storage: Storage
     private(set) var configuration: Configuration
     private(set) var router: Router
 
@@ -14,36 +16,44 @@ final class Daemon {
     private let bus: BusConnection
     private var logger: Logger
     private let server: NotificationServer
+    private let actions: ActionRunner
+    private let outbox = Outbox()
+    private var session: SessionWatch?
     private var interface: RouterInterface!
+    private var turn: Turn!
     private var sources: [EventSource] = []
     private var slots: [BusSlot] = []
     private var windowTimer: EventSource!
     private var lifetimeTimer: EventSource!
-    private var turn: Turn!
-    private let actions: ActionRunner
-    private var session: SessionWatch?
+    private var retryTimer: EventSource!
+    private var isRestored = false
 
-    init(configuration: Configuration, options: DaemonOptions, loop: EventLoop, bus: BusConnection, logger: Logger) {
+    init(
+        configuration: Configuration, options: DaemonOptions, storage: Storage, loop: EventLoop, bus: BusConnection,
+        logger: Logger
+    ) {
         self.configuration = configuration
         self.options = options
+        self.storage = storage
         self.loop = loop
         self.bus = bus
         self.logger = logger
         server = NotificationServer(bus: bus, logger: logger)
         actions = ActionRunner(bus: bus, loop: loop, logger: logger)
-        // Above every id that an earlier run gave out, unless it accepted more than one event a microsecond.
-        let firstID = EventID(UInt64(Clock.realtime()))
         router = Router(
             routes: configuration.routes, banners: configuration.banners, screens: configuration.screens,
-            limits: limits,
-            firstID: firstID)
+            limits: limits, firstID: storage.firstID, oldestID: EventID(0))
     }
 
-    /// Sets everything up, in the order in which it is needed. The name comes last: whoever has it can be called.
+    /// Sets everything up, in the order in which it is needed.
     func start() throws(SystemdError) {
         windowTimer = try loop.timer(.monotonic) { [unowned self] in take(.timerFired) }
         lifetimeTimer = try loop.timer(.boottime) { [unowned self] in take(.timerFired) }
-        turn = try Turn(loop: loop) { [unowned self] in take(.timerFired) }
+        retryTimer = try loop.timer(.monotonic) { [unowned self] in retryStorage() }
+        turn = try Turn(loop: loop) { [unowned self] isOverdue in
+            endTurn()
+            if isOverdue { take(.timerFired) }
+        }
         for signal in [SIGTERM, SIGINT] {
             sources.append(try loop.signal(signal) { [unowned self] in stop() })
         }
@@ -58,7 +68,12 @@ final class Daemon {
         try watchPeers()
         session = SessionWatch.start(on: loop, logger: logger)
         session?.onChange = { [unowned self] in take(.attentionChanged(isWatched: $0)) }
-        try bus.requestName(RouterInterface.name)
+        storage.onDegradation = { [unowned self] _ in
+            interface.degradationChanged()
+            ServiceManager.status(status)
+        }
+        if !storage.degradation.isEmpty { armRetry() }
+        restore()
     }
 
     /// One rule names every connection that leaves; the bus keeps order, so it comes after the last message of that peer.
@@ -73,50 +88,103 @@ final class Daemon {
             })
     }
 
-    // MARK: Deciding and doing
+    // MARK: Deciding
 
-    private var now: Now {
+    var now: Now {
         Now(
             instant: Instant(microseconds: Clock.monotonic()), uptime: Uptime(microseconds: Clock.boottime()))
     }
 
     /// Has the router decide about a call; the caller replies, and then has the rest performed.
     func decide(_ input: Input) -> [Effect] {
-        turn.messageHandled()
+        turn.messageArrived()
         return router.handle(input, at: now)
     }
 
     /// Has the router decide about something nobody waits for.
     func take(_ input: Input) {
+        if case .bannerShown = input { Failpoint.beforeOutcome.pass() }
         perform(router.handle(input, at: now)[...])
     }
 
+    /// Keeps what is to be kept, and puts what is to leave into the outbox, until the turn ends.
     func perform(_ effects: ArraySlice<Effect>) {
+        guard !effects.isEmpty else { return }
+        let clock = WallClock(now)
+        let ledger = Ledger(server: server.owner, muteCause: router.pausesBanners ? "paused" : "muted")
         for effect in effects {
             switch effect {
             case .reply: preconditionFailure("only a call is replied to, and its reply comes first")
             case .announce(let event, let announcement):
-                interface.announce(event, announcement)
+                for entry in ledger.entries(event, announcement, clock) { storage.note(entry) }
+                outbox.put(.signal(interface.announcement(event, announcement), about: event.id))
                 log(event)
             case .resolve(let id, let topic, let resolution):
-                interface.resolve(id, topic, resolution)
+                storage.note(ledger.entry(id, resolution, clock))
+                outbox.put(.signal(interface.resolution(id, topic, resolution), about: id))
                 log(id, topic, resolution)
-            case .showBanner(let request):
-                server.show(request, BannerText(request, templates: configuration.texts[request.newest.route.name]))
-            case .closeBanner(let id): server.close(id)
+            case .remove(let topic, let id):
+                storage.note(.removed(topic, id))
+                outbox.put(.signal(interface.removal(topic, id), about: id))
+            case .noteClaim(let id, let claim): storage.note(.claimed(id, claim))
+            case .showBanner(let request): outbox.put(.show(request))
+            case .closeBanner(let id): outbox.put(.close(id))
             case .relayAction(let event, let action):
-                interface.relayAction(event, action)
-                actions.run(action, of: event, token: server.takeActivationToken())
-            case .remove(let topic, let id): interface.remove(topic, id)
-            case .noteClaim: break
+                outbox.put(.relay(event, action: action, token: server.takeActivationToken()))
             case .armTimer(let instant): windowTimer.arm(at: instant.microseconds)
             case .armLifetimeTimer(let uptime): lifetimeTimer.arm(at: uptime.microseconds)
             }
         }
+        turn.touch()
     }
 
-    /// Sends a reply or a signal.
-    func leave(_ message: consuming BusMessage) {
+    // MARK: The end of a turn
+
+    /// Lets a reply leave when what it acknowledges is on disk.
+    func leave(_ reply: consuming BusMessage, to call: borrowing BusMessage, accepting id: EventID? = nil) {
+        outbox.put(.reply(HeldMessage(reply), to: HeldMessage(retaining: call), accepting: id))
+        turn.touch()
+    }
+
+    /// Commits, and lets everything leave that was decided.
+    func endTurn() {
+        let refused = storage.commit()
+        deliver(outbox.takeAll(), refusing: Set(refused))
+        if !refused.isEmpty { take(.withdrawn(refused)) }
+        if !storage.degradation.isEmpty { armRetry() }
+        if storage.expire() { turn.touch() }
+    }
+
+    /// - Parameter refused: events that could not be kept: their publishers hear so, and nobody else hears of them.
+    private func deliver(_ items: [Outbox.Item], refusing refused: Set<EventID>) {
+        for item in items {
+            switch item {
+            case .reply(let reply, let call, let id):
+                if let id, refused.contains(id) {
+                    send(bus.methodError(to: call.message, BusFailure(.storageUnavailable(storage.degradation))))
+                } else {
+                    send(reply.message)
+                    Failpoint.afterReply.pass()
+                }
+            case .signal(let signal, let id):
+                guard !refused.contains(id) else { continue }
+                send(signal.message)
+                Failpoint.afterSignal.pass()
+            case .show(let request):
+                guard !refused.contains(request.newest.id) else { continue }
+                Failpoint.beforeNotify.pass()
+                server.show(request, BannerText(request, templates: configuration.texts[request.newest.route.name]))
+                Failpoint.afterNotify.pass()
+            case .close(let id): server.close(id)
+            case .relay(let event, let action, let token):
+                send(interface.action(event, action))
+                actions.run(
+                    action, of: event, by: configuration.routes.route(for: event.topic), token: token)
+            }
+        }
+    }
+
+    private func send(_ message: borrowing BusMessage) {
         do throws(SystemdError) {
             try bus.send(message)
         } catch {
@@ -124,12 +192,49 @@ final class Daemon {
         }
     }
 
-    var statistics: [(String, UInt64)] {
-        router.statistics.named + [
-            ("open-windows", UInt64(router.openWindows)), ("open-screens", UInt64(router.screenCount)),
-            ("held-events", UInt64(router.heldEvents)), ("notification-server", server.owner == nil ? 0 : 1),
-            ("notification-server-rests", router.serverRests ? 1 : 0), ("session-watched", router.isWatched ? 1 : 0),
-        ]
+    // MARK: The journal
+
+    /// Announces what an earlier run left undecided, as soon as there is a journal to read it from.
+    private func restore() {
+        guard !isRestored else { return }
+        do throws(Refusal) {
+            let restoration = try storage.restoration(
+                routes: configuration.routes, minimumWindow: configuration.recoveryWindow, limits: limits, at: now)
+            isRestored = true
+            take(.restored(restoration))
+        } catch {
+            // Degraded says why, and it is tried again.
+        }
+    }
+
+    private func armRetry() {
+        retryTimer.arm(at: Clock.monotonic() + 1_000_000)
+    }
+
+    private func retryStorage() {
+        storage.retry()
+        if storage.degradation.isEmpty { restore() } else { armRetry() }
+    }
+
+    /// Sees to it that the router knows of an event to which somebody refers: one that was shown long ago, or by an earlier
+    /// run, is taken into memory again.
+    func recall(_ id: EventID) throws(Refusal) {
+        guard !router.holds(id), storage.isWritable else { return }
+        endTurn()
+        guard let event = try storage.read({ journal throws(JournalError) in try journal.event(id) }) else {
+            throw .unknownEvent("there is no event \(id); ids come from Send, Publish and the signal Event")
+        }
+        guard let decision = event.decision, decision.outcome == .shown else { return }
+        let age = Duration.microseconds(WallClock.now() - event.accepted)
+        take(
+            .recalled(
+                storage.event(event, routes: configuration.routes), age: age,
+                banner: try storage.bannerStillUp(event.id, decision, server: server.owner)))
+    }
+
+    /// When the window of an undecided event ends, in microseconds since the epoch.
+    func deadline(of id: EventID) -> Int64? {
+        router.deadline(of: id).map { WallClock(now).moment($0) }
     }
 
     // MARK: Orders
@@ -137,17 +242,20 @@ final class Daemon {
     private func stop() {
         logger.info("Stopping", metadata: ["message.id": "\(MessageID.stopping)"])
         ServiceManager.stopping()
+        finish()
         loop.exit(ExitCode.success)
     }
 
     private func busLost() {
         logger.error("The bus is gone", metadata: ["message.id": "\(MessageID.busLost)"])
+        finish()
         loop.exit(ExitCode.busLost)
     }
 
-    /// One line for `systemctl status`.
-    var status: String {
-        server.owner == nil ? "Routing; no notification server is there, banners wait" : "Routing"
+    /// What was accepted is on disk, and what was acknowledged has left, before the daemon ends.
+    private func finish() {
+        endTurn()
+        storage.close()
     }
 
     private func reload() {
@@ -168,8 +276,28 @@ final class Daemon {
             ServiceManager.ready(status: "\(status); the configuration on disk is bad: \(error)")
         }
     }
+}
 
-    // MARK: The log, which never holds a title or a body
+// MARK: What it says of itself
+
+extension Daemon {
+    /// One line for `systemctl status`.
+    var status: String {
+        if !storage.degradation.isEmpty { return "Degraded: \(storage.degradation)" }
+        return server.owner == nil ? "Routing; no notification server is there, banners wait" : "Routing"
+    }
+
+    var statistics: [(String, UInt64)] {
+        router.statistics.named + [
+            ("open-windows", UInt64(router.openWindows)), ("open-screens", UInt64(router.screenCount)),
+            ("held-events", UInt64(router.heldEvents)), ("stored-events", UInt64(storage.storedEvents)),
+            ("damaged-rows", storage.damagedRows), ("lost-outcomes", storage.lostOutcomes),
+            ("notification-server", server.owner == nil ? 0 : 1),
+            ("notification-server-rests", router.serverRests ? 1 : 0), ("session-watched", router.isWatched ? 1 : 0),
+        ]
+    }
+
+    // The log never holds a title or a body.
 
     private func log(_ event: Event) {
         logger.debug(

@@ -12,6 +12,7 @@ enum MessageID: String, CustomStringConvertible {
     case event = "5b326d675ebb45fd88298bc14d704b16"
     case outcome = "916f8746e59748ae97416b9670ec894d"
     case attention = "3f567bbc9ce44354ae4e1e61cb9d3f59"
+    case storage = "db5154fd82c044508d3f39c9bb348fdc"
     case action = "faedde699b85493e8cb76738a05a948e"
 
     var description: String { rawValue }

@@ -9,12 +9,17 @@ public struct DaemonOptions: Sendable {
     public var address: String?
     /// A configuration file instead of all others.
     public var configuration: String?
+    /// The state directory instead of `$XDG_STATE_HOME/notifyd`.
+    public var state: String?
     /// A log level instead of the configuration's.
     public var logLevel: Logger.Level?
 
-    public init(address: String? = nil, configuration: String? = nil, logLevel: Logger.Level? = nil) {
+    public init(
+        address: String? = nil, configuration: String? = nil, state: String? = nil, logLevel: Logger.Level? = nil
+    ) {
         self.address = address
         self.configuration = configuration
+        self.state = state
         self.logLevel = logLevel
     }
 }
@@ -61,9 +66,13 @@ public func runNotifyDaemon(_ options: DaemonOptions) -> CInt {
         return ExitCode.busLost
     }
     do throws(SystemdError) {
+        // Whoever has the name has the journal. Calls that come before the loop runs wait in the socket.
+        try bus.requestName(RouterInterface.name)
         let loop = try EventLoop()
         try loop.watchOver()
-        let daemon = Daemon(configuration: configuration, options: options, loop: loop, bus: bus, logger: logger)
+        let storage = Storage(directory: options.state ?? stateDirectory(), logger: logger)
+        let daemon = Daemon(
+            configuration: configuration, options: options, storage: storage, loop: loop, bus: bus, logger: logger)
         try daemon.start()
         logger.info(
             "Started",
@@ -98,6 +107,14 @@ public func checkConfiguration(_ file: String?) -> (code: CInt, text: String) {
     } catch {
         return (ExitCode.badConfiguration, error.description)
     }
+}
+
+private func stateDirectory() -> String {
+    if let directory = getenv("XDG_STATE_HOME"), directory.pointee != 0 {
+        return "\(String(cString: directory))/notifyd"
+    }
+    let home = getenv("HOME").map { String(cString: $0) } ?? "/"
+    return "\(home)/.local/state/notifyd"
 }
 
 private func sessionBusAddress() -> String? {

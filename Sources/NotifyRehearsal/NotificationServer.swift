@@ -2,15 +2,16 @@ package import NotifyClient
 
 /// A stand-in for the desktop's notification server, which shows nothing and remembers everything.
 ///
-/// It behaves as the specification says where real servers differ: ids are answered and reused for `replaces_id`,
-/// `NotificationClosed` goes to the caller of `Notify` alone, with reason 3 after `CloseNotification`.
+/// It behaves as the specification says where real servers differ, unless it is given their habits: ids are answered and
+/// reused for `replaces_id`, `NotificationClosed` goes to the caller of `Notify` alone, with reason 3 after
+/// `CloseNotification`.
 ///
 /// [Desktop notifications](https://specifications.freedesktop.org/notification-spec/latest/)
 package final class NotificationServer: Sendable {
     /// One call of `Notify`.
     package struct Banner: Sendable {
         /// What was answered; 0 when no answer was given.
-        package let id: UInt32
+        package fileprivate(set) var id: UInt32
         package let application: String
         package let replaces: UInt32
         package let icon: String
@@ -59,9 +60,11 @@ package final class NotificationServer: Sendable {
     /// Every `CloseNotification`.
     package let closes = Mailbox<Close>()
 
-    private struct State {
+    struct State {
         var mode: Mode
         var capabilities: [String]
+        let habits: Habits
+        var hasBeenAsked = false
         var lastID: UInt32 = 0
         var showing: [UInt32: Banner] = [:]
         /// What a hanging server has not answered.
@@ -73,10 +76,10 @@ package final class NotificationServer: Sendable {
 
     /// Takes the name `org.freedesktop.Notifications` on a bus.
     package static func start(
-        on bus: PrivateBus, capabilities: [String] = ["actions", "body"], mode: Mode = .normal
+        on bus: PrivateBus, capabilities: [String] = ["actions", "body"], habits: Habits = [], mode: Mode = .normal
     ) async throws(NotifyError) -> NotificationServer {
         let connection = try await Connection.open(bus.address)
-        let server = NotificationServer(connection, State(mode: mode, capabilities: capabilities))
+        let server = NotificationServer(connection, State(mode: mode, capabilities: capabilities, habits: habits))
         connection.export(name) { [weak server] call in server?.handle(call) }
         try await connection.requestName(name)
         return server
@@ -95,6 +98,17 @@ package final class NotificationServer: Sendable {
     /// Gives up the name but stays on the bus.
     package func releaseName() async throws(NotifyError) { try await connection.releaseName(Self.name) }
 
+    /// Takes the name again after `releaseName`, as a server does that starts anew: ids begin at 1, nothing is
+    /// shown, and nothing is left to be answered.
+    package func takeName() async throws(NotifyError) {
+        state.withLock { state in
+            state.lastID = 0
+            state.showing = [:]
+            state.unanswered = []
+        }
+        try await connection.requestName(Self.name)
+    }
+
     /// A server that hung and is normal again answers what it had not answered.
     package func setMode(_ mode: Mode) {
         let unanswered = state.withLock { state in
@@ -102,11 +116,7 @@ package final class NotificationServer: Sendable {
             defer { if mode == .normal { state.unanswered = [] } }
             return mode == .normal ? state.unanswered : []
         }
-        for call in unanswered {
-            guard let banner = takeIn(call) else { continue }
-            answers.put(banner)
-            call.reply([.uint32(banner.id)])
-        }
+        for call in unanswered { answer(call) }
     }
 
     package func setCapabilities(_ names: [String]) { state.withLock { $0.capabilities = names } }
@@ -117,11 +127,18 @@ package final class NotificationServer: Sendable {
     }
 
     /// The user chooses an action.
-    package func invoke(_ action: String, on id: UInt32) {
+    ///
+    /// - Parameter token: what the application that is meant may raise its window with.
+    package func invoke(_ action: String, on id: UInt32, token: String? = nil) {
         guard let banner = state.withLock({ $0.showing[id] }) else { return }
-        connection.send(
-            .signal(
-                "ActionInvoked", of: Self.name, at: Self.path, to: banner.sender, [.uint32(id), .string(action)]))
+        if let token { grantActivation(token, on: id) }
+        say("ActionInvoked", [.uint32(id), .string(action)], to: banner)
+    }
+
+    /// Says what a window may be raised with, which some servers do before they tell of an action.
+    package func grantActivation(_ token: String, on id: UInt32) {
+        guard let banner = state.withLock({ $0.showing[id] }) else { return }
+        say("ActivationToken", [.uint32(id), .string(token)], to: banner)
     }
 
     /// The user closes a banner.
@@ -130,12 +147,18 @@ package final class NotificationServer: Sendable {
     /// A banner has been up long enough.
     package func expire(_ id: UInt32) { takeDown(id, .expired) }
 
+    /// A banner is gone, and nobody is told.
+    package func lose(_ id: UInt32) { state.withLock { $0.showing[id] = nil } }
+
     private func takeDown(_ id: UInt32, _ reason: Reason) {
         guard let banner = state.withLock({ $0.showing.removeValue(forKey: id) }) else { return }
+        say("NotificationClosed", [.uint32(id), .uint32(reason.rawValue)], to: banner)
+    }
+
+    private func say(_ signal: String, _ arguments: [Value], to banner: Banner) {
+        let isForAll = state.withLock { $0.habits.contains(.tellsEverybody) }
         connection.send(
-            .signal(
-                "NotificationClosed", of: Self.name, at: Self.path, to: banner.sender,
-                [.uint32(id), .uint32(reason.rawValue)]))
+            .signal(signal, of: Self.name, at: Self.path, to: isForAll ? nil : banner.sender, arguments))
     }
 
     // MARK: - Calls
@@ -144,7 +167,7 @@ package final class NotificationServer: Sendable {
         switch call.message.member {
         case "Notify": notify(call)
         case "CloseNotification": close(call)
-        case "GetCapabilities": call.reply([.strings(state.withLock { $0.capabilities })])
+        case "GetCapabilities": sayCapabilities(call)
         case "GetServerInformation":
             call.reply([.string("rehearsal"), .string("notifyd"), .string("1"), .string("1.2")])
         default:
@@ -152,59 +175,96 @@ package final class NotificationServer: Sendable {
         }
     }
 
+    private func sayCapabilities(_ call: IncomingCall) {
+        let capabilities = state.withLock { state in
+            defer { state.hasBeenAsked = true }
+            return state.habits.contains(.isShyAtFirst) && !state.hasBeenAsked ? nil : state.capabilities
+        }
+        if let capabilities {
+            call.reply([.strings(capabilities)])
+        } else {
+            call.fail("org.freedesktop.DBus.Error.Failed", "This server cannot say yet what it can do.")
+        }
+    }
+
     private func notify(_ call: IncomingCall) {
-        guard let banner = takeIn(call) else {
-            call.fail("org.freedesktop.DBus.Error.InvalidArgs", "Notify takes susssasa{sv}i.")
+        guard var banner = Banner(call.message) else {
+            call.fail(Self.invalidArguments, "Notify takes susssasa{sv}i.")
             return
         }
-        switch state.withLock({ $0.mode }) {
-        case .normal:
-            answers.put(banner)
-            call.reply([.uint32(banner.id)])
+        let mode = state.withLock { state in
+            if state.mode == .hanging { state.unanswered.append(call) }
+            return state.mode
+        }
+        switch mode {
+        case .normal: banner = answer(call) ?? banner
         case .erroring(let name): call.fail(name, "This server was told to fail.")
-        case .hanging: state.withLock { $0.unanswered.append(call) }
+        case .hanging: break
         case .vanishing: connection.close()
         }
         banners.put(banner)
     }
 
-    /// Reads a call of `Notify`, and gives the banner its id and its place where the server is well.
-    private func takeIn(_ call: IncomingCall) -> Banner? {
-        let arguments = call.message.arguments
-        guard call.message.signature == "susssasa{sv}i", let sender = call.message.sender else { return nil }
-        let replaces: UInt32 = arguments[1].integer() ?? 0
-        return state.withLock { state in
-            var id: UInt32 = 0
-            if state.mode == .normal {
-                if replaces == 0 { state.lastID += 1 }
-                id = replaces == 0 ? state.lastID : replaces
+    /// Shows what is asked for, or refuses to as the habits say.
+    @discardableResult
+    private func answer(_ call: IncomingCall) -> Banner? {
+        guard var banner = Banner(call.message) else { return nil }
+        let refusal = state.withLock { state -> Refusal? in
+            if let refusal = state.refusal(of: banner) { return refusal }
+            if banner.replaces == 0 || state.habits.contains(.renumbers) {
+                state.lastID += 1
+                banner.id = state.lastID
+                state.showing[banner.replaces] = nil
+            } else {
+                banner.id = banner.replaces
             }
-            let banner = Banner(
-                id: id,
-                application: arguments[0].string ?? "",
-                replaces: replaces,
-                icon: arguments[2].string ?? "",
-                title: arguments[3].string ?? "",
-                body: arguments[4].string ?? "",
-                actions: arguments[5].elements?.compactMap(\.string) ?? [],
-                hints: arguments[6].entries ?? [:],
-                timeout: arguments[7].integer() ?? 0,
-                sender: sender,
-                arrival: .now)
-            if id != 0 { state.showing[id] = banner }
-            return banner
+            state.showing[banner.id] = banner
+            return nil
         }
+        if let refusal {
+            call.fail(refusal.name, refusal.text)
+        } else {
+            answers.put(banner)
+            call.reply([.uint32(banner.id)])
+        }
+        return banner
     }
 
     private func close(_ call: IncomingCall) {
         guard case .uint32(let id)? = call.message.arguments.first, let sender = call.message.sender else {
-            call.fail("org.freedesktop.DBus.Error.InvalidArgs", "CloseNotification takes u.")
+            call.fail(Self.invalidArguments, "CloseNotification takes u.")
             return
         }
         if state.withLock({ $0.mode }) != .hanging {
-            call.reply()
-            takeDown(id, .closed)
+            if let refusal = state.withLock({ $0.refusal(toClose: id, for: sender) }) {
+                call.fail(refusal.name, refusal.text)
+            } else {
+                call.reply()
+                takeDown(id, .closed)
+            }
         }
         closes.put(Close(id: id, sender: sender, arrival: .now))
+    }
+
+    static let invalidArguments = "org.freedesktop.DBus.Error.InvalidArgs"
+}
+
+extension NotificationServer.Banner {
+    /// Reads a call of `Notify`; `nil` where it is none.
+    fileprivate init?(_ call: Message) {
+        let arguments = call.arguments
+        guard call.signature == "susssasa{sv}i", let sender = call.sender else { return nil }
+        self.init(
+            id: 0,
+            application: arguments[0].string ?? "",
+            replaces: arguments[1].integer() ?? 0,
+            icon: arguments[2].string ?? "",
+            title: arguments[3].string ?? "",
+            body: arguments[4].string ?? "",
+            actions: arguments[5].elements?.compactMap(\.string) ?? [],
+            hints: arguments[6].entries ?? [:],
+            timeout: arguments[7].integer() ?? 0,
+            sender: sender,
+            arrival: .now)
     }
 }

@@ -1,3 +1,18 @@
+/// `name=value`, as fields, options and route keys are written.
+public struct Attribute: Equatable, Sendable {
+    public enum Scalar: Equatable, Sendable {
+        case text(String)
+        case integer(Int64)
+        case flag(Bool)
+        case duration(Duration)
+        /// A word of a fixed vocabulary, such as `coalesce=route`.
+        case word(String)
+    }
+
+    public var name: String
+    public var value: Scalar
+}
+
 extension LineReader {
     /// Takes `name=value` pairs up to the end of the line, or to a closing character.
     mutating func attributes(until end: String?) throws(ScenarioError) -> [Attribute] {

@@ -89,13 +89,12 @@ public struct Comparison {
     // MARK: Answers
 
     private mutating func compareAnswers() {
-        for line in scenario.claims {
-            let verdicts = recording.answers
-                .filter { $0.claimant == line.claimant && $0.symbol == line.symbol }.map(\.verdict)
-            guard verdicts != line.verdicts else { continue }
+        for call in scenario.calls {
+            let expected = scenario.answers(to: call)
+            let actual = recording.answers.filter { $0.call == call }.map(\.text)
+            guard actual != expected else { continue }
             differences.append(
-                "\(line.claimant) claims \(line.symbol): \(verdicts.joined(separator: ", ")); "
-                    + "expected is \(line.verdicts.joined(separator: ", "))")
+                "\(call): \(actual.joined(separator: ", ")); expected is \(expected.joined(separator: ", "))")
         }
     }
 
@@ -176,6 +175,41 @@ public struct Comparison {
             differences.append("\(oldest) was shown after \(delay.milliseconds), expected is \(length.milliseconds)")
         default: break
         }
+    }
+}
+
+/// Who calls what about which letter.
+private struct Call: Hashable, CustomStringConvertible {
+    let actor: String
+    let verb: Verb
+    let symbol: Symbol
+
+    var description: String { "\(actor) \(verb) \(symbol)" }
+}
+
+extension Recording.Answer {
+    fileprivate var call: Call { Call(actor: actor, verb: verb, symbol: symbol) }
+}
+
+extension Scenario {
+    fileprivate var calls: [Call] {
+        var calls: [Call] = []
+        for lane in lanes {
+            guard case .actor(let actor, let verb) = lane.role else { continue }
+            for mark in lane.marks where mark.symbol != Lane.leaving && mark.symbol != Lane.killing {
+                let call = Call(actor: actor, verb: verb, symbol: mark.symbol)
+                if !calls.contains(call) { calls.append(call) }
+            }
+        }
+        return calls
+    }
+
+    /// Where no line says it, every call is done.
+    fileprivate func answers(to call: Call) -> [String] {
+        let line = answers.first { $0.actor == call.actor && $0.verb == call.verb && $0.symbol == call.symbol }
+        if let line { return line.answers }
+        let marks = lanes.filter { $0.role == .actor(call.actor, call.verb) }.flatMap(\.marks)
+        return marks.filter { $0.symbol == call.symbol }.map { _ in Verb.done }
     }
 }
 

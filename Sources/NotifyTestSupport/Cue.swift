@@ -20,11 +20,17 @@ public struct Occurrence: Hashable, Comparable, Sendable, CustomStringConvertibl
 struct Cue: Sendable {
     enum Act: Sendable {
         case publish(Occurrence, by: String)
-        case claim(Symbol, by: String)
-        case claimUnknown(by: String)
-        case leave(String)
+        /// Does what a lane such as `phone holds` says, with an event, a screen or a topic.
+        case call(Verb, Symbol, by: String)
+        case openScreen(Symbol, by: String)
+        case updateScreen(Symbol, [Attribute], by: String)
+        case closeScreen(Symbol, by: String)
+        case leave(String, isKilled: Bool)
         case server(Lane.ServerMood)
         case user(Lane.UserAct, Symbol)
+        case condition(Lane.Condition, Bool)
+        case mute(Symbol)
+        case unmute(Symbol)
     }
 
     let at: Duration
@@ -40,37 +46,64 @@ extension Scenario {
         for lane in lanes {
             for mark in lane.marks {
                 let at = settings.step * mark.column
-                switch lane.role {
-                case .publisher where mark.symbol == "!", .claimant where mark.symbol == "!":
-                    cues.append(Cue(at: at, act: .leave(lane.name)))
-                case .publisher:
+                if lane.role == .publisher, let series = event(mark.symbol)?.series {
                     for number in 1...length(of: mark.symbol, limit: seriesLimit) {
-                        let apart = event(mark.symbol)?.series?.apart ?? .zero
-                        cues.append(
-                            Cue(
-                                at: at + apart * (number - 1),
-                                act: .publish(Occurrence(mark.symbol, number), by: lane.name)))
+                        let act = Cue.Act.publish(Occurrence(mark.symbol, number), by: lane.name)
+                        cues.append(Cue(at: at + series.apart * (number - 1), act: act))
                     }
-                case .claimant where mark.symbol == "?":
-                    cues.append(Cue(at: at, act: .claimUnknown(by: lane.name)))
-                case .claimant:
-                    cues.append(Cue(at: at, act: .claim(mark.symbol, by: lane.name)))
-                case .server:
-                    cues.append(Cue(at: at, act: .server(Lane.ServerMood(rawValue: mark.symbol)!)))
-                case .user(let act):
-                    cues.append(Cue(at: at, act: .user(act, mark.symbol)))
-                case .expectation:
-                    break
+                } else if let act = act(of: mark.symbol, in: lane) {
+                    cues.append(Cue(at: at, act: act))
                 }
             }
         }
         return cues.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(\.element)
     }
 
+    private func act(of sign: Character, in lane: Lane) -> Cue.Act? {
+        switch lane.role {
+        case .publisher where sign == Lane.leaving || sign == Lane.killing:
+            .leave(lane.name, isKilled: sign == Lane.killing)
+        case .publisher: .publish(Occurrence(sign), by: lane.name)
+        case .actor(let actor, _) where sign == Lane.leaving || sign == Lane.killing:
+            .leave(actor, isKilled: sign == Lane.killing)
+        case .actor(let actor, let verb): .call(verb, sign, by: actor)
+        case .screen(let screen, let owner): act(of: sign, on: screen, by: owner)
+        case .server: .server(Lane.ServerMood(rawValue: sign)!)
+        case .user(let act): .user(act, sign)
+        case .condition(let condition): .condition(condition, sign == "[")
+        case .mute(let isOn): isOn ? .mute(sign) : .unmute(sign)
+        case .expectation: nil
+        }
+    }
+
+    private func act(of sign: Character, on screen: Symbol, by owner: String) -> Cue.Act {
+        guard let sign = Lane.ScreenSign(rawValue: sign) else {
+            let change = self.screen(screen)?.changes.first { $0.digit == sign }
+            return .updateScreen(screen, change?.options ?? [], by: owner)
+        }
+        return switch sign {
+        case .opens: .openScreen(screen, by: owner)
+        case .closes: .closeScreen(screen, by: owner)
+        case .renews: .updateScreen(screen, [], by: owner)
+        case .focused, .visible, .hidden:
+            .updateScreen(screen, [Attribute(name: "state", value: .word("\(sign)"))], by: owner)
+        }
+    }
+
     /// How many events a letter stands for.
     func length(of symbol: Symbol, limit: Int?) -> Int {
         guard let series = event(symbol)?.series else { return 1 }
         return min(series.count, limit ?? series.count)
+    }
+
+    /// Every program that is on the bus, by its name, and whether it is ever killed.
+    var programs: [String: Bool] {
+        var programs: [String: Bool] = [:]
+        for lane in lanes {
+            guard let name = lane.role.program(inLane: lane.name) else { continue }
+            programs[name] = programs[name] == true || lane.marks.contains { $0.symbol == Lane.killing }
+        }
+        return programs
     }
 
     /// Whether the notification server is there from the beginning: only where no lane speaks of it.

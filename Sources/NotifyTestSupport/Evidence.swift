@@ -8,6 +8,7 @@ struct Evidence {
     var answers: [Recording.Answer] = []
     var refusals: [Symbol: String] = [:]
     var repeats: [Symbol: Symbol] = [:]
+    var faults: [String] = []
     var inputLateness: Duration = .zero
     private(set) var ids: [Occurrence: EventID] = [:]
     private var occurrences: [UInt64: Occurrence] = [:]
@@ -31,11 +32,13 @@ struct Evidence {
         recording.answers = answers
         recording.refusals = refusals
         recording.repeats = repeats
+        recording.faults = faults
         recording.inputLateness = inputLateness
         noteHeard(heard, in: &recording)
         var windows: [Occurrence: Duration] = [:]
         for case .event(let id, let window?) in heard.map(\.word) {
-            if let occurrence = occurrences[id] { windows[occurrence] = window }
+            // Where screens are waited for, the window may end as soon as they have all passed.
+            if let occurrence = occurrences[id], !scenario.waitsForScreens(occurrence) { windows[occurrence] = window }
         }
         for server in servers { note(server, heard, windows, in: &recording) }
         return recording

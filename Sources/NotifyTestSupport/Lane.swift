@@ -3,6 +3,11 @@ public struct Lane: Equatable, Sendable {
     public struct Mark: Equatable, Sendable {
         public var column: Int
         public var symbol: Character
+
+        public init(column: Int, symbol: Character) {
+            self.column = column
+            self.symbol = symbol
+        }
     }
 
     public var name: String
@@ -15,12 +20,19 @@ public struct Lane: Equatable, Sendable {
     public enum Role: Equatable, Sendable {
         /// Publishes the events; `!` leaves the bus.
         case publisher
-        /// Claims the events; `?` claims an id that was never given, `!` leaves the bus.
-        case claimant
+        /// Does something about events, topics or screens; `?` stands for an id that was never given, `!` leaves the bus,
+        /// `#` is killed.
+        case actor(String, Verb)
+        /// Has a screen; see `ScreenSign`.
+        case screen(Symbol, of: String)
         /// Is the notification server; see `ServerMood`.
         case server
         /// Something is done to the banner that speaks of an event.
         case user(UserAct)
+        /// Lasts from `[` to `]`.
+        case condition(Condition)
+        /// Banners of a topic are unwanted for a time, or wanted again.
+        case mute(Bool)
         /// Something is expected to happen to an event, at that time.
         case expectation
     }
@@ -47,6 +59,29 @@ public struct Lane: Equatable, Sendable {
         case absent = "!"
     }
 
+    /// What the lane of a screen can say, beside digits.
+    public enum ScreenSign: Character, Sendable, CaseIterable {
+        case opens = "["
+        case closes = "]"
+        case focused = "f"
+        case visible = "v"
+        case hidden = "h"
+        /// An update that changes nothing.
+        case renews = "+"
+    }
+
+    /// What is so for a while.
+    public enum Condition: String, Sendable, CaseIterable {
+        /// No banners.
+        case paused
+        /// Nobody looks at the session.
+        case locked
+    }
+
+    static let leaving: Character = "!"
+    static let killing: Character = "#"
+    static let unknownID: Character = "?"
+
     /// The lanes of expectation, in the order in which they are drawn: what the server is asked for, then the outcomes.
     public static let expectations = [
         "banner", "update", "close", "action", "claimed", "shown", "retracted", "dismissed", "silent", "muted",
@@ -60,27 +95,55 @@ extension Lane.Role {
             self = .expectation
         } else if let act = Lane.UserAct(rawValue: name) {
             self = .user(act)
+        } else if let condition = Lane.Condition(rawValue: name) {
+            self = .condition(condition)
         } else if name == "server" {
             self = .server
+        } else if name == "mute" || name == "unmute" {
+            self = .mute(name == "mute")
         } else if name.hasPrefix("publisher") {
             self = .publisher
         } else {
-            self = .claimant
+            let words = name.split(separator: " ")
+            if words.count == 2, words[0].hasSuffix("'s"), words[1].count == 1 {
+                self = .screen(words[1].first!, of: String(words[0].dropLast(2)))
+            } else {
+                self = .actor(String(words[0]), words.count == 2 ? Verb(rawValue: String(words[1]))! : .claims)
+            }
         }
     }
 
-    /// The characters beside letters that may stand in a lane of this role.
+    /// Whose lane it is, where it is that of a program on the bus.
+    func program(inLane name: String) -> String? {
+        switch self {
+        case .publisher: name
+        case .actor(let actor, _), .screen(_, of: let actor): actor
+        case .server, .user, .condition, .mute, .expectation: nil
+        }
+    }
+
+    /// Whether letters in the lane stand for events, screens or topics; in others they are signs like any other.
+    var hasLetters: Bool {
+        switch self {
+        case .publisher, .actor, .user, .mute, .expectation: true
+        case .screen, .server, .condition: false
+        }
+    }
+
+    /// The characters that may stand in a lane of this role, beside letters of the scenario.
     var signs: String {
         switch self {
-        case .publisher: "!"
-        case .claimant: "?!"
+        case .publisher: String([Lane.leaving, Lane.killing])
+        case .actor: String([Lane.unknownID, Lane.leaving, Lane.killing])
+        case .screen: String(Lane.ScreenSign.allCases.map(\.rawValue)) + "123456789"
         case .server: String(Lane.ServerMood.allCases.map(\.rawValue))
-        case .user, .expectation: ""
+        case .condition: "[]"
+        case .user, .mute, .expectation: ""
         }
     }
 }
 
 extension Character {
-    /// Whether this is the letter of an event.
+    /// Whether this is a letter that can stand for an event, a screen or a topic.
     var isSymbol: Bool { isASCII && isLetter }
 }

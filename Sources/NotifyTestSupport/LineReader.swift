@@ -85,6 +85,14 @@ struct LineReader {
         return next
     }
 
+    mutating func name(_ what: String) throws(ScenarioError) -> String {
+        let start = position
+        let name = take { $0.isASCII && $0.isLetter }
+        guard !name.isEmpty else { throw error("here \(what) is expected", at: start) }
+        skipSpaces()
+        return name
+    }
+
     mutating func integer(_ what: String) throws(ScenarioError) -> Int64 {
         let start = position
         let digits = take { $0.isASCII && ($0.isNumber || $0 == "-") }

@@ -6,6 +6,10 @@ struct PromiseWatch {
     var faults: [String] = []
     /// The event whose publication is being handled; its id is only known from the answer.
     var publishing: Occurrence?
+    /// The screen that is being opened, likewise.
+    var opening: Symbol?
+    /// Provisional claims: whose, and until when.
+    private var holds: [EventID: (by: String, until: Duration)] = [:]
     /// Events that were announced with a window, and when it ends at the earliest.
     private var windowEnds: [EventID: Duration] = [:]
     private var outcomes: [EventID: [Outcome]] = [:]
@@ -22,14 +26,34 @@ struct PromiseWatch {
         default:
             if replies != 0 { faults.append("there was an answer to no call at \(now.milliseconds)") }
         }
+        note(input, effects, at: now)
         for effect in effects { check(effect, at: now) }
+    }
+
+    /// Keeps the provisional claims that hold: while one does, there is no banner for its event.
+    private mutating func note(_ input: Input, _ effects: [Effect], at now: Duration) {
+        // What is due at this moment is due only when the timer fires: messages are read first.
+        if case .timerFired = input { holds = holds.filter { $0.value.until > now } }
+        guard case .reply(let reply)? = effects.first(where: { if case .reply = $0 { true } else { false } }) else {
+            if case .peerLeft(let name) = input { holds = holds.filter { $0.value.by != name } }
+            return
+        }
+        switch (input, reply) {
+        case (.claimedProvisionally(let id, let time, let claimant), .verdict(.suppressed)):
+            holds[id] = (claimant, now + time)
+        case (.completed(let id, _), .done), (.released(let id, _), .done), (.claimed(let id, _), _):
+            holds[id] = nil
+        default: break
+        }
     }
 
     private mutating func check(_ effect: Effect, at now: Duration) {
         switch effect {
         case .announce(let event, let announcement):
             if !announced.insert(event.id).inserted { faults.append("event \(event.id) was announced twice") }
-            if let window = announcement.window { windowEnds[event.id] = now + window }
+            // Where screens are waited for, the window may end as soon as they have all passed.
+            let isSure = event.route.wait == .anyone
+            if let window = announcement.window { windowEnds[event.id] = isSure ? now + window : now }
         case .resolve(let id, _, let resolution):
             check(resolution, of: id, at: now)
         case .showBanner(let request):
@@ -38,8 +62,13 @@ struct PromiseWatch {
                 faults.append(
                     "banner for \(newest) at \(now.milliseconds), before its window ends at \(end.milliseconds)")
             }
+            if let hold = holds[newest] {
+                faults.append("banner for \(newest) at \(now.milliseconds), which \(hold.by) holds")
+            }
             if outcomes[newest] != nil { faults.append("banner for \(newest), which was \(outcomes[newest]!.last!)") }
-            let unclaimed = windowEnds.keys.count { ![.claimed, .retracted].contains(outcomes[$0]?.last) }
+            let unclaimed = windowEnds.keys.count {
+                ![.claimed, .retracted].contains(outcomes[$0]?.last) && holds[$0] == nil
+            }
             if request.count > unclaimed {
                 faults.append("a banner for \(request.count) events, where \(unclaimed) are unclaimed")
             }

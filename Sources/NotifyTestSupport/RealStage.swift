@@ -2,7 +2,7 @@ package import NotifyClient
 internal import NotifyRehearsal
 
 /// Plays a scenario against a real daemon: a bus, a daemon and a notification server of its own, and a client for every
-/// lane. The clock says when something is done; whether it had its effect is awaited, never slept for.
+/// program. The clock says when something is done; whether it had its effect is awaited, never slept for.
 package final class RealStage {
     /// How long something expected is waited for before it is said not to have come.
     private static let patience: Duration = .seconds(5)
@@ -11,7 +11,11 @@ package final class RealStage {
     private let bus: PrivateBus
     private let daemon: DaemonProcess
     private let listener: Listener
-    private var clients: [String: NotifyClient] = [:]
+    private var publishers: [String: NotifyClient] = [:]
+    private var actors: [String: RealActor] = [:]
+    /// Pauses and mutes.
+    private let operatorSeat: RealActor
+    private var screens: [Symbol: UInt64] = [:]
     private var servers: [NotificationServer] = []
     private var server: NotificationServer?
     private var evidence: Evidence
@@ -43,15 +47,22 @@ package final class RealStage {
         }
         daemon = try await DaemonProcess.start(executable, on: bus, configuration: scenario.configuration)
         listener = try await Listener(on: bus)
-        for lane in scenario.lanes where lane.role == .publisher || lane.role == .claimant {
-            clients[lane.name] = try await NotifyClient(address: bus.address)
+        operatorSeat = try await RealActor(on: bus)
+        for (name, isKilled) in scenario.programs {
+            if scenario.lane(name)?.role == .publisher {
+                publishers[name] = try await NotifyClient(address: bus.address)
+            } else {
+                actors[name] = try await RealActor(on: bus, isKilled: isKilled)
+            }
         }
         start = .now + .milliseconds(20)
         evidence = Evidence(start: start)
     }
 
     private func leave() async {
-        for client in clients.values { await client.close() }
+        for client in publishers.values { await client.close() }
+        for actor in actors.values { actor.leave() }
+        operatorSeat.leave()
         listener.close()
         for server in servers { server.stop() }
         await daemon.stop()
@@ -74,16 +85,32 @@ package final class RealStage {
     private func perform(_ act: Cue.Act) async throws {
         switch act {
         case .publish(let occurrence, let publisher):
-            try await publish(occurrence, by: clients[publisher]!)
-        case .claim(let symbol, let claimant):
-            guard let id = evidence.ids[Occurrence(symbol)] else {
-                throw StageError(description: "\(claimant) claims \(symbol), which was refused")
-            }
-            try await claim(id, symbol, by: claimant)
-        case .claimUnknown(let claimant):
-            try await claim(EventID(rawValue: 1 << 62), "?", by: claimant)
-        case .leave(let name):
-            await clients[name]?.close()
+            try await publish(occurrence, by: publishers[publisher]!)
+        case .call(let verb, let symbol, let actor):
+            try await call(verb, symbol, by: actor)
+        case .openScreen(let symbol, let owner):
+            let line = scenario.screen(symbol)!
+            let answer = try await actors[owner]!.ask("OpenScreen", [.string(line.topic), line.options.screenOptions])
+            guard case .screen(let id) = answer else { return fault(owner, symbol, answer) }
+            screens[symbol] = id
+        case .updateScreen(let symbol, let options, let owner):
+            let id = try screen(symbol)
+            let answer = try await actors[owner]!.ask("UpdateScreen", [.uint64(id), options.screenOptions])
+            if answer != .done { fault(owner, symbol, answer) }
+        case .closeScreen(let symbol, let owner):
+            let answer = try await actors[owner]!.ask("CloseScreen", [.uint64(try screen(symbol))])
+            if answer != .done { fault(owner, symbol, answer) }
+        case .leave(let name, let isKilled):
+            await publishers[name]?.close()
+            if isKilled { try await actors[name]?.kill() } else { actors[name]?.leave() }
+        case .condition(.paused, let isOn):
+            try await operatorSeat.setPaused(isOn)
+        case .condition(.locked, _):
+            throw StageError(description: "there is no session here that could be locked")
+        case .mute(let symbol):
+            try await mute(symbol, for: scenario.topic(symbol)!.time ?? .zero)
+        case .unmute(let symbol):
+            try await mute(symbol, for: .zero)
         case .server(let mood):
             try await perform(mood)
         case .user(let act, let symbol):
@@ -114,15 +141,47 @@ package final class RealStage {
         do throws(NotifyError) { return .success(try await call()) } catch { return .failure(error) }
     }
 
-    private func claim(_ id: EventID, _ symbol: Symbol, by claimant: String) async throws {
-        let client = clients[claimant]!
-        let verdict: String
-        switch await Self.answer({ () async throws(NotifyError) in try await client.claim(id) }) {
-        case .success(let answer): verdict = answer.rawValue
-        case .failure(let error) where error.shortName == "UnknownEvent": verdict = ClaimAnswer.unknown
-        case .failure(let error): throw error
+    private func call(_ verb: Verb, _ symbol: Symbol, by name: String) async throws {
+        let actor = actors[name]!
+        let answer: RealActor.Answer =
+            switch verb {
+            case .claims where scenario.topic(symbol) != nil:
+                try await actor.ask("ClaimTopic", scenario.topic(symbol)!.claim)
+            case .claims: try await actor.ask("Claim", [try event(symbol)])
+            case .holds:
+                try await actor.ask(
+                    "ClaimProvisionally",
+                    [try event(symbol), .uint32(scenario.holdTime(of: symbol, by: name).wholeMilliseconds)])
+            case .completes: try await actor.ask("Complete", [try event(symbol)])
+            case .releases: try await actor.ask("Release", [try event(symbol)])
+            case .passes: try await actor.ask("Pass", [try event(symbol)])
+            case .updates: try await actor.ask("UpdateScreen", [.uint64(try screen(symbol)), .variants([:])])
+            case .closes: try await actor.ask("CloseScreen", [.uint64(try screen(symbol))])
+            }
+        evidence.answers.append(Recording.Answer(actor: name, verb: verb, symbol: symbol, text: answer.text))
+    }
+
+    private func event(_ symbol: Symbol) throws -> Value {
+        if symbol == Lane.unknownID { return .uint64(1 << 62) }
+        guard let id = evidence.ids[Occurrence(symbol)] else {
+            throw StageError(description: "there is no event \(symbol); it was refused")
         }
-        evidence.answers.append(Recording.Answer(claimant: claimant, symbol: symbol, verdict: verdict))
+        return .uint64(id.rawValue)
+    }
+
+    private func screen(_ symbol: Symbol) throws -> UInt64 {
+        guard let id = screens[symbol] else { throw StageError(description: "there is no screen \(symbol)") }
+        return id
+    }
+
+    /// What a screen's own lane says is not refused.
+    private func fault(_ owner: String, _ symbol: Symbol, _ answer: RealActor.Answer) {
+        evidence.faults.append("\(owner)'s \(symbol): \(answer.text)")
+    }
+
+    private func mute(_ symbol: Symbol, for time: Duration) async throws {
+        let seconds = UInt32(time.components.seconds)
+        _ = try await operatorSeat.ask("Mute", [.string(scenario.topic(symbol)!.topic), .uint32(seconds)])
     }
 
     private func perform(_ mood: Lane.ServerMood) async throws {

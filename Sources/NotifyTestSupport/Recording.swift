@@ -10,9 +10,10 @@ public struct Recording: Sendable {
     }
 
     public struct Answer: Equatable, Sendable {
-        public var claimant: String
+        public var actor: String
+        public var verb: Verb
         public var symbol: Symbol
-        public var verdict: String
+        public var text: String
     }
 
     public var happenings: [Happening] = []

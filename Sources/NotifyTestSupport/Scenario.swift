@@ -21,8 +21,10 @@ public struct Scenario: Equatable, Sendable {
     public var settings = Settings()
     public var routes: [RouteLine] = []
     public var events: [EventLine] = []
+    public var screens: [ScreenLine] = []
+    public var topics: [TopicLine] = []
     public var lanes: [Lane] = []
-    public var claims: [ClaimLine] = []
+    public var answers: [AnswerLine] = []
     public var remarks: [Remark] = []
 
     public init(title: String) {
@@ -39,6 +41,8 @@ extension Scenario {
         public var window: Duration = .milliseconds(100)
         /// New banners that may appear within a second; 0 means no limit.
         public var maximumPerSecond = 0
+        /// The states in which a screen suppresses banners, where they are not the usual ones.
+        public var suppressingStates: [String]?
         /// Why the scenario cannot be played against the clock, where it cannot.
         public var virtualOnly: String?
         /// How many events of a series are played in real time.
@@ -69,11 +73,35 @@ extension Scenario {
         public var apart: Duration
     }
 
-    /// `screen claims a: suppressed`: what a claimant is answered, claim by claim.
-    public struct ClaimLine: Equatable, Sendable {
-        public var claimant: String
+    /// `s = screen on /post/27 mode=ask`: what the letter of a screen stands for.
+    public struct ScreenLine: Equatable, Sendable {
         public var symbol: Symbol
-        public var verdicts: [String]
+        public var topic: String
+        public var options: [Attribute] = []
+        /// `s at 1: mode=auto`: what a digit in the screen's lane changes.
+        public var changes: [ScreenChange] = []
+    }
+
+    public struct ScreenChange: Equatable, Sendable {
+        public var digit: Character
+        public var options: [Attribute]
+    }
+
+    /// `t = topic /post/27 for 100ms`: a topic to be claimed or muted, and for how long.
+    public struct TopicLine: Equatable, Sendable {
+        public var symbol: Symbol
+        public var topic: String
+        public var time: Duration?
+    }
+
+    /// `phone claims a: suppressed`: what an actor is answered, call by call.
+    public struct AnswerLine: Equatable, Sendable {
+        public var actor: String
+        public var verb: Verb
+        public var symbol: Symbol
+        /// For how long it is held.
+        public var time: Duration?
+        public var answers: [String]
     }
 
     /// What is expected beside the lanes, in words.
@@ -107,27 +135,20 @@ extension Scenario {
     }
 }
 
-/// The letter of an event.
+/// The letter of an event, a screen or a topic.
 public typealias Symbol = Character
-
-/// `name=value`, as fields, options and route keys are written.
-public struct Attribute: Equatable, Sendable {
-    public enum Scalar: Equatable, Sendable {
-        case text(String)
-        case integer(Int64)
-        case flag(Bool)
-        case duration(Duration)
-        /// A word of a fixed vocabulary, such as `coalesce=route`.
-        case word(String)
-    }
-
-    public var name: String
-    public var value: Scalar
-}
 
 extension Scenario {
     public func event(_ symbol: Symbol) -> EventLine? {
         events.first { $0.symbol == symbol }
+    }
+
+    public func screen(_ symbol: Symbol) -> ScreenLine? {
+        screens.first { $0.symbol == symbol }
+    }
+
+    public func topic(_ symbol: Symbol) -> TopicLine? {
+        topics.first { $0.symbol == symbol }
     }
 
     public func lane(_ name: String) -> Lane? {

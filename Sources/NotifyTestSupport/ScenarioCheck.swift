@@ -1,9 +1,3 @@
-/// What a claimant can be answered: a verdict, or that there is no such event.
-enum ClaimAnswer {
-    static let unknown = "unknown"
-    static let all = ["suppressed", "retracted", "recorded", unknown]
-}
-
 /// Looks over a scenario that has been read: everything that is drawn must be explained, and the other way round.
 struct ScenarioCheck {
     let scenario: Scenario
@@ -13,25 +7,54 @@ struct ScenarioCheck {
     func run() throws(ScenarioError) {
         try checkSymbols()
         try checkPublishing()
-        try checkClaims()
+        try checkActors()
+        try checkScreens()
+        try checkConditions()
         try checkSeries()
         try checkAttributes()
     }
 
-    private func error(_ reason: String, about thing: String) -> ScenarioError {
+    func error(_ reason: String, about thing: String) -> ScenarioError {
         places[thing]?.error(reason) ?? ScenarioError(file: file, line: 1, column: 1, reason: reason)
     }
 
     private func checkSymbols() throws(ScenarioError) {
-        for lane in scenario.lanes where lane.role != .server {
-            for mark in lane.marks where mark.symbol.isSymbol && scenario.event(mark.symbol) == nil {
-                throw error(
-                    "the lane has \(mark.symbol), but no line says '\(mark.symbol) = …'", about: "lane \(lane.name)")
-            }
+        for lane in scenario.lanes where lane.role.hasLetters {
+            for mark in lane.marks where mark.symbol.isSymbol { try check(mark.symbol, in: lane) }
         }
         for remark in scenario.remarks {
             for symbol in remark.symbols where scenario.event(symbol) == nil {
                 throw error("a line speaks of \(symbol), but none says '\(symbol) = …'", about: "")
+            }
+        }
+    }
+
+    private func check(_ symbol: Symbol, in lane: Lane) throws(ScenarioError) {
+        let about = "lane \(lane.name)"
+        guard let kind = Kind(symbol, scenario) else {
+            throw error("the lane has \(symbol), but no line says '\(symbol) = …'", about: about)
+        }
+        guard lane.role.kinds.contains(kind) else {
+            let wanted = lane.role.kinds.map(\.rawValue).joined(separator: " or ")
+            throw error("the lane has \(symbol), which is \(kind.rawValue); here \(wanted) is expected", about: about)
+        }
+    }
+
+    /// What a letter can stand for.
+    enum Kind: String {
+        case event = "an event"
+        case screen = "a screen"
+        case topic = "a topic"
+
+        init?(_ symbol: Symbol, _ scenario: Scenario) {
+            if scenario.event(symbol) != nil {
+                self = .event
+            } else if scenario.screen(symbol) != nil {
+                self = .screen
+            } else if scenario.topic(symbol) != nil {
+                self = .topic
+            } else {
+                return nil
             }
         }
     }
@@ -44,43 +67,14 @@ struct ScenarioCheck {
             guard times.count == 1 else {
                 throw error(
                     "\(event.symbol) is published \(times.count) times; a letter is one event",
-                    about: "event \(event.symbol)")
+                    about: "letter \(event.symbol)")
             }
-        }
-    }
-
-    private func checkClaims() throws(ScenarioError) {
-        for lane in scenario.lanes where lane.role == .claimant {
-            guard scenario.claims.contains(where: { $0.claimant == lane.name }) else {
-                let names = Lane.expectations + Lane.UserAct.allCases.map(\.rawValue) + ["publisher", "server"]
-                throw error(
-                    "'\(lane.name)' is no lane of \(names.joined(separator: ", ")), and no line says what it is answered, "
-                        + "as '\(lane.name) claims a: suppressed' would",
-                    about: "lane \(lane.name)")
-            }
-            for symbol in Set(lane.marks.map(\.symbol)) where symbol != "!" {
-                let claims = lane.marks.filter { $0.symbol == symbol }
-                let line = scenario.claims.first { $0.claimant == lane.name && $0.symbol == symbol }
-                guard line?.verdicts.count == claims.count else {
-                    throw error(
-                        "'\(lane.name)' claims \(symbol) \(claims.count) times, \(line?.verdicts.count ?? 0) verdicts are given",
-                        about: "lane \(lane.name)")
-                }
-                if let published = scenario.publication(of: symbol), claims[0].column < published {
-                    throw error("'\(lane.name)' claims \(symbol) before it is published", about: "lane \(lane.name)")
-                }
-            }
-        }
-        for line in scenario.claims
-        where scenario.lane(line.claimant)?.marks.contains(where: { $0.symbol == line.symbol }) != true {
-            throw error(
-                "no lane has \(line.claimant) claim \(line.symbol)", about: "\(line.claimant) claims \(line.symbol)")
         }
     }
 
     private func checkSeries() throws(ScenarioError) {
         for event in scenario.events where event.series != nil {
-            let about = "event \(event.symbol)"
+            let about = "letter \(event.symbol)"
             guard scenario.fate(of: event.symbol) != nil else {
                 throw error(
                     "a series needs a line such as 'each \(event.symbol) shown after 100ms, 1 to a banner'",
@@ -96,26 +90,65 @@ struct ScenarioCheck {
 
     private func checkAttributes() throws(ScenarioError) {
         for route in scenario.routes {
-            for attribute in route.attributes where !Scenario.RouteLine.keys.contains(attribute.name) {
-                let keys = Scenario.RouteLine.keys.joined(separator: ", ")
-                throw error("'\(attribute.name)' is none of \(keys)", about: "route \(route.pattern)")
-            }
+            try check(route.attributes, Scenario.RouteLine.keys, about: "route \(route.pattern)")
         }
         for event in scenario.events {
-            for attribute in event.options where !Scenario.EventLine.keys.contains(attribute.name) {
-                let keys = Scenario.EventLine.keys.joined(separator: ", ")
-                throw error("'\(attribute.name)' is none of \(keys)", about: "event \(event.symbol)")
+            try check(event.options, Scenario.EventLine.keys, about: "letter \(event.symbol)")
+        }
+        for screen in scenario.screens {
+            try check(screen.options, Scenario.ScreenLine.keys, about: "letter \(screen.symbol)")
+            for change in screen.changes {
+                try check(change.options, Scenario.ScreenLine.keys, about: "\(screen.symbol) at \(change.digit)")
+            }
+        }
+    }
+
+    private func check(_ attributes: [Attribute], _ keys: [String], about thing: String) throws(ScenarioError) {
+        for attribute in attributes {
+            guard keys.contains(attribute.name) else {
+                throw error("'\(attribute.name)' is none of \(keys.joined(separator: ", "))", about: thing)
+            }
+            if attribute.name == "lease", !attribute.value.isWholeSeconds {
+                throw error("a lease is a whole number of seconds, such as 2s", about: thing)
             }
         }
     }
 }
 
 extension Scenario.RouteLine {
-    static let keys = ["banner", "coalesce", "max_window", "retain", "ttl", "window"]
+    static let keys = ["banner", "coalesce", "max_window", "retain", "ttl", "wait", "window"]
 }
 
 extension Scenario.EventLine {
     static let keys = ["banner", "event-id", "retain", "source", "ttl", "window"]
+}
+
+extension Scenario.ScreenLine {
+    static let keys = ["clear", "lease", "mode", "state"]
+}
+
+extension Attribute.Scalar {
+    fileprivate var isWholeSeconds: Bool {
+        if case .duration(let length) = self { length.isWholeSeconds } else { false }
+    }
+}
+
+extension Duration {
+    /// The bus has no smaller unit for leases and mutes.
+    var isWholeSeconds: Bool { components.attoseconds == 0 }
+}
+
+extension Lane.Role {
+    /// What letters in the lane may stand for.
+    fileprivate var kinds: [ScenarioCheck.Kind] {
+        switch self {
+        case .actor(_, .claims): [.event, .topic]
+        case .actor(_, .updates), .actor(_, .closes): [.screen]
+        case .publisher, .actor, .user, .expectation: [.event]
+        case .mute: [.topic]
+        case .screen, .server, .condition: []
+        }
+    }
 }
 
 extension Scenario.Remark {

@@ -5,6 +5,9 @@ extension Scenario {
             "[defaults]", "window = \"\(settings.window.written)\"", "",
             "[banner]", "max_per_second = \(settings.maximumPerSecond)",
         ]
+        if let states = settings.suppressingStates {
+            lines += ["", "[screens]", "suppress = [\(states.map { "\"\($0)\"" }.joined(separator: ", "))]"]
+        }
         for route in routes {
             lines += ["", "[[route]]", "topic = \"\(route.pattern)\""]
             for attribute in route.attributes {

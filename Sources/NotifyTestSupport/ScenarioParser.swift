@@ -1,9 +1,9 @@
 /// Reads scenarios: the title first, then every line by what it begins with.
 struct ScenarioParser {
     private let file: String
-    private var scenario: Scenario?
+    var scenario: Scenario?
     /// Where each thing stood, for errors that only show at the end.
-    private var places: [String: LineReader] = [:]
+    var places: [String: LineReader] = [:]
     private var rulers: [(LineReader, [(column: Int, milliseconds: Int64)])] = []
 
     static func parse(_ text: String, file: String) throws(ScenarioError) -> Scenario {
@@ -34,7 +34,7 @@ struct ScenarioParser {
         }
         let word = reader.word()
         switch word {
-        case "step", "window", "max_per_second", "virtual", "real-time":
+        case "step", "window", "max_per_second", "suppress", "virtual", "real-time":
             try once(word, start)
             try readSetting(word, &reader)
         case "route":
@@ -52,7 +52,7 @@ struct ScenarioParser {
         try reader.expectEnd()
     }
 
-    private mutating func once(_ thing: String, _ reader: LineReader) throws(ScenarioError) {
+    mutating func once(_ thing: String, _ reader: LineReader) throws(ScenarioError) {
         if let earlier = places[thing] { throw reader.error("'\(thing)' is there already, in line \(earlier.line)") }
         places[thing] = reader
     }
@@ -67,6 +67,10 @@ struct ScenarioParser {
             if scenario!.settings.step == .zero { throw reader.error("a step takes some time", at: start) }
         case "window": scenario!.settings.window = try reader.duration()
         case "max_per_second": scenario!.settings.maximumPerSecond = try reader.count("a number of banners")
+        case "suppress":
+            var states: [String] = []
+            repeat { states.append(try reader.name("the state of a screen")) } while reader.skip(",")
+            scenario!.settings.suppressingStates = states
         case "virtual":
             try reader.expect("only:")
             scenario!.settings.virtualOnly = reader.rest()
@@ -75,137 +79,6 @@ struct ScenarioParser {
             try reader.expect("events")
             scenario!.settings.realTimeEvents = try reader.count("a number of events")
         }
-    }
-
-    // MARK: Lines about one letter
-
-    private mutating func readAboutLetter(_ reader: inout LineReader) throws(ScenarioError) {
-        let start = reader
-        let symbol = try reader.symbol()
-        if reader.skip("=") {
-            try once("event \(symbol)", start)
-            return scenario!.events.append(try readEvent(symbol, &reader))
-        }
-        if reader.skip("counts") {
-            scenario!.remarks.append(.counts(symbol, try reader.count("a number of events")))
-        } else if reader.skip("repeats") {
-            scenario!.remarks.append(.repeats(symbol, of: try reader.symbol()))
-        } else if reader.skip("is refused:") {
-            scenario!.remarks.append(.refused(symbol, reader.word()))
-        } else if reader.skip("stays undecided") {
-            scenario!.remarks.append(.undecided(symbol))
-        } else {
-            throw reader.error("of an event one says '=', 'counts', 'repeats', 'is refused:' or 'stays undecided'")
-        }
-    }
-
-    private func readEvent(_ symbol: Symbol, _ reader: inout LineReader) throws(ScenarioError) -> Scenario.EventLine {
-        guard reader.next == "/" else { throw reader.error("here a topic such as /post/27 is expected") }
-        var event = Scenario.EventLine(symbol: symbol, topic: reader.word())
-        if reader.skip("{") { event.fields = try reader.attributes(until: "}") }
-        if let next = reader.next, next.isNumber {
-            let count = try reader.count("a number of events")
-            try reader.expect("times")
-            event.series = Scenario.Series(count: count, apart: try reader.duration())
-            try reader.expect("apart")
-        }
-        event.options = try reader.attributes(until: nil)
-        return event
-    }
-
-    private func readEach(_ reader: inout LineReader) throws(ScenarioError) -> Scenario.Remark {
-        let symbol = try reader.symbol()
-        try reader.expect("shown")
-        let delay: Scenario.SeriesFate.Delay
-        if reader.skip("within") {
-            delay = .within(try reader.commaDuration())
-        } else {
-            try reader.expect("after")
-            delay = .after(try reader.commaDuration())
-        }
-        let perBanner = try reader.count("a number of events")
-        try reader.expect("to a banner")
-        var updated = false
-        if reader.skip(",") {
-            try reader.expect("updated in place")
-            updated = true
-        }
-        return .each(symbol, Scenario.SeriesFate(delay: delay, perBanner: perBanner, updated: updated))
-    }
-
-    // MARK: Lanes and claims
-
-    private mutating func readNamed(_ reader: inout LineReader) throws(ScenarioError) {
-        let start = reader
-        let name = reader.word()
-        if reader.skip("claims") { return try readClaims(name, start, &reader) }
-        let marks = try readMarks(Lane.Role(laneNamed: name), &reader)
-        if let index = scenario!.lanes.firstIndex(where: { $0.name == name }) {
-            // The lane goes on: what stands in the same column happens after what stood there before.
-            let merged = scenario!.lanes[index].marks + marks
-            scenario!.lanes[index].marks = merged.enumerated()
-                .sorted { ($0.element.column, $0.offset) < ($1.element.column, $1.offset) }.map(\.element)
-        } else {
-            scenario!.lanes.append(Lane(name: name, marks: marks))
-            places["lane \(name)"] = start
-        }
-    }
-
-    private mutating func readClaims(
-        _ name: String, _ start: LineReader, _ reader: inout LineReader
-    ) throws(ScenarioError) {
-        let symbol: Symbol
-        if reader.skip("?") { symbol = "?" } else { symbol = try reader.symbol() }
-        try once("\(name) claims \(symbol)", start)
-        try reader.expect(":")
-        var verdicts: [String] = []
-        repeat {
-            let verdict = reader.take { $0 != "," && $0 != " " }
-            guard ClaimAnswer.all.contains(verdict) else {
-                throw reader.error("a verdict is one of \(ClaimAnswer.all.joined(separator: ", "))")
-            }
-            verdicts.append(verdict)
-            reader.skipSpaces()
-        } while reader.skip(",")
-        scenario!.claims.append(Scenario.ClaimLine(claimant: name, symbol: symbol, verdicts: verdicts))
-    }
-
-    private func readMarks(_ role: Lane.Role, _ reader: inout LineReader) throws(ScenarioError) -> [Lane.Mark] {
-        let start = reader.position
-        var marks: [Lane.Mark] = []
-        while let character = reader.next, character != " " {
-            let column = reader.position - start
-            if character == "(" {
-                _ = reader.take()
-                let group = reader.take { $0 != ")" }
-                guard reader.take() == ")", reader.isAtEnd || reader.next == " " else {
-                    throw reader.error(
-                        "a group such as (ab) ends its line, so that columns stay aligned; the lane may go on in a second line"
-                    )
-                }
-                for symbol in group { marks.append(Lane.Mark(column: column, symbol: symbol)) }
-            } else {
-                if character != "-" { marks.append(Lane.Mark(column: column, symbol: character)) }
-                _ = reader.take()
-            }
-            if let wrong = marks.last?.symbol,
-                !wrong.isSymbol && !role.signs.contains(wrong) || role == .server && wrong.isSymbol && wrong != "x"
-            {
-                throw reader.error("'\(wrong)' means nothing in this lane", at: reader.position - 1)
-            }
-        }
-        return marks
-    }
-
-    /// Reads where the ruler says which moment is; it is checked when the step is known.
-    private func readRuler(_ reader: inout LineReader) throws(ScenarioError) -> [(column: Int, milliseconds: Int64)] {
-        let start = reader.position
-        var ticks: [(column: Int, milliseconds: Int64)] = []
-        while !reader.isAtEnd {
-            let column = reader.position - start
-            ticks.append((column, try reader.integer("a number of milliseconds")))
-        }
-        return ticks
     }
 
     private func finish() throws(ScenarioError) -> Scenario {
@@ -221,15 +94,6 @@ struct ScenarioParser {
         }
         try ScenarioCheck(scenario: scenario, file: file, places: places).run()
         return scenario
-    }
-}
-
-extension LineReader {
-    /// A duration with a comma after it.
-    fileprivate mutating func commaDuration() throws(ScenarioError) -> Duration {
-        let length = try duration()
-        try expect(",")
-        return length
     }
 }
 

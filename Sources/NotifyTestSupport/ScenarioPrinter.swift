@@ -48,7 +48,7 @@ extension Duration {
 extension Scenario: CustomStringConvertible {
     /// The scenario as it is read: the canonical form of its file, without comments.
     public var description: String {
-        let paragraphs = [[title], settingLines, picture, claims.map(\.description) + remarks.map(\.description)]
+        let paragraphs = [[title], settingLines, picture, answers.map(\.description) + remarks.map(\.description)]
         return paragraphs.filter { !$0.isEmpty }.map { $0.joined(separator: "\n") }.joined(separator: "\n\n") + "\n"
     }
 
@@ -58,10 +58,13 @@ extension Scenario: CustomStringConvertible {
         if settings.step != standard.step { lines.append("step \(settings.step.written)") }
         if settings.window != standard.window { lines.append("window \(settings.window.written)") }
         if settings.maximumPerSecond != 0 { lines.append("max_per_second \(settings.maximumPerSecond)") }
+        if let states = settings.suppressingStates { lines.append("suppress \(states.joined(separator: ", "))") }
         if let reason = settings.virtualOnly { lines.append("virtual only: \(reason)") }
         if let count = settings.realTimeEvents { lines.append("real-time events \(count)") }
         lines += routes.map { "route " + ([$0.pattern] + $0.attributes.map(\.description)).joined(separator: " ") }
-        return lines + events.map(\.description)
+        lines += events.map(\.description)
+        for screen in screens { lines += [screen.description] + screen.changeLines }
+        return lines + topics.map(\.description)
     }
 
     private var picture: [String] {
@@ -85,8 +88,25 @@ extension Scenario.EventLine: CustomStringConvertible {
     }
 }
 
-extension Scenario.ClaimLine: CustomStringConvertible {
-    public var description: String { "\(claimant) claims \(symbol): \(verdicts.joined(separator: ", "))" }
+extension Scenario.ScreenLine: CustomStringConvertible {
+    public var description: String {
+        (["\(symbol) = screen on \(topic)"] + options.map(\.description)).joined(separator: " ")
+    }
+
+    fileprivate var changeLines: [String] {
+        changes.map { "\(symbol) at \($0.digit): " + $0.options.map(\.description).joined(separator: " ") }
+    }
+}
+
+extension Scenario.TopicLine: CustomStringConvertible {
+    public var description: String { "\(symbol) = topic \(topic)" + (time.map { " for \($0.written)" } ?? "") }
+}
+
+extension Scenario.AnswerLine: CustomStringConvertible {
+    public var description: String {
+        let time = time.map { " for \($0.written)" } ?? ""
+        return "\(actor) \(verb) \(symbol)\(time): \(answers.joined(separator: ", "))"
+    }
 }
 
 extension Scenario.Remark: CustomStringConvertible {

@@ -19,6 +19,25 @@ extension Scenario {
         return table
     }
 
+    /// Whether an event's window may end early, because nobody is left to be waited for.
+    func waitsForScreens(_ occurrence: Occurrence) -> Bool {
+        guard let line = event(occurrence.symbol), let topic = try? Topic(line.topic(occurrence.number)),
+            let routes = try? routeTable()
+        else { return false }
+        return routes.route(for: topic).wait == .screens
+    }
+
+    func screenSettings() throws -> ScreenSettings {
+        guard let names = settings.suppressingStates else { return ScreenSettings() }
+        let states = try names.map { name in
+            guard let state = Screen.State(rawValue: name) else {
+                throw StageError(description: "a screen cannot be \(name)")
+            }
+            return state
+        }
+        return ScreenSettings(suppressingStates: Set(states))
+    }
+
     func publication(_ occurrence: Occurrence, sender: String) throws -> Publication {
         guard let line = event(occurrence.symbol) else {
             throw StageError(description: "no line says what \(occurrence.symbol) is")
@@ -46,6 +65,7 @@ extension Scenario.RouteLine {
         var retain = false
         var window = standard
         var maximumWindow: Duration?
+        var wait = Route.Wait.anyone
         var coalescing = Route.Coalescing.topic
         var lifetime = Limits.defaultLifetime
         for attribute in attributes {
@@ -57,12 +77,13 @@ extension Scenario.RouteLine {
             case ("ttl", .duration(let length)): lifetime = length
             case ("coalesce", .word(let word)) where Route.Coalescing(rawValue: word) != nil:
                 coalescing = Route.Coalescing(rawValue: word)!
+            case ("wait", .word(let word)) where Route.Wait(rawValue: word) != nil: wait = Route.Wait(rawValue: word)!
             default: throw StageError(description: "the route \(pattern) cannot have \(attribute)")
             }
         }
         return Route(
             pattern: try TopicPattern(pattern), banner: banner, retain: retain, window: window,
-            maximumWindow: maximumWindow, coalescing: coalescing, lifetime: lifetime)
+            maximumWindow: maximumWindow, wait: wait, coalescing: coalescing, lifetime: lifetime)
     }
 }
 

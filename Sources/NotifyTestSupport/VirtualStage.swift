@@ -3,25 +3,26 @@ internal import Routing
 /// Plays a scenario against the router alone. There is no clock and no waiting: time is what the scenario and the router's
 /// timers say, to the microsecond.
 public struct VirtualStage {
-    /// How long the shell waits for an answer of the notification server.
-    private static let callTimeout: Duration = .seconds(5)
+    /// How long the shell understands an answer of the notification server; the router waits for it much less long.
+    private static let memory: Duration = .seconds(300)
     /// How long after the last line of the picture something unexpected would still be seen.
     private static let epilogue: Duration = .seconds(120)
     private static let firstID = EventID(1_000)
 
-    private let scenario: Scenario
-    private let isForgiving: Bool
-    private var router: Router
-    private var server: StandInServer
-    private var watch = PromiseWatch()
-    private var recording = Recording()
-    private var now: Duration = .zero
+    let scenario: Scenario
+    let isForgiving: Bool
+    var router: Router
+    var server: StandInServer
+    var watch = PromiseWatch()
+    var recording = Recording()
+    var now: Duration = .zero
     private var timer: Duration?
     private var lifetimeTimer: Duration?
-    private var ids: [Occurrence: EventID] = [:]
-    private var occurrences: [EventID: Occurrence] = [:]
+    var ids: [Occurrence: EventID] = [:]
+    var occurrences: [EventID: Occurrence] = [:]
+    var screens: [Symbol: ScreenID] = [:]
     /// What the server has answered meanwhile; it reaches the router when the effects before it are done.
-    private var inbox: [Input] = []
+    var inbox: [Input] = []
 
     /// - Parameter isForgiving: what cannot be done, such as dismissing a banner that is not up, is left out.
     /// - Returns: what happened, with every broken promise among the faults.
@@ -36,7 +37,8 @@ public struct VirtualStage {
         server = StandInServer(mood: scenario.startsWithServer ? .well : .absent)
         router = Router(
             routes: try scenario.routeTable(),
-            banners: BannerSettings(maximumPerSecond: scenario.settings.maximumPerSecond), firstID: Self.firstID)
+            banners: BannerSettings(maximumPerSecond: scenario.settings.maximumPerSecond),
+            screens: try scenario.screenSettings(), firstID: Self.firstID)
     }
 
     private mutating func run() throws -> Recording {
@@ -63,15 +65,19 @@ public struct VirtualStage {
         return recording
     }
 
-    /// Once everything is claimed, the router must have forgotten everything.
+    /// Once everything is claimed and everybody has left, the router must have forgotten everything.
     private mutating func clearUp() {
         let drawn = recording
         perform(.well)
         for id in occurrences.keys.sorted() { feed(.claimed(id, by: "nobody")) }
+        for name in scenario.programs.keys.sorted() { feed(.peerLeft(name)) }
         if router.pending + router.openWindows + router.heldEvents > 0 {
             watch.faults.append(
                 "with everything claimed the router still has \(router.pending) undecided events, "
                     + "\(router.openWindows) windows, \(router.heldEvents) held events")
+        }
+        if router.screenCount > 0 {
+            watch.faults.append("with everybody gone the router still has \(router.screenCount) screens")
         }
         for banner in server.banners.values {
             watch.faults.append("with everything claimed the banner that speaks of \(banner.newest) is still up")
@@ -79,69 +85,7 @@ public struct VirtualStage {
         recording = drawn
     }
 
-    // MARK: Inputs
-
-    private mutating func perform(_ act: Cue.Act) throws {
-        switch act {
-        case .publish(let occurrence, let publisher):
-            recording.published[occurrence] = now
-            watch.publishing = occurrence
-            feed(.published(try scenario.publication(occurrence, sender: publisher)))
-        case .claim(let symbol, let claimant):
-            guard let id = ids[Occurrence(symbol)] else {
-                throw StageError(description: "\(claimant) claims \(symbol), which was refused")
-            }
-            claim(id, symbol, by: claimant)
-        case .claimUnknown(let claimant):
-            claim(EventID(1 << 62), "?", by: claimant)
-        case .leave(let name):
-            feed(.peerLeft(name))
-        case .server(let mood):
-            perform(mood)
-        case .user(let act, let symbol):
-            guard let id = server.banner(of: symbol) else {
-                if isForgiving { return }
-                throw StageError(description: "no banner speaks of \(symbol) at \(now.milliseconds)")
-            }
-            switch act {
-            case .dismissal: closed(id, .dismissed)
-            case .timeout: closed(id, .other)
-            case .press: feed(.actionInvoked(id, action: "default"))
-            }
-        }
-    }
-
-    private mutating func claim(_ id: EventID, _ symbol: Symbol, by claimant: String) {
-        watch.publishing = nil
-        for case .reply(let reply) in feed(.claimed(id, by: claimant)) {
-            let verdict =
-                switch reply {
-                case .verdict(let verdict): verdict.rawValue
-                case .refused(.unknownEvent): ClaimAnswer.unknown
-                default: "\(reply)"
-                }
-            recording.answers.append(Recording.Answer(claimant: claimant, symbol: symbol, verdict: verdict))
-        }
-    }
-
-    private mutating func perform(_ mood: Lane.ServerMood) {
-        let before = server.mood
-        let waiting = server.takeUnanswered()
-        server.become(mood)
-        switch (before, mood) {
-        case (.absent, .absent): break
-        case (.absent, _): feed(.serverAppeared)
-        case (_, .absent): feed(.serverVanished)
-        case (_, _):
-            for (request, newest) in waiting { ask(request, newest) }
-            while !inbox.isEmpty { feed(inbox.removeFirst()) }
-        }
-    }
-
-    private mutating func closed(_ id: BannerID, _ reason: ClosingReason) {
-        server.close(id)
-        feed(.bannerClosed(id, reason))
-    }
+    // MARK: Time
 
     private mutating func giveUpCalls() {
         for (request, _) in server.takeUnanswered(givenUpBy: now) { feed(.bannerFailed(request.call, .noAnswer)) }
@@ -157,7 +101,7 @@ public struct VirtualStage {
     // MARK: Effects
 
     @discardableResult
-    private mutating func feed(_ input: Input) -> [Effect] {
+    mutating func feed(_ input: Input) -> [Effect] {
         let effects = router.handle(input, at: now.now)
         watch.check(input, effects, at: now)
         for effect in effects { perform(effect) }
@@ -170,9 +114,11 @@ public struct VirtualStage {
         case .reply(.accepted(let id)): accepted(id)
         case .reply(.refused(let refusal)):
             if let occurrence = watch.publishing { recording.refusals[occurrence.symbol] = refusal.errorName }
+        case .reply(.screen(let id)):
+            if let symbol = watch.opening { screens[symbol] = id }
         case .reply: break
         case .announce(let event, let announcement):
-            if announcement.window == nil { note("silent", event.id) }
+            if announcement.silence != nil { note("silent", event.id) }
         case .resolve(let id, _, let resolution): note(resolution.outcome.rawValue, id)
         case .relayAction(let event, _): note("action", event.id)
         case .showBanner(let request):
@@ -196,8 +142,8 @@ public struct VirtualStage {
         }
     }
 
-    private mutating func ask(_ request: BannerRequest, _ newest: Occurrence) {
-        guard let answer = server.show(request, newest: newest, givenUpAt: now + Self.callTimeout) else { return }
+    mutating func ask(_ request: BannerRequest, _ newest: Occurrence) {
+        guard let answer = server.show(request, newest: newest, givenUpAt: now + Self.memory) else { return }
         inbox.append(answer)
     }
 
@@ -254,6 +200,7 @@ extension Refusal {
         case .invalidArguments: "InvalidArgs"
         case .tooLarge: "TooLarge"
         case .limitExceeded: "LimitExceeded"
+        case .storageUnavailable: "StorageUnavailable"
         }
     }
 }

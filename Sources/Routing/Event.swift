@@ -29,6 +29,26 @@ public struct Event: Sendable {
     /// Whether the event is the current value of its topic.
     public let retained: Bool
     public let route: Route
+
+    public init(
+        id: EventID, topic: Topic, title: String, body: String, fields: [Field], published: Int64, sender: String,
+        origin: Origin, urgency: Urgency?, retained: Bool, route: Route
+    ) {
+        self.id = id
+        self.topic = topic
+        self.title = title
+        self.body = body
+        self.fields = fields
+        self.published = published
+        self.sender = sender
+        self.origin = origin
+        self.urgency = urgency
+        self.retained = retained
+        self.route = route
+    }
+
+    /// What it shares its window and its banner with.
+    public var key: CoalescingKey { route.key(topic: topic, event: id) }
 }
 
 /// Where a publisher says an event comes from. A pair of both parts names the event for good: a repeat is recognised.

@@ -29,6 +29,9 @@ public enum Input: Sendable {
     /// No banners at or below a topic for a time; zero takes that back.
     case muted(TopicPrefix, for: Duration)
 
+    /// A shown event that is not in memory any more, from the journal: how long ago it was accepted, and the number of its
+    /// banner where that is up and shows nothing else.
+    case recalled(Event, age: Duration, banner: BannerID?)
     /// Events that could not be kept, and of which nobody has been told: they have never been.
     case withdrawn([EventID])
     /// The timer that was asked for went off; also safe at any other time, for only what is due is done.

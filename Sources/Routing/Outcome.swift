@@ -96,4 +96,5 @@ public enum Refusal: Error, Equatable, Sendable {
     case invalidArguments(String)
     case tooLarge(String)
     case limitExceeded(String)
+    case storageUnavailable(String)
 }

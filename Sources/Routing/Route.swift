@@ -134,6 +134,18 @@ public enum CoalescingKey: Hashable, Sendable {
     case summary
 }
 
+extension CoalescingKey: CustomStringConvertible {
+    /// The key in words, for explanations.
+    public var description: String {
+        switch self {
+        case .topic(let topic): topic.description
+        case .route(let name): "route \(name)"
+        case .event(let id): "event \(id)"
+        case .summary: "summary"
+        }
+    }
+}
+
 /// How pressing a banner is; see the Desktop Notifications Specification, "Urgency Levels".
 public enum Urgency: UInt8, Sendable, CaseIterable {
     case low = 0

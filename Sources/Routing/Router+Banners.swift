@@ -14,7 +14,7 @@ extension Router {
         while gate.isOpen, let key = queue.takeDue(at: .max) {
             // With a call under way it is queued again when the answer is there.
             guard banners[key]!.call == nil else { continue }
-            muteWaiting(in: key)
+            settleUnwanted(in: key, at: now)
             guard let newest = banners[key]!.waiting.newest else {
                 if let banner = bannerWithNothingBehind(key) { close(banner) }
                 dropIfEmpty(key)
@@ -129,6 +129,8 @@ extension Router {
         statistics.bannerFailures += 1
         banners[key]!.call = nil
         for id in banners[key]!.carried.takeAll().ids { wait(id, for: key) }
+        // What came up during the call waits as well, even if all that the call carried is claimed.
+        if !banners[key]!.waiting.isEmpty { enqueue(key) }
     }
 
     private mutating func callFailed(_ key: CoalescingKey, at now: Now) {
@@ -175,8 +177,9 @@ extension Router {
         sendBanners(at: now)
     }
 
-    /// Some servers answer an update with a new number.
+    /// Some servers answer an update with a new number. A number stands for one banner: another that had it is gone.
     private mutating func rename(_ key: CoalescingKey, to id: BannerID) {
+        if let other = bannerKeys[id], other != key { lose(id) }
         if let old = banners[key]!.id, old != id {
             bannerKeys[old] = nil
             for event in banners[key]!.shown.ids { events[event]!.place = .shown(key, id) }
@@ -236,7 +239,7 @@ extension Router {
     }
 
     /// Keeps a shown event for a late claim, and lets the oldest go when there are too many.
-    private mutating func remember(_ event: EventID) {
+    mutating func remember(_ event: EventID) {
         retractable.append(event)
         guard retractable.count > limits.retractableEvents else { return }
         let oldest = retractable.removeFirst()
@@ -274,6 +277,7 @@ extension Router {
             banners[key]!.id = nil
             banners[key]!.call = nil
             for event in banners[key]!.carried.takeAll().ids { wait(event, for: key) }
+            if !banners[key]!.waiting.isEmpty { enqueue(key) }
             dropIfEmpty(key)
         }
     }

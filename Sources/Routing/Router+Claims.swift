@@ -14,15 +14,36 @@ extension Router {
     }
 
     /// Claims an event that is held.
-    @discardableResult
-    mutating func take(_ id: EventID, by claimant: String, as form: ClaimForm, at now: Now) -> Verdict {
+    private mutating func take(_ id: EventID, by claimant: String, as form: ClaimForm, at now: Now) -> Verdict {
         settle(id, by: claimant, as: form, latency: now.instant - events[id]!.accepted, at: now)
+    }
+
+    /// Claims events at one stroke: the end of a window that the first claim brings about does not decide what the next
+    /// one names.
+    mutating func takeAll(_ ids: [EventID], by claimant: String, as form: ClaimForm, at now: Now) {
+        var shrunk: [CoalescingKey] = []
+        for id in ids {
+            if case .window(let key) = events[id]!.place { shrunk.append(key) }
+            takeOut(id, by: claimant, as: form, latency: now.instant - events[id]!.accepted)
+        }
+        for key in shrunk { closeIfOver(key, at: now) }
+    }
+
+    /// Claims an event, and closes its window if nothing is left to wait for.
+    @discardableResult
+    mutating func settle(
+        _ id: EventID, by claimant: String, as form: ClaimForm, latency: Duration, at now: Now
+    ) -> Verdict {
+        let place = events[id]!.place
+        let verdict = takeOut(id, by: claimant, as: form, latency: latency)
+        if case .window(let key) = place { closeIfOver(key, at: now) }
+        return verdict
     }
 
     /// Takes a claimed event out of wherever it is.
     @discardableResult
-    mutating func settle(
-        _ id: EventID, by claimant: String, as form: ClaimForm, latency: Duration, at now: Now
+    private mutating func takeOut(
+        _ id: EventID, by claimant: String, as form: ClaimForm, latency: Duration
     ) -> Verdict {
         dropHold(id)
         forgetQuestions(about: id)
@@ -30,12 +51,12 @@ extension Router {
         resolution.form = form
         var verdict = Verdict.recorded
         var closing: BannerID?
-        var shrunk: CoalescingKey?
         switch events[id]!.place {
         case .window(let key):
             resolution.outcome = .claimed
+            // Events that came later may have kept the window open since it was announced.
+            events[id]!.deadline = windows[key]!.deadline
             windows[key]!.claim(id)
-            shrunk = key
         case .held:
             resolution.outcome = .claimed
         case .waiting(let key):
@@ -61,23 +82,24 @@ extension Router {
         decide(id, resolution)
         events[id] = nil
         if let closing { close(closing) }
-        if let shrunk { closeIfOver(shrunk, at: now) }
         return verdict
     }
 
     /// A window of which every event is claimed closes at once; one that waits only for answers it has closes early.
     private mutating func closeIfOver(_ key: CoalescingKey, at now: Now) {
-        if windows[key]!.isDone {
+        // Of several events that were claimed together, one has closed it already.
+        guard let window = windows[key] else { return }
+        if window.isDone {
             windows[key] = nil
             agenda.strike(.window(key))
-        } else if windows[key]!.isOverEarly {
+        } else if window.isOverEarly {
             endWindow(key, at: now)
         }
     }
 
     /// Whether the id was given out by this router.
     func isKnown(_ id: EventID) -> Bool {
-        id >= firstID && id < nextID
+        id >= oldestID && id < nextID
     }
 
     mutating func refuseUnknown(_ id: EventID) {

@@ -12,8 +12,8 @@ public struct Restoration: Sendable {
         }
     }
 
-    /// Undecided events, in the order of their ids.
-    public var undecided: [Remembered<Event>] = []
+    /// Undecided events with the lengths of their windows, in the order of their ids.
+    public var undecided: [Remembered<(event: Event, window: Duration)>] = []
     /// The current values of topics.
     public var values: [Remembered<(topic: Topic, id: EventID)>] = []
     /// The origins of recent events, in the order of their ids.
@@ -35,15 +35,34 @@ extension Router {
             lifetimes.put(.value(value.subject.topic), at: now.uptime + value.left)
         }
         for remembered in restoration.undecided {
-            let event = remembered.subject
+            let (event, window) = remembered.subject
             guard remembered.left > .zero else {
                 statistics.count(.expired)
                 effects.append(.resolve(event.id, event.topic, Resolution(.expired)))
                 continue
             }
-            let length = max(event.route.window, restoration.minimumWindow)
+            let length = max(window, restoration.minimumWindow)
             open(event, length: length, expires: now.uptime + remembered.left, isReplayed: true, at: now)
         }
+    }
+
+    /// Takes a shown event into memory again, because somebody claims it.
+    mutating func recall(_ event: Event, age: Duration, banner: BannerID?, at now: Now) {
+        guard events[event.id] == nil else { return }
+        var place = OpenEvent.Place.gone(banner)
+        let key = event.key
+        if let banner, banners[key] == nil, bannerKeys[banner] == nil {
+            lastSerial += 1
+            banners[key] = Banner(serial: lastSerial)
+            banners[key]!.id = banner
+            banners[key]!.shown.insert(event.id)
+            bannerKeys[banner] = key
+            place = .shown(key, banner)
+        }
+        let accepted = Instant(microseconds: now.instant.microseconds - age.microseconds)
+        events[event.id] = OpenEvent(
+            event: event, accepted: accepted, expires: now.uptime, place: place, opened: accepted, deadline: accepted)
+        remember(event.id)
     }
 
     /// Takes back events that could not be kept, as if they had never been published.

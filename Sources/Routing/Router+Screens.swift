@@ -48,11 +48,12 @@ extension Router {
             agenda.strike(.lease(id))
         }
         let isClaiming = screens.isActive(screen) && screen.mode == .auto
-        if !screens.isActive(screen) || screen.mode == .auto {
-            pass(on: screen, at: now)
-        }
+        // Claims first: what it was asked and takes now must not be decided by the end of a window.
         if isClaiming, screen.clear, !wasClaiming || options.clear == true {
             takeAll(claimable(atOrBelow: screen.topic), by: screen.owner, as: .screen, at: now)
+        }
+        if let screen = screens[id], !screens.isActive(screen) || screen.mode == .auto {
+            pass(on: screen, at: now)
         }
         sendBanners(at: now)
     }

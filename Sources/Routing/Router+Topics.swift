@@ -52,11 +52,6 @@ extension Router {
         gracesByClaimant[grace.claimant] = count > 1 ? count - 1 : nil
     }
 
-    /// Claims events one after the other. The end of a window may decide one before its turn comes.
-    mutating func takeAll(_ ids: [EventID], by claimant: String, as form: ClaimForm, at now: Now) {
-        for id in ids where events[id] != nil { take(id, by: claimant, as: form, at: now) }
-    }
-
     /// The events at or below a topic that a claim would still change, oldest first.
     func claimable(atOrBelow topic: TopicPrefix) -> [EventID] {
         events.values.filter { topic.covers($0.event.topic) }.map(\.event.id).sorted()

@@ -8,6 +8,7 @@ extension Router {
         agenda.strike(.window(key))
         let deadline = min(window.deadline, now.instant)
         for id in window.held.ids {
+            forgetQuestions(about: id)
             events[id]!.place = .held(key)
             events[id]!.deadline = deadline
         }
@@ -57,12 +58,16 @@ extension Router {
         events[id] = nil
     }
 
-    /// What waits for the server is looked at once more before it goes there: a banner may have become unwanted meanwhile.
-    mutating func muteWaiting(in key: CoalescingKey) {
-        for id in banners[key]!.waiting.ids where isQuiet(events[id]!.event.topic) {
+    /// What waits for the server is looked at once more before it goes there: a banner may have become unwanted or stale
+    /// meanwhile.
+    mutating func settleUnwanted(in key: CoalescingKey, at now: Now) {
+        for id in banners[key]!.waiting.ids {
+            let open = events[id]!
+            let isStale = open.expires <= now.uptime
+            guard isStale || isQuiet(open.event.topic) else { continue }
             lifetimes.strike(.event(id))
             banners[key]!.waiting.remove(id)
-            settleUnshown(id, .muted)
+            settleUnshown(id, isStale ? .expired : .muted)
         }
     }
 }

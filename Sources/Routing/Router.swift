@@ -83,7 +83,8 @@ public struct Router {
     let limits: Limits
 
     // Events.
-    let firstID: EventID
+    /// The smallest id that may be somebody's: those below have never been given out.
+    let oldestID: EventID
     var nextID: EventID
     var events: [EventID: OpenEvent] = [:]
     var undecided = 0
@@ -130,15 +131,18 @@ public struct Router {
     /// Counters since the router was made.
     public internal(set) var statistics = Statistics()
 
-    /// - Parameter firstID: the id of the first event; above every id that was ever given out.
+    /// - Parameters:
+    ///   - firstID: the id of the first event; above every id that was ever given out.
+    ///   - oldestID: the smallest id to which a claim may refer, where earlier runs gave out ids; else `firstID`.
     public init(
         routes: RouteTable, banners: BannerSettings = BannerSettings(),
         screens screenSettings: ScreenSettings = ScreenSettings(),
-        limits: Limits = Limits(), firstID: EventID
+        limits: Limits = Limits(), firstID: EventID,
+        oldestID: EventID? = nil
     ) {
         self.routes = routes
         self.limits = limits
-        self.firstID = firstID
+        self.oldestID = oldestID ?? firstID
         bannerSettings = banners
         nextID = firstID
         screens = ScreenRegistry(settings: screenSettings, firstID: ScreenID(firstID.rawValue))
@@ -156,6 +160,14 @@ public struct Router {
     public var serverRests: Bool { gate.isResting }
     /// Whether banners are paused.
     public var pausesBanners: Bool { isPaused }
+    /// Whether the event is in memory: undecided, or shown not long ago.
+    public func holds(_ id: EventID) -> Bool { events[id] != nil }
+    /// When the window of an event ends, while it is open.
+    public func deadline(of id: EventID) -> Instant? {
+        guard case .window(let key) = events[id]?.place else { return nil }
+        return windows[key]?.deadline
+    }
+
     /// Screens that are open, in the order of their ids.
     public var openScreens: [Screen] { screens.all }
     /// The events the router holds in memory, decided or not.
@@ -167,6 +179,7 @@ public struct Router {
         case .restored(let events): restore(events, at: now)
         case .published(let publication): publish(publication, at: now)
         case .claimed(let id, let claimant): claim(id, by: claimant, at: now)
+        case .recalled(let event, let age, let banner): recall(event, age: age, banner: banner, at: now)
         case .withdrawn(let ids): withdraw(ids)
         case .claimedProvisionally(let id, let duration, let claimant): hold(id, for: duration, by: claimant, at: now)
         case .completed(let id, let claimant): complete(id, by: claimant, at: now)

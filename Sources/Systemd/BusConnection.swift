@@ -73,6 +73,15 @@ public final class BusConnection {
         return BusMessage(adopting: message!)
     }
 
+    public func methodError(to call: borrowing BusMessage, _ failure: BusFailure) -> BusMessage {
+        var error = sd_bus_error()
+        defer { sd_bus_error_free(&error) }
+        sd_bus_error_set(&error, failure.name, failure.text)
+        var message: OpaquePointer?
+        must(sd_bus_message_new_method_error(call.raw, &message, &error), "sd_bus_message_new_method_error")
+        return BusMessage(adopting: message!)
+    }
+
     /// A call.
     ///
     /// - Parameter starting: whether the bus may start a program to answer it.
@@ -88,7 +97,7 @@ public final class BusConnection {
     }
 
     /// Sends a reply or a signal. A connection that is gone is found out by `onDisconnect`, not here.
-    public func send(_ message: consuming BusMessage) throws(SystemdError) {
+    public func send(_ message: borrowing BusMessage) throws(SystemdError) {
         try check(sd_bus_send(raw, message.raw, nil), "sd_bus_send")
     }
 

@@ -35,6 +35,20 @@ public struct BusMessage: ~Copyable {
     }
 }
 
+/// A message that is kept for later, in a list.
+public final class HeldMessage {
+    public let message: BusMessage
+
+    public init(_ message: consuming BusMessage) {
+        self.message = message
+    }
+
+    /// Keeps a message that somebody else owns too.
+    public init(retaining message: borrowing BusMessage) {
+        self.message = BusMessage(retaining: message.raw)
+    }
+}
+
 func code(_ scalar: Unicode.Scalar) -> CChar { CChar(truncatingIfNeeded: scalar.value) }
 
 // MARK: Reading

@@ -20,7 +20,7 @@ struct NotifydCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The directory for what must survive a restart; this version keeps nothing there yet.",
+            "The state directory to use instead of $XDG_STATE_HOME/notifyd.",
             valueName: "directory"))
     var state: String?
 
@@ -37,7 +37,7 @@ struct NotifydCommand: ParsableCommand {
             _ = write(code == 0 ? STDOUT_FILENO : STDERR_FILENO, line, line.count)
             throw ArgumentParser.ExitCode(code)
         }
-        let options = DaemonOptions(address: address, configuration: config, logLevel: logLevel?.level)
+        let options = DaemonOptions(address: address, configuration: config, state: state, logLevel: logLevel?.level)
         throw ArgumentParser.ExitCode(runNotifyDaemon(options))
     }
 }

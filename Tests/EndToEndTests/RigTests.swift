@@ -21,6 +21,10 @@ struct RigTests {
         try await run("restart-server.sh")
     }
 
+    @Test func aLockedOrIdleSessionHasNobodyWhoLooks() async throws {
+        try await run("logind.sh")
+    }
+
     @Test func theUnitRunsUnderAUserManager() async throws {
         try await run("systemd-user.sh")
     }

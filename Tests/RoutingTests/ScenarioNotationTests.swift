@@ -20,10 +20,10 @@ import Testing
         ("T\na = /post/27\na = /post/28\npublisher a", 3, 1, "there already, in line 2"),
         ("T\na = /post/27\npublisher  a-a", 2, 1, "published 2 times"),
         ("T\na = /post/27\npublisher  a\nbaner  -a", 4, 1, "'baner' is no lane of banner, update"),
-        ("T\na = /post/27\npublisher  a\nscreen  -aa\nscreen claims a: suppressed", 4, 1, "2 times, 1 verdicts"),
+        ("T\na = /post/27\npublisher  a\nscreen  -aa\nscreen claims a: suppressed", 4, 1, "2 times, 1 answers"),
         ("T\na = /post/27\npublisher  -a\nscreen  a\nscreen claims a: suppressed", 4, 1, "before it is published"),
-        ("T\na = /post/27\npublisher  a\nscreen claims a: suppressed", 4, 1, "no lane has screen claim a"),
-        ("T\na = /post/27\npublisher  a\nscreen -a\nscreen claims a: maybe", 5, 23, "a verdict is one of"),
+        ("T\na = /post/27\npublisher  a\nscreen claims a: suppressed", 4, 1, "no lane has 'screen claims a'"),
+        ("T\na = /post/27\npublisher  a\nscreen -a\nscreen claims a: maybe", 5, 23, "an answer is one of"),
         ("T\na = /post/27\nms  0  10\npublisher  a", 3, 1, "the ruler is wrong: column 3 is 30ms"),
         ("T\nstep 10", 2, 6, "a length of time such as"),
         ("T\nstep 0ms", 2, 6, "a step takes some time"),
@@ -36,8 +36,23 @@ import Testing
         ("T\na = /post/27\npublisher\ta", 3, 10, "this is a tab"),
         ("T\na = /post/27\n publisher a", 3, 1, "begins in its first column"),
         ("T\nserver  a", 2, 9, "'a' means nothing in this lane"),
-        ("T\na = /post/27\npublisher  a\na is nice", 4, 3, "of an event one says"),
+        ("T\na = /post/27\npublisher  a\na is nice", 4, 3, "of a letter one says"),
         ("T\nb counts 2", 1, 1, "a line speaks of b"),
+        ("T\nscreen holds a: suppressed", 2, 15, "here 'for' is expected"),
+        ("T\na = /x\npublisher  a\nphone holds  -a", 4, 1, "'phone' holds a 1 times, 0 answers are given"),
+        ("T\na = /x\npublisher  a\nphone  -a\nphone claims a: 2", 5, 1, "an event is claimed with a verdict"),
+        ("T\nt = topic /x\nphone  -t\nphone claims t: recorded", 4, 1, "a topic with a number of events"),
+        ("T\ns = screen on /x", 2, 1, "a screen has one lane"),
+        ("T\ns = screen on /x\nphone's s  -f", 2, 1, "a screen is opened once"),
+        ("T\ns = screen on /x\nphone's s  -[1", 3, 1, "no line says 's at 1: …'"),
+        ("T\ns = screen on /x\nphone's s  -[x", 3, 14, "'x' means nothing in this lane"),
+        ("T\ns at 1: mode=ask", 2, 1, "s is no screen"),
+        ("T\ns = screen on /x lease=200ms\nphone's s  [", 2, 1, "a lease is a whole number of seconds"),
+        ("T\ns = screen on /x\nphone's s  [\npublisher  s", 4, 1, "which is a screen; here an event is expected"),
+        ("T\ns = screen on /x\nphone's s  -[\ntablet closes  s", 4, 1, "before it is opened"),
+        ("T\npaused  -[-[", 2, 1, "'[' and ']' take turns"),
+        ("T\nlocked  -[-]", 2, 1, "is 'virtual only: …'"),
+        ("T\nm = topic /x for 1500ms\nmute  m", 3, 1, "a topic is muted for whole seconds"),
     ])
     func aMistakeIsNamedWithItsPlace(_ text: String, line: Int, column: Int, reason: String) {
         let error = error(text)
@@ -54,22 +69,39 @@ import Testing
             step 5ms
             window 1500ms
             max_per_second 3
+            suppress focused, visible
             virtual only: it is only here to be read
             real-time events 7
             route /quiet/{id} banner=false window=2s coalesce=none
             a = /post/27 {from="Mina" distance=5000 far=true} window=0ms source="chat"
             b = /post/{n} 667 times 90ms apart ttl=12h
             c = /post/28
+            s = screen on /post/27 mode=ask state=hidden lease=2s clear=false
+            s at 1: mode=auto lease=0s
+            t = topic /post for 2s
+            u = topic /
 
-            ms           0         50
-            server       +---x---~---!
-            publisher    a-----------!
-            publisher-2  -bc----------
-            phone        -a-?---------
-            banner       ---a------(ac)
+            ms               0         50
+            server           +---x---~---!
+            publisher        a-----------!
+            publisher-2      -bc----------
+            phone            -a-?-t------!
+            phone holds      -a----------#
+            phone completes  ---aa--------
+            phone's s        --[f-v-h+-1-]
+            tablet closes    ---s---------
+            paused           --[-----]----
+            locked           ---[----]-[--
+            mute             ---t---------
+            unmute           ------u------
+            banner           ---a------(ac)
 
             phone claims a: recorded
             phone claims ?: unknown
+            phone claims t: 2
+            phone holds a for 160ms: suppressed
+            phone completes a: done, NotClaimant
+            tablet closes s: AccessDenied
             a counts 2
             c repeats a
             c is refused: InvalidEvent
@@ -92,8 +124,8 @@ import Testing
     @Test(arguments: 0..<50 as Range<UInt64>)
     func randomLanesAreDrawnAsTheyAreRead(_ seed: UInt64) throws {
         var scenario = Scenario.random(seed: seed)
-        // Claimants would need verdicts, which nobody knows beforehand.
-        scenario.lanes.removeAll { $0.role == .claimant }
+        // Actors would need answers, which nobody knows beforehand.
+        scenario.lanes.removeAll { if case .actor = $0.role { true } else { false } }
         #expect(try Scenario(parsing: scenario.description, file: "seed \(seed)") == scenario)
     }
 }

@@ -21,9 +21,20 @@ final class ActionRunner {
         self.logger = logger
     }
 
-    /// - Parameter token: what lets the application raise its window; from the signal `ActivationToken`.
-    func run(_ key: String, of event: Event, token: String?) {
+    /// - Parameters:
+    ///   - route: the one in force for the event's topic. It may be another than the banner was made with, and what the user
+    ///     pressed is only done where it is still meant: the same button, with the same label, for the same.
+    ///   - token: what lets the application raise its window; from the signal `ActivationToken`.
+    func run(_ key: String, of event: Event, by route: Route, token: String?) {
         guard let action = event.route.appearance.actions.first(where: { $0.key == key }) else { return }
+        guard route.appearance.actions.contains(action) else {
+            return logger.notice(
+                "A button was pressed that the configuration has no longer; nothing is done",
+                metadata: [
+                    "message.id": "\(MessageID.action)", "event.id": "\(event.id)", "topic": "\(event.topic)",
+                    "action": "\(key)",
+                ])
+        }
         if !action.command.isEmpty { start(action, event, token) }
         if let application = action.application { activate(application, action, event, token) }
     }

@@ -12,9 +12,12 @@ final class NotificationServer {
     private static let interface = "org.freedesktop.Notifications"
     /// How long the answer to a small question is awaited. It never keeps anybody waiting: calls are asynchronous.
     private static let patience: Duration = .seconds(5)
-    /// How long an answer to `Notify` is understood. The router gives a call up much earlier, but wants to hear of a banner
-    /// that appears after all.
+    /// How long an answer on the way to a banner is understood. The router gives a call up much earlier, but wants to hear
+    /// of a banner that appears after all.
     private static let memory: Duration = .seconds(300)
+    /// How long what the server can do is taken for granted, in microseconds. Some take a new configuration while they run,
+    /// and then understand markup that they did not understand before.
+    private static let freshness: Int64 = 1_000_000
 
     /// What comes from the server goes into the router by this way.
     var onInput: (Input) -> Void = { _ in }
@@ -27,6 +30,11 @@ final class NotificationServer {
     /// The unique name of the server, once it has said what it can do.
     private(set) var owner: String?
     private var capabilities: Set<String> = []
+    /// When the server last said what it can do, on the monotonic clock; `nil` where this one never did.
+    private var capabilitiesKnownSince: Int64?
+    /// Banners that wait until the server has said once more what it can do, in their order.
+    private var unsent: [(request: BannerRequest, text: BannerText)] = []
+    private var askedAt: Int64 = 0
     /// The unique name of the server that is being asked what it can do.
     private var candidate: String?
     /// What lets an application raise its window; it comes just before the signal `ActionInvoked`.
@@ -79,6 +87,7 @@ final class NotificationServer {
         if owner != nil {
             owner = nil
             activation = nil
+            unsent = []
             onInput(.serverVanished)
             onChange()
             if name.isEmpty {
@@ -92,7 +101,10 @@ final class NotificationServer {
         send(call("GetCapabilities", to: candidate)) { [unowned self] answer in
             guard self.candidate == candidate else { return }
             self.candidate = nil
-            capabilities = Self.readCapabilities(answer)
+            // A server that cannot say what it can do gets plain text and no buttons, until it can.
+            capabilities = []
+            capabilitiesKnownSince = nil
+            learnCapabilities(answer)
             owner = candidate
             logger.info(
                 "A notification server is there",
@@ -105,27 +117,41 @@ final class NotificationServer {
         }
     }
 
-    /// A server that cannot even say what it can do gets plain text and no buttons.
-    private static func readCapabilities(_ answer: borrowing BusMessage) -> Set<String> {
-        var capabilities: Set<String> = []
-        guard answer.failure == nil, (try? answer.enter("a", "s")) == true else { return [] }
+    private func learnCapabilities(_ answer: borrowing BusMessage) {
+        guard answer.failure == nil, (try? answer.enter("a", "s")) == true else { return }
+        capabilities = []
         while (try? answer.peek()) != nil, let name = try? answer.readString() { capabilities.insert(name) }
-        return capabilities
+        capabilitiesKnownSince = Clock.monotonic()
     }
 
     // MARK: What it is asked for
 
     func show(_ request: BannerRequest, _ text: BannerText) {
         guard let owner else { return onInput(.bannerFailed(request.call, .noAnswer)) }
-        guard !request.newest.route.appearance.actions.isEmpty, !request.isSummary else {
-            return notify(owner, request, text)
-        }
-        // Some servers take buttons at some times and not at others, so they are asked before there are any.
-        send(call("GetCapabilities", to: owner)) { [unowned self] answer in
+        // Some servers take buttons at some times and not at others, so they are always asked before there are any.
+        let hasButtons = !request.newest.route.appearance.actions.isEmpty && !request.isSummary
+        let now = Clock.monotonic()
+        let isKnown = !hasButtons && capabilitiesKnownSince.map { now - $0 < Self.freshness } ?? false
+        if isKnown, unsent.isEmpty { return notify(owner, request, text) }
+        unsent.append((request, text))
+        // One answer does for all that wait for it; a question that got none is asked again.
+        guard unsent.count == 1 || now - askedAt > Self.patience.microseconds else { return }
+        askedAt = now
+        send(call("GetCapabilities", to: owner), timeout: Self.memory) { [unowned self] answer in
             guard self.owner == owner else { return }
-            if answer.failure == nil { capabilities = Self.readCapabilities(answer) }
-            notify(owner, request, text)
+            let requests = unsent
+            unsent = []
+            learnCapabilities(answer)
+            for (request, text) in requests {
+                if Self.isSilence(answer.failure) { failed(request, answer) } else { notify(owner, request, text) }
+            }
         }
+    }
+
+    /// Whether a call was not answered at all. The first name is what the bus and libsystemd up to 252 say, the second what
+    /// later ones do.
+    private static func isSilence(_ failure: BusFailure?) -> Bool {
+        failure?.name == "org.freedesktop.DBus.Error.NoReply" || failure?.name == "org.freedesktop.DBus.Error.Timeout"
     }
 
     private func notify(_ owner: String, _ request: BannerRequest, _ text: BannerText) {
@@ -143,7 +169,8 @@ final class NotificationServer {
         message.appendContainer("a", "{sv}") { hints in
             Self.append(hintsOf: event, to: hints)
         }
-        let timeout = appearance.timeout.map { Int32(clamping: $0.microseconds / 1000) }
+        // Rounded up: 0 would mean for ever.
+        let timeout = appearance.timeout.map { Int32(clamping: ($0.microseconds + 999) / 1000) }
         message.append(timeout ?? -1, as: "i")
         send(message, timeout: Self.memory) { [unowned self] answer in
             guard self.owner == owner else { return }
@@ -152,15 +179,20 @@ final class NotificationServer {
             } else if answer.failure?.name == Self.repetition {
                 onInput(.bannerShown(request.call, nil))
             } else {
-                logger.warning(
-                    "The notification server did not show a banner",
-                    metadata: [
-                        "message.id": "\(MessageID.bannerFailed)", "event.id": "\(event.id)", "topic": "\(event.topic)",
-                        "error": "\(answer.failure?.name ?? "no number in the answer")",
-                    ])
-                onInput(.bannerFailed(request.call, Self.reason(answer, updates: request.replaces != nil)))
+                failed(request, answer)
             }
         }
+    }
+
+    private func failed(_ request: BannerRequest, _ answer: borrowing BusMessage) {
+        let event = request.newest
+        logger.warning(
+            "The notification server did not show a banner",
+            metadata: [
+                "message.id": "\(MessageID.bannerFailed)", "event.id": "\(event.id)", "topic": "\(event.topic)",
+                "error": "\(answer.failure?.name ?? "no number in the answer")",
+            ])
+        onInput(.bannerFailed(request.call, Self.reason(answer, updates: request.replaces != nil)))
     }
 
     /// Plasma says this of a banner that is the same as one a moment ago, and shows none.

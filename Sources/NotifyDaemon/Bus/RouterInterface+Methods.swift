@@ -6,11 +6,13 @@ extension RouterInterface {
     // MARK: Publishing
 
     func send(_ call: borrowing BusMessage) throws(BusFailure) {
+        try requireStorage()
         let push = try read(call) { (call) throws -> Publication in try publication(call, method: .send) }
         try perform(.published(push), for: call)
     }
 
     func publish(_ call: borrowing BusMessage) throws(BusFailure) {
+        try requireStorage()
         let push = try read(call) { (call) throws -> Publication in
             var publication = try publication(call, method: .publish)
             var fields = DictionaryReader("field", limits: daemon.limits)
@@ -35,25 +37,25 @@ extension RouterInterface {
     // MARK: Claiming one event
 
     func claim(_ call: borrowing BusMessage) throws(BusFailure) {
-        try perform(.claimed(try event(call), by: call.sender), for: call)
+        try perform(.claimed(try known(call), by: call.sender), for: call)
     }
 
     func claimProvisionally(_ call: borrowing BusMessage) throws(BusFailure) {
-        let id = try event(call)
+        let id = try known(call)
         let time = try read(call) { call in try Self.milliseconds(call) }
         try perform(.claimedProvisionally(id, within: time, by: call.sender), for: call)
     }
 
     func complete(_ call: borrowing BusMessage) throws(BusFailure) {
-        try perform(.completed(try event(call), by: call.sender), for: call)
+        try perform(.completed(try known(call), by: call.sender), for: call)
     }
 
     func release(_ call: borrowing BusMessage) throws(BusFailure) {
-        try perform(.released(try event(call), by: call.sender), for: call)
+        try perform(.released(try known(call), by: call.sender), for: call)
     }
 
     func pass(_ call: borrowing BusMessage) throws(BusFailure) {
-        try perform(.passed(try event(call), by: call.sender), for: call)
+        try perform(.passed(try known(call), by: call.sender), for: call)
     }
 
     // MARK: Claiming a topic
@@ -91,7 +93,7 @@ extension RouterInterface {
                 }
             }
         }
-        daemon.leave(reply)
+        daemon.leave(reply, to: call)
     }
 
     private func screenOptions(_ call: borrowing BusMessage) throws -> ScreenOptions {
@@ -115,8 +117,24 @@ extension RouterInterface {
 
     // MARK: Reading arguments
 
-    private func event(_ call: borrowing BusMessage) throws(BusFailure) -> EventID {
+    func event(_ call: borrowing BusMessage) throws(BusFailure) -> EventID {
         try read(call) { call in EventID(try call.readNumber("t")) }
+    }
+
+    /// The event to which a call refers, which the router then knows of.
+    private func known(_ call: borrowing BusMessage) throws(BusFailure) -> EventID {
+        let id = try event(call)
+        do throws(Refusal) {
+            try daemon.recall(id)
+        } catch {
+            throw BusFailure(error)
+        }
+        return id
+    }
+
+    /// Nothing is accepted that cannot be kept.
+    private func requireStorage() throws(BusFailure) {
+        guard daemon.storage.isWritable else { throw BusFailure(.storageUnavailable(daemon.storage.degradation)) }
     }
 
     private static func milliseconds(_ call: borrowing BusMessage) throws -> Duration {
@@ -131,7 +149,7 @@ extension RouterInterface {
         }
     }
 
-    private static func prefix(_ call: borrowing BusMessage) throws -> TopicPrefix {
+    static func prefix(_ call: borrowing BusMessage) throws -> TopicPrefix {
         let text = try call.readString()
         do throws(TopicError) {
             return try TopicPrefix(text)
@@ -140,7 +158,7 @@ extension RouterInterface {
         }
     }
 
-    private func read<Result>(
+    func read<Result>(
         _ message: borrowing BusMessage, _ body: (borrowing BusMessage) throws -> Result
     ) throws(BusFailure) -> Result {
         do {

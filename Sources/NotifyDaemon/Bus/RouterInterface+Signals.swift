@@ -3,7 +3,7 @@ import Systemd
 
 /// The signals, with only the keys that apply in their dictionaries.
 extension RouterInterface {
-    func announce(_ event: Event, _ announcement: Announcement) {
+    func announcement(_ event: Event, _ announcement: Announcement) -> HeldMessage {
         let signal = signal("Event")
         signal.append(event.topic.description)
         signal.append(event.id.rawValue, as: "t")
@@ -20,10 +20,10 @@ extension RouterInterface {
             if announcement.isReplayed { info.appendEntry("replayed", "b") { $0.append(true) } }
             if event.retained { info.appendEntry("retained", "b") { $0.append(true) } }
         }
-        daemon.leave(signal)
+        return HeldMessage(signal)
     }
 
-    func resolve(_ id: EventID, _ topic: Topic, _ resolution: Resolution) {
+    func resolution(_ id: EventID, _ topic: Topic, _ resolution: Resolution) -> HeldMessage {
         let signal = signal("Resolved")
         signal.append(topic.description)
         signal.append(id.rawValue, as: "t")
@@ -43,26 +43,30 @@ extension RouterInterface {
                 details.appendEntry("lateness", "t") { $0.append(UInt64(clamping: lateness.microseconds), as: "t") }
             }
         }
-        daemon.leave(signal)
+        return HeldMessage(signal)
     }
 
-    func relayAction(_ event: Event, _ action: String) {
+    func action(_ event: Event, _ action: String) -> BusMessage {
         let signal = signal("ActionInvoked")
         signal.append(event.topic.description)
         signal.append(event.id.rawValue, as: "t")
         signal.append(action)
-        daemon.leave(signal)
+        return signal
+    }
+
+    func degradationChanged() {
+        bus.propertiesChanged(path: Self.path, interface: Self.name, ["Degraded"])
     }
 
     func defaultWindowChanged() {
         bus.propertiesChanged(path: Self.path, interface: Self.name, ["DefaultWindowMilliseconds"])
     }
 
-    func remove(_ topic: Topic, _ id: EventID) {
+    func removal(_ topic: Topic, _ id: EventID) -> HeldMessage {
         let signal = signal("Removed")
         signal.append(topic.description)
         signal.append(id.rawValue, as: "t")
-        daemon.leave(signal)
+        return HeldMessage(signal)
     }
 
     private func signal(_ member: String) -> BusMessage {

@@ -24,8 +24,11 @@ final class RouterInterface {
             preconditionFailure("the router replies to every call before it does anything else")
         }
         let message = bus.methodReturn(to: call)
+        var accepted: EventID?
         switch reply {
-        case .accepted(let id): message.append(id.rawValue, as: "t")
+        case .accepted(let id):
+            accepted = id
+            message.append(id.rawValue, as: "t")
         case .verdict(let verdict): message.append(verdict.rawValue)
         case .count(let count): message.append(UInt32(clamping: count), as: "u")
         case .screen(let id): message.append(id.rawValue, as: "t")
@@ -35,7 +38,7 @@ final class RouterInterface {
             daemon.perform(effects.dropFirst())
             throw BusFailure(refusal)
         }
-        daemon.leave(message)
+        daemon.leave(message, to: call, accepting: accepted)
         daemon.perform(effects.dropFirst())
     }
 
@@ -70,6 +73,11 @@ final class RouterInterface {
         method("UpdateScreen", in: [("screen", "t"), ("options", "a{sv}")], RouterInterface.updateScreen)
         method("CloseScreen", in: [("screen", "t")], RouterInterface.closeScreen)
         method("ListScreens", out: [("screens", "a(tssss)")], RouterInterface.listScreens)
+        let list = [("events", "a(tsssxsa{sv})")]
+        method("Snapshot", in: [("topic", "s")], out: [("cursor", "t")] + list, RouterInterface.snapshot)
+        method("History", in: [("topic", "s"), ("after", "t"), ("limit", "u")], out: list, RouterInterface.history)
+        method("Unread", in: [("topic", "s")], out: [("count", "u")], RouterInterface.unread)
+        method("Explain", in: event, out: [("decision", "a{sv}")], RouterInterface.explain)
         method("Mute", in: [("topic", "s"), ("seconds", "u")], RouterInterface.mute)
     }
 
@@ -87,6 +95,7 @@ final class RouterInterface {
         } set: { [unowned self] value throws(BusFailure) in
             try setPaused(value)
         }
+        interface.property("Degraded", "s", .announced) { [unowned daemon] in $0.append(daemon.storage.degradation) }
         interface.property("Version", "s", .constant) { $0.append(notifydVersion) }
         interface.property("DefaultWindowMilliseconds", "u", .announced) { [unowned daemon] in
             $0.append(daemon.configuration.defaultWindow.millisecondsRoundedUp, as: "u")
@@ -125,6 +134,7 @@ extension BusFailure {
         case .unknownEvent(let text): self.init(own: "UnknownEvent", text)
         case .unknownScreen(let text): self.init(own: "UnknownScreen", text)
         case .notClaimant(let text): self.init(own: "NotClaimant", text)
+        case .storageUnavailable(let text): self.init(own: "StorageUnavailable", text)
         case .tooLarge(let text): self.init(own: "TooLarge", text)
         case .limitExceeded(let text): self.init(own: "LimitExceeded", text)
         case .accessDenied(let text): self.init(own: "AccessDenied", text)

@@ -13,6 +13,7 @@ struct ConfigurationReader {
     private var defaults = Defaults()
     private var banners = BannerSettings()
     private var screens = ScreenSettings()
+    private var recoveryWindow: Duration = .seconds(2)
     private var logLevel = Logger.Level.info
     private var files: [String] = []
     /// Routes are made when all defaults are known.
@@ -47,6 +48,7 @@ struct ConfigurationReader {
         if let table = try reader.subtable("defaults") { try readDefaults(table, source) }
         if let table = try reader.subtable("banner") { try readBanners(table, source) }
         if let table = try reader.subtable("screens") { try readScreens(table, source) }
+        if let table = try reader.subtable("recovery") { try readRecovery(table, source) }
         if let table = try reader.subtable("log") { try readLog(table, source) }
         for (index, table) in try reader.tables("route").enumerated() {
             routes.append((table, "route[\(index)]", source))
@@ -87,6 +89,12 @@ struct ConfigurationReader {
         try reader.finish()
     }
 
+    private mutating func readRecovery(_ table: TOMLTable, _ source: ConfigurationSource) throws(ConfigurationError) {
+        var reader = TableReader(table, path: "recovery", in: source)
+        if let window = try reader.duration("min_window", upTo: Limits.maximumWindow) { recoveryWindow = window }
+        try reader.finish()
+    }
+
     private mutating func readLog(_ table: TOMLTable, _ source: ConfigurationSource) throws(ConfigurationError) {
         var reader = TableReader(table, path: "log", in: source)
         if let level = try reader.word("level", of: Logger.Level.self) { logLevel = level }
@@ -113,7 +121,8 @@ struct ConfigurationReader {
             texts[route.name] = templates
         }
         return Configuration(
-            routes: table, banners: banners, screens: screens, texts: texts, logLevel: logLevel, files: files)
+            routes: table, banners: banners, screens: screens, recoveryWindow: recoveryWindow, texts: texts,
+            logLevel: logLevel, files: files)
     }
 
     private func readRoute(

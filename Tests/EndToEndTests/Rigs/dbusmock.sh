@@ -93,7 +93,36 @@ equal "claims are answered too" recorded "$(call Claim t "$second")"
 daemon_lives || fail "notifyd has ended with a server that hangs"
 ok "notifyd lives with a server that hangs"
 
+# --- a server that answers after all, long after its calls were given up
+
+statistic_is() { [ "$(property Statistics | jq -r ".\"$1\"")" = "$2" ]; }
+# up TITLE COUNT: so many banners with that title have been asked for and not been closed since.
+up() {
+    local count
+    count=$(jq -rn --arg title "$1" --slurpfile notify <(calls Notify) --slurpfile closed <(calls CloseNotification) '
+        reduce $notify[] as $call ({last: 0, up: {}};
+            if $call[1] == 0 then .last += 1 | .up["\(.last)"] = $call[3] else .up["\($call[1])"] = $call[3] end)
+        | [.up | to_entries[] | select(.key as $id | all($closed[]; .[0] != ($id | tonumber))) | .value]
+        | map(select(. == $title)) | length')
+    [ "$count" -eq "$2" ]
+}
+
+eventually "a server that stays hung is left alone" statistic_is notification-server-rests 1
+kill -CONT "$MOCK"
+eventually "what the server was asked for is shown once it goes on" outcome_is "$hung" shown
+eventually "and only once" up Unheard 1
+eventually "the rest is over" statistic_is notification-server-rests 0
+equal "the late claim of what appeared late retracts" retracted "$(call Claim t "$hung")"
+eventually "and no banner of it is left" up Unheard 0
+
+# --- a server that is killed in the middle of a call
+
+kill -STOP "$MOCK"
+before=$(property Statistics | jq '."banner-calls"')
+halfway=$(send /note/halfway 'Halfway' 'to a server that is killed')
+called_since() { [ "$(property Statistics | jq '."banner-calls"')" -gt "$before" ]; }
+eventually "a stopped server is called" called_since
 stop "$MOCK" KILL
-eventually "the hung server is gone" unowned $SERVER
+eventually "the killed server is gone" unowned $SERVER
 start_mock healthy
-eventually "a healthy server is given what the hung one never answered" outcome_is "$hung" shown
+eventually "a healthy server is given what the killed one never answered" outcome_is "$halfway" shown

@@ -1,0 +1,135 @@
+import GRDB
+public import Routing
+
+/// Reading events back. A row that is not what was written is left out and counted.
+extension Journal {
+    /// The most events that one page holds, whatever was asked for.
+    public static var pageLimit: Int { 1000 }
+
+    /// Events at or below a topic with an id above `after`, in ascending order.
+    public func history(_ topic: TopicPrefix, after: EventID, limit: Int) throws(JournalError) -> [StoredEvent] {
+        let limit = min(max(limit, 0), Self.pageLimit)
+        return try read { db in
+            let sql: String
+            var arguments: StatementArguments
+            if topic == .all {
+                sql = "SELECT * FROM event WHERE id > ? ORDER BY id LIMIT ?"
+                arguments = [Self.number(after), limit]
+            } else {
+                // "0" is the character behind "/": everything below the topic lies between the two.
+                sql = """
+                    SELECT * FROM event WHERE id IN (
+                        SELECT id FROM event WHERE topic = ? AND id > ?
+                        UNION SELECT id FROM event WHERE topic > ? AND topic < ? AND id > ?)
+                    ORDER BY id LIMIT ?
+                    """
+                let text = topic.description
+                arguments = [text, Self.number(after), text + "/", text + "0", Self.number(after), limit]
+            }
+            return try self.events(db, sql, arguments)
+        }
+    }
+
+    /// The current values at or below a topic, in ascending order of their ids.
+    public func values(_ topic: TopicPrefix) throws(JournalError) -> [StoredEvent] {
+        try read { db in
+            try self.events(
+                db, "SELECT event.* FROM value JOIN event ON event.id = value.event ORDER BY event.id", []
+            ).filter { topic.covers($0.topic) }
+        }
+    }
+
+    /// How many events at or below a topic nobody has seen to: undecided, shown, muted or expired.
+    public func unread(_ topic: TopicPrefix) throws(JournalError) -> Int {
+        try read { db in
+            if topic == .all { return try Int.fetchOne(db, sql: "SELECT count(*) FROM event WHERE outcome < 10") ?? 0 }
+            let text = topic.description
+            return try Int.fetchOne(
+                db,
+                sql: """
+                    SELECT (SELECT count(*) FROM event WHERE outcome < 10 AND topic = ?)
+                        + (SELECT count(*) FROM event WHERE outcome < 10 AND topic > ? AND topic < ?)
+                    """, arguments: [text, text + "/", text + "0"]) ?? 0
+        }
+    }
+
+    /// One event, or `nil` where it was never accepted or is too old.
+    public func event(_ id: EventID) throws(JournalError) -> StoredEvent? {
+        try read { db in
+            try self.events(db, "SELECT * FROM event WHERE id = ?", [Self.number(id)]).first
+        }
+    }
+
+    /// The claims on an event that did not decide it, in their order.
+    public func claims(on id: EventID) throws(JournalError) -> [ClaimRecord] {
+        try read { db in
+            try Row.fetchAll(
+                db, sql: "SELECT * FROM claim WHERE event = ? ORDER BY number", arguments: [Self.number(id)]
+            ).compactMap { row in self.checked { try RowReader(row).claim(of: id) } }
+        }
+    }
+
+    /// Other events that are shown in the same banner of the same server.
+    public func othersShown(with id: EventID, banner: UInt32, server: String) throws(JournalError) -> Bool {
+        try read { db in
+            try Bool.fetchOne(
+                db,
+                sql: "SELECT EXISTS (SELECT 1 FROM event WHERE outcome = 1 AND banner = ? AND server = ? AND id <> ?)",
+                arguments: [banner, server, Self.number(id)]) ?? false
+        }
+    }
+
+    // MARK: For a start
+
+    /// Undecided events in the order of their ids.
+    public func undecided() throws(JournalError) -> [StoredEvent] {
+        try read { db in
+            try self.events(db, "SELECT * FROM event WHERE outcome = 0 ORDER BY id", [])
+        }
+    }
+
+    /// The origins of events accepted since a moment, in the order of their ids.
+    public func origins(since moment: Int64, limit: Int) throws(JournalError) -> [(
+        origin: Origin, id: EventID, accepted: Int64
+    )] {
+        try read { db in
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT id, source, source_id, accepted FROM event
+                    WHERE source IS NOT NULL AND source_id IS NOT NULL AND accepted > ? ORDER BY accepted DESC LIMIT ?
+                    """, arguments: [moment, limit]
+            ).reversed().compactMap { row in self.checked { try RowReader(row).origin() } }
+        }
+    }
+
+    /// The highest id that was ever given out, as far as the file knows.
+    public func lastID() throws(JournalError) -> EventID {
+        try read { db in
+            let event = try Int64.fetchOne(db, sql: "SELECT max(id) FROM event") ?? 0
+            let removal = try Int64.fetchOne(db, sql: "SELECT id FROM last_removal") ?? 0
+            return EventID(UInt64(bitPattern: max(event, removal)))
+        }
+    }
+
+    // MARK: Rows
+
+    private func events(_ db: Database, _ sql: String, _ arguments: StatementArguments) throws -> [StoredEvent] {
+        let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments)
+        var events: [StoredEvent] = []
+        while let row = try rows.next() {
+            if let event = checked({ try RowReader(row).event() }) { events.append(event) }
+        }
+        return events
+    }
+
+    /// Counts a row that is not what was written.
+    private func checked<Result>(_ body: () throws -> Result) -> Result? {
+        do {
+            return try body()
+        } catch {
+            damagedRows += 1
+            return nil
+        }
+    }
+}

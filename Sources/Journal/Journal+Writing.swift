@@ -1,0 +1,107 @@
+import Foundation
+import GRDB
+import Routing
+
+/// One commit a turn of the loop.
+extension Journal {
+    /// Writes entries, all of them or none; when this returns they are on disk.
+    public func commit(_ entries: [JournalEntry]) throws(JournalError) {
+        guard !entries.isEmpty else { return }
+        try write { db in
+            for entry in entries {
+                switch entry {
+                case .accepted(let event): try self.insert(event, db)
+                case .decided(let id, let decision): try self.update(id, decision, db)
+                case .claimed(let id, let claim): try self.insert(claim, of: id, db)
+                case .removed(let topic, let id): try self.remove(topic, id, db)
+                }
+            }
+        }
+        for case .accepted in entries { count += 1 }
+    }
+
+    private func insert(_ event: StoredEvent, _ db: Database) throws {
+        let fields = FieldCoding.encode(event.fields)
+        let statement = try db.cachedStatement(
+            sql: """
+                INSERT INTO event (id, topic, title, body, fields, published, sender, source, source_id, urgency, retained,
+                    route, coalescing, window, accepted, expires, expires_uptime, boot, checksum, outcome)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
+                """)
+        let values: [(any DatabaseValueConvertible)?] = [
+            Self.number(event.id), event.topic.description, event.title, event.body,
+            Data(fields), event.published, event.sender, event.origin.source,
+            event.origin.eventID, event.urgency?.rawValue, event.retained, event.route, event.key, event.window,
+            event.accepted, event.expires.wall, event.expires.uptime, event.expires.boot,
+            event.checksum(fields: fields),
+        ]
+        try statement.execute(arguments: StatementArguments(values))
+        guard event.retained else { return }
+        try db.cachedStatement(sql: "INSERT OR REPLACE INTO value (topic, event) VALUES (?, ?)")
+            .execute(arguments: [event.topic.description, Self.number(event.id)])
+    }
+
+    private func update(_ id: EventID, _ decision: StoredDecision, _ db: Database) throws {
+        let statement = try db.cachedStatement(
+            sql: """
+                UPDATE event SET outcome = ?, resolved = ?, opened = ?, deadline = ?, claimant = ?, latency = ?, form = ?,
+                    banner = ?, server = ?, count = ?, lateness = ?, cause = ?, decision_checksum = ?
+                WHERE id = ?
+                """)
+        let values: [(any DatabaseValueConvertible)?] = [
+            decision.outcome.code, decision.resolved, decision.opened, decision.deadline, decision.claimant,
+            decision.latency, decision.form?.rawValue, decision.banner, decision.server, decision.count,
+            decision.lateness, decision.cause, decision.checksum(of: id), Self.number(id),
+        ]
+        try statement.execute(arguments: StatementArguments(values))
+    }
+
+    /// The most claims that are kept of one event; who claims in a loop is not worth a disk.
+    private static var claimsOfOneEvent: Int { 16 }
+
+    private func insert(_ claim: ClaimRecord, of id: EventID, _ db: Database) throws {
+        let statement = try db.cachedStatement(
+            sql: """
+                INSERT INTO claim (event, number, claimant, latency, form, verdict, checksum)
+                SELECT ?1, count(*), ?2, ?3, ?4, ?5, ?6 FROM claim WHERE event = ?1 HAVING count(*) < ?7
+                """)
+        let values: [(any DatabaseValueConvertible)?] = [
+            Self.number(id), claim.claimant, claim.latency.microseconds, claim.form.rawValue, claim.verdict.rawValue,
+            claim.checksum(of: id), Self.claimsOfOneEvent,
+        ]
+        try statement.execute(arguments: StatementArguments(values))
+    }
+
+    private func remove(_ topic: Topic, _ id: EventID, _ db: Database) throws {
+        try db.cachedStatement(sql: "DELETE FROM value WHERE topic = ?").execute(arguments: [topic.description])
+        try db.cachedStatement(sql: "INSERT OR REPLACE INTO last_removal (number, id) VALUES (1, ?)")
+            .execute(arguments: [Self.number(id)])
+    }
+
+    // MARK: Retention
+
+    /// Deletes a few of the oldest decided events that are beyond the limits, so that no step takes long.
+    ///
+    /// - Parameters:
+    ///   - before: events accepted earlier than this are too old; microseconds since the epoch.
+    ///   - count: how many events are kept at the most.
+    ///   - step: how many are deleted at the most.
+    /// - Returns: how many were deleted; fewer than `step` means that there is nothing more to do.
+    public func expire(before: Int64, keeping count: Int, step: Int = 200) throws(JournalError) -> Int {
+        try write { db in
+            let excess = max(0, self.count - count)
+            try db.execute(
+                sql: """
+                    DELETE FROM event WHERE id IN (
+                        SELECT id FROM event
+                        WHERE outcome <> 0 AND id NOT IN (SELECT event FROM value) AND id < (SELECT max(id) FROM event)
+                            AND (accepted < ?1 OR id IN (SELECT id FROM event ORDER BY id LIMIT ?2))
+                        ORDER BY id LIMIT ?3)
+                    """, arguments: [before, min(excess, step), step])
+            let deleted = db.changesCount
+            self.count -= deleted
+            if deleted > 0 { try db.execute(sql: "DELETE FROM claim WHERE event < (SELECT min(id) FROM event)") }
+            return deleted
+        }
+    }
+}

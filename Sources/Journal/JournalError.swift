@@ -1,0 +1,45 @@
+import GRDB
+
+/// Why the journal cannot do what it is asked for.
+public enum JournalError: Error, Equatable, CustomStringConvertible {
+    case diskFull
+    /// The directory or the file cannot be written.
+    case readOnly
+    /// The disk gave an error.
+    case inputOutput
+    /// The file is none of ours, or is broken.
+    case damaged
+    /// Another process has it open.
+    case inUse
+    /// The file was written by a newer version.
+    case tooNew
+    case other(String)
+
+    public var description: String {
+        switch self {
+        case .diskFull: "the disk is full; make room and the journal goes on by itself"
+        case .readOnly: "the state directory cannot be written; give it back to its user"
+        case .inputOutput: "the disk gives errors; look at the system's log"
+        case .damaged: "the file is damaged"
+        case .inUse: "another process has the journal open; stop the other notifyd"
+        case .tooNew: "the journal was written by a newer notifyd; install that one, or move the journal away"
+        case .other(let text): text
+        }
+    }
+
+    /// Titles and bodies never get into an error: GRDB leaves arguments out, and so do we.
+    init(_ error: any Error) {
+        guard let error = error as? DatabaseError else {
+            self = (error as? JournalError) ?? .other("\(error)")
+            return
+        }
+        switch error.resultCode {
+        case .SQLITE_FULL: self = .diskFull
+        case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM: self = .readOnly
+        case .SQLITE_IOERR: self = .inputOutput
+        case .SQLITE_CORRUPT, .SQLITE_NOTADB: self = .damaged
+        case .SQLITE_BUSY, .SQLITE_LOCKED: self = .inUse
+        default: self = .other("SQLite error \(error.extendedResultCode.rawValue)")
+        }
+    }
+}

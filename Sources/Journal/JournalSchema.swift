@@ -1,0 +1,41 @@
+import GRDB
+
+/// The tables, and how they came to be: a migration a version, and none is ever changed.
+enum JournalSchema {
+    static var migrator: DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("1") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE event (
+                        id INTEGER PRIMARY KEY,
+                        topic TEXT NOT NULL, title TEXT NOT NULL, body TEXT NOT NULL, fields BLOB NOT NULL,
+                        published INTEGER NOT NULL, sender TEXT NOT NULL, source TEXT, source_id TEXT,
+                        urgency INTEGER, retained INTEGER NOT NULL, route TEXT NOT NULL, coalescing TEXT NOT NULL,
+                        window INTEGER NOT NULL, accepted INTEGER NOT NULL,
+                        expires INTEGER NOT NULL, expires_uptime INTEGER NOT NULL, boot TEXT NOT NULL,
+                        checksum INTEGER NOT NULL,
+                        outcome INTEGER NOT NULL, resolved INTEGER, opened INTEGER, deadline INTEGER,
+                        claimant TEXT, latency INTEGER, form TEXT, banner INTEGER, server TEXT, count INTEGER,
+                        lateness INTEGER, cause TEXT, decision_checksum INTEGER
+                    );
+                    -- What is at or below a topic, in order.
+                    CREATE INDEX event_topic ON event(topic, id);
+                    -- What a start has to look at, however long the history is.
+                    CREATE INDEX event_undecided ON event(id) WHERE outcome = 0;
+                    CREATE INDEX event_unread ON event(topic) WHERE outcome < 10;
+                    CREATE INDEX event_origin ON event(accepted) WHERE source IS NOT NULL AND source_id IS NOT NULL;
+                    CREATE TABLE claim (
+                        event INTEGER NOT NULL, number INTEGER NOT NULL, claimant TEXT NOT NULL, latency INTEGER NOT NULL,
+                        form TEXT NOT NULL, verdict TEXT NOT NULL, checksum INTEGER NOT NULL,
+                        PRIMARY KEY (event, number)
+                    ) WITHOUT ROWID;
+                    -- The current values of topics.
+                    CREATE TABLE value (topic TEXT PRIMARY KEY NOT NULL, event INTEGER NOT NULL) WITHOUT ROWID;
+                    -- The highest id of a removal, which leaves no event behind.
+                    CREATE TABLE last_removal (number INTEGER PRIMARY KEY CHECK (number = 1), id INTEGER NOT NULL);
+                    """)
+        }
+        return migrator
+    }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import GRDB
+import Routing
+
+/// Takes a row apart without trusting it: a damaged file can hold any type in any column. What does not fit its checksum
+/// was not written by us.
+struct RowReader {
+    /// The row is not what was written.
+    struct Damaged: Error {}
+
+    private let row: Row
+
+    init(_ row: Row) {
+        self.row = row
+    }
+
+    func event() throws -> StoredEvent {
+        guard let bytes = Data.fromDatabaseValue(try value("fields")).map({ [UInt8]($0) }) else { throw Damaged() }
+        let id = try id("id")
+        var event = StoredEvent(
+            id: id, topic: try Topic(text("topic")), title: try text("title"), body: try text("body"),
+            fields: try FieldCoding.decode(bytes), published: try number("published"), sender: try text("sender"),
+            origin: Origin(source: try optionalText("source"), eventID: try optionalText("source_id")),
+            urgency: try optionalNumber("urgency").flatMap { Urgency(rawValue: UInt8(truncatingIfNeeded: $0)) },
+            retained: try number("retained") != 0, route: try text("route"), key: try text("coalescing"),
+            window: try number("window"), accepted: try number("accepted"),
+            expires: Expiry(
+                wall: try number("expires"), uptime: try number("expires_uptime"), boot: try text("boot")))
+        guard event.checksum(fields: bytes) == (try number("checksum")) else { throw Damaged() }
+        let code = try number("outcome")
+        guard code != 0 else {
+            guard try value("decision_checksum").isNull else { throw Damaged() }
+            return event
+        }
+        event.decision = try decision(code)
+        guard event.decision?.checksum(of: id) == (try number("decision_checksum")) else { throw Damaged() }
+        return event
+    }
+
+    func claim(of id: EventID) throws -> ClaimRecord {
+        guard let form = ClaimForm(rawValue: try text("form")), let verdict = Verdict(rawValue: try text("verdict"))
+        else {
+            throw Damaged()
+        }
+        let claim = ClaimRecord(
+            claimant: try text("claimant"), latency: .microseconds(try number("latency")), form: form, verdict: verdict)
+        guard claim.checksum(of: id) == (try number("checksum")) else { throw Damaged() }
+        return claim
+    }
+
+    func origin() throws -> (origin: Origin, id: EventID, accepted: Int64) {
+        (Origin(source: try text("source"), eventID: try text("source_id")), try id("id"), try number("accepted"))
+    }
+
+    private func decision(_ code: Int64) throws -> StoredDecision {
+        guard let outcome = Outcome(code: Int(code)) else { throw Damaged() }
+        var decision = StoredDecision(outcome: outcome, resolved: try number("resolved"))
+        decision.opened = try optionalNumber("opened")
+        decision.deadline = try optionalNumber("deadline")
+        decision.claimant = try optionalText("claimant")
+        decision.latency = try optionalNumber("latency")
+        decision.form = try optionalText("form").flatMap { ClaimForm(rawValue: $0) }
+        decision.banner = try optionalNumber("banner").map { UInt32(truncatingIfNeeded: $0) }
+        decision.server = try optionalText("server")
+        decision.count = try optionalNumber("count").map { Int($0) }
+        decision.lateness = try optionalNumber("lateness")
+        decision.cause = try optionalText("cause")
+        return decision
+    }
+
+    // MARK: Columns
+
+    private func value(_ column: String) throws -> DatabaseValue {
+        guard let value: DatabaseValue = row[column] else { throw Damaged() }
+        return value
+    }
+
+    private func id(_ column: String) throws -> EventID {
+        EventID(UInt64(bitPattern: try number(column)))
+    }
+
+    private func number(_ column: String) throws -> Int64 {
+        guard let number = try optionalNumber(column) else { throw Damaged() }
+        return number
+    }
+
+    private func text(_ column: String) throws -> String {
+        guard let text = try optionalText(column) else { throw Damaged() }
+        return text
+    }
+
+    private func optionalNumber(_ column: String) throws -> Int64? {
+        switch try value(column).storage {
+        case .null: nil
+        case .int64(let number): number
+        case .double, .string, .blob: throw Damaged()
+        }
+    }
+
+    private func optionalText(_ column: String) throws -> String? {
+        switch try value(column).storage {
+        case .null: nil
+        case .string(let text): text
+        case .int64, .double, .blob: throw Damaged()
+        }
+    }
+}

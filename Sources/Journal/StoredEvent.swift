@@ -1,0 +1,105 @@
+public import Routing
+
+/// An event as it is kept. All times are microseconds since the epoch.
+public struct StoredEvent: Sendable, Equatable {
+    public var id: EventID
+    public var topic: Topic
+    public var title: String
+    public var body: String
+    public var fields: [Field]
+    public var published: Int64
+    /// The publisher's unique bus name.
+    public var sender: String
+    public var origin: Origin
+    public var urgency: Urgency?
+    public var retained: Bool
+    /// The name of the route it took.
+    public var route: String
+    /// What it shared its window with, in words.
+    public var key: String
+    /// The length of its window when it was announced, in microseconds; 0 where no banner was pending.
+    public var window: Int64
+    /// When it came in.
+    public var accepted: Int64
+    public var expires: Expiry
+    /// Its outcome and how that came about; `nil` while it is undecided.
+    public var decision: StoredDecision?
+
+    public init(
+        id: EventID, topic: Topic, title: String, body: String, fields: [Field], published: Int64, sender: String,
+        origin: Origin, urgency: Urgency?, retained: Bool, route: String, key: String, window: Int64, accepted: Int64,
+        expires: Expiry, decision: StoredDecision? = nil
+    ) {
+        self.id = id
+        self.topic = topic
+        self.title = title
+        self.body = body
+        self.fields = fields
+        self.published = published
+        self.sender = sender
+        self.origin = origin
+        self.urgency = urgency
+        self.retained = retained
+        self.route = route
+        self.key = key
+        self.window = window
+        self.accepted = accepted
+        self.expires = expires
+        self.decision = decision
+    }
+}
+
+/// When an event is not worth showing any more, on two clocks: in the boot it was accepted in, the time since the boot
+/// counts, which nobody can set; after another boot the wall clock has to do.
+public struct Expiry: Sendable, Equatable {
+    /// Microseconds since the epoch.
+    public var wall: Int64
+    /// Microseconds of CLOCK_BOOTTIME.
+    public var uptime: Int64
+    /// Which boot that was: `/proc/sys/kernel/random/boot_id`.
+    public var boot: String
+
+    public init(wall: Int64, uptime: Int64, boot: String) {
+        self.wall = wall
+        self.uptime = uptime
+        self.boot = boot
+    }
+
+    /// What is left at a moment; negative when it is over.
+    public func left(wall now: Int64, uptime: Int64, boot: String) -> Duration {
+        .microseconds(boot == self.boot ? self.uptime - uptime : wall - now)
+    }
+}
+
+/// An outcome and how it came about. All times are microseconds since the epoch, all lengths microseconds.
+public struct StoredDecision: Sendable, Equatable {
+    public var outcome: Outcome
+    public var resolved: Int64
+    public var opened: Int64?
+    public var deadline: Int64?
+    public var claimant: String?
+    public var latency: Int64?
+    public var form: ClaimForm?
+    /// The notification server's number of the banner, and the unique name of that server.
+    public var banner: UInt32?
+    public var server: String?
+    public var count: Int?
+    public var lateness: Int64?
+    /// What the outcome does not say by itself: who wanted an event silent, or why it is muted.
+    public var cause: String?
+
+    public init(outcome: Outcome, resolved: Int64) {
+        self.outcome = outcome
+        self.resolved = resolved
+    }
+}
+
+/// Something to be kept, in the order in which it happened.
+public enum JournalEntry: Sendable, Equatable {
+    case accepted(StoredEvent)
+    case decided(EventID, StoredDecision)
+    /// A claim that did not decide the event by itself.
+    case claimed(EventID, ClaimRecord)
+    /// A topic lost its current value; the id is the removal's own.
+    case removed(Topic, EventID)
+}

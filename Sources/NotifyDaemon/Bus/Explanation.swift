@@ -1,0 +1,106 @@
+import Journal
+import Routing
+import Systemd
+
+/// The whole decision about an event, as the flat dictionary that `Explain` returns.
+struct Explanation {
+    private let event: StoredEvent
+    private let claims: [ClaimRecord]
+    private let deadline: Int64?
+
+    /// - Parameter deadline: when the window ends, for an event that is undecided; microseconds since the epoch.
+    init(_ event: StoredEvent, claims: [ClaimRecord], deadline: Int64?) {
+        self.event = event
+        self.claims = claims
+        self.deadline = deadline
+    }
+
+    func append(to reply: borrowing BusMessage) {
+        let decision = event.decision
+        reply.appendContainer("a", "{sv}") { entries in
+            Self.text("topic", event.topic.description, entries)
+            Self.text("route", event.route, entries)
+            Self.text("key", event.key, entries)
+            Self.moment("published", event.published, entries)
+            Self.moment("opened", decision?.opened ?? (event.window > 0 ? event.accepted : nil), entries)
+            Self.moment("deadline", decision?.deadline ?? deadline, entries)
+            Self.moment("resolved", decision?.resolved, entries)
+            entries.appendEntry("window", "u") {
+                $0.append(Duration.microseconds(event.window).millisecondsRoundedUp, as: "u")
+            }
+            Self.text("outcome", decision?.outcome.rawValue ?? "", entries)
+            Self.text("reason", reason, entries)
+            appendClaims(to: entries)
+            Self.number("banner", decision?.banner, entries)
+            Self.number("count", decision?.count.map { UInt32(clamping: $0) }, entries)
+            if let lateness = decision?.lateness {
+                entries.appendEntry("lateness", "t") { $0.append(UInt64(clamping: lateness), as: "t") }
+            }
+            Self.text("sender", event.sender, entries)
+            Self.text("source", event.origin.source, entries)
+            Self.text("event-id", event.origin.eventID, entries)
+        }
+    }
+
+    private func appendClaims(to entries: borrowing BusMessage) {
+        entries.appendEntry("claims", "a(sxss)") { message in
+            message.appendContainer("a", "(sxss)") { list in
+                for claim in allClaims {
+                    list.appendContainer("r", "sxss") { entry in
+                        entry.append(claim.claimant)
+                        entry.append(claim.latency.microseconds, as: "x")
+                        entry.append(claim.form.rawValue)
+                        entry.append(claim.verdict.rawValue)
+                    }
+                }
+            }
+        }
+    }
+
+    /// The claim that decided the event stands with the decision, the others by themselves.
+    private var allClaims: [ClaimRecord] {
+        guard let decision = event.decision, let claimant = decision.claimant, let latency = decision.latency,
+            let form = decision.form
+        else { return claims }
+        let verdict: Verdict = decision.outcome == .claimed ? .suppressed : .retracted
+        let deciding = ClaimRecord(claimant: claimant, latency: .microseconds(latency), form: form, verdict: verdict)
+        let others = claims.filter { !($0.form == form && $0.claimant == claimant && $0.latency == deciding.latency) }
+        return (others + [deciding]).sorted { $0.latency < $1.latency }
+    }
+
+    /// Why it is so, as a sentence.
+    private var reason: String {
+        let window = Duration.microseconds(event.window).text
+        guard let decision = event.decision else {
+            return "It is undecided: its window is open, or it waits for a notification server."
+        }
+        let claimant = decision.claimant ?? "somebody"
+        switch decision.outcome {
+        case .claimed:
+            return "\(claimant) claimed it (\(decision.form?.rawValue ?? "Claim")) before there was a banner."
+        case .shown: return "Nobody claimed it within its window of \(window)."
+        case .retracted: return "It was shown, and \(claimant) claimed it afterwards."
+        case .dismissed: return "It was shown, and the user closed the banner."
+        case .silent:
+            return decision.cause == Silence.publisher.rawValue
+                ? "Its publisher wanted no banner." : "Its route \(event.route) has no banner."
+        case .muted: return decision.cause == "paused" ? "Banners were paused." : "Its topic was muted."
+        case .expired: return "Its time to live ended before it could be shown."
+        }
+    }
+
+    private static func text(_ key: String, _ text: String?, _ entries: borrowing BusMessage) {
+        guard let text else { return }
+        entries.appendEntry(key, "s") { $0.append(text) }
+    }
+
+    private static func moment(_ key: String, _ moment: Int64?, _ entries: borrowing BusMessage) {
+        guard let moment else { return }
+        entries.appendEntry(key, "x") { $0.append(moment, as: "x") }
+    }
+
+    private static func number(_ key: String, _ number: UInt32?, _ entries: borrowing BusMessage) {
+        guard let number else { return }
+        entries.appendEntry(key, "u") { $0.append(number, as: "u") }
+    }
+}

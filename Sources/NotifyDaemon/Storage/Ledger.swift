@@ -1,0 +1,42 @@
+import Journal
+import Routing
+
+/// What everybody is told is what is kept: makes journal entries of announcements and resolutions.
+struct Ledger {
+    /// The unique name of the notification server, whose banner numbers mean nothing elsewhere.
+    let server: String?
+    /// Why a muted event is muted.
+    let muteCause: String
+
+    func entries(_ event: Event, _ announcement: Announcement, _ clock: WallClock) -> [JournalEntry] {
+        // What is announced again has been written by an earlier run.
+        guard !announcement.isReplayed else { return [] }
+        let stored = StoredEvent(
+            id: event.id, topic: event.topic, title: event.title, body: event.body, fields: event.fields,
+            published: event.published, sender: event.sender, origin: event.origin, urgency: event.urgency,
+            retained: event.retained, route: event.route.name, key: event.key.description,
+            window: announcement.window?.microseconds ?? 0, accepted: clock.wall,
+            expires: Expiry(
+                wall: clock.moment(announcement.expires), uptime: announcement.expires.microseconds,
+                boot: WallClock.boot))
+        guard let silence = announcement.silence else { return [.accepted(stored)] }
+        var decision = StoredDecision(outcome: .silent, resolved: clock.wall)
+        decision.cause = silence.rawValue
+        return [.accepted(stored), .decided(event.id, decision)]
+    }
+
+    func entry(_ id: EventID, _ resolution: Resolution, _ clock: WallClock) -> JournalEntry {
+        var decision = StoredDecision(outcome: resolution.outcome, resolved: clock.wall)
+        decision.opened = resolution.opened.map { clock.moment($0) }
+        decision.deadline = resolution.deadline.map { clock.moment($0) }
+        decision.claimant = resolution.claimant
+        decision.latency = resolution.latency?.microseconds
+        decision.form = resolution.form
+        decision.banner = resolution.banner?.rawValue
+        decision.server = resolution.banner == nil ? nil : server
+        decision.count = resolution.count
+        decision.lateness = resolution.lateness?.microseconds
+        if resolution.outcome == .muted { decision.cause = muteCause }
+        return .decided(id, decision)
+    }
+}

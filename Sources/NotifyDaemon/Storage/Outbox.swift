@@ -1,0 +1,29 @@
+import Routing
+import Systemd
+
+/// What leaves the daemon at the end of a turn, after the commit, in the order in which it was decided: replies, signals,
+/// and what is asked of the notification server.
+final class Outbox {
+    enum Item {
+        /// The reply to a call, and the event that it acknowledges.
+        case reply(HeldMessage, to: HeldMessage, accepting: EventID?)
+        case signal(HeldMessage, about: EventID)
+        case show(BannerRequest)
+        case close(BannerID)
+        /// A button that was pressed, with what lets an application raise its window.
+        case relay(Event, action: String, token: String?)
+    }
+
+    private(set) var items: [Item] = []
+
+    var isEmpty: Bool { items.isEmpty }
+
+    func put(_ item: Item) {
+        items.append(item)
+    }
+
+    func takeAll() -> [Item] {
+        defer { items = [] }
+        return items
+    }
+}

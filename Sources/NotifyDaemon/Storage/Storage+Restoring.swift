@@ -1,0 +1,59 @@
+import Journal
+import Routing
+import Systemd
+
+/// What the journal knows of earlier runs, in the router's terms.
+extension Storage {
+    /// The id of the next event: above the time, so that it is above all ids of earlier runs even without a journal, and
+    /// above all that the journal knows, should the clock have been set back.
+    var firstID: EventID {
+        let known = (try? read { journal throws(JournalError) in try journal.lastID() }) ?? EventID(0)
+        return EventID(max(UInt64(WallClock.now()), known.rawValue + 1))
+    }
+
+    func restoration(
+        routes: RouteTable, minimumWindow: Duration, limits: Limits, at now: Now
+    ) throws(Refusal) -> Restoration {
+        let wall = WallClock.now()
+        let since = wall - limits.repeatMemory.microseconds
+        let found = try read { journal throws(JournalError) in
+            (
+                undecided: try journal.undecided(), values: try journal.values(.all),
+                origins: try journal.origins(since: since, limit: limits.rememberedRepeats)
+            )
+        }
+        func left(_ expiry: Expiry) -> Duration {
+            expiry.left(wall: wall, uptime: now.uptime.microseconds, boot: WallClock.boot)
+        }
+        var restoration = Restoration()
+        restoration.minimumWindow = minimumWindow
+        restoration.undecided = found.undecided.map {
+            Restoration.Remembered(
+                (event: event($0, routes: routes), window: .microseconds($0.window)), left: left($0.expires))
+        }
+        restoration.values = found.values.map {
+            Restoration.Remembered((topic: $0.topic, id: $0.id), left: left($0.expires))
+        }
+        restoration.origins = found.origins.map {
+            Restoration.Remembered((origin: $0.origin, id: $0.id), left: .microseconds($0.accepted - since))
+        }
+        return restoration
+    }
+
+    /// A kept event with the route that its topic has today.
+    func event(_ stored: StoredEvent, routes: RouteTable) -> Event {
+        Event(
+            id: stored.id, topic: stored.topic, title: stored.title, body: stored.body, fields: stored.fields,
+            published: stored.published, sender: stored.sender, origin: stored.origin, urgency: stored.urgency,
+            retained: stored.retained, route: routes.route(for: stored.topic))
+    }
+
+    /// The number of an event's banner, where that may still be up and shows nothing else.
+    func bannerStillUp(_ id: EventID, _ decision: StoredDecision, server: String?) throws(Refusal) -> BannerID? {
+        guard let banner = decision.banner, let shownBy = decision.server, shownBy == server else { return nil }
+        let isShared = try read { journal throws(JournalError) in
+            try journal.othersShown(with: id, banner: banner, server: shownBy)
+        }
+        return isShared ? nil : BannerID(banner)
+    }
+}

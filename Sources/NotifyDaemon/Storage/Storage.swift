@@ -1,0 +1,174 @@
+import Journal
+import Logging
+import Routing
+
+/// The journal as the daemon deals with it: what a turn brings is collected and committed once. When that fails, nothing
+/// of the turn is acknowledged; what was accepted before is still decided and shown, and its outcomes are written when the
+/// journal can be written again.
+final class Storage {
+    /// How many outcomes are kept in memory while the journal cannot be written.
+    private static let backlogLimit = 200_000
+    private static let historyDays: Int64 = 30
+    private static let historyEvents = 1_000_000
+    /// How many events are accepted between two looks at what is too old.
+    private static let expiryInterval = 500
+
+    /// Why the journal cannot be written, in words; empty while it can.
+    private(set) var degradation = ""
+    /// Called when that changes.
+    var onDegradation: (String) -> Void = { _ in }
+
+    private let directory: String
+    private let logger: Logger
+    private var journal: Journal?
+    private var pending: [JournalEntry] = []
+    private var backlog: [JournalEntry] = []
+    private var refused: [EventID] = []
+    private(set) var lostOutcomes: UInt64 = 0
+    private var sinceExpiry = expiryInterval
+    private let ballast: Ballast
+
+    /// Opens the journal; one that cannot be opened leaves the daemon running, degraded.
+    init(directory: String, logger: Logger) {
+        self.directory = directory
+        self.logger = logger
+        ballast = Ballast(directory: directory)
+        do throws(JournalError) {
+            let journal = try Journal(directory: directory)
+            self.journal = journal
+            ballast.fill()
+            if let aside = journal.setAside {
+                logger.critical(
+                    "The journal was damaged and is set aside; a fresh one is begun",
+                    metadata: ["message.id": "\(MessageID.storage)", "file": "\(aside)"])
+            }
+        } catch {
+            degrade(error)
+        }
+    }
+
+    /// Whether an event can be accepted now.
+    var isWritable: Bool { journal?.isOpen ?? false }
+    /// The file that was found damaged and set aside, if there was one.
+    var setAside: String? { journal?.setAside }
+    var damagedRows: UInt64 { journal?.damagedRows ?? 0 }
+    var storedEvents: Int { journal?.count ?? 0 }
+    var hasPending: Bool { !pending.isEmpty }
+
+    // MARK: Writing
+
+    func note(_ entry: JournalEntry) {
+        pending.append(entry)
+    }
+
+    /// Commits what the turn brought.
+    ///
+    /// - Returns: the events that could not be kept, and must not be acknowledged.
+    func commit() -> [EventID] {
+        guard !pending.isEmpty else { return [] }
+        let entries = pending
+        pending = []
+        guard let journal, journal.isOpen else { return postpone(entries) }
+        Failpoint.beforeCommit.pass()
+        do throws(JournalError) {
+            try journal.commit(entries)
+            Failpoint.afterCommit.pass()
+            for case .accepted in entries { sinceExpiry += 1 }
+            return []
+        } catch {
+            degrade(error)
+            if error == .diskFull { ballast.giveUp() }
+            return postpone(entries)
+        }
+    }
+
+    /// Outcomes wait for better times; events are refused, and taken out of the file should they be in it.
+    private func postpone(_ entries: [JournalEntry]) -> [EventID] {
+        var failed: Set<EventID> = []
+        for case .accepted(let event) in entries { failed.insert(event.id) }
+        for entry in entries {
+            switch entry {
+            case .accepted: continue
+            case .decided(let id, _), .claimed(let id, _):
+                if failed.contains(id) { continue }
+            case .removed: break
+            }
+            if backlog.count < Self.backlogLimit { backlog.append(entry) } else { lostOutcomes += 1 }
+        }
+        refused += failed
+        return failed.sorted()
+    }
+
+    /// Tries to go on after a failure.
+    func retry() {
+        do throws(JournalError) {
+            if let journal {
+                if !journal.isOpen { try journal.reopen(without: refused) }
+            } else {
+                journal = try Journal(directory: directory)
+            }
+            refused = []
+            // Old events make room before anything is added.
+            if !ballast.isFull { _ = try expireStep() }
+            try journal?.commit(backlog)
+            backlog = []
+            ballast.fill()
+            guard !degradation.isEmpty else { return }
+            degradation = ""
+            logger.notice(
+                "The journal can be written again", metadata: ["message.id": "\(MessageID.storage)"])
+            onDegradation("")
+        } catch {
+            journal?.close()
+            degrade(error)
+        }
+    }
+
+    private func degrade(_ error: JournalError) {
+        let words = "the journal in \(directory) cannot be written: \(error)"
+        guard words != degradation else { return }
+        degradation = words
+        logger.critical(
+            "The journal cannot be written; publishing is refused until it can",
+            metadata: ["message.id": "\(MessageID.storage)", "directory": "\(directory)", "error": "\(error)"])
+        onDegradation(words)
+    }
+
+    /// Takes one small step of retention, when it is time for it.
+    ///
+    /// - Returns: whether there is more to do.
+    func expire() -> Bool {
+        guard isWritable, sinceExpiry >= Self.expiryInterval else { return false }
+        do throws(JournalError) {
+            if try expireStep() { return true }
+            sinceExpiry = 0
+        } catch {
+            degrade(error)
+        }
+        return false
+    }
+
+    private func expireStep() throws(JournalError) -> Bool {
+        let step = 200
+        let oldest = WallClock.now() - Self.historyDays * 24 * 3_600_000_000
+        return try journal?.expire(before: oldest, keeping: Self.historyEvents, step: step) ?? 0 == step
+    }
+
+    /// The directory is given up in order; what is still to be written is written.
+    func close() {
+        _ = commit()
+        journal?.close()
+    }
+
+    // MARK: Reading
+
+    /// - Throws: `Refusal.storageUnavailable`.
+    func read<Result>(_ body: (Journal) throws(JournalError) -> Result) throws(Refusal) -> Result {
+        guard let journal, journal.isOpen else { throw .storageUnavailable(degradation) }
+        do throws(JournalError) {
+            return try body(journal)
+        } catch {
+            throw .storageUnavailable("the journal in \(directory) cannot be read: \(error)")
+        }
+    }
+}

@@ -1,0 +1,199 @@
+import Foundation
+import NotifyClient
+import NotifyRehearsal
+import Testing
+
+/// Buttons: when a banner has them, and what pressing them does.
+@Suite(.timeLimit(.minutes(2)))
+struct BannerActionTests {
+    @Test func aButtonIsRelayedWithTheNewestEventOfItsBanner() async throws {
+        try await withBannerStage { stage in
+            let server = try await stage.server()
+            let first = try await stage.invite(from: "Mina")
+            let banner = try await stage.banner(on: server)
+            #expect(banner.actions == ["accept", "Join", "decline", "Decline"])
+            #expect(try await stage.outcome(of: first).kind == "shown")
+            server.invoke("decline", on: banner.id)
+            #expect(try await stage.action() == ["/run/r1/invite", .uint64(first.rawValue), "decline"])
+            let second = try await stage.invite(from: "영희")
+            #expect(try await stage.outcome(of: second).count == 2)
+            server.invoke("accept", on: banner.id)
+            #expect(try await stage.action() == ["/run/r1/invite", .uint64(second.rawValue), "accept"])
+            server.dismiss(banner.id)
+            #expect(try await stage.outcome(of: second).kind == "dismissed")
+        }
+    }
+
+    @Test func buttonsFollowWhatTheServerCanDoAtTheMoment() async throws {
+        try await withBannerStage { stage in
+            let server = try await stage.server(capabilities: ["body"])
+            for (capabilities, buttons) in [(["body"], 0), (["body", "actions"], 4), (["body"], 0)] {
+                server.setCapabilities(capabilities)
+                _ = try await stage.invite(from: "Mina")
+                #expect(try await stage.banner(on: server).actions.count == buttons)
+            }
+        }
+    }
+
+    // MARK: Commands
+
+    @Test func aCommandGetsTheEventInItsEnvironmentAndNoShell() async throws {
+        let route = #"""
+            [[route]]
+            topic = "/note/{id}"
+            actions = [
+                { key = "tell", label = "Tell", exec = ["/bin/sh", "-c", "env | grep '^NOTIFYD_' | sort >&2; echo that is all >&2"] },
+                { key = "say", label = "Say", exec = ["python3", "-c", "import sys; sys.stderr.write(sys.argv[1] + '\\n')", "$(touch x) ; $HOME *"] },
+            ]
+            """#
+        try await withBannerStage(route) { stage in
+            let server = try await stage.server()
+            let trap = stage.daemon.folder.path + "/touched"
+            let id = try await stage.client.publish(
+                "/note/1", title: "$(touch \(trap))", body: "`touch \(trap)`; touch \(trap)",
+                fields: ["from": .string("$(touch \(trap))"), "run-number": .uint32(7), "영희": "x", "b": .boolean(true)])
+            _ = try await stage.outcome(of: id)
+            server.invoke("tell", on: 1)
+            try await stage.logged("that is all")
+            let told = stage.daemon.errors.all.filter { $0.hasPrefix("NOTIFYD_") }
+            #expect(
+                told == [
+                    "NOTIFYD_ACTION=tell", "NOTIFYD_BODY=`touch \(trap)`; touch \(trap)", "NOTIFYD_FIELD_B=true",
+                    "NOTIFYD_FIELD_FROM=$(touch \(trap))", "NOTIFYD_FIELD_RUN_NUMBER=7", "NOTIFYD_FIELD___=x",
+                    "NOTIFYD_ID=\(id)", "NOTIFYD_TITLE=$(touch \(trap))", "NOTIFYD_TOPIC=/note/1",
+                ])
+            server.invoke("say", on: 1)
+            try await stage.logged("$(touch x) ; $HOME *")
+            #expect(!FileManager.default.fileExists(atPath: trap))
+        }
+    }
+
+    @Test func commandsThatFailAreLoggedAndAllAreReaped() async throws {
+        let route = """
+            [[route]]
+            topic = "/note/{id}"
+            actions = [
+                { key = "missing", label = "1", exec = ["/nowhere/program", "argument"] },
+                { key = "failing", label = "2", exec = ["sh", "-c", "exit 3"] },
+                { key = "killed", label = "3", exec = ["sh", "-c", "kill -9 $$"] },
+                { key = "fine", label = "4", exec = ["sh", "-c", "echo a fine command >&2"] },
+            ]
+            """
+        try await withBannerStage(route) { stage in
+            let server = try await stage.server()
+            _ = try await stage.outcome(of: try await stage.client.send("/note/1", title: "one"))
+            for (action, line) in [
+                ("missing", "The command of a button could not be started: posix_spawnp: No such file or directory"),
+                ("failing", "The command of a button failed: exit code 3"),
+                ("killed", "The command of a button failed: signal 9"), ("fine", "a fine command"),
+            ] {
+                server.invoke(action, on: 1)
+                try await stage.logged(line)
+            }
+            let daemon = try #require(stage.daemon.identifier)
+            try await stage.until("no command is left, not even as a zombie") { children(of: daemon).isEmpty }
+        }
+    }
+
+    /// The processes a process has started, in whatever state.
+    private func children(of parent: Int32) -> [String] {
+        let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        return processes.filter { process in
+            guard Int32(process) != nil,
+                let status = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
+            else { return false }
+            // PID (NAME) STATE PPID …, and the name may hold anything.
+            let words = status.split(separator: ")").last?.split(separator: " ") ?? []
+            return words.count > 1 && words[1] == "\(parent)"
+        }
+    }
+
+    // MARK: Applications
+
+    @Test func anApplicationIsActivatedWithTheTokenThatCameBefore() async throws {
+        let route = """
+            [[route]]
+            topic = "/note/{id}"
+            actions = [
+                { key = "open", label = "Open", activate = "org.example.Running-App" },
+                { key = "absent", label = "Other", activate = "org.example.Absent" },
+            ]
+            """
+        try await withBannerStage(route) { stage in
+            let server = try await stage.server()
+            let calls = Mailbox<Message>()
+            let application = try await Connection.open(stage.bus.address)
+            application.export("org.freedesktop.Application") { call in
+                calls.put(call.message)
+                call.reply()
+            }
+            try await application.requestName("org.example.Running-App")
+            for topic in ["/note/1", "/note/2"] {
+                _ = try await stage.outcome(of: try await stage.client.send(topic, title: "one"))
+            }
+
+            server.invoke("open", on: 1, token: "token-1")
+            let first = try #require(await calls.next(within: BannerStage.patience))
+            #expect(first.member == "ActivateAction")
+            #expect(first.path == "/org/example/Running_App")
+            #expect(first.signature == "sava{sv}")
+            #expect(first.arguments[0] == "open")
+            #expect(first.arguments[1].elements?.map(\.string) == ["/note/1"])
+            #expect(first.arguments[2].entries == ["activation-token": "token-1", "desktop-startup-id": "token-1"])
+
+            // A token is good for one button of one banner.
+            server.invoke("open", on: 1)
+            #expect(try #require(await calls.next(within: BannerStage.patience)).arguments[2].entries == [:])
+            server.grantActivation("token-2", on: 1)
+            server.invoke("open", on: 2)
+            #expect(try #require(await calls.next(within: BannerStage.patience)).arguments[2].entries == [:])
+
+            server.invoke("absent", on: 1)
+            try await stage.logged("The application of a button could not be activated")
+            application.close()
+        }
+    }
+
+    // MARK: Reloading
+
+    @Test func aButtonOfAnOlderConfigurationDoesNothingUnlessItIsStillThere() async throws {
+        func route(_ changed: String) -> String {
+            """
+            [[route]]
+            topic = "/note/{id}"
+            actions = [
+                { key = "same", label = "Same", exec = ["sh", "-c", "echo same command >&2"] },
+                \(changed)
+            ]
+            """
+        }
+        let before = route(#"{ key = "other", label = "Old", exec = ["sh", "-c", "echo old command >&2"] }"#)
+        let after = route(#"{ key = "other", label = "New", exec = ["sh", "-c", "echo new command >&2"] }"#)
+        try await withBannerStage(before) { stage in
+            let server = try await stage.server()
+            let id = try await stage.client.send("/note/1", title: "one")
+            _ = try await stage.outcome(of: id)
+            try await stage.reconfigure(bannerDefaults + after)
+            server.invoke("other", on: 1)
+            #expect(try await stage.action() == ["/note/1", .uint64(id.rawValue), "other"])
+            try await stage.logged("A button was pressed that the configuration has no longer")
+            server.invoke("same", on: 1)
+            try await stage.logged("same command")
+            // The banner as the new configuration has it.
+            _ = try await stage.outcome(of: try await stage.client.send("/note/1", title: "two"))
+            server.invoke("other", on: 1)
+            try await stage.logged("new command")
+            #expect(!stage.daemon.errors.all.contains("old command"))
+            // A route without buttons.
+            try await stage.reconfigure(bannerDefaults)
+            server.invoke("same", on: 1)
+            try await stage.logged("A button was pressed that the configuration has no longer")
+        }
+    }
+}
+
+extension BannerStage {
+    fileprivate func invite(from name: String) async throws -> EventID {
+        try await client.publish("/run/r1/invite", fields: ["from": .string(name)])
+    }
+}

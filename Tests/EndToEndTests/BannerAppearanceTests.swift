@@ -1,0 +1,113 @@
+import NotifyClient
+import NotifyRehearsal
+import Testing
+
+/// What a server is told of a banner, and how many banners there are.
+@Suite(.timeLimit(.minutes(2)))
+struct BannerAppearanceTests {
+    @Test func theRouteSaysHowABannerLooks() async throws {
+        let route = """
+            [[route]]
+            topic = "/build/{project}"
+            urgency = "low"
+            icon = "applications-development"
+            category = "transfer.complete"
+            sound = "complete"
+            desktop_entry = "org.example.Builder"
+            timeout = "5s"
+            [[route]]
+            topic = "/for/ever"
+            timeout = "0s"
+            [[route]]
+            topic = "/for/a/blink"
+            timeout = "1us"
+            """
+        try await withBannerStage(route) { stage in
+            let server = try await stage.server()
+            try await stage.client.send("/build/notifyd", title: "Built")
+            let full = try await stage.banner(on: server)
+            #expect(full.application == "notifyd")
+            #expect(full.icon == "applications-development")
+            #expect(
+                full.hints == [
+                    "urgency": .byte(0), "category": "transfer.complete", "sound-name": "complete",
+                    "desktop-entry": "org.example.Builder",
+                ])
+            #expect(full.timeout == 5000)
+
+            try await stage.client.send("/note/1", title: "Plain")
+            let plain = try await stage.banner(on: server)
+            #expect(plain.icon.isEmpty)
+            #expect(plain.hints.isEmpty)
+            #expect(plain.timeout == -1)
+
+            for (topic, timeout) in [("/for/ever", 0), ("/for/a/blink", 1)] as [(String, Int32)] {
+                try await stage.client.send(topic, title: "Timed")
+                #expect(try await stage.banner(on: server).timeout == timeout)
+            }
+        }
+    }
+
+    @Test func thePublishersUrgencyWins() async throws {
+        let route = """
+            [[route]]
+            topic = "/build/{project}"
+            urgency = "critical"
+            """
+        try await withBannerStage(route) { stage in
+            let server = try await stage.server()
+            for (topic, urgency, hint) in [
+                ("/build/1", nil, .byte(2)), ("/build/2", .low, .byte(0)), ("/build/3", .normal, .byte(1)),
+                ("/note/4", .critical, .byte(2)), ("/note/5", nil, nil),
+            ] as [(String, PublishOptions.Urgency?, Value?)] {
+                try await stage.client.publish(topic, title: "one", options: PublishOptions(urgency: urgency))
+                #expect(try await stage.banner(on: server).hints["urgency"] == hint)
+            }
+        }
+    }
+
+    // MARK: Storms
+
+    @Test func aStormIsFoldedAndHidesNobodyElsesBanner() async throws {
+        let limit = """
+            [defaults]
+            window = "1s"
+            [banner]
+            max_per_second = 2
+            """
+        try await withBannerStage { stage in
+            try await stage.reconfigure(limit)
+            let server = try await stage.server()
+            let quiet = try await NotifyClient(address: stage.bus.address)
+            var storm: [EventID] = []
+            for number in 1...12 {
+                storm.append(try await stage.client.send("/storm/\(number)", title: "Storm \(number)"))
+            }
+            let alone = try await quiet.send("/alone", title: "Alone")
+            #expect(try await stage.outcome(of: alone).count == 1)
+            for id in storm { #expect(try await stage.outcome(of: id).kind == "shown") }
+            let folded = try #require(try await stage.statistic("banners-folded"))
+            // Ten, unless this machine takes more than a second over the storm.
+            #expect(folded > 0)
+            let titles = server.showing.map(\.title)
+            #expect(titles.count == 14 - Int(folded))
+            #expect(titles.starts(with: ["Storm 1", "Storm 2"]))
+            #expect(titles.contains("Alone"))
+            let summary = try #require(server.showing.first { $0.title == "\(folded) notifications" })
+            #expect(summary.body == "The newest: Storm 12")
+            #expect(summary.actions.isEmpty)
+            await quiet.close()
+        }
+    }
+
+    @Test func withoutALimitNothingIsFolded() async throws {
+        try await withBannerStage { stage in
+            let server = try await stage.server()
+            var ids: [EventID] = []
+            for number in 1...40 { ids.append(try await stage.client.send("/storm/\(number)", title: "\(number)")) }
+            for id in ids { #expect(try await stage.outcome(of: id).count == 1) }
+            #expect(server.showing.map(\.title) == (1...40).map { "\($0)" })
+            #expect(try await stage.statistic("banners-folded") == 0)
+        }
+    }
+}

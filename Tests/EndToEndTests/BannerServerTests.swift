@@ -1,0 +1,234 @@
+import NotifyClient
+import NotifyRehearsal
+import Testing
+
+/// The habits of real notification servers, each with a stand-in that has it.
+@Suite(.timeLimit(.minutes(2)))
+struct BannerServerTests {
+    // MARK: Plasma
+
+    @Test func aRefusedRepetitionCountsAsShown() async throws {
+        try await withBannerStage { stage in
+            let server = try await stage.server(.plasma)
+            let first = try await stage.client.send("/note/1", title: "The same", body: "words")
+            #expect(try await stage.outcome(of: first) == .init(kind: "shown", banner: 1, count: 1))
+            // One more than the failures in a row that have a server left alone.
+            for number in 2...5 {
+                let id = try await stage.client.send("/note/\(number)", title: "The same", body: "words")
+                #expect(try await stage.outcome(of: id) == .init(kind: "shown", banner: nil, count: 1))
+                #expect(try await stage.client.claim(id) == .recorded)
+            }
+            let other = try await stage.client.send("/note/6", title: "Other", body: "words")
+            #expect(try await stage.outcome(of: other) == .init(kind: "shown", banner: 2, count: 1))
+            #expect(server.banners.all.map(\.id) == [1, 0, 0, 0, 0, 2])
+            #expect(server.closes.all.isEmpty)
+            #expect(try await stage.statistic("banner-failures") == 0)
+            #expect(try await stage.statistic("notification-server-rests") == 0)
+        }
+    }
+
+    @Test func aRefusedUpdateKeepsItsBanner() async throws {
+        // A title that never says how many there are makes the update the same as the banner.
+        let route = """
+            [[route]]
+            topic = "/note/{id}"
+            title = "News{{#nothing}}{{count}}{{/nothing}}"
+            """
+        try await withBannerStage(route) { stage in
+            let server = try await stage.server(.plasma)
+            let first = try await stage.client.send("/note/1")
+            #expect(try await stage.outcome(of: first) == .init(kind: "shown", banner: 1, count: 1))
+            let second = try await stage.client.send("/note/1")
+            #expect(try await stage.outcome(of: second) == .init(kind: "shown", banner: 1, count: 2))
+            #expect(server.banners.all.map(\.replaces) == [0, 1])
+            #expect(try await stage.client.claim(first) == .recorded)
+            #expect(try await stage.client.claim(second) == .retracted)
+            #expect(try await stage.close(on: server) == 1)
+        }
+    }
+
+    // MARK: GNOME
+
+    @Test func allCallsComeFromTheConnectionThatHasTheName() async throws {
+        try await withBannerStage { stage in
+            let server = try await stage.server(.gnome)
+            let first = try await stage.client.send("/note/1", title: "one")
+            _ = try await stage.outcome(of: first)
+            let second = try await stage.client.send("/note/1", title: "two")
+            #expect(try await stage.outcome(of: second).banner == 1)
+            _ = try await stage.client.claim(first)
+            _ = try await stage.client.claim(second)
+            #expect(try await stage.close(on: server) == 1)
+            try await stage.until("the banner is gone") { server.showing.isEmpty }
+            let senders = Set(server.banners.all.map(\.sender) + server.closes.all.map(\.sender))
+            #expect(senders == [try #require(await stage.connection.owner(of: Router.name))])
+        }
+    }
+
+    @Test func anUpdateOfABannerThatIsNotOursIsShownAnew() async throws {
+        try await withBannerStage { stage in
+            let server = try await stage.server(.gnome)
+            let first = try await stage.client.send("/note/1", title: "one")
+            _ = try await stage.outcome(of: first)
+            server.lose(1)
+            let second = try await stage.client.send("/note/1", title: "two")
+            #expect(try await stage.outcome(of: second) == .init(kind: "shown", banner: 2, count: 1))
+            #expect(server.banners.all.map(\.replaces) == [0, 1, 0])
+            #expect(try await stage.statistic("notification-server-rests") == 0)
+            #expect(try await stage.client.claim(first) == .recorded)
+            #expect(try await stage.client.claim(second) == .retracted)
+            #expect(try await stage.close(on: server) == 2)
+            #expect(server.closes.all.count == 1)
+        }
+    }
+
+    // MARK: mako
+
+    @Test func anUpdateMayHaveANumberOfItsOwn() async throws {
+        try await withBannerStage { stage in
+            let server = try await stage.server(.mako)
+            let first = try await stage.client.send("/note/1", title: "one")
+            #expect(try await stage.outcome(of: first).banner == 1)
+            let second = try await stage.client.send("/note/1", title: "two")
+            #expect(try await stage.outcome(of: second).banner == 2)
+            let third = try await stage.client.send("/note/1", title: "three")
+            #expect(try await stage.outcome(of: third) == .init(kind: "shown", banner: 3, count: 3))
+            #expect(server.banners.all.map(\.replaces) == [0, 1, 2])
+            server.dismiss(3)
+            for id in [first, second, third] {
+                #expect(try await stage.outcome(of: id) == .init(kind: "dismissed", banner: 3))
+            }
+            #expect(server.closes.all.isEmpty)
+        }
+    }
+
+    @Test func closingWhatIsGoneIsNoFailure() async throws {
+        try await withBannerStage { stage in
+            let server = try await stage.server(.mako)
+            for number in 1...4 {
+                let id = try await stage.client.send("/note/\(number)", title: "one")
+                let banner = try #require(try await stage.outcome(of: id).banner)
+                server.lose(banner)
+                #expect(try await stage.client.claim(id) == .retracted)
+                #expect(try await stage.close(on: server) == banner)
+                #expect(try await stage.outcome(of: id).kind == "retracted")
+            }
+            #expect(try await stage.statistic("banner-failures") == 0)
+            let last = try await stage.client.send("/note/5", title: "two")
+            #expect(try await stage.outcome(of: last).kind == "shown")
+        }
+    }
+
+    // MARK: What a server says by itself
+
+    @Test func aBannerThatExpiresIsStillShownAndOneTheUserClosesIsDismissed() async throws {
+        try await withBannerStage { stage in
+            let server = try await stage.server()
+            let expired = try await stage.client.send("/note/1", title: "one")
+            _ = try await stage.outcome(of: expired)
+            server.expire(1)
+            let dismissed = try await stage.client.send("/note/2", title: "two")
+            _ = try await stage.outcome(of: dismissed)
+            server.dismiss(2)
+            #expect(try await stage.outcome(of: dismissed) == .init(kind: "dismissed", banner: 2))
+            // The server's signals come in order, so the first one has been heard, too.
+            #expect(try await stage.statistic("dismissed") == 1)
+            let next = try await stage.client.send("/note/1", title: "three")
+            #expect(try await stage.outcome(of: next) == .init(kind: "shown", banner: 3, count: 1))
+            #expect(server.banners.all.last?.replaces == 0)
+            #expect(try await stage.client.claim(expired) == .recorded)
+            #expect(try await stage.client.claim(dismissed) == .recorded)
+            #expect(server.closes.all.isEmpty)
+        }
+    }
+
+    @Test func onlyTheServerIsBelieved() async throws {
+        try await withBannerStage { stage in
+            let server = try await stage.server()
+            let id = try await stage.client.send("/note/1", title: "one")
+            _ = try await stage.outcome(of: id)
+            let router = try #require(await stage.connection.owner(of: Router.name))
+            let imitator = try await Connection.open(stage.bus.address)
+            for destination in [nil, router] {
+                for (signal, argument) in [
+                    ("ActivationToken", Value.string("token")), ("ActionInvoked", "default"),
+                    ("NotificationClosed", .uint32(2)),
+                ] {
+                    imitator.send(
+                        .signal(
+                            signal, of: NotificationServer.name, at: "/org/freedesktop/Notifications", to: destination,
+                            [.uint32(1), argument]))
+                }
+            }
+            // The answer comes after the signals have been read.
+            _ = try await imitator.call(
+                .call("Ping", of: "org.freedesktop.DBus.Peer", at: Router.path, on: Router.name))
+            #expect(try await stage.statistic("dismissed") == 0)
+            server.invoke("default", on: 1)
+            #expect(try await stage.action() == ["/note/1", .uint64(id.rawValue), "default"])
+            #expect(stage.signals.all.count { $0.member == "ActionInvoked" } == 1)
+            imitator.close()
+        }
+    }
+
+    @Test func signalsAboutOthersBannersMeanNothing() async throws {
+        try await withBannerStage { stage in
+            let server = try await stage.server(.mako)
+            let other = try await Connection.open(stage.bus.address)
+            // Somebody mirrors every banner, and what becomes of the mirror image is told to everybody.
+            for number: UInt32 in [1, 3] {
+                let id = try await stage.client.send("/note/\(number)", title: "one")
+                #expect(try await stage.outcome(of: id).banner == number)
+                let banner = try await stage.banner(on: server)
+                let answer = try await other.call(
+                    .call(
+                        "Notify", of: NotificationServer.name, at: "/org/freedesktop/Notifications",
+                        on: NotificationServer.name,
+                        [
+                            .string(banner.application), .uint32(0), "", .string(banner.title), .string(banner.body),
+                            .strings([]), .variants([:]), .int32(-1),
+                        ]))
+                #expect(answer.arguments == [.uint32(number + 1)])
+                _ = try await stage.banner(on: server)
+                server.invoke("default", on: number + 1)
+                server.dismiss(number + 1)
+            }
+            server.dismiss(1)
+            try await stage.until("dismissed", is: 1)
+            #expect(try await stage.statistic("published") == 2)
+            #expect(try await stage.statistic("banner-calls") == 2)
+            #expect(stage.signals.all.allSatisfy { $0.member != "ActionInvoked" })
+            #expect(server.showing.map(\.id) == [3])
+            other.close()
+        }
+    }
+
+    // MARK: What a server can do
+
+    @Test func textIsEscapedFromTheMomentTheServerUnderstandsMarkup() async throws {
+        try await withBannerStage { stage in
+            let server = try await stage.server(capabilities: ["body"])
+            let plain = try await stage.client.send("/note/1", title: "<1>", body: "a <b> & c")
+            _ = try await stage.outcome(of: plain)
+            #expect(try await stage.banner(on: server).body == "a <b> & c")
+            server.setCapabilities(["body", "body-markup"])
+            var banner: NotificationServer.Banner?
+            try await stage.until("the text is escaped") {
+                let id = try await stage.client.send("/note/2", title: "<2>", body: "a <b> & c")
+                _ = try await stage.outcome(of: id)
+                banner = try await stage.banner(on: server)
+                return banner?.body == "a &lt;b&gt; &amp; c"
+            }
+            #expect(banner?.title.hasPrefix("<2>") == true)
+        }
+    }
+
+    @Test func textIsEscapedWhereTheServerCouldNotSayWhatItUnderstands() async throws {
+        try await withBannerStage { stage in
+            let server = try await stage.server(.isShyAtFirst, capabilities: ["body", "body-markup"])
+            let id = try await stage.client.send("/note/1", title: "one", body: "a <b> & c")
+            _ = try await stage.outcome(of: id)
+            #expect(try await stage.banner(on: server).body == "a &lt;b&gt; &amp; c")
+        }
+    }
+}

@@ -1,0 +1,233 @@
+import Foundation
+import GRDB
+import Routing
+import Testing
+
+@testable import Journal
+
+struct JournalTests {
+    @Test func whatWasCommittedIsThereAfterOpeningAgain() throws {
+        try withFolder { folder in
+            let event = try sample(1)
+            var decision = StoredDecision(outcome: .claimed, resolved: 5_000)
+            decision.claimant = ":1.7"
+            decision.latency = 30_000
+            decision.form = .claim
+            do {
+                let journal = try Journal(directory: folder)
+                try journal.commit([.accepted(event), .accepted(try sample(2))])
+                try journal.commit([.decided(EventID(1), decision)])
+                journal.close()
+            }
+            let journal = try Journal(directory: folder)
+            var expected = event
+            expected.decision = decision
+            #expect(try journal.event(EventID(1)) == expected)
+            #expect(try journal.undecided().map(\.id) == [EventID(2)])
+            #expect(try journal.lastID() == EventID(2))
+            #expect(journal.damagedRows == 0)
+        }
+    }
+
+    @Test func everyTypeOfFieldComesBackUnchanged() throws {
+        let fields: [Field] = [
+            Field(name: "y", value: .byte(255)), Field(name: "b", value: .boolean(true)),
+            Field(name: "n", value: .int16(-5)), Field(name: "q", value: .uint16(65535)),
+            Field(name: "i", value: .int32(.min)), Field(name: "u", value: .uint32(.max)),
+            Field(name: "x", value: .int64(.min)), Field(name: "t", value: .uint64(.max)),
+            Field(name: "d", value: .double(-0.5)), Field(name: "s", value: .string("영희 \u{1F469}")),
+            Field(name: "o", value: .objectPath("/a")), Field(name: "g", value: .signature("a{sv}")),
+            Field(name: "empty", value: .array(of: "a{sv}", [])),
+            Field(name: "list", value: .array(of: "s", [.string("a"), .string("")])),
+            Field(
+                name: "map",
+                value: .dictionary(
+                    key: "s", value: "v",
+                    [Value.Pair(key: .string("k"), value: .variant(.array(of: "i", [.int32(1)])))])),
+            Field(name: "", value: .variant(.dictionary(key: "u", value: "as", []))),
+        ]
+        #expect(try FieldCoding.decode(FieldCoding.encode(fields)) == fields)
+    }
+
+    @Test func bytesThatWereNeverWrittenAreRefusedAndDoNotCrash() {
+        let bytes = FieldCoding.encode([
+            Field(
+                name: "map",
+                value: .dictionary(
+                    key: "s", value: "as",
+                    [
+                        Value.Pair(key: .string("k"), value: .array(of: "s", [.string("v")]))
+                    ]))
+        ])
+        for length in 1..<bytes.count {
+            #expect(throws: FieldCoding.Malformed.self) { try FieldCoding.decode(Array(bytes.prefix(length))) }
+        }
+        var random = SystemRandomNumberGenerator()
+        for _ in 0..<5_000 {
+            var broken = bytes
+            for _ in 0..<3 { broken[Int.random(in: 0..<broken.count, using: &random)] = UInt8.random(in: 0...255) }
+            _ = try? FieldCoding.decode(broken)
+        }
+    }
+
+    @Test func historyIsPagedInOrderAndKeptWithinItsTopic() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            let topics = ["/post/27", "/post/27/reply", "/post/270", "/postal", "/post/27", "/other"]
+            try journal.commit(try topics.enumerated().map { .accepted(try sample(UInt64($0 + 1), topic: $1)) })
+            func ids(_ topic: String, after: UInt64 = 0, limit: Int = 100) throws -> [UInt64] {
+                try journal.history(TopicPrefix(topic), after: EventID(after), limit: limit).map(\.id.rawValue)
+            }
+            #expect(try ids("/post/27") == [1, 2, 5])
+            #expect(try ids("/post") == [1, 2, 3, 5])
+            #expect(try ids("/") == [1, 2, 3, 4, 5, 6])
+            #expect(try ids("/", after: 2, limit: 2) == [3, 4])
+            #expect(try ids("/post/27", after: 1, limit: 1) == [2])
+        }
+    }
+
+    @Test func unreadIsWhatNobodyHasSeenTo() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            for (index, outcome) in [Outcome.shown, .muted, .expired, .claimed, .retracted, .dismissed, .silent]
+                .enumerated()
+            {
+                let id = EventID(UInt64(index + 1))
+                try journal.commit([
+                    .accepted(try sample(id.rawValue)), .decided(id, StoredDecision(outcome: outcome, resolved: 1)),
+                ])
+            }
+            try journal.commit([.accepted(try sample(8))])
+            #expect(try journal.unread(.all) == 4)
+            #expect(try journal.unread(TopicPrefix("/post/27")) == 4)
+            #expect(try journal.unread(TopicPrefix("/post/2")) == 0)
+        }
+    }
+
+    @Test func aValueIsTheLastOneAndGoesWhenItIsRemoved() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            try journal.commit([.accepted(try sample(1, retained: true)), .accepted(try sample(2, retained: true))])
+            #expect(try journal.values(.all).map(\.id.rawValue) == [2])
+            try journal.commit([.removed(Topic("/post/27"), EventID(3))])
+            #expect(try journal.values(.all).isEmpty)
+            #expect(try journal.lastID() == EventID(3))
+        }
+    }
+
+    @Test func anEventKeepsAFewOfTheClaimsThatDecidedNothing() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            let claim = ClaimRecord(claimant: ":1.2", latency: .milliseconds(1), form: .provisional, verdict: .recorded)
+            try journal.commit([.accepted(try sample(1))] + Array(repeating: .claimed(EventID(1), claim), count: 40))
+            #expect(try journal.claims(on: EventID(1)) == Array(repeating: claim, count: 16))
+        }
+    }
+
+    @Test func theOldestDecidedEventsGoFirstAndOpenOnesStay() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            for id in 1...10 as ClosedRange<UInt64> {
+                try journal.commit([.accepted(try sample(id))])
+                if id != 2 { try journal.commit([.decided(EventID(id), StoredDecision(outcome: .shown, resolved: 1))]) }
+            }
+            #expect(try journal.expire(before: 0, keeping: 6) == 3)
+            #expect(
+                try journal.history(.all, after: EventID(0), limit: 100).map(\.id.rawValue) == [2, 5, 6, 7, 8, 9, 10])
+            #expect(try journal.expire(before: .max, keeping: 100) == 5)
+            #expect(try journal.history(.all, after: EventID(0), limit: 100).map(\.id.rawValue) == [2, 10])
+        }
+    }
+
+    @Test func theFileBelongsToItsUserAlone() throws {
+        try withFolder { folder in
+            let directory = folder + "/state/notifyd"
+            let journal = try Journal(directory: directory)
+            let file = try FileManager.default.attributesOfItem(atPath: journal.path)
+            #expect((file[.posixPermissions] as? Int) == 0o600)
+            let attributes = try FileManager.default.attributesOfItem(atPath: directory)
+            #expect((attributes[.posixPermissions] as? Int) == 0o700)
+        }
+    }
+
+    @Test func aSecondProcessIsTurnedAway() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            try journal.commit([.accepted(try sample(1))])
+            #expect(throws: JournalError.self) {
+                let other = try Journal(directory: folder)
+                try journal.write { db in
+                    try other.commit([.accepted(try sample(2))])
+                }
+            }
+        }
+    }
+
+    @Test func aFileThatIsNoJournalIsSetAside() throws {
+        try withFolder { folder in
+            try Data("this is no database, and it is longer than a header".utf8).write(
+                to: URL(filePath: folder + "/events.db"))
+            let journal = try Journal(directory: folder)
+            let aside = try #require(journal.setAside)
+            #expect(FileManager.default.fileExists(atPath: aside))
+            try journal.commit([.accepted(try sample(1))])
+            #expect(try journal.undecided().count == 1)
+        }
+    }
+
+    @Test func aNewerFileIsRefusedAndLeftAlone() throws {
+        try withFolder { folder in
+            do {
+                let journal = try Journal(directory: folder)
+                try journal.write { db in try db.execute(sql: "INSERT INTO grdb_migrations VALUES ('99')") }
+                journal.close()
+            }
+            #expect(throws: JournalError.tooNew) { try Journal(directory: folder) }
+            #expect(FileManager.default.fileExists(atPath: folder + "/events.db"))
+        }
+    }
+
+    @Test func everyFlippedByteOfARowIsNoticedAndOtherRowsStay() throws {
+        try withFolder { folder in
+            do {
+                let journal = try Journal(directory: folder)
+                try journal.commit(try (1...20).map { .accepted(try sample($0)) })
+                try journal.write { _ in }
+                journal.close()
+            }
+            let url = URL(filePath: folder + "/events.db")
+            let good = try Data(contentsOf: url)
+            let mark = Data("Mina has something to say 07".utf8)
+            let range = try #require(good.range(of: mark))
+            for offset in range {
+                var bad = good
+                bad[offset] ^= 0x04
+                try bad.write(to: url)
+                let journal = try Journal(directory: folder)
+                let ids = try journal.history(.all, after: EventID(0), limit: 100).map(\.id.rawValue)
+                #expect(ids == Array(1...20).filter { $0 != 7 })
+                #expect(journal.damagedRows == 1)
+                journal.close()
+            }
+        }
+    }
+
+    // MARK: Helpers
+
+    private func sample(_ id: UInt64, topic: String = "/post/27", retained: Bool = false) throws -> StoredEvent {
+        StoredEvent(
+            id: EventID(id), topic: try Topic(topic), title: "Title",
+            body: "Mina has something to say \(id < 10 ? "0" : "")\(id)",
+            fields: [Field(name: "from", value: .string("Mina"))], published: 1_000, sender: ":1.5",
+            origin: Origin(source: "test", eventID: "\(id)"), urgency: .normal, retained: retained, route: "/post/{id}",
+            key: topic, window: 100_000, accepted: 1_000 + Int64(id),
+            expires: Expiry(wall: 9_000_000, uptime: 7_000_000, boot: "boot"))
+    }
+
+    private func withFolder(_ body: (String) throws -> Void) throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "journal-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try body(folder.path)
+    }
+}

@@ -1,0 +1,63 @@
+import Foundation
+import Routing
+import Testing
+
+@testable import NotifyDaemon
+
+/// The example that is installed with the documentation: people copy from it.
+struct ExampleConfigurationTests {
+    private let example: String
+
+    init() throws {
+        let package = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        example = try String(contentsOf: package.appending(path: "systemd/config.toml"), encoding: .utf8)
+    }
+
+    @Test func withEveryDefaultInForceNothingChanges() throws {
+        let configuration = try read(
+            lines { $0.hasPrefix("#") && !$0.hasPrefix("# ") && $0 != "#" ? $0.dropFirst() : nil })
+        let builtIn = try ConfigurationReader.builtIn()
+        #expect(configuration.routes.routes.map(\.name) == builtIn.routes.routes.map(\.name))
+        for (route, original) in zip(configuration.routes.routes, builtIn.routes.routes) {
+            #expect(route.window == original.window)
+            #expect(route.wait == original.wait)
+            #expect(route.coalescing == original.coalescing)
+            #expect(route.banner == original.banner)
+            #expect(route.retain == original.retain)
+            #expect(route.title == original.title)
+            #expect(route.body == original.body)
+            #expect(route.lifetime == original.lifetime)
+            #expect(route.appearance == original.appearance)
+        }
+        #expect(configuration.banners == builtIn.banners)
+        #expect(configuration.screens == builtIn.screens)
+        #expect(configuration.logLevel == builtIn.logLevel)
+    }
+
+    @Test func theRouteOfOnesOwnShowsEverythingThatABannerCanHave() throws {
+        let indented = lines { $0.hasPrefix("#     ") ? $0.dropFirst(6) : nil }
+        let start = try #require(indented.firstRange(of: "[[route]]")?.lowerBound)
+        let configuration = try read(String(indented[start...]))
+        let route = configuration.routes.route(for: try Topic("/build/notifyd"))
+        #expect(route.name == "/build/{project}")
+        #expect(route.appearance.urgency == .low)
+        #expect(!route.appearance.icon.isEmpty)
+        #expect(route.appearance.category != nil)
+        #expect(route.appearance.sound != nil)
+        #expect(route.appearance.desktopEntry != nil)
+        #expect(route.appearance.timeout == .seconds(5))
+        #expect(route.appearance.actions.map(\.command.isEmpty) == [false, true])
+        #expect(route.appearance.actions.map(\.application) == [nil, "org.example.Builder"])
+    }
+
+    private func lines(_ pick: (Substring) -> Substring?) -> String {
+        example.split(separator: "\n").compactMap(pick).joined(separator: "\n")
+    }
+
+    private func read(_ text: String) throws -> Configuration {
+        var reader = try ConfigurationReader()
+        try reader.add(file: "config.toml", text: text)
+        return try reader.finish()
+    }
+}

@@ -1,0 +1,63 @@
+import Routing
+
+/// A router on a workbench: short words for what happens, a clock that stands still until it is told to go on.
+struct Bench {
+    private(set) var router: Router
+    private var microseconds: Int64 = 1_000_000
+
+    static let peer = ":1.1"
+
+    init(_ routes: [Route] = [], limits: Limits = Limits()) {
+        var table = RouteTable(fallback: Route(pattern: nil, window: .milliseconds(100)))
+        for route in routes { table.add(route) }
+        router = Router(routes: table, limits: limits, firstID: EventID(1))
+    }
+
+    @discardableResult
+    mutating func take(_ input: Input) -> [Effect] {
+        router.handle(
+            input, at: Now(instant: Instant(microseconds: microseconds), uptime: Uptime(microseconds: microseconds)))
+    }
+
+    /// Lets time go by, and the timer go off at the end.
+    @discardableResult
+    mutating func wait(_ time: Duration) -> [Effect] {
+        pass(time)
+        return take(.timerFired)
+    }
+
+    /// Lets time go by.
+    mutating func pass(_ time: Duration) {
+        microseconds += time.microseconds
+    }
+
+    @discardableResult
+    mutating func publish(_ topic: String, lifetime: Duration? = nil) -> EventID {
+        var options = PublishOptions()
+        options.lifetime = lifetime
+        let effects = take(
+            .published(
+                Publication(topic: try! Topic(topic), title: "", body: "", options: options, sender: Self.peer)))
+        guard case .reply(.accepted(let id)) = effects.first else { preconditionFailure("the event was refused") }
+        return id
+    }
+}
+
+extension [Effect] {
+    /// The banners asked for.
+    var banners: [BannerRequest] {
+        compactMap { if case .showBanner(let request) = $0 { request } else { nil } }
+    }
+
+    var closed: [BannerID] {
+        compactMap { if case .closeBanner(let id) = $0 { id } else { nil } }
+    }
+
+    var resolutions: [EventID: Resolution] {
+        reduce(into: [:]) { if case .resolve(let id, _, let resolution) = $1 { $0[id] = resolution } }
+    }
+
+    var outcomes: [EventID: Outcome] {
+        resolutions.mapValues(\.outcome)
+    }
+}

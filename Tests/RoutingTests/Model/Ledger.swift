@@ -1,0 +1,115 @@
+@testable import Routing
+
+/// What was promised about each event, kept apart from both routers.
+struct Ledger {
+    private struct Account {
+        let topic: Topic
+        let accepted: Instant
+        /// The end of the event's window, as far as it was announced.
+        var windowEnds: Instant?
+        var outcomes: [Outcome] = []
+    }
+
+    private var accounts: [EventID: Account] = [:]
+    private var order: [EventID] = []
+    private var publishing: Publication?
+
+    /// - Returns: the promise that was broken, if one was.
+    mutating func note(_ input: Input, _ observed: [Observed], _ router: Router, at now: Now) -> String? {
+        if let broken = checkReplies(input, observed) { return broken }
+        for effect in observed {
+            switch effect {
+            case .announce(let id, let topic, _, _, let announcement):
+                let window = announcement.window
+                if accounts[id] != nil { return "event \(id) was announced twice" }
+                if let last = order.last, last >= id { return "the ids do not grow" }
+                accounts[id] = Account(
+                    topic: try! Topic(topic), accepted: now.instant, windowEnds: window.map { now.instant + $0 })
+                order.append(id)
+                if announcement.silence != nil {
+                    accounts[id]!.outcomes.append(.silent)
+                }
+            case .resolve(let id, _, let resolution):
+                guard accounts[id] != nil else { return "the outcome of event \(id) came before the event" }
+                accounts[id]!.outcomes.append(resolution.outcome)
+                if let broken = checkClaim(input, id, resolution) { return broken }
+                if !Self.allowed.contains(accounts[id]!.outcomes) {
+                    return "event \(id) has the outcomes \(accounts[id]!.outcomes)"
+                }
+            case .show(let newest, _, _, _):
+                if let broken = checkBanner(newest) { return broken }
+            case .reply, .refused, .close, .relay, .note, .remove:
+                break
+            }
+        }
+        return observed.contains(where: \.isShow) ? checkCarried(router, at: now) : nil
+    }
+
+    private static let allowed: [[Outcome]] = [
+        [.silent], [.claimed], [.muted], [.expired], [.shown], [.shown, .retracted], [.shown, .dismissed], [.retracted],
+    ]
+
+    /// Every call has one answer, before anything else; nothing else is answered.
+    private func checkReplies(_ input: Input, _ observed: [Observed]) -> String? {
+        let replies = observed.filter(\.isReply).count
+        switch input {
+        case .published, .claimed, .claimedProvisionally, .completed, .released, .passed, .topicClaimed, .screenOpened,
+            .screenUpdated, .screenClosed, .muted:
+            return replies == 1 && observed[0].isReply ? nil : "a call has \(replies) answers"
+        case .peerLeft, .attentionChanged, .paused, .timerFired, .serverAppeared, .serverVanished, .bannerShown,
+            .bannerFailed, .bannerClosed, .actionInvoked, .reconfigured, .restored, .recalled, .withdrawn:
+            return replies == 0 ? nil : "an answer without a call"
+        }
+    }
+
+    /// A claim touches the event it names, and no other.
+    private func checkClaim(_ input: Input, _ id: EventID, _ resolution: Resolution) -> String? {
+        guard resolution.outcome == .claimed || resolution.outcome == .retracted else { return nil }
+        switch input {
+        case .claimed(let named, _), .completed(let named, _):
+            return named == id ? nil : "a claim of \(named) touched \(id)"
+        case .topicClaimed(let topic, _, _), .screenOpened(let topic, _, _):
+            return topic.covers(accounts[id]!.topic) ? nil : "a claim of \(topic) touched \(accounts[id]!.topic)"
+        case .published, .screenUpdated:
+            return nil
+        default:
+            return "event \(id) was claimed by nobody's doing"
+        }
+    }
+
+    private func checkBanner(_ newest: EventID) -> String? {
+        guard let account = accounts[newest] else { return "a banner for an event that was never announced" }
+        return account.outcomes.isEmpty ? nil : "a banner for event \(newest), which is \(account.outcomes)"
+    }
+
+    private func checkCarried(_ router: Router, at now: Now) -> String? {
+        for id in order {
+            guard let open = router.events[id], case .carried = open.place, let account = accounts[id] else { continue }
+            if !account.outcomes.isEmpty { return "a call carries event \(id), which is \(account.outcomes)" }
+            if open.event.route.wait == .anyone, let ends = account.windowEnds, now.instant < ends {
+                return "a call carries event \(id) before its window's end"
+            }
+        }
+        return nil
+    }
+
+    func whatIsUnfinished(_ router: Router) -> String? {
+        for id in order where !Self.allowed.contains(accounts[id]!.outcomes) {
+            return "event \(id) has the outcomes \(accounts[id]!.outcomes)"
+        }
+        return nil
+    }
+}
+
+extension Observed {
+    var isReply: Bool {
+        switch self {
+        case .reply, .refused: true
+        default: false
+        }
+    }
+
+    var isShow: Bool {
+        if case .show = self { true } else { false }
+    }
+}

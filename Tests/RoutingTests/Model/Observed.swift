@@ -1,0 +1,89 @@
+@testable import Routing
+
+/// What both routers must agree on: an effect without what is the router's own business, such as the wording of an error,
+/// the number of a call, and when the timer is set.
+enum Observed: Equatable, CustomStringConvertible {
+    case reply(Reply)
+    case refused(String)
+    case announce(EventID, String, sender: String, retained: Bool, Announcement)
+    case resolve(EventID, String, Resolution)
+    case show(newest: EventID, count: Int, replaces: BannerID?, isSummary: Bool)
+    case close(BannerID)
+    case relay(EventID, action: String)
+    case note(EventID, ClaimRecord)
+    case remove(String, EventID)
+
+    init?(_ effect: Effect) {
+        switch effect {
+        case .reply(.refused(let refusal)): self = .refused(Self.name(of: refusal))
+        case .reply(let reply): self = .reply(reply)
+        case .announce(let event, let announcement):
+            // A window that is over has nothing left, however late it is noticed.
+            let window = announcement.window.map { max(.zero, $0) }
+            self = .announce(
+                event.id, event.topic.description, sender: event.sender, retained: event.retained,
+                Announcement(
+                    window: window, silence: announcement.silence, isReplayed: announcement.isReplayed,
+                    expires: announcement.expires))
+        case .resolve(let id, let topic, let resolution): self = .resolve(id, topic.description, resolution)
+        case .showBanner(let request):
+            self = .show(
+                newest: request.newest.id, count: request.count, replaces: request.replaces,
+                isSummary: request.isSummary)
+        case .closeBanner(let id): self = .close(id)
+        case .relayAction(let event, let action): self = .relay(event.id, action: action)
+        case .noteClaim(let id, let record): self = .note(id, record)
+        case .remove(let topic, let id): self = .remove(topic.description, id)
+        case .armTimer, .armLifetimeTimer: return nil
+        }
+    }
+
+    static func name(of refusal: Refusal) -> String {
+        switch refusal {
+        case .invalidTopic: "InvalidTopic"
+        case .invalidEvent: "InvalidEvent"
+        case .unknownEvent: "UnknownEvent"
+        case .unknownScreen: "UnknownScreen"
+        case .notClaimant: "NotClaimant"
+        case .accessDenied: "AccessDenied"
+        case .invalidArguments: "InvalidArguments"
+        case .tooLarge: "TooLarge"
+        case .limitExceeded: "LimitExceeded"
+        case .storageUnavailable: "StorageUnavailable"
+        }
+    }
+
+    var description: String {
+        switch self {
+        case .reply(let reply): "reply \(reply)"
+        case .refused(let name): "refuse \(name)"
+        case .announce(let id, let topic, let sender, let retained, let announcement):
+            "announce \(id) \(topic) of \(sender)\(retained ? " retained" : ""), "
+                + "window \(announcement.window.map { $0.text } ?? "none"), "
+                + "silenced by \(announcement.silence.map { $0.rawValue } ?? "nobody"), "
+                + "until \(announcement.expires.microseconds)"
+        case .resolve(let id, let topic, let resolution): "resolve \(id) \(topic) \(Self.text(of: resolution))"
+        case .show(let newest, let count, let replaces, let isSummary):
+            "show \(newest) of \(count)\(replaces.map { " in place of banner \($0)" } ?? "")\(isSummary ? " as summary" : "")"
+        case .close(let id): "close banner \(id)"
+        case .relay(let id, let action): "relay \(action) of \(id)"
+        case .note(let id, let record):
+            "note \(record.form.rawValue) of \(id) by \(record.claimant) after \(record.latency.text): "
+                + record.verdict.rawValue
+        case .remove(let topic, let id): "remove \(topic) as \(id)"
+        }
+    }
+
+    private static func text(of resolution: Resolution) -> String {
+        var words = [resolution.outcome.rawValue]
+        if let claimant = resolution.claimant { words.append("by \(claimant)") }
+        if let latency = resolution.latency { words.append("after \(latency.text)") }
+        if let form = resolution.form { words.append("with \(form.rawValue)") }
+        if let opened = resolution.opened { words.append("opened \(opened.microseconds)") }
+        if let deadline = resolution.deadline { words.append("deadline \(deadline.microseconds)") }
+        if let banner = resolution.banner { words.append("banner \(banner)") }
+        if let count = resolution.count { words.append("count \(count)") }
+        if let lateness = resolution.lateness { words.append("late \(lateness.text)") }
+        return words.joined(separator: " ")
+    }
+}

@@ -1,0 +1,248 @@
+@testable import Routing
+
+/// Banners and the server that shows them: section 6 of the design.
+extension ReferenceRouter {
+    /// Every event behind a banner that nobody has claimed.
+    func behind(_ key: CoalescingKey) -> [Item] {
+        items.filter { $0.banner == key && [.waiting, .carried, .shown].contains($0.place) }
+    }
+
+    mutating func wait(_ id: EventID, for key: CoalescingKey) {
+        let stamp = stamp()
+        change(id) { item in
+            item.place = .waiting
+            item.banner = key
+            item.waitingStamp = stamp
+        }
+        if banner(key) == nil { banners.append(Up(key: key)) }
+        lineUp(key)
+    }
+
+    private mutating func lineUp(_ key: CoalescingKey) {
+        let hasSomethingToSay = behind(key).contains { $0.place == .waiting }
+        if hasSomethingToSay, key != .summary || summaryRest == nil, !line.contains(key) { line.append(key) }
+    }
+
+    /// A banner with no unclaimed event behind it is closed; while a call for it is under way, that waits for the answer.
+    mutating func closeIfEmpty(_ key: CoalescingKey) {
+        guard let banner = banner(key), banner.call == nil, behind(key).isEmpty else { return }
+        if let number = banner.number { out.append(.close(number)) }
+        forget(key)
+    }
+
+    private mutating func forget(_ key: CoalescingKey) {
+        change(key) { $0.number = nil }
+        guard let banner = banner(key), banner.call == nil, behind(key).isEmpty else { return }
+        banners.removeAll { $0.key == key }
+        line.removeAll { $0 == key }
+    }
+
+    // MARK: Asking for banners
+
+    /// Four calls at once; after three failures in a row none for 30 s, and then one to see whether the server is well.
+    private var mayCall: Bool {
+        serverIsThere && serverRest == nil && banners.filter { $0.call != nil }.count < (failures >= 3 ? 1 : 4)
+    }
+
+    mutating func sendBanners() {
+        while mayCall, !line.isEmpty {
+            let key = line.removeFirst()
+            // It lines up again when the answer is there.
+            if banner(key)?.call != nil { continue }
+            // What has been waiting is looked at once more.
+            for id in waiting(key) {
+                if item(id)!.expires <= now.uptime {
+                    finish(id, Resolution(.expired))
+                } else if isQuiet(item(id)!.topic) {
+                    finish(id, Resolution(.muted))
+                }
+            }
+            guard let newest = waiting(key).last, let banner = banner(key) else { continue }
+            if banner.number == nil, key != .summary, !admit(item(newest)!.sender) {
+                for id in waiting(key) { wait(id, for: .summary) }
+                forget(key)
+            } else {
+                send(key)
+            }
+        }
+    }
+
+    private func waiting(_ key: CoalescingKey) -> [EventID] { ids { $0.place == .waiting && $0.banner == key } }
+
+    /// Inside choice: so many new banners appear within a second, whoever sent their newest event, and as many again of
+    /// senders of whom nothing has appeared in that second. An update in place is not a new banner.
+    private mutating func admit(_ sender: String) -> Bool {
+        let limit = configuration.banners.maximumPerSecond
+        if limit == 0 { return true }
+        let appeared = recent.filter { now.instant < $0.at + .seconds(1) }
+        let isQuiet = !appeared.contains { $0.sender == sender }
+        if appeared.count >= (isQuiet ? 2 * limit : limit) { return false }
+        recent.append((now.instant, sender))
+        return true
+    }
+
+    private mutating func send(_ key: CoalescingKey) {
+        lastCall += 1
+        let call = Up.Call(id: BannerCall(lastCall), at: now.instant, stamp: stamp())
+        let newest = waiting(key).last!
+        for id in waiting(key) { change(id) { $0.place = .carried } }
+        change(key) { $0.call = call }
+        // Inside choice: the summary is updated at most once a second.
+        if key == .summary { summaryRest = Moment(at: now.instant + .seconds(1), stamp: stamp()) }
+        let count = behind(key).count
+        newCalls.append(call.id)
+        out.append(
+            .show(
+                newest: newest, count: count, replaces: banner(key)!.number, isSummary: key == .summary && count > 1))
+    }
+
+    mutating func summaryRestEnded() {
+        summaryRest = nil
+        lineUp(.summary)
+    }
+
+    // MARK: Answers
+
+    mutating func bannerShown(_ call: BannerCall, _ answer: BannerID?) {
+        guard let banner = banners.first(where: { $0.call?.id == call }) else { return answeredLate(call, answer) }
+        let key = banner.key
+        failures = 0
+        change(key) { $0.call = nil }
+        if let answer { number(key, answer) }
+        show(ids { $0.banner == key && $0.place == .carried }, in: key, calledAt: banner.call!.at)
+        closeIfEmpty(key)
+        lineUp(key)
+    }
+
+    /// A number stands for one banner: another that had it is gone.
+    private mutating func number(_ key: CoalescingKey, _ number: BannerID) {
+        for other in banners where other.number == number && other.key != key { lose(other.key) }
+        change(key) { $0.number = number }
+        for id in ids({ $0.banner == key && $0.place == .shown }) { change(id) { $0.number = number } }
+    }
+
+    private mutating func show(_ shown: [EventID], in key: CoalescingKey, calledAt: Instant) {
+        let number = banner(key)!.number
+        let count = items.filter { $0.banner == key && $0.place == .shown }.count + shown.count
+        for id in shown {
+            let lateness = max(.zero, calledAt - item(id)!.deadline)
+            resolve(item(id)!, Resolution(.shown, banner: number, count: count, lateness: lateness))
+            change(id) { item in
+                item.place = number == nil ? .gone : .shown
+                item.number = number
+            }
+            remember(id)
+        }
+    }
+
+    /// Inside choice: the oldest shown event is forgotten when there are too many, claimed or not. Its banner stays up.
+    private mutating func remember(_ id: EventID) {
+        shownOrder.append(id)
+        guard shownOrder.count > limits.retractableEvents else { return }
+        let oldest = shownOrder.removeFirst()
+        guard let item = item(oldest) else { return }
+        items.removeAll { $0.id == oldest }
+        if item.place == .shown, behind(item.banner).isEmpty, banner(item.banner)?.call == nil { forget(item.banner) }
+    }
+
+    mutating func bannerFailed(_ call: BannerCall, _ failure: BannerFailure) {
+        overdue.removeAll { $0.call == call }
+        guard let banner = banners.first(where: { $0.call?.id == call }) else { return }
+        waitAgain(banner.key)
+        switch failure {
+        case .unknownBanner:
+            failures = 0
+            lose(banner.key)
+        case .noAnswer:
+            serverFailed()
+            closeIfEmpty(banner.key)
+        }
+    }
+
+    /// An answer is awaited for five seconds. What comes later is still understood.
+    mutating func callOverdue(_ call: BannerCall) {
+        let banner = banners.first { $0.call?.id == call }!
+        let carried = ids { $0.banner == banner.key && $0.place == .carried }
+        overdue.append(Overdue(call: call, key: banner.key, at: banner.call!.at, carried: carried))
+        if overdue.count > limits.overdueCalls { overdue.remove(at: oldestOverdue) }
+        waitAgain(banner.key)
+        serverFailed()
+        closeIfEmpty(banner.key)
+    }
+
+    private var oldestOverdue: Int {
+        overdue.indices.min { overdue[$0].call.rawValue < overdue[$1].call.rawValue }!
+    }
+
+    private mutating func waitAgain(_ key: CoalescingKey) {
+        change(key) { $0.call = nil }
+        for id in ids({ $0.banner == key && $0.place == .carried }) { wait(id, for: key) }
+        lineUp(key)
+    }
+
+    private mutating func serverFailed() {
+        failures += 1
+        if failures >= 3 { serverRest = Moment(at: now.instant + .seconds(30), stamp: stamp()) }
+    }
+
+    /// The banner is there after all: it is kept where its events still wait for one, else closed. The server is well.
+    private mutating func answeredLate(_ call: BannerCall, _ answer: BannerID?) {
+        guard let late = overdue.first(where: { $0.call == call }) else { return }
+        overdue.removeAll { $0.call == call }
+        guard let answer else { return }
+        failures = 0
+        serverRest = nil
+        let waiting = waiting(late.key).filter { late.carried.contains($0) }
+        if let banner = banner(late.key), banner.call == nil, banner.number == nil || banner.number == answer,
+            !waiting.isEmpty
+        {
+            number(late.key, answer)
+            show(waiting, in: late.key, calledAt: late.at)
+        } else if !banners.contains(where: { $0.number == answer }) {
+            out.append(.close(answer))
+        }
+    }
+
+    // MARK: Closing
+
+    mutating func bannerClosed(_ number: BannerID, _ reason: ClosingReason) {
+        guard let banner = banners.first(where: { $0.number == number }) else { return }
+        guard reason == .dismissed else { return lose(banner.key) }
+        for id in ids({ $0.banner == banner.key && $0.place == .shown }) {
+            resolve(item(id)!, Resolution(.dismissed, banner: number))
+            items.removeAll { $0.id == id }
+        }
+        forget(banner.key)
+    }
+
+    /// The banner went away by itself: a late claim still finds its events.
+    private mutating func lose(_ key: CoalescingKey) {
+        for id in ids({ $0.banner == key && $0.place == .shown }) { change(id) { $0.place = .gone } }
+        forget(key)
+    }
+
+    mutating func actionInvoked(_ number: BannerID, _ action: String) {
+        guard let banner = banners.first(where: { $0.number == number }) else { return }
+        guard let newest = ids({ $0.banner == banner.key && $0.place == .shown }).last else { return }
+        out.append(.relay(newest, action: action))
+    }
+
+    // MARK: The server
+
+    mutating func serverAppeared() {
+        if serverIsThere { serverVanished() }
+        serverIsThere = true
+    }
+
+    /// Its banners are gone, its numbers void, its answers lost: what was on its way waits again.
+    mutating func serverVanished() {
+        serverIsThere = false
+        failures = 0
+        serverRest = nil
+        overdue = []
+        for key in banners.map(\.key) {
+            waitAgain(key)
+            lose(key)
+        }
+    }
+}

@@ -1,0 +1,216 @@
+@testable import Routing
+
+/// All the ways to claim: section 3 of the design from rule 3 on.
+extension ReferenceRouter {
+    mutating func claim(_ id: EventID, by peer: String) {
+        guard isKnown(id) else { return refuse("UnknownEvent") }
+        guard let item = item(id) else { return out.append(.reply(.verdict(.recorded))) }
+        // The claimant hears of it before everybody else.
+        let verdict = verdict(on: item)
+        out.append(.reply(.verdict(verdict)))
+        take(id, by: peer, as: .claim, latency: now.instant - item.accepted)
+        endIfOverEarly(item.key)
+    }
+
+    private func verdict(on item: Item) -> Verdict {
+        switch item.place {
+        case .window, .held, .waiting: .suppressed
+        case .carried, .shown: behind(item.banner).count == 1 ? .retracted : .recorded
+        case .gone: .recorded
+        }
+    }
+
+    /// The outcome of a claimed event. It touches no other event; windows are looked at afterwards.
+    private mutating func take(_ id: EventID, by peer: String, as form: ClaimForm, latency: Duration) {
+        let item = item(id)!
+        var resolution = Resolution(.retracted, claimant: peer, latency: latency)
+        resolution.form = form
+        switch item.place {
+        case .window, .held, .waiting: resolution.outcome = .claimed
+        case .carried: break
+        case .shown, .gone: resolution.banner = item.number
+        }
+        finish(id, resolution)
+    }
+
+    /// Everything that is open or shown at or below a topic, at one stroke.
+    private mutating func takeAll(_ found: [EventID], by peer: String, as form: ClaimForm) {
+        let keys = found.map { item($0)!.key }
+        for id in found { take(id, by: peer, as: form, latency: now.instant - item(id)!.accepted) }
+        for key in keys { endIfOverEarly(key) }
+    }
+
+    // MARK: Provisional claims
+
+    mutating func hold(_ id: EventID, for time: Duration, by peer: String) {
+        if time <= .zero || time > limits.maximumHold { return refuse("LimitExceeded") }
+        guard isKnown(id) else { return refuse("UnknownEvent") }
+        let item = item(id)
+        let canBeHeld = item.map { $0.hold == nil && ($0.place == .window || $0.place == .waiting) } ?? false
+        let verdict = canBeHeld ? Verdict.suppressed : .recorded
+        out.append(.reply(.verdict(verdict)))
+        // Kept beside the event as long as a claim of it can still mean something.
+        guard let item else { return }
+        let latency = now.instant - item.accepted
+        out.append(
+            .note(id, ClaimRecord(claimant: peer, latency: latency, form: .provisional, verdict: verdict)))
+        guard canBeHeld else { return }
+        let hold = Item.Hold(
+            claimant: peer, latency: latency, ends: now.instant + time, stamp: stamp())
+        change(id) { item in
+            item.hold = hold
+            if item.place == .waiting { item.place = .held }
+        }
+        closeIfEmpty(item.banner)
+        // The claimant's own screens have their answer; others are still asked, in case the claim comes to nothing.
+        for screen in screens where screen.owner == peer { answered(screen.id, about: id) }
+        if item.place == .window { endIfOverEarly(item.key) }
+    }
+
+    mutating func complete(_ id: EventID, by peer: String) {
+        guard isKnown(id) else { return refuse("UnknownEvent") }
+        guard let item = item(id), let hold = item.hold, hold.claimant == peer else { return refuse("NotClaimant") }
+        out.append(.reply(.done))
+        take(id, by: peer, as: .provisional, latency: hold.latency)
+        endIfOverEarly(item.key)
+    }
+
+    mutating func release(_ id: EventID, by peer: String) {
+        guard isKnown(id) else { return refuse("UnknownEvent") }
+        guard item(id)?.hold?.claimant == peer else { return refuse("NotClaimant") }
+        out.append(.reply(.done))
+        holdFailed(id)
+    }
+
+    /// When in doubt, show the banner: at once if the window is over, else at its deadline.
+    ///
+    /// Inside choice: lateness is counted from here.
+    mutating func holdFailed(_ id: EventID) {
+        let now = now.instant
+        change(id) { item in
+            item.hold = nil
+            if item.place == .held { item.deadline = now }
+        }
+        let item = item(id)!
+        if item.place == .held { showOrSettle(id) } else { endIfOverEarly(item.key) }
+    }
+
+    // MARK: Topic claims
+
+    mutating func claimTopic(_ topic: TopicPrefix, grace: Duration, by peer: String) {
+        if grace > limits.maximumGrace { return refuse("LimitExceeded") }
+        if grace > .zero, graces.count >= limits.graces { return refuse("LimitExceeded") }
+        if grace > .zero, graces.filter({ $0.claimant == peer }).count >= limits.gracesPerConnection {
+            return refuse("LimitExceeded")
+        }
+        let found = ids { topic.covers($0.topic) }
+        out.append(.reply(.count(found.count)))
+        takeAll(found, by: peer, as: .topic)
+        if grace > .zero {
+            graces.append(Grace(topic: topic, claimant: peer, ends: now.instant + grace, stamp: stamp()))
+        }
+    }
+
+    /// Inside choice: screens before topic claims, older before newer.
+    func standingClaim(on topic: Topic) -> (claimant: String, form: ClaimForm)? {
+        if let screen = screens.first(where: { $0.topic.covers(topic) && $0.mode == .auto && hasASay($0) }) {
+            return (screen.owner, .screen)
+        }
+        return graces.first { $0.topic.covers(topic) }.map { ($0.claimant, .topic) }
+    }
+
+    // MARK: Screens
+
+    func hasASay(_ screen: Standing) -> Bool {
+        isWatched && configuration.screens.suppressingStates.contains(screen.state)
+    }
+
+    func asking(about topic: Topic) -> [ScreenID] {
+        screens.filter { $0.topic.covers(topic) && $0.mode == .ask && hasASay($0) }.map(\.id)
+    }
+
+    mutating func openScreen(_ topic: TopicPrefix, _ options: ScreenOptions, by peer: String) {
+        if screens.count >= limits.screens { return refuse("LimitExceeded") }
+        if screens.filter({ $0.owner == peer }).count >= limits.screensPerConnection { return refuse("LimitExceeded") }
+        let id = nextScreen
+        nextScreen = ScreenID(id.rawValue + 1)
+        screens.append(Standing(id: id, topic: topic, owner: peer))
+        out.append(.reply(.screen(id)))
+        change(id, options, claimedBefore: false)
+    }
+
+    mutating func updateScreen(_ id: ScreenID, _ options: ScreenOptions, by peer: String) {
+        guard let screen = owned(id, by: peer) else { return }
+        out.append(.reply(.done))
+        change(id, options, claimedBefore: hasASay(screen) && screen.mode == .auto)
+    }
+
+    mutating func closeScreen(_ id: ScreenID, by peer: String) {
+        guard owned(id, by: peer) != nil else { return }
+        out.append(.reply(.done))
+        endScreen(id)
+    }
+
+    private mutating func owned(_ id: ScreenID, by peer: String) -> Standing? {
+        guard let screen = screens.first(where: { $0.id == id }) else {
+            refuse("UnknownScreen")
+            return nil
+        }
+        guard screen.owner == peer else {
+            refuse("AccessDenied")
+            return nil
+        }
+        return screen
+    }
+
+    private mutating func change(_ id: ScreenID, _ options: ScreenOptions, claimedBefore: Bool) {
+        let index = screens.firstIndex { $0.id == id }!
+        screens[index].mode = options.mode ?? screens[index].mode
+        screens[index].state = options.state ?? screens[index].state
+        screens[index].clears = options.clear ?? screens[index].clears
+        if let lease = options.lease { screens[index].lease = lease == .zero ? nil : lease }
+        screens[index].leaseEnds = screens[index].lease.map { now.instant + $0 }
+        screens[index].leaseStamp = stamp()
+        let screen = screens[index]
+        let claims = hasASay(screen) && screen.mode == .auto
+        // Inside choice: to renew a lease clears nothing, unless `clear` is asked for once more.
+        if claims, screen.clears, !claimedBefore || options.clear == true {
+            takeAll(ids { screen.topic.covers($0.topic) }, by: screen.owner, as: .screen)
+        }
+        if !hasASay(screen) || screen.mode == .auto { passAll(id) }
+    }
+
+    /// A screen that ends counts as having passed.
+    mutating func endScreen(_ id: ScreenID) {
+        screens.removeAll { $0.id == id }
+        passAll(id)
+    }
+
+    /// What takes the say from screens makes them pass.
+    mutating func loseScreens(_ change: (inout ReferenceRouter) -> Void) {
+        let before = screens.filter(hasASay).map(\.id)
+        change(&self)
+        for screen in screens where before.contains(screen.id) && !hasASay(screen) { passAll(screen.id) }
+    }
+
+    mutating func pass(_ id: EventID, by peer: String) {
+        guard isKnown(id) else { return refuse("UnknownEvent") }
+        out.append(.reply(.done))
+        for screen in screens where screen.owner == peer { answered(screen.id, about: id) }
+    }
+
+    private mutating func passAll(_ screen: ScreenID) {
+        for id in ids({ $0.asked.contains(screen) }) { answered(screen, about: id) }
+    }
+
+    mutating func answered(_ screen: ScreenID, about id: EventID) {
+        guard let item = item(id), item.asked.contains(screen) else { return }
+        change(id) { $0.asked.removeAll { $0 == screen } }
+        if item.place == .window { endIfOverEarly(item.key) }
+    }
+
+    mutating func peerLeft(_ peer: String) {
+        for screen in screens where screen.owner == peer { endScreen(screen.id) }
+        for id in ids({ $0.hold?.claimant == peer }) { holdFailed(id) }
+    }
+}

@@ -1,0 +1,176 @@
+@testable import Routing
+
+/// Publishing and windows: section 3, rules 1, 2 and 5, and section 4 of the design.
+extension ReferenceRouter {
+    mutating func publish(_ publication: Publication) {
+        let route = route(of: publication.topic)
+        let options = publication.options
+        if publication.title.utf8.count > limits.titleBytes { return refuse("TooLarge") }
+        for required in route.required
+        where !publication.fields.contains(where: { $0.name == required.name && required.type.admits($0.value) }) {
+            return refuse("InvalidEvent")
+        }
+
+        remembered.removeAll { $0.until <= now.uptime }
+        if options.origin.namesAnEvent, let first = remembered.first(where: { $0.origin == options.origin }) {
+            return out.append(.reply(.accepted(first.id)))
+        }
+
+        if options.remove {
+            let id = takeID()
+            remember(options.origin, as: id)
+            out.append(.reply(.accepted(id)))
+            return removeValue(at: publication.topic, id: id)
+        }
+
+        let silence: Silence? = !route.banner ? .route : options.banner == false ? .publisher : nil
+        let claim = silence == nil ? standingClaim(on: publication.topic) : nil
+        if silence == nil, claim == nil {
+            let open = items.filter { $0.place != .shown && $0.place != .gone }
+            if open.count >= limits.openEvents { return refuse("LimitExceeded") }
+            if open.filter({ $0.sender == publication.sender }).count >= limits.openEventsPerSender {
+                return refuse("LimitExceeded")
+            }
+        }
+
+        let isRetained = options.retain ?? route.retain
+        if isRetained, !values.contains(where: { $0.topic == publication.topic }), values.count >= limits.values {
+            return refuse("LimitExceeded")
+        }
+
+        let id = takeID()
+        remember(options.origin, as: id)
+        out.append(.reply(.accepted(id)))
+        let expires = now.uptime + (options.lifetime ?? route.lifetime)
+        if isRetained {
+            values.removeAll { $0.topic == publication.topic }
+            values.append((publication.topic, expires, stamp()))
+        }
+        func announcement(_ window: Duration?) -> Observed {
+            .announce(
+                id, publication.topic.description, sender: publication.sender, retained: isRetained,
+                Announcement(window: window, silence: silence, expires: expires))
+        }
+
+        if silence != nil { return out.append(announcement(nil)) }
+        if let claim {
+            out.append(announcement(nil))
+            var resolution = Resolution(.claimed, claimant: claim.claimant, latency: .zero)
+            resolution.form = claim.form
+            return out.append(.resolve(id, publication.topic.description, resolution))
+        }
+
+        let item = newItem(id, publication, route)
+        items.append(item)
+        for index in items.indices where items[index].place == .window && items[index].key == item.key {
+            items[index].windowEnds = item.windowEnds
+            items[index].windowStamp = item.windowStamp
+        }
+        if isOverEarly(item.key) {
+            out.append(announcement(.zero))
+            endWindow(item.key)
+        } else {
+            out.append(announcement(max(.zero, item.windowEnds - now.instant)))
+        }
+    }
+
+    /// The oldest makes room.
+    private mutating func remember(_ origin: Origin, as id: EventID) {
+        guard origin.namesAnEvent else { return }
+        if remembered.count == limits.rememberedRepeats { remembered.removeFirst() }
+        remembered.append((origin, id, now.uptime + limits.repeatMemory))
+    }
+
+    mutating func removeValue(at topic: Topic, id: EventID) {
+        guard values.contains(where: { $0.topic == topic }) else { return }
+        values.removeAll { $0.topic == topic }
+        out.append(.remove(topic.description, id))
+    }
+
+    /// The first event of a key opens a window; a further one extends it, but never beyond what was set at the opening.
+    ///
+    /// Inside choices: a further event with a shorter window of its own does not shorten what is there, and a first event
+    /// that asks for more than its route's maximum gets it.
+    private mutating func newItem(_ id: EventID, _ publication: Publication, _ route: Route) -> Item {
+        let key: CoalescingKey =
+            switch route.coalescing {
+            case .topic: .topic(publication.topic)
+            case .route: .route(route.name)
+            case .none: .event(id)
+            }
+        let length = publication.options.window ?? route.window
+        var ends = now.instant + length
+        var opened = now.instant
+        var limit = max(now.instant + route.maximumWindow, ends)
+        var stamp = 0
+        if let other = items.first(where: { $0.place == .window && $0.key == key }) {
+            opened = other.windowOpened
+            limit = other.windowLimit
+            ends = max(other.windowEnds, min(ends, limit))
+            stamp = ends == other.windowEnds ? other.windowStamp : self.stamp()
+        } else {
+            stamp = self.stamp()
+        }
+        return Item(
+            id: id, topic: publication.topic, sender: publication.sender, route: route, accepted: now.instant,
+            expires: now.uptime + (publication.options.lifetime ?? route.lifetime), key: key, banner: key,
+            windowEnds: ends, windowOpened: opened, windowLimit: limit, windowStamp: stamp, deadline: now.instant,
+            asked: asking(about: publication.topic))
+    }
+
+    /// Segment by segment from the left a literal beats a capture.
+    private func route(of topic: Topic) -> Route {
+        func literals(_ route: Route) -> [Bool] {
+            route.pattern!.description.split(separator: "/").map { !$0.hasPrefix("{") }
+        }
+        var best: Route?
+        for route in configuration.routes where route.pattern?.captures(of: topic) != nil {
+            guard let other = best else {
+                best = route
+                continue
+            }
+            let difference = zip(literals(route), literals(other)).first { $0 != $1 }
+            if difference?.0 == true { best = route }
+        }
+        return best ?? configuration.fallback
+    }
+
+    // MARK: Ends
+
+    func isAwaited(_ item: Item) -> Bool { item.route.wait == .anyone || !item.asked.isEmpty }
+
+    /// Inside choice: events of one window that wait for different screens are awaited together.
+    func isOverEarly(_ key: CoalescingKey) -> Bool {
+        let unclaimed = items.filter { $0.place == .window && $0.key == key && $0.hold == nil }
+        return !unclaimed.isEmpty && !unclaimed.contains(where: isAwaited)
+    }
+
+    mutating func endIfOverEarly(_ key: CoalescingKey) {
+        if isOverEarly(key) { endWindow(key) }
+    }
+
+    mutating func endWindow(_ key: CoalescingKey) {
+        for id in ids({ $0.place == .window && $0.key == key }) {
+            let isHeld = item(id)!.hold != nil
+            let now = now.instant
+            change(id) { item in
+                item.deadline = min(item.windowEnds, now)
+                item.asked = []
+                item.place = .held
+            }
+            if !isHeld { showOrSettle(id) }
+        }
+    }
+
+    /// Nobody claimed it in time: it becomes a banner, unless it is too late for one or none is wanted.
+    mutating func showOrSettle(_ id: EventID) {
+        let item = item(id)!
+        if item.expires <= now.uptime {
+            finish(id, Resolution(.expired))
+        } else if isQuiet(item.topic) {
+            finish(id, Resolution(.muted))
+        } else {
+            wait(id, for: item.banner)
+        }
+    }
+}

@@ -1,0 +1,307 @@
+@testable import Routing
+
+/// The rules of the design once more, as plainly as they can be put: every event, screen, grace and banner is an entry of a
+/// plain list, every question is answered by looking through a list, and nothing is remembered that can be looked up.
+///
+/// Where the design leaves something open this router follows `Router`, and says so with the words "inside choice":
+/// - What is due at the same moment is done in the order in which it was put down (`stamp`).
+/// - Banners that wait for the server are asked for in the order in which they began to wait (`line`).
+/// - Among several reasons to refuse a call, which one is named.
+/// - How banners are paced (`admit`, and the summary's rest of one second).
+struct ReferenceRouter {
+    /// An event that is not claimed, dismissed, muted, expired or forgotten.
+    struct Item {
+        enum Place { case window, held, waiting, carried, shown, gone }
+
+        struct Hold {
+            let claimant: String
+            let latency: Duration
+            let ends: Instant
+            let stamp: Int
+        }
+
+        let id: EventID
+        let topic: Topic
+        let sender: String
+        let route: Route
+        let accepted: Instant
+        let expires: Uptime
+        let key: CoalescingKey
+        var place = Place.window
+        /// The banner it belongs to: its key's, or the summary.
+        var banner: CoalescingKey
+        /// The end of the window it is in: the same for all that are in it.
+        var windowEnds: Instant
+        let windowOpened: Instant
+        let windowLimit: Instant
+        var windowStamp: Int
+        /// The end of the window it was in.
+        var deadline: Instant
+        var waitingStamp = 0
+        /// The screens that were asked and have not answered.
+        var asked: [ScreenID]
+        var hold: Hold?
+        var number: BannerID?
+    }
+
+    struct Standing {
+        let id: ScreenID
+        let topic: TopicPrefix
+        let owner: String
+        var mode = Screen.Mode.auto
+        var state = Screen.State.focused
+        var clears = true
+        var lease: Duration?
+        var leaseEnds: Instant?
+        var leaseStamp = 0
+    }
+
+    struct Grace {
+        let topic: TopicPrefix
+        let claimant: String
+        let ends: Instant
+        let stamp: Int
+    }
+
+    struct Up {
+        struct Call {
+            let id: BannerCall
+            let at: Instant
+            let stamp: Int
+        }
+
+        let key: CoalescingKey
+        var number: BannerID?
+        var call: Call?
+    }
+
+    struct Overdue {
+        let call: BannerCall
+        let key: CoalescingKey
+        let at: Instant
+        let carried: [EventID]
+    }
+
+    struct Moment {
+        let at: Instant
+        let stamp: Int
+    }
+
+    var configuration: World.Configuration
+    let limits: Limits
+    let firstID: EventID
+    var nextID: EventID
+    var nextScreen: ScreenID
+    var now = Now(instant: Instant(microseconds: 0), uptime: Uptime(microseconds: 0))
+
+    var items: [Item] = []
+    var remembered: [(origin: Origin, id: EventID, until: Uptime)] = []
+    var shownOrder: [EventID] = []
+    var screens: [Standing] = []
+    var isWatched = true
+    var graces: [Grace] = []
+    var isPaused = false
+    var mutes: [(topic: TopicPrefix, until: Uptime)] = []
+    var values: [(topic: Topic, until: Uptime, stamp: Int)] = []
+
+    var banners: [Up] = []
+    var line: [CoalescingKey] = []
+    var overdue: [Overdue] = []
+    var serverIsThere = false
+    var failures = 0
+    var serverRest: Moment?
+    var summaryRest: Moment?
+    var recent: [(at: Instant, sender: String)] = []
+
+    var lastStamp = 0
+    var lastCall: UInt64 = 0
+    var out: [Observed] = []
+    /// The calls to the server that were made in this turn.
+    var newCalls: [BannerCall] = []
+
+    init(_ configuration: World.Configuration, limits: Limits, firstID: EventID) {
+        self.configuration = configuration
+        self.limits = limits
+        self.firstID = firstID
+        nextID = firstID
+        nextScreen = ScreenID(firstID.rawValue)
+    }
+
+    mutating func handle(_ input: Input, at now: Now) -> (observed: [Observed], calls: [BannerCall]) {
+        self.now = now
+        out = []
+        newCalls = []
+        switch input {
+        case .published(let publication): publish(publication)
+        case .claimed(let id, let peer): claim(id, by: peer)
+        case .claimedProvisionally(let id, let time, let peer): hold(id, for: time, by: peer)
+        case .completed(let id, let peer): complete(id, by: peer)
+        case .released(let id, let peer): release(id, by: peer)
+        case .passed(let id, let peer): pass(id, by: peer)
+        case .topicClaimed(let topic, let grace, let peer): claimTopic(topic, grace: grace, by: peer)
+        case .screenOpened(let topic, let options, let peer): openScreen(topic, options, by: peer)
+        case .screenUpdated(let id, let options, let peer): updateScreen(id, options, by: peer)
+        case .screenClosed(let id, let peer): closeScreen(id, by: peer)
+        case .peerLeft(let peer): peerLeft(peer)
+        case .attentionChanged(let isWatched): loseScreens { $0.isWatched = isWatched }
+        case .paused(let flag): isPaused = flag
+        case .muted(let topic, let time): mute(topic, for: time)
+        case .timerFired: doWhatIsDue()
+        case .serverAppeared: serverAppeared()
+        case .serverVanished: serverVanished()
+        case .bannerShown(let call, let number): bannerShown(call, number)
+        case .bannerFailed(let call, let failure): bannerFailed(call, failure)
+        case .bannerClosed(let number, let reason): bannerClosed(number, reason)
+        case .actionInvoked(let number, let action): actionInvoked(number, action)
+        case .reconfigured: preconditionFailure("a configuration comes by name")
+        case .restored, .recalled, .withdrawn: preconditionFailure("scripts run without a journal")
+        }
+        sendBanners()
+        return (out, newCalls)
+    }
+
+    mutating func reconfigure(_ configuration: World.Configuration, at now: Now) -> (
+        observed: [Observed], calls: [BannerCall]
+    ) {
+        self.now = now
+        out = []
+        newCalls = []
+        loseScreens { $0.configuration = configuration }
+        sendBanners()
+        return (out, newCalls)
+    }
+
+    // MARK: What is due
+
+    /// When the next thing is due, on either clock.
+    var nextDue: (instant: Instant?, uptime: Uptime?) {
+        (
+            dueMoments().map(\.at).min(),
+            (items.filter { $0.place == .waiting }.map(\.expires) + mutes.map(\.until) + values.map(\.until)).min()
+        )
+    }
+
+    private enum Matter {
+        case window(CoalescingKey)
+        case hold(EventID)
+        case grace(Int)
+        case lease(ScreenID)
+        case call(BannerCall)
+        case serverRest, summaryRest
+    }
+
+    private func dueMoments() -> [(at: Instant, stamp: Int, matter: Matter)] {
+        var due: [(at: Instant, stamp: Int, matter: Matter)] = []
+        for item in items {
+            if item.place == .window { due.append((item.windowEnds, item.windowStamp, .window(item.key))) }
+            if let hold = item.hold { due.append((hold.ends, hold.stamp, .hold(item.id))) }
+        }
+        for (index, grace) in graces.enumerated() { due.append((grace.ends, grace.stamp, .grace(index))) }
+        for screen in screens {
+            if let ends = screen.leaseEnds { due.append((ends, screen.leaseStamp, .lease(screen.id))) }
+        }
+        for banner in banners {
+            if let call = banner.call { due.append((call.at + .seconds(5), call.stamp, .call(call.id))) }
+        }
+        if let rest = serverRest { due.append((rest.at, rest.stamp, .serverRest)) }
+        if let rest = summaryRest { due.append((rest.at, rest.stamp, .summaryRest)) }
+        return due
+    }
+
+    private mutating func doWhatIsDue() {
+        while let next = dueMoments().filter({ $0.at <= now.instant }).min(by: { ($0.at, $0.stamp) < ($1.at, $1.stamp) }
+        ) {
+            switch next.matter {
+            case .window(let key): endWindow(key)
+            case .hold(let id): holdFailed(id)
+            case .grace(let index): graces.remove(at: index)
+            case .lease(let id): endScreen(id)
+            case .call(let call): callOverdue(call)
+            case .serverRest: serverRest = nil
+            case .summaryRest: summaryRestEnded()
+            }
+        }
+        while let next = lifetimesThatEnd().min(by: { ($0.at, $0.stamp) < ($1.at, $1.stamp) }) {
+            switch next.matter {
+            case .event(let id): finish(id, Resolution(.expired))
+            case .value(let topic): removeValue(at: topic, id: takeID())
+            }
+        }
+        mutes.removeAll { $0.until <= now.uptime }
+    }
+
+    private enum Lifetime {
+        case event(EventID)
+        case value(Topic)
+    }
+
+    private func lifetimesThatEnd() -> [(at: Uptime, stamp: Int, matter: Lifetime)] {
+        let all: [(at: Uptime, stamp: Int, matter: Lifetime)] =
+            items.filter { $0.place == .waiting }.map { ($0.expires, $0.waitingStamp, .event($0.id)) }
+            + values.map { ($0.until, $0.stamp, .value($0.topic)) }
+        return all.filter { $0.at <= now.uptime }
+    }
+
+    // MARK: Looking things up
+
+    func item(_ id: EventID) -> Item? { items.first { $0.id == id } }
+
+    mutating func change(_ id: EventID, _ change: (inout Item) -> Void) {
+        for index in items.indices where items[index].id == id { change(&items[index]) }
+    }
+
+    /// Events in a place, of a key's window or banner, oldest first.
+    func ids(_ matches: (Item) -> Bool) -> [EventID] { items.filter(matches).map(\.id).sorted() }
+
+    func banner(_ key: CoalescingKey) -> Up? { banners.first { $0.key == key } }
+
+    mutating func change(_ key: CoalescingKey, _ change: (inout Up) -> Void) {
+        for index in banners.indices where banners[index].key == key { change(&banners[index]) }
+    }
+
+    func isKnown(_ id: EventID) -> Bool { id >= firstID && id < nextID }
+
+    mutating func takeID() -> EventID {
+        defer { nextID = EventID(nextID.rawValue + 1) }
+        return nextID
+    }
+
+    mutating func stamp() -> Int {
+        lastStamp += 1
+        return lastStamp
+    }
+
+    mutating func refuse(_ name: String) { out.append(.refused(name)) }
+
+    // MARK: Outcomes
+
+    mutating func resolve(_ item: Item, _ resolution: Resolution) {
+        var resolution = resolution
+        resolution.opened = item.windowOpened
+        resolution.deadline = item.place == .window ? item.windowEnds : item.deadline
+        out.append(.resolve(item.id, item.topic.description, resolution))
+    }
+
+    /// The last word on an event that was never shown, or can no longer be claimed.
+    mutating func finish(_ id: EventID, _ resolution: Resolution) {
+        guard let item = item(id) else { return }
+        resolve(item, resolution)
+        items.removeAll { $0.id == id }
+        closeIfEmpty(item.banner)
+    }
+
+    func isQuiet(_ topic: Topic) -> Bool { isPaused || mutes.contains { $0.topic.covers(topic) } }
+
+    /// Zero takes back what was muted at or below the topic.
+    private mutating func mute(_ topic: TopicPrefix, for time: Duration) {
+        if time <= .zero {
+            mutes.removeAll { topic.covers($0.topic) }
+            return out.append(.reply(.done))
+        }
+        let isThere = mutes.contains { $0.topic == topic }
+        if !isThere, mutes.count >= limits.mutes { return refuse("LimitExceeded") }
+        mutes.removeAll { $0.topic == topic }
+        mutes.append((topic, now.uptime + time))
+        out.append(.reply(.done))
+    }
+}

@@ -1,0 +1,86 @@
+import Routing
+
+/// One step of a script. What it speaks of is named in a way that survives the loss of other steps: an event or a screen
+/// by the label of the step that made it, a call or a banner by a number that is taken modulo what is there.
+enum Step: Sendable {
+    case publish(label: Int, topic: Topic, by: String, Extras)
+    case claim(Int, by: String)
+    case hold(Int, Duration, by: String)
+    case complete(Int, by: String)
+    case release(Int, by: String)
+    case pass(Int, by: String)
+    case claimTopic(TopicPrefix, grace: Duration, by: String)
+    case openScreen(label: Int, TopicPrefix, ScreenOptions, by: String)
+    case updateScreen(Int, ScreenOptions, by: String)
+    case closeScreen(Int, by: String)
+    case peerLeaves(String)
+    case watched(Bool)
+    case paused(Bool)
+    case mute(TopicPrefix, Duration)
+    case reconfigure(Int)
+
+    case serverAppears
+    case serverVanishes
+    /// Whether calls are answered at once or only when a step says so.
+    case serverIsPrompt(Bool)
+    case answer(Int, Answer)
+    /// An answer to a call that was answered before, or made to a server that has gone.
+    case answerStale(Int, Answer)
+    case closeBanner(Int, ClosingReason)
+    case press(Int)
+
+    /// Time goes by, and the timer goes off whenever it was asked for.
+    case wait(Duration)
+    /// Time goes by while the daemon does something else: the timer will be late.
+    case stall(Duration)
+    /// The machine sleeps: only lifetimes go on.
+    case sleep(Duration)
+    /// Time goes by to the very moment the timer was asked for; what comes next is handled before it.
+    case untilDue
+    /// The timer goes off, due or not.
+    case fire
+
+    /// What is unusual about a publication.
+    struct Extras: Sendable {
+        var eventID: Int?
+        var banner: Bool?
+        var window: Duration?
+        var lifetime: Duration?
+        var retain: Bool?
+        var remove = false
+        var lacksFields = false
+        var title = "title"
+    }
+
+    enum Answer: Sendable {
+        /// With the number of the banner that is replaced, or else a new one.
+        case shown
+        case renumbered
+        /// With the number of some other banner.
+        case taken(Int)
+        case identical
+        case error
+        case unknownBanner
+    }
+}
+
+/// The conditions a script starts under.
+struct Setup: Sendable {
+    var configuration: Int
+    var isTight: Bool
+    var serverIsThere: Bool
+
+    var limits: Limits { isTight ? World.tight : World.roomy }
+}
+
+struct Script: Sendable, CustomStringConvertible {
+    let seed: UInt64
+    let setup: Setup
+    var steps: [Step]
+
+    var description: String {
+        var lines = ["seed \(seed), \(setup)"]
+        for (index, step) in steps.enumerated() { lines.append("  \(index): \(step)") }
+        return lines.joined(separator: "\n")
+    }
+}
