@@ -42,15 +42,9 @@ extension NotifyClient {
 
     /// Confirms or gives up a provisional claim, even when the calling task is cancelled.
     package func settle(_ id: EventID, isDone: Bool) async throws(NotifyError) {
-        let settling = Task { () async -> Result<Void, NotifyError> in
-            do throws(NotifyError) {
-                if isDone { try await complete(id) } else { try await release(id) }
-                return .success(())
-            } catch {
-                return .failure(error)
-            }
+        try await uncancelled { () async throws(NotifyError) in
+            if isDone { try await self.complete(id) } else { try await self.release(id) }
         }
-        try await settling.value.get()
     }
 }
 
@@ -87,11 +81,15 @@ private struct Handling: Sendable {
             // Nothing is pending for it.
             if event.window == nil || event.window == .zero { continue }
             let deadline = ContinuousClock.now + limit
+            // Not to be cancelled: an event would be held and nobody would know.
             do throws(NotifyError) {
-                guard try await client.claimProvisionally(event.id, within: limit) == .suppressed else { continue }
+                let verdict = try await uncancelled { () async throws(NotifyError) in
+                    try await client.claimProvisionally(event.id, within: limit)
+                }
+                guard verdict == .suppressed else { continue }
             } catch {
                 if error.code == .invalidArgument { throw error }
-                if error.code != .cancelled { onError(event, error) }
+                onError(event, error)
                 continue
             }
             let isNew = inHand.withLock { $0.insert(event.id).inserted }
@@ -141,4 +139,14 @@ private struct Handling: Sendable {
             onError(event, error)
         }
     }
+}
+
+/// Runs `work` to its end even when the calling task is cancelled.
+private func uncancelled<Result: Sendable>(
+    _ work: @escaping @Sendable () async throws(NotifyError) -> Result
+) async throws(NotifyError) -> Result {
+    let task = Task { () async -> Swift.Result<Result, NotifyError> in
+        do throws(NotifyError) { return .success(try await work()) } catch { return .failure(error) }
+    }
+    return try await task.value.get()
 }

@@ -1,4 +1,3 @@
-import Dispatch
 @preconcurrency package import Glibc
 import NotifyClient
 
@@ -44,7 +43,7 @@ package final class ChildProcess: Sendable {
         self.life = life
         self.inOwnGroup = inOwnGroup
         captured = kept.mapValues { Output(of: $0) }
-        DispatchQueue(label: "org.notifyd.child").async { life.awaitEnd(leash) }
+        onOwnThread { life.awaitEnd(leash) }
     }
 
     deinit {
@@ -215,13 +214,13 @@ private func withCStrings<Result>(
     return body(pointers)
 }
 
-/// What a child writes. It is read to the end on a queue of its own: whoever stops reading would stop the child, too.
+/// What a child writes. It is read to the end on a thread of its own: whoever stops reading would stop the child, too.
 private struct Output: Sendable {
     let lines = Mailbox<String>()
     let end = Mailbox<Void>()
 
     init(of descriptor: CInt) {
-        DispatchQueue(label: "org.notifyd.child.output").async { [self] in collect(descriptor) }
+        onOwnThread { [self] in collect(descriptor) }
     }
 
     private func collect(_ descriptor: CInt) {

@@ -32,3 +32,19 @@ final class Interruption: @unchecked Sendable {
 
     var hasCome: Bool { flag.isRaised.load(ordering: .acquiring) }
 }
+
+extension Interruption {
+    /// Runs `work` in a task that a signal cancels, from its first moment on.
+    static func cancelling<Result: Sendable>(
+        _ work: @escaping @Sendable () async throws -> Result
+    ) -> (task: Task<Result, any Error>, interruption: Interruption) {
+        let (gate, opening) = AsyncStream.makeStream(of: Never.self)
+        let task = Task {
+            for await _ in gate {}
+            return try await work()
+        }
+        let interruption = Interruption { _ in task.cancel() }
+        opening.finish()
+        return (task, interruption)
+    }
+}

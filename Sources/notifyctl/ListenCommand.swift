@@ -58,8 +58,7 @@ struct ListenCommand: AsyncParsableCommand {
             if try await !client.isDaemonRunning() {
                 Terminal.complain("notifyd is not running yet; waiting for it.")
             }
-            let reading = Task { try await read(events, client) }
-            let interruption = Interruption { _ in reading.cancel() }
+            let (reading, interruption) = Interruption.cancelling { try await read(events, client) }
             let side = Task {
                 guard let presses else { return }
                 for try await press in presses { output.write(press.json, text: press.line) }

@@ -55,7 +55,7 @@ struct ScreenCommand: AsyncParsableCommand {
 
     private func hold() async throws {
         let client = try await bus.connect()
-        let holding = Task {
+        let (holding, interruption) = Interruption.cancelling {
             let screen = try await open(client)
             let id = await screen.id
             output.write(
@@ -69,7 +69,6 @@ struct ScreenCommand: AsyncParsableCommand {
             answers.cancel()
             await screen.close()
         }
-        let interruption = Interruption { _ in holding.cancel() }
         do {
             try await holding.value
         } catch let error as NotifyError where error.code == .cancelled && interruption.hasCome {

@@ -75,7 +75,7 @@ private struct Status {
         if let pending: Int = rest.removeValue(forKey: "Pending")?.integer() {
             rows.append(("Pending events", "\(pending)"))
         }
-        if let held = gauges["held-events"] { rows.append(("Held events", "\(held)")) }
+        if let held = gauges["held-events"] { rows.append(("Events in memory", "\(held)")) }
         if let windows = gauges["open-windows"] { rows.append(("Open windows", "\(windows)")) }
         rows.append(("Open screens", "\(screens.count)"))
         if version != projectVersion { rows.append(("notifyctl", projectVersion)) }

@@ -5,14 +5,17 @@ import NotifyTestSupport
 import Testing
 
 /// Claims that are to be confirmed, claims of whole topics, and quiet. In doubt the banner is shown.
-@Suite(.timeLimit(.minutes(1))) struct HoldTests {
-    private static let short = PublishOptions(window: .milliseconds(200))
+@Suite(.serialized, .timeLimit(.minutes(1))) struct HoldTests {
+    private static let short = PublishOptions(window: .milliseconds(500))
+
+    /// For what must be claimed in time, on a machine that is busy with other tests.
+    private static let long = PublishOptions(window: .seconds(2))
 
     // MARK: One event
 
     @Test func aConfirmedClaimIsAClaim() async throws {
         try await withRig { rig in
-            let id = try await rig.client.send("/post/1")
+            let id = try await rig.client.publish("/post/1", options: Self.long)
             #expect(try await rig.client.claimProvisionally(id, within: .seconds(60)) == .suppressed)
             #expect(try await rig.client.claimProvisionally(id, within: .seconds(60)) == .recorded)
             try await rig.client.complete(id)
@@ -36,9 +39,9 @@ import Testing
         try await withRig { rig in
             let sent = ContinuousClock.now
             let id = try await rig.client.publish("/post/1", options: Self.short)
-            #expect(try await rig.client.claimProvisionally(id, within: .milliseconds(400)) == .suppressed)
+            #expect(try await rig.client.claimProvisionally(id, within: .milliseconds(800)) == .suppressed)
             let banner = try #require(await rig.server.banners.next(within: .seconds(5)))
-            #expect(banner.arrival - sent >= .milliseconds(400))
+            #expect(banner.arrival - sent >= .milliseconds(800))
             let error = await #expect(throws: NotifyError.self) { try await rig.client.complete(id) }
             #expect(error?.name == "org.notifyd.Router1.Error.NotClaimant")
         }
@@ -47,7 +50,7 @@ import Testing
     @Test func onlyTheHolderMayConfirmOrRelease() async throws {
         try await withRig { rig in
             let stranger = try await NotifyClient(address: rig.bus.address)
-            let id = try await rig.client.send("/post/1")
+            let id = try await rig.client.publish("/post/1", options: Self.long)
             #expect(try await rig.client.claimProvisionally(id, within: .seconds(60)) == .suppressed)
             for answer in [stranger.complete, stranger.release] {
                 let error = await #expect(throws: NotifyError.self) { try await answer(id) }
@@ -61,7 +64,7 @@ import Testing
     @Test(arguments: [Duration.zero, .seconds(601), .seconds(-1)])
     func aTimeToConfirmHasItsLimits(_ time: Duration) async throws {
         try await withRig { rig in
-            let id = try await rig.client.send("/post/1")
+            let id = try await rig.client.publish("/post/1", options: Self.long)
             let error = await #expect(throws: NotifyError.self) {
                 try await rig.client.claimProvisionally(id, within: time)
             }
@@ -77,7 +80,7 @@ import Testing
             let sent = ContinuousClock.now
             let id = try await rig.client.publish("/post/1", options: Self.short)
             let shell = try #require(await command.next(within: .seconds(5), where: { $0.hasPrefix("held ") }))
-            try await Task.sleep(until: sent + .milliseconds(300), clock: .continuous)
+            try await Task.sleep(until: sent + .milliseconds(600), clock: .continuous)
             #expect(rig.server.banners.all.isEmpty)
             process.signal(SIGKILL)
             #expect(await rig.server.banners.next(within: .seconds(5)) != nil)
@@ -90,7 +93,7 @@ import Testing
         try await withRig { rig in
             let (process, command) = try await claimant(rig)
             let sent = ContinuousClock.now
-            let id = try await rig.client.publish("/post/1", options: PublishOptions(window: .seconds(2)))
+            let id = try await rig.client.publish("/post/1", options: Self.long)
             let shell = try #require(await command.next(within: .seconds(5), where: { $0.hasPrefix("held ") }))
             process.signal(SIGKILL)
             let banner = try #require(await rig.server.banners.next(within: .seconds(10)))
@@ -123,8 +126,8 @@ import Testing
                     }
                 }
             }
-            #expect(try await rig.outcome(ofEventAt: "/post/1", title: "good") == "claimed")
-            let bad = try await rig.client.send("/post/2", title: "bad")
+            #expect(try await rig.outcome(ofEventAt: "/post/1", title: "good", options: Self.long) == "claimed")
+            let bad = try await rig.client.publish("/post/2", title: "bad", options: Self.long)
             #expect(await rig.listener.resolution(of: bad)?.outcome == "shown")
             #expect(await failed.next(within: .seconds(5)) == bad)
             handling.cancel()
@@ -144,7 +147,7 @@ import Testing
                 }
             }
             var ids: [EventID] = []
-            for number in 1...5 { ids.append(try await rig.client.send("/post/\(number)")) }
+            for number in 1...5 { ids.append(try await rig.client.publish("/post/\(number)", options: Self.long)) }
             for id in ids {
                 // Two have begun, whichever came first; the next begins when one has ended.
                 #expect(await begun.next(within: .seconds(5), where: { $0 == id }) != nil)
@@ -170,9 +173,12 @@ import Testing
                     }
                 }
             }
-            let ids = [try await rig.client.send("/post/1"), try await rig.client.send("/post/2")]
+            let (claims, monitor) = try await rig.calls(of: "ClaimProvisionally")
+            var ids: [EventID] = []
+            for number in 1...2 { ids.append(try await rig.client.publish("/post/\(number)", options: Self.long)) }
             #expect(await begun.next(within: .seconds(5)) == ids[0])
-            #expect(try await rig.eventually { try await rig.client.statistics()["held-events"] == 2 })
+            for _ in ids { #expect(await claims.next(within: .seconds(5)) != nil) }
+            monitor.close()
             handling.cancel()
             try await handling.value
             for id in ids { #expect(await rig.listener.resolution(of: id)?.outcome == "shown") }
@@ -184,7 +190,7 @@ import Testing
             let errors = Mailbox<NotifyError>()
             let handling = try await rig.subscriber(to: "/post") {
                 Task {
-                    try await rig.client.handle(eventsAt: "/post", within: .milliseconds(300), atOnce: 1) { _, error in
+                    try await rig.client.handle(eventsAt: "/post", within: .milliseconds(800), atOnce: 1) { _, error in
                         if let error = error as? NotifyError { errors.put(error) }
                     } _: { event in
                         // Until its banner is there.

@@ -5,7 +5,7 @@ import NotifyTestSupport
 import Testing
 
 /// A screen claims what belongs to it as long as it is open, and not a moment longer, however it ends.
-@Suite(.timeLimit(.minutes(1))) struct ScreenTests {
+@Suite(.serialized, .timeLimit(.minutes(1))) struct ScreenTests {
     @Test func whatBelongsToAScreenIsClaimedOnArrival() async throws {
         try await withRig { rig in
             let screen = try await rig.client.openScreen("/post/27")

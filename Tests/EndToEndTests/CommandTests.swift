@@ -1,0 +1,277 @@
+import Glibc
+import NotifyClient
+import NotifyRehearsal
+import NotifyTestSupport
+import Testing
+
+/// Each command of `notifyctl` as a process: what it prints, what it complains about, how it ends.
+@Suite(.serialized, .timeLimit(.minutes(1))) struct CommandTests {
+    /// For what must be claimed in time, on a machine that is busy with other tests.
+    private static let long = PublishOptions(window: .seconds(1))
+
+    // MARK: screen
+
+    @Test func aScreenLastsAsLongAsItsCommandAndPassesItsCodeOn() async throws {
+        try await withRig { rig in
+            let process = try rig.startScript(
+                """
+                notifyctl screen /post/27 --state visible -- sh -c '
+                    notifyctl send /post/27 "while it runs" --wait; exit 7'
+                echo "code $?"; notifyctl send /post/27 afterwards --wait
+                """)
+            let lines = try #require(await process.allLines(of: 1))
+            #expect(lines.count == 5)
+            #expect(lines[1].hasPrefix("claimed by :"))
+            #expect(lines[2] == "code 7")
+            #expect(lines[4].hasPrefix("shown"))
+            #expect(await process.allLines(of: 2) == [])
+        }
+    }
+
+    @Test func aCommandThatCannotBeStartedIs127() async throws {
+        try await withRig { rig in
+            let result = try await rig.run("screen", "/post/27", "--", "/nowhere/program", "--option")
+            #expect(result.exit == .code(127))
+            #expect(result.errors.first?.contains("/nowhere/program") == true)
+            #expect(try await rig.client.screens().isEmpty)
+        }
+    }
+
+    @Test(arguments: [SIGTERM, SIGINT])
+    func aSignalClosesAScreenCleanly(_ signal: CInt) async throws {
+        try await withRig { rig in
+            let (closings, monitor) = try await rig.calls(of: "CloseScreen")
+            let process = try rig.start("screen", "/post/27", "--json=short")
+            let opened = await process.lines(of: 1).next(within: .seconds(10))
+            let screen = try #require(try await rig.client.screens().first)
+            #expect(opened == #"{"screen":\#(screen.id),"topic":"/post/27"}"#)
+            process.signal(signal)
+            #expect(await process.waitForExit() == .code(0))
+            #expect(await closings.next(within: .seconds(5))?.arguments == [.uint64(screen.id)])
+            #expect(await process.allLines(of: 2) == [])
+            monitor.close()
+        }
+    }
+
+    @Test func aSignalGoesOnToTheCommandOfAScreen() async throws {
+        try await withRig { rig in
+            let process = try rig.start(
+                "screen", "/post/27", "--", "sh", "-c",
+                "trap 'echo asked; exit 3' TERM; echo ready; while :; do sleep 0.05; done")
+            #expect(await process.lines(of: 1).next(within: .seconds(10)) == "ready")
+            process.signal(SIGTERM)
+            #expect(await process.waitForExit() == .code(3))
+            #expect(await process.lines(of: 1).next(within: .seconds(5)) == "asked")
+            #expect(try await rig.client.screens().isEmpty)
+        }
+    }
+
+    @Test func aScreenThatAsksReadsItsAnswers() async throws {
+        let configuration = "[[route]]\ntopic = \"/chat/{room}\"\nwait = \"screens\"\nwindow = \"20s\"\n"
+        try await withRig(configuration: configuration) { rig in
+            let script = """
+                mkfifo "$1/answers"
+                notifyctl screen /chat --mode ask --json=short < "$1/answers" | {
+                    exec 3> "$1/answers"
+                    read -r opened; echo "$opened"
+                    while read -r event; do
+                        id=${event#*:}; id=${id%%,*}
+                        case $event in *mine*) echo "claim $id" >&3 ;; *) echo "pass $id" >&3 ;; esac
+                    done
+                }
+                """
+            let folder = try TemporaryFolder()
+            let process = try rig.startScript(script, folder.path)
+            #expect(await process.lines(of: 1).next(within: .seconds(10)) != nil)
+            #expect(try await rig.outcome(ofEventAt: "/chat/a", title: "mine") == "claimed")
+            #expect(try await rig.outcome(ofEventAt: "/chat/b", title: "yours") == "shown")
+            process.signal(SIGTERM)
+            _ = await process.waitForExit()
+        }
+    }
+
+    // MARK: Claims
+
+    @Test func claimTopicPrintsHowManyAndPassNothing() async throws {
+        try await withRig { rig in
+            let id = try await rig.client.publish("/post/27", options: PublishOptions(window: .seconds(60)))
+            let passed = try await rig.run("pass", "\(id)")
+            #expect(passed.exit == .code(0))
+            #expect(passed.output == [])
+            let claimed = try await rig.run("claim-topic", "/post", "--grace", "10s")
+            #expect(claimed.exit == .code(0))
+            #expect(claimed.output == ["1"])
+            #expect(try await rig.outcome(ofEventAt: "/post/1") == "claimed")
+            let again = try await rig.run("claim-topic", "/post/27", "--json=short")
+            #expect(again.output == [#"{"topic":"/post/27","count":0}"#])
+            let json = try await rig.run("pass", "\(id)", "--json=short")
+            #expect(json.output == [#"{"id":\#(id)}"#])
+        }
+    }
+
+    @Test(arguments: [
+        (["claim", "4711"], 1, "there is no event 4711"),
+        (["pass", "4711"], 1, "there is no event 4711"),
+        (["claim-topic", "/post", "--grace", "11s"], 77, "at most 10s"),
+        (["claim-topic", "post"], 65, "start with '/'"),
+        (["screen", "post"], 65, "does not begin with /"),
+        (["mute", "/post/", "10m"], 65, "'/'"),
+        (["mute", "/post", "ten"], 64, "ten"),
+        (["screen", "/post", "--mode", "guess"], 64, "guess"),
+        (["screen", "/post", "--mode", "ask", "--", "cat"], 64, "takes no command"),
+        (["listen", "--within", "5s"], 64, "--claim and --exec"),
+        (["listen", "--claim", "--exec", "true", "--within", "11m"], 64, "10m"),
+        (["status", "--address", "unix:path=/nowhere"], 69, "--address"),
+    ])
+    func whatIsWrongIsSaidWithItsExitCode(_ arguments: [String], _ code: CInt, _ words: String) async throws {
+        try await withRig { rig in
+            let process = try rig.start(arguments: arguments)
+            #expect(await process.waitForExit() == .code(code))
+            let errors = await process.allLines(of: 2) ?? []
+            #expect(errors.joined(separator: "\n").contains(words), "\(errors)")
+            #expect(await process.allLines(of: 1) == [])
+        }
+    }
+
+    // MARK: listen
+
+    @Test func listeningClaimsWhatItsCommandHandled() async throws {
+        try await withRig { rig in
+            let process = try await rig.subscriber(to: "/post") {
+                try rig.start(
+                    "listen", "/post", "--claim", "--exec",
+                    #"echo "$NOTIFYD_VERDICT $NOTIFYD_TITLE"; [ "$NOTIFYD_TITLE" = good ]"#,
+                    "-n", "2", "--json=short")
+            }
+            #expect(try await rig.outcome(ofEventAt: "/post/1", title: "good", options: Self.long) == "claimed")
+            #expect(try await rig.outcome(ofEventAt: "/post/2", title: "bad", options: Self.long) == "shown")
+            #expect(await process.waitForExit() == .code(0))
+            let lines = try #require(await process.allLines(of: 1))
+            #expect(lines.filter { !$0.hasPrefix("{") } == ["suppressed good", "suppressed bad"])
+            let errors = await process.allLines(of: 2)
+            #expect(errors?.count == 1)
+            #expect(errors?.first?.hasPrefix("notifyctl: The command ended with 1 for event ") == true)
+        }
+    }
+
+    @Test func whatComesWhileACommandRunsWaitsForItsTurnWithoutABanner() async throws {
+        try await withRig { rig in
+            let process = try await rig.subscriber(to: "/post") {
+                try rig.start("listen", "/post", "--claim", "--exec", "sleep 0.3", "-n", "3")
+            }
+            var ids: [EventID] = []
+            for number in 1...3 { ids.append(try await rig.client.publish("/post/\(number)", options: Self.long)) }
+            #expect(await process.waitForExit() == .code(0))
+            for id in ids { #expect(await rig.listener.resolution(of: id)?.outcome == "claimed") }
+            #expect(rig.server.banners.all.isEmpty)
+        }
+    }
+
+    @Test func aCommandThatTakesTooLongLetsTheBannerCome() async throws {
+        try await withRig { rig in
+            let process = try await rig.subscriber(to: "/post") {
+                try rig.start("listen", "/post", "--claim", "--exec", "sleep 2", "-n", "1", "--within", "1s")
+            }
+            #expect(try await rig.outcome(ofEventAt: "/post/1", options: Self.long) == "shown")
+            #expect(await process.waitForExit() == .code(0))
+            #expect(await process.allLines(of: 2)?.first?.contains("longer than 1 s") == true)
+        }
+    }
+
+    @Test func listeningThatIsInterruptedReleasesWhatItHeld() async throws {
+        try await withRig { rig in
+            let process = try await rig.subscriber(to: "/post") {
+                try rig.start("listen", "/post", "--claim", "--exec", "echo held; exec sleep 30")
+            }
+            let id = try await rig.client.publish("/post/1", options: Self.long)
+            #expect(await process.lines(of: 1).next(within: .seconds(5), where: { $0 == "held" }) != nil)
+            process.signal(SIGTERM)
+            #expect(await process.waitForExit() == .code(0))
+            #expect(await rig.listener.resolution(of: id)?.outcome == "shown")
+        }
+    }
+
+    @Test func chosenButtonsArePrintedWhenAskedFor() async throws {
+        try await withRig { rig in
+            let process = try await rig.subscriber(to: "/run") {
+                try rig.start("listen", "/run", "--actions", "--json=short", "-n", "2")
+            }
+            let id = try await rig.client.publish("/run/r1/invite", fields: ["from": "Mina"])
+            let banner = try #require(await rig.server.banners.next(within: .seconds(5)))
+            rig.server.invoke("accept", on: banner.id)
+            let action = #"{"id":\#(id),"topic":"/run/r1/invite","action":"accept"}"#
+            #expect(await process.lines(of: 1).next(within: .seconds(5), where: { $0 == action }) != nil)
+            try await rig.client.send("/run/r1/cancelled")
+            #expect(await process.waitForExit() == .code(0))
+        }
+    }
+
+    // MARK: Quiet and status
+
+    @Test func quietIsMadeAndEnded() async throws {
+        try await withRig { rig in
+            #expect(try await rig.run("mute", "/post", "10m").exit == .code(0))
+            #expect(try await rig.outcome(ofEventAt: "/post/1") == "muted")
+            let loud = try await rig.run("mute", "/post", "0", "--json=short")
+            #expect(loud.output == [#"{"topic":"/post","milliseconds":0}"#])
+            #expect(try await rig.outcome(ofEventAt: "/post/2") == "shown")
+            let paused = try await rig.run("pause")
+            #expect(paused.exit == .code(0))
+            #expect(paused.output == [])
+            #expect(try await rig.outcome(ofEventAt: "/post/3") == "muted")
+            #expect(try await rig.run("resume", "--json=short").output == [#"{"paused":false}"#])
+            #expect(try await rig.outcome(ofEventAt: "/post/4") == "shown")
+        }
+    }
+
+    @Test func statusTellsHowTheDaemonIsDoing() async throws {
+        try await withRig { rig in
+            let screen = try await rig.client.openScreen("/post/27", mode: .ask, state: .visible)
+            try await rig.client.publish("/chat", options: PublishOptions(window: .seconds(60)))
+            try await rig.client.setPaused(true)
+            let version = try await rig.client.version()
+            let status = try await rig.run("status")
+            #expect(status.exit == .code(0))
+            let lines = status.output.map { $0.split(separator: " ").joined(separator: " ") }
+            #expect(lines.first == "notifyd \(version) is running")
+            for line in [
+                "Banners paused: “notifyctl resume” lets them appear again", "Notification server there",
+                "Session watched", "Pending events 1", "Open windows 1", "Open screens 1", "Events in memory 1",
+            ] {
+                #expect(lines.contains(line), "\(line) is not in \(lines)")
+            }
+            #expect(lines.contains { $0.hasPrefix("/post/27 ask visible :") })
+            rig.server.stop()
+            await screen.close()
+            let json = try await rig.run("status", "--json=short").output.first ?? ""
+            #expect(json.contains(#""NotificationServer":"absent","Screens":[]"#))
+            #expect(json.contains(#""Paused":true"#))
+            #expect(try await rig.run("--version").output == [version])
+        }
+    }
+
+    @Test func aServerThatKeepsFailingIsSeenToRest() async throws {
+        try await withRig { rig in
+            rig.server.setMode(.erroring(name: "org.example.Failed"))
+            for number in 1...3 {
+                try await rig.client.publish("/post/\(number)", options: PublishOptions(window: .zero))
+                #expect(await rig.server.banners.next(within: .seconds(5)) != nil)
+            }
+            #expect(
+                try await rig.eventually {
+                    try await rig.client.statistics()["notification-server-rests"] == 1
+                })
+            let json = try await rig.run("status", "--json=short").output.first ?? ""
+            #expect(json.contains(#""NotificationServer":"resting""#))
+        }
+    }
+
+    @Test func withoutADaemonStatusSaysSo() async throws {
+        try await withPrivateBus { bus in
+            let process = try ChildProcess(
+                BuiltPrograms.notifyctl, ["status", "--address", bus.address], environment: [:], capturing: [1, 2])
+            #expect(await process.waitForExit() == .code(69))
+            #expect(await process.allLines(of: 2)?.first?.contains("notifyd is not on this bus") == true)
+        }
+    }
+}
