@@ -129,7 +129,8 @@ final class Daemon {
             case .noteClaim(let id, let claim): storage.note(.claimed(id, claim))
             case .showBanner(let request): outbox.put(.show(request))
             case .closeBanner(let id): outbox.put(.close(id))
-            case .relayAction(let event, let action): outbox.put(.relay(event, action: action))
+            case .relayAction(let event, let action):
+                outbox.put(.relay(event, action: action, token: server.takeActivationToken()))
             case .armTimer(let instant): windowTimer.arm(at: instant.microseconds)
             case .armLifetimeTimer(let uptime): lifetimeTimer.arm(at: uptime.microseconds)
             }
@@ -175,11 +176,9 @@ final class Daemon {
                 server.show(request, BannerText(request, templates: configuration.texts[request.newest.route.name]))
                 Failpoint.afterNotify.pass()
             case .close(let id): server.close(id)
-            case .relay(let event, let action):
+            case .relay(let event, let action, let token):
                 send(interface.action(event, action))
-                actions.run(
-                    action, of: event, by: configuration.routes.route(for: event.topic),
-                    token: server.takeActivationToken())
+                actions.run(action, of: event, by: configuration.routes.route(for: event.topic), token: token)
             }
         }
     }

@@ -10,7 +10,8 @@ final class Outbox {
         case signal(HeldMessage, about: EventID)
         case show(BannerRequest)
         case close(BannerID)
-        case relay(Event, action: String)
+        /// A button that was pressed, and what lets an application raise its window for it.
+        case relay(Event, action: String, token: String?)
     }
 
     private(set) var items: [Item] = []
