@@ -116,6 +116,7 @@ struct BannerServerTests {
             #expect(try await stage.statistic("banner-failures") == 0)
             let last = try await stage.client.send("/note/5", title: "two")
             #expect(try await stage.outcome(of: last).kind == "shown")
+            #expect(server.showing.map(\.title) == ["two"])
         }
     }
 
