@@ -178,7 +178,8 @@ final class Daemon {
             case .close(let id): server.close(id)
             case .relay(let event, let action, let token):
                 send(interface.action(event, action))
-                actions.run(action, of: event, by: configuration.routes.route(for: event.topic), token: token)
+                actions.run(
+                    action, of: event, by: configuration.routes.route(for: event.topic), token: token)
             }
         }
     }

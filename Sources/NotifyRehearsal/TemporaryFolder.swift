@@ -1,11 +1,14 @@
 import Glibc
 
-/// A private folder that goes away with its owner.
+/// A private folder that goes away with its owner. It is in memory where that can be had: what is rehearsed are times, and
+/// a busy disk would tell of itself.
 package final class TemporaryFolder: Sendable {
     package let path: String
 
     package init() throws(RehearsalError) {
-        let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        let inMemory = "/dev/shm"
+        let usual = access(inMemory, W_OK) == 0 ? inMemory : "/tmp"
+        let parent = getenv("TMPDIR").map { String(cString: $0) } ?? usual
         var template = Array((parent + "/notifyd-XXXXXX").utf8CString)
         guard mkdtemp(&template) != nil else {
             throw RehearsalError("No temporary folder can be made in \(parent): \(String(cString: strerror(errno))).")

@@ -10,7 +10,7 @@ final class Outbox {
         case signal(HeldMessage, about: EventID)
         case show(BannerRequest)
         case close(BannerID)
-        /// A button that was pressed, and what lets an application raise its window for it.
+        /// A button that was pressed, with what lets an application raise its window.
         case relay(Event, action: String, token: String?)
     }
 
