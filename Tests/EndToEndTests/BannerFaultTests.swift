@@ -3,7 +3,7 @@ import NotifyRehearsal
 import Testing
 
 /// Notification servers that hang, fail, leave in the middle of a call and start anew.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.serialized, .timeLimit(.minutes(2)))
 struct BannerFaultTests {
     @Test func aHungServerGetsFourCallsThenARestAndItsLateAnswersCount() async throws {
         try await withBannerStage { stage in

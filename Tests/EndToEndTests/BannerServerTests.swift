@@ -3,7 +3,7 @@ import NotifyRehearsal
 import Testing
 
 /// The habits of real notification servers, each with a stand-in that has it.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.serialized, .timeLimit(.minutes(2)))
 struct BannerServerTests {
     // MARK: Plasma
 
