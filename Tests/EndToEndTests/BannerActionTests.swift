@@ -4,7 +4,7 @@ import NotifyRehearsal
 import Testing
 
 /// Buttons: when a banner has them, and what pressing them does.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.serialized, .timeLimit(.minutes(2)))
 struct BannerActionTests {
     @Test func aButtonIsRelayedWithTheNewestEventOfItsBanner() async throws {
         try await withBannerStage { stage in

@@ -3,7 +3,7 @@ import NotifyRehearsal
 import Testing
 
 /// What a server is told of a banner, and how many banners there are.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.serialized, .timeLimit(.minutes(2)))
 struct BannerAppearanceTests {
     @Test func theRouteSaysHowABannerLooks() async throws {
         let route = """

@@ -3,7 +3,7 @@ import NotifyRehearsal
 import Testing
 
 /// Notification servers that hang, fail, leave in the middle of a call and start anew.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.serialized, .timeLimit(.minutes(2)))
 struct BannerFaultTests {
     @Test func aHungServerGetsFourCallsThenARestAndItsLateAnswersCount() async throws {
         try await withBannerStage { stage in
@@ -104,6 +104,59 @@ struct BannerFaultTests {
             #expect(try await stage.client.claim(new) == .retracted)
             #expect(try await stage.close(on: server) == 1)
             #expect(server.closes.all.count == 1)
+        }
+    }
+
+    // MARK: Our own restart
+
+    @Test func aBannerFromBeforeOurRestartIsClosedWhileItsServerRuns() async throws {
+        try await withBannerStage { stage in
+            let server = try await stage.server()
+            let id = try await stage.client.send("/note/1", title: "one")
+            _ = try await stage.outcome(of: id)
+            await stage.daemon.kill()
+            try await stage.daemon.start()
+            try await stage.until("notification-server", is: 1)
+            #expect(try await stage.client.claim(id) == .retracted)
+            #expect(try await stage.close(on: server) == 1)
+            let next = try await stage.client.send("/note/1", title: "two")
+            #expect(try await stage.outcome(of: next) == .init(kind: "shown", banner: 2, count: 1))
+        }
+    }
+
+    @Test func aBannerFromBeforeOurRestartMeansNothingToAnotherServer() async throws {
+        try await withBannerStage { stage in
+            let server = try await stage.server()
+            let id = try await stage.client.send("/note/1", title: "one")
+            _ = try await stage.outcome(of: id)
+            await stage.daemon.kill()
+            try await server.releaseName()
+            let other = try await stage.server()
+            try await stage.daemon.start()
+            try await stage.until("notification-server", is: 1)
+            let next = try await stage.client.send("/note/2", title: "somebody else's number")
+            #expect(try await stage.outcome(of: next).banner == 1)
+            #expect(try await stage.client.claim(id) == .recorded)
+            #expect(try await stage.client.claim(next) == .retracted)
+            #expect(try await stage.close(on: other) == 1)
+            #expect(other.closes.all.count == 1)
+            #expect(server.closes.all.isEmpty)
+        }
+    }
+
+    @Test func aServerThatForgetsUsWithOurConnectionRefusesQuietly() async throws {
+        try await withBannerStage { stage in
+            let server = try await stage.server(.gnome)
+            let id = try await stage.client.send("/note/1", title: "one")
+            _ = try await stage.outcome(of: id)
+            await stage.daemon.kill()
+            try await stage.daemon.start()
+            try await stage.until("notification-server", is: 1)
+            _ = try await stage.client.claim(id)
+            let next = try await stage.client.send("/note/1", title: "two")
+            #expect(try await stage.outcome(of: next) == .init(kind: "shown", banner: 2, count: 1))
+            #expect(try await stage.statistic("notification-server-rests") == 0)
+            #expect(server.banners.all.map(\.replaces) == [0, 0])
         }
     }
 }

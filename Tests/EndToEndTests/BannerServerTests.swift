@@ -3,7 +3,7 @@ import NotifyRehearsal
 import Testing
 
 /// The habits of real notification servers, each with a stand-in that has it.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.serialized, .timeLimit(.minutes(2)))
 struct BannerServerTests {
     // MARK: Plasma
 
@@ -116,6 +116,7 @@ struct BannerServerTests {
             #expect(try await stage.statistic("banner-failures") == 0)
             let last = try await stage.client.send("/note/5", title: "two")
             #expect(try await stage.outcome(of: last).kind == "shown")
+            #expect(server.showing.map(\.title) == ["two"])
         }
     }
 

@@ -1,7 +1,11 @@
 import NotifyClient
 import NotifyRehearsal
+import NotifyTestSupport
 
 /// A bus with a real daemon and a client on it, and everything the daemon says. Notification servers come as a test wants.
+///
+/// The suites that use it are serialized: every process on a stage occupies threads of this one, which has not enough of
+/// them for all tests at once.
 struct BannerStage: Sendable {
     static let patience: Duration = .seconds(20)
 
@@ -108,7 +112,7 @@ func withBannerStage(
 ) async throws {
     try await withPrivateBus { bus in
         let daemon = try await DaemonProcess.start(
-            notifyd, on: bus, configuration: bannerDefaults + configuration, environment: environment)
+            BuiltPrograms.notifyd, on: bus, configuration: bannerDefaults + configuration, environment: environment)
         let client = try await NotifyClient(address: bus.address)
         let signals = Mailbox<Message>()
         let connection = try await Connection.open(
@@ -133,11 +137,3 @@ let bannerDefaults = """
     max_per_second = 0
 
     """
-
-/// The program lies beside the bundle of the tests, which is either what runs or what is given to a helper that runs it.
-private let notifyd: String = {
-    guard let bundle = CommandLine.arguments.first(where: { $0.hasSuffix(".xctest") }),
-        let slash = bundle.lastIndex(of: "/")
-    else { return "notifyd" }
-    return bundle[...slash] + "notifyd"
-}()
