@@ -77,7 +77,7 @@ import Testing
             b = /post/{n} 667 times 90ms apart ttl=12h
             c = /post/28
             s = screen on /post/27 mode=ask state=hidden lease=2s clear=false
-            s at 1: mode=auto lease=0s
+            s at 1: mode=auto lease=3s
             t = topic /post for 2s
             u = topic /
 
