@@ -61,8 +61,7 @@ extension Scenario {
 
     private func act(of sign: Character, in lane: Lane) -> Cue.Act? {
         switch lane.role {
-        case .publisher where sign == Lane.leaving || sign == Lane.killing:
-            .leave(lane.name, isKilled: sign == Lane.killing)
+        case .publisher where sign == Lane.leaving: .leave(lane.name, isKilled: false)
         case .publisher: .publish(Occurrence(sign), by: lane.name)
         case .actor(let actor, _) where sign == Lane.leaving || sign == Lane.killing:
             .leave(actor, isKilled: sign == Lane.killing)

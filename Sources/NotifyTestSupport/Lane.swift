@@ -133,7 +133,7 @@ extension Lane.Role {
     /// The characters that may stand in a lane of this role, beside letters of the scenario.
     var signs: String {
         switch self {
-        case .publisher: String([Lane.leaving, Lane.killing])
+        case .publisher: String(Lane.leaving)
         case .actor: String([Lane.unknownID, Lane.leaving, Lane.killing])
         case .screen: String(Lane.ScreenSign.allCases.map(\.rawValue)) + "123456789"
         case .server: String(Lane.ServerMood.allCases.map(\.rawValue))

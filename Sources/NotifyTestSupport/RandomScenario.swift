@@ -28,48 +28,29 @@ extension Scenario {
                 pattern: "/short/{id}",
                 attributes: [Attribute(name: "max_window", value: .duration(.milliseconds(130)))]),
         ]
-        let length = 150
-        let letters = Array("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
-        var lanes: [String: [Lane.Mark]] = [:]
-        for symbol in letters.prefix(Int.random(in: 1...letters.count, using: &generator)) {
-            scenario.events.append(EventLine.random(symbol, using: &generator))
-            let column = Int.random(in: 0..<length, using: &generator)
-            lanes["publisher-\(Int.random(in: 1...2, using: &generator))", default: []].append(
-                Lane.Mark(column: column, symbol: symbol))
-            for claimant in ["phone", "desktop"] where Int.random(in: 0..<3, using: &generator) == 0 {
-                // Many claims fall on the very moment the window ends, or on the one before or after.
-                let delay = [10, 9, 11, Int.random(in: 0...40, using: &generator)].randomElement(using: &generator)!
-                lanes[claimant, default: []].append(Lane.Mark(column: column + delay, symbol: symbol))
-            }
-            for act in Lane.UserAct.allCases where Int.random(in: 0..<4, using: &generator) == 0 {
-                let delay = Int.random(in: 10...60, using: &generator)
-                lanes[act.rawValue, default: []].append(Lane.Mark(column: column + delay, symbol: symbol))
-            }
+        scenario.routes.append(
+            RouteLine(pattern: "/ask/{id}", attributes: [Attribute(name: "wait", value: .word("screens"))]))
+        var lanes = RandomLanes(using: &generator)
+        for symbol in "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQR".prefix(lanes.pick(1...44)) {
+            scenario.events.append(EventLine.random(symbol, using: &lanes.generator))
+            lanes.addEvent(symbol)
         }
-        if Bool.random(using: &generator) {
-            for _ in 0..<Int.random(in: 1...12, using: &generator) {
-                let mood = Lane.ServerMood.allCases.randomElement(using: &generator)!
-                lanes["server", default: []].append(
-                    Lane.Mark(column: Int.random(in: 0..<length, using: &generator), symbol: mood.rawValue))
-            }
+        lanes.addScreens("WXYZ", to: &scenario)
+        lanes.addTopics("STUV", to: &scenario)
+        lanes.addConditions()
+        lanes.letSomebodyLeave()
+        scenario.lanes = lanes.all
+        scenario.screens.removeAll { screen in
+            !scenario.lanes.contains { if case .screen(screen.symbol, _) = $0.role { true } else { false } }
         }
-        // Publishers first: an event is claimed after it is published.
-        let names = lanes.keys.sorted {
-            (Lane.Role(laneNamed: $0) != .publisher ? 1 : 0, $0) < (Lane.Role(laneNamed: $1) != .publisher ? 1 : 0, $1)
-        }
-        scenario.lanes = names.map { name in
-            let marks = lanes[name]!.enumerated().sorted {
-                ($0.element.column, $0.offset) < ($1.element.column, $1.offset)
-            }
-            return Lane(name: name, marks: marks.map(\.element))
-        }
+        scenario.answers = lanes.holds
         return scenario
     }
 }
 
 extension Scenario.EventLine {
     fileprivate static func random(_ symbol: Symbol, using generator: inout SeededGenerator) -> Scenario.EventLine {
-        let kind = ["/post", "/post", "/feed", "/single", "/short", "/other"].randomElement(using: &generator)!
+        let kind = ["/post", "/post", "/feed", "/single", "/short", "/other", "/ask"].randomElement(using: &generator)!
         var line = Scenario.EventLine(symbol: symbol, topic: "\(kind)/\(Int.random(in: 1...2, using: &generator))")
         switch Int.random(in: 0..<10, using: &generator) {
         case 0: line.options = [Attribute(name: "window", value: .duration(.zero))]

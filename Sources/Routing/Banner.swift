@@ -29,6 +29,8 @@ struct ServerGate {
     static let callsAtOnce = 4
     static let failuresInARow = 3
     static let rest: Duration = .seconds(30)
+    /// How long a server that comes to itself has for everything it has not answered.
+    static let breath: Duration = .milliseconds(100)
     /// How long an answer is awaited before its place is given to another call.
     static let patience: Duration = .seconds(5)
 
@@ -66,10 +68,14 @@ struct ServerGate {
         return restsUntil
     }
 
-    /// A call was answered after its time: the server is well again.
-    mutating func recovered() {
+    /// A call was answered after its time: the server is well again. It is left alone a moment longer, for what it also
+    /// answers now must not be asked for a second time.
+    ///
+    /// - Returns: until when, if it is being left alone.
+    mutating func recovered(at now: Instant) -> Instant? {
         failures = 0
-        restsUntil = nil
+        restsUntil = restsUntil.map { min($0, now + Self.breath) }
+        return restsUntil
     }
 
     mutating func restEnded() {

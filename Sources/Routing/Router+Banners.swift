@@ -157,8 +157,7 @@ extension Router {
     /// the meantime or stand in another banner.
     private mutating func answeredLate(_ call: BannerCall, _ answer: BannerID?, at now: Now) {
         guard let late = overdue.removeValue(forKey: call), let id = answer else { return }
-        gate.recovered()
-        agenda.strike(.serverRest)
+        if let end = gate.recovered(at: now.instant) { agenda.put(.serverRest, at: end) }
         let key = late.key
         var waiting = EventList()
         for id in late.carried.ids {

@@ -185,13 +185,16 @@ extension ReferenceRouter {
         if failures >= 3 { serverRest = Moment(at: now.instant + .seconds(30), stamp: stamp()) }
     }
 
-    /// The banner is there after all: it is kept where its events still wait for one, else closed. The server is well.
+    /// The banner is there after all: it is kept where its events still wait for one, else closed. The server is well, and
+    /// has a tenth of a second for its other late answers.
     private mutating func answeredLate(_ call: BannerCall, _ answer: BannerID?) {
         guard let late = overdue.first(where: { $0.call == call }) else { return }
         overdue.removeAll { $0.call == call }
         guard let answer else { return }
         failures = 0
-        serverRest = nil
+        if let rest = serverRest {
+            serverRest = Moment(at: min(rest.at, now.instant + .milliseconds(100)), stamp: stamp())
+        }
         let waiting = waiting(late.key).filter { late.carried.contains($0) }
         if let banner = banner(late.key), banner.call == nil, banner.number == nil || banner.number == answer,
             !waiting.isEmpty
