@@ -106,6 +106,9 @@ package final class DaemonProcess: Sendable {
     /// SIGTERM, SIGKILL, SIGSTOP, SIGCONT, SIGHUP, …
     package func signal(_ number: CInt) { process.withLock { $0 }?.signal(number) }
 
+    /// How the daemon ended, or `nil` while it runs.
+    package var exit: ChildProcess.Exit? { process.withLock { $0 }?.exit }
+
     package func waitForExit(within limit: Duration = .seconds(10)) async -> ChildProcess.Exit? {
         await process.withLock { $0 }?.waitForExit(within: limit)
     }
