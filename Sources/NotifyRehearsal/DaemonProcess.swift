@@ -60,7 +60,9 @@ package final class DaemonProcess: Sendable {
     }
 
     /// Starts the daemon, and returns when it owns its name.
-    package func start(within limit: Duration = .seconds(10)) async throws {
+    ///
+    /// - Parameter extra: added to the environment, this time only.
+    package func start(within limit: Duration = .seconds(10), with extra: [String: String] = [:]) async throws {
         enum Step: Sendable { case ownerChanged, ended }
         let steps = Mailbox<Step>()
         let observer = try await Connection.open(address, onSignal: { _ in steps.put(.ownerChanged) })
@@ -68,7 +70,8 @@ package final class DaemonProcess: Sendable {
         try await observer.addMatch(.ownerChanged(of: Router.name))
 
         let child = try ChildProcess(
-            executable, arguments, environment: environment, capturing: [1, 2], removing: folder.path)
+            executable, arguments, environment: environment.merging(extra) { $1 }, capturing: [1, 2],
+            removing: folder.path)
         process.withLock { $0 = child }
         let watcher = Task {
             if await child.waitForExit(within: limit) != nil { steps.put(.ended) }
@@ -102,6 +105,9 @@ package final class DaemonProcess: Sendable {
 
     /// SIGTERM, SIGKILL, SIGSTOP, SIGCONT, SIGHUP, …
     package func signal(_ number: CInt) { process.withLock { $0 }?.signal(number) }
+
+    /// How the daemon ended, or `nil` while it runs.
+    package var exit: ChildProcess.Exit? { process.withLock { $0 }?.exit }
 
     package func waitForExit(within limit: Duration = .seconds(10)) async -> ChildProcess.Exit? {
         await process.withLock { $0 }?.waitForExit(within: limit)

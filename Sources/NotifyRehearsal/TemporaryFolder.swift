@@ -5,10 +5,11 @@ import Glibc
 package final class TemporaryFolder: Sendable {
     package let path: String
 
-    package init() throws(RehearsalError) {
+    /// - Parameter onDisk: on a disk instead, for what is rehearsed with a disk's own faults.
+    package init(onDisk: Bool = false) throws(RehearsalError) {
         let inMemory = "/dev/shm"
         let usual = access(inMemory, W_OK) == 0 ? inMemory : "/tmp"
-        let parent = getenv("TMPDIR").map { String(cString: $0) } ?? usual
+        let parent = onDisk ? "/var/tmp" : getenv("TMPDIR").map { String(cString: $0) } ?? usual
         var template = Array((parent + "/notifyd-XXXXXX").utf8CString)
         guard mkdtemp(&template) != nil else {
             throw RehearsalError("No temporary folder can be made in \(parent): \(String(cString: strerror(errno))).")
