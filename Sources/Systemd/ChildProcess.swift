@@ -60,7 +60,9 @@ public final class ChildProcess {
             lines.append(String(cString: line))
             entry += 1
         }
-        lines.removeAll { line in added.contains { line.hasPrefix("\($0.name)=") } }
+        // What the service manager tells a service is not meant for the programs it starts.
+        let ours = ["NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC"]
+        lines.removeAll { line in (ours + added.map(\.name)).contains { line.hasPrefix("\($0)=") } }
         return lines + added.map { "\($0.name)=\($0.value)" }
     }
 

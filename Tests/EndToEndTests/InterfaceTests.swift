@@ -51,7 +51,8 @@ private final class InterfaceReader: NSObject, XMLParserDelegate {
             // The position counts; signals only ever give things out.
             let position = lines.count { $0.hasPrefix("\(member) argument") }
             let direction = member.hasPrefix("signal") ? "out" : attributes["direction"] ?? "in"
-            lines.append("\(member) argument \(position) \(attributes["name"] ?? "") \(attributes["type"] ?? "") \(direction)")
+            lines.append(
+                "\(member) argument \(position) \(attributes["name"] ?? "") \(attributes["type"] ?? "") \(direction)")
         case "annotation" where isOurs:
             lines.append("\(member) \(attributes["name"] ?? "")=\(attributes["value"] ?? "")")
         default: break
