@@ -149,8 +149,13 @@ final class Daemon {
     /// Commits, and lets everything leave that was decided.
     func endTurn() {
         let refused = storage.commit()
-        deliver(outbox.takeAll(), refusing: Set(refused))
-        if !refused.isEmpty { take(.withdrawn(refused)) }
+        let items = outbox.takeAll()
+        deliver(items, refusing: Set(refused))
+        if !refused.isEmpty {
+            take(.withdrawn(refused))
+            // A banner may speak of what was refused: none goes out, and the router makes new ones of what is left.
+            for case .show(let request) in items { take(.bannerFailed(request.call, .notAsked)) }
+        }
         if !storage.degradation.isEmpty { armRetry() }
         if storage.expire() { turn.touch() }
     }
@@ -171,7 +176,7 @@ final class Daemon {
                 send(signal.message)
                 Failpoint.afterSignal.pass()
             case .show(let request):
-                guard !refused.contains(request.newest.id) else { continue }
+                guard refused.isEmpty else { continue }
                 Failpoint.beforeNotify.pass()
                 server.show(request, BannerText(request, templates: configuration.texts[request.newest.route.name]))
                 Failpoint.afterNotify.pass()

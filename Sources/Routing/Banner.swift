@@ -54,6 +54,10 @@ struct ServerGate {
         underWay += 1
     }
 
+    mutating func callNotMade() {
+        underWay -= 1
+    }
+
     mutating func callSucceeded() {
         underWay -= 1
         failures = 0

@@ -59,6 +59,8 @@ public enum Input: Sendable {
 public enum BannerFailure: Sendable {
     /// The server gave an error, or none of its answers came in time.
     case noAnswer
+    /// The server was not asked after all, because something that the banner speaks of could not be kept.
+    case notAsked
     /// The server does not know the banner that was to be updated, or does not count it as ours.
     case unknownBanner
 }

@@ -113,8 +113,12 @@ extension Router {
         agenda.strike(.call(call))
         takeBack(key)
         switch failure {
+        case .notAsked:
+            gate.callNotMade()
+            if let banner = bannerWithNothingBehind(key) { close(banner) }
         case .unknownBanner:
             // What we took for ours is gone; the next call makes a new one. The server is well.
+            statistics.bannerFailures += 1
             gate.callSucceeded()
             if let id = banners[key]!.id { lose(id) }
         case .noAnswer:
@@ -126,7 +130,6 @@ extension Router {
 
     /// What a call carried waits again.
     private mutating func takeBack(_ key: CoalescingKey) {
-        statistics.bannerFailures += 1
         banners[key]!.call = nil
         for id in banners[key]!.carried.takeAll().ids { wait(id, for: key) }
         // What came up during the call waits as well, even if all that the call carried is claimed.
@@ -134,6 +137,7 @@ extension Router {
     }
 
     private mutating func callFailed(_ key: CoalescingKey, at now: Now) {
+        statistics.bannerFailures += 1
         if let rest = gate.callFailed(at: now.instant) { agenda.put(.serverRest, at: rest) }
         if let id = banners[key]?.id, banners[key]!.count == 0 { close(id) }
     }

@@ -35,7 +35,6 @@ struct ModelRunner {
     var isPrompt = true
     var calls: [Call] = []
     var stale: [Call] = []
-    var unmade: [Call] = []
     var lastNumber: UInt32 = 0
     var up: [BannerID] = []
 
@@ -131,12 +130,13 @@ struct ModelRunner {
             sender: peer)
     }
 
-    /// The shell does not make the calls of a turn that could not be kept; nobody answers them.
+    /// The shell does not make the calls of a turn that could not be kept, and says so.
     private mutating func withdraw(_ id: EventID, callsBefore: Int) throws(Disagreement) {
-        unmade += calls[callsBefore...]
+        let unmade = calls[callsBefore...]
         calls.removeSubrange(callsBefore...)
         ledger.withdraw(id)
         try both(.withdrawn([id]))
+        for call in unmade { try fail(call, .notAsked) }
     }
 
     private func event(_ label: Int) -> EventID { events[label] ?? EventID(1) }
@@ -214,8 +214,6 @@ struct ModelRunner {
         try take(.serverIsPrompt(true))
         try advance(by: Duration.seconds(29 * 24 * 3600).microseconds)
         if nextArmed != nil { throw Disagreement(step: step, description: "a timer is set for something that is over") }
-        // To the router they look like calls that are answered very late.
-        for call in unmade { try fail(call, .noAnswer) }
         while let number = up.first {
             up.removeFirst()
             try both(.bannerClosed(number, .dismissed))

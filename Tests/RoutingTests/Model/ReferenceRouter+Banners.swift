@@ -150,6 +150,8 @@ extension ReferenceRouter {
         guard let banner = banners.first(where: { $0.call?.id == call }) else { return }
         waitAgain(banner.key)
         switch failure {
+        case .notAsked:
+            closeIfEmpty(banner.key)
         case .unknownBanner:
             failures = 0
             lose(banner.key)
