@@ -34,7 +34,8 @@ extension Storage {
         restoration.values = found.values.map {
             Restoration.Remembered((topic: $0.topic, id: $0.id), left: left($0.expires))
         }
-        restoration.origins = found.origins.map {
+        let open = found.undecided.filter { $0.accepted > since }.map { ($0.origin, $0.id, $0.accepted) }
+        restoration.origins = (found.origins + open).sorted { $0.id < $1.id }.map {
             Restoration.Remembered((origin: $0.origin, id: $0.id), left: .microseconds($0.accepted - since))
         }
         return restoration
