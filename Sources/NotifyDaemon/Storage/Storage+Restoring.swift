@@ -19,7 +19,8 @@ extension Storage {
         let found = try read { journal throws(JournalError) in
             (
                 undecided: try journal.undecided(), values: try journal.values(.all),
-                origins: try journal.origins(since: since, limit: limits.rememberedRepeats)
+                origins: try journal.origins(since: since, limit: limits.rememberedRepeats),
+                lastID: try journal.lastID()
             )
         }
         func left(_ expiry: Expiry) -> Duration {
@@ -27,6 +28,7 @@ extension Storage {
         }
         var restoration = Restoration()
         restoration.minimumWindow = minimumWindow
+        restoration.lastID = found.lastID
         restoration.undecided = found.undecided.map {
             Restoration.Remembered(
                 (event: event($0, routes: routes), window: .microseconds($0.window)), left: left($0.expires))

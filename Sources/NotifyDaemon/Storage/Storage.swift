@@ -74,7 +74,6 @@ final class Storage {
             return []
         } catch {
             degrade(error)
-            if error == .diskFull { ballast.giveUp() }
             return postpone(entries)
         }
     }
@@ -122,7 +121,6 @@ final class Storage {
         } catch {
             journal?.close()
             degrade(error)
-            if error == .diskFull { ballast.giveUp() }
         }
     }
 
@@ -136,6 +134,7 @@ final class Storage {
     }
 
     private func degrade(_ error: JournalError) {
+        if error == .diskFull { ballast.giveUp() }
         let words = "the journal in \(directory) cannot be written: \(error)"
         guard words != degradation else { return }
         degradation = words
