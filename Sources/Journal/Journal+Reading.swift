@@ -33,9 +33,18 @@ extension Journal {
     /// The current values at or below a topic, in ascending order of their ids.
     public func values(_ topic: TopicPrefix) throws(JournalError) -> [StoredEvent] {
         try read { db in
-            try self.events(
-                db, "SELECT event.* FROM value JOIN event ON event.id = value.event ORDER BY event.id", []
-            ).filter { topic.covers($0.topic) }
+            let sql = """
+                SELECT event.* FROM value JOIN event
+                    ON event.id = value.event AND event.topic = value.topic AND event.retained
+                ORDER BY event.id
+                """
+            let damagedBefore = self.damagedRows
+            let events = try self.events(db, sql, [])
+            // A value that points nowhere was not written by us.
+            let known = events.count + Int(self.damagedRows - damagedBefore)
+            let all = try Int.fetchOne(db, sql: "SELECT count(*) FROM value") ?? 0
+            self.damagedRows += UInt64(max(0, all - known))
+            return events.filter { topic.covers($0.topic) }
         }
     }
 
@@ -88,27 +97,34 @@ extension Journal {
         }
     }
 
-    /// The origins of events accepted since a moment, in the order of their ids.
+    /// The origins of decided events accepted since a moment, in the order in which they were accepted. Those of undecided
+    /// ones are in `undecided`.
     public func origins(since moment: Int64, limit: Int) throws(JournalError) -> [(
         origin: Origin, id: EventID, accepted: Int64
     )] {
         try read { db in
-            try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT id, source, source_id, accepted FROM event
-                    WHERE source IS NOT NULL AND source_id IS NOT NULL AND accepted > ? ORDER BY accepted DESC LIMIT ?
-                    """, arguments: [moment, limit]
-            ).reversed().compactMap { row in self.checked { try RowReader(row).origin() } }
+            let sql = """
+                SELECT * FROM event
+                WHERE source IS NOT NULL AND source_id IS NOT NULL AND accepted > ? AND outcome <> 0
+                ORDER BY accepted DESC LIMIT ?
+                """
+            return try self.events(db, sql, [moment, limit]).reversed().map { ($0.origin, $0.id, $0.accepted) }
         }
     }
 
     /// The highest id that was ever given out, as far as the file knows.
     public func lastID() throws(JournalError) -> EventID {
         try read { db in
-            let event = try Int64.fetchOne(db, sql: "SELECT max(id) FROM event") ?? 0
+            // A damaged id could leave none above it.
+            let rows = try Row.fetchCursor(db, sql: "SELECT * FROM event ORDER BY id DESC")
+            var last = EventID(0)
+            while let row = try rows.next() {
+                guard let event = self.checked({ try RowReader(row).event() }) else { continue }
+                last = event.id
+                break
+            }
             let removal = try Int64.fetchOne(db, sql: "SELECT id FROM last_removal") ?? 0
-            return EventID(UInt64(bitPattern: max(event, removal)))
+            return (0..<1 << 62).contains(removal) ? max(last, EventID(UInt64(removal))) : last
         }
     }
 

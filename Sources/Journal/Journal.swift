@@ -13,7 +13,7 @@ public final class Journal {
     public static let fileName = "events.db"
 
     public let directory: String
-    /// The file that was found damaged at the start and set aside, if there was one.
+    /// The file that was found damaged and set aside, if there was one.
     public private(set) var setAside: String?
     /// Rows that were not what had been written, and were left out.
     public internal(set) var damagedRows: UInt64 = 0
@@ -30,12 +30,7 @@ public final class Journal {
     public init(directory: String) throws(JournalError) {
         self.directory = directory
         try makeDirectory()
-        do throws(JournalError) {
-            try open()
-        } catch .damaged {
-            try setDamagedFileAside()
-            try open()
-        }
+        try openOrBeginAfresh()
     }
 
     public var isOpen: Bool { queue != nil }
@@ -43,7 +38,8 @@ public final class Journal {
     /// Opens the file again after a failure, and takes events out that were refused although they may be in it.
     public func reopen(without refused: [EventID]) throws(JournalError) {
         close()
-        try open()
+        try makeDirectory()
+        try openOrBeginAfresh()
         guard !refused.isEmpty else { return }
         try write { db in
             for id in refused {
@@ -62,16 +58,26 @@ public final class Journal {
 
     // MARK: Opening
 
+    private func openOrBeginAfresh() throws(JournalError) {
+        do throws(JournalError) {
+            try open()
+        } catch .damaged {
+            try setDamagedFileAside()
+            try open()
+        }
+    }
+
     private func open() throws(JournalError) {
-        let isNew = access(path, F_OK) != 0
         do {
+            guard FileCheck.hasUsableHeader(path) else { throw JournalError.damaged }
             var configuration = Configuration()
-            // GRDB would set synchronous=NORMAL after this, were the mode set by its own option.
+            // GRDB would set synchronous=NORMAL after this, were the mode set by its own option. While a file is made,
+            // only EXTRA keeps a rollback journal from coming back after a power cut; then the two are the same.
             configuration.prepareDatabase { db in
                 try db.execute(
                     sql: """
                         PRAGMA locking_mode = EXCLUSIVE;
-                        PRAGMA synchronous = \(isNew ? "EXTRA" : "FULL");
+                        PRAGMA synchronous = EXTRA;
                         PRAGMA journal_mode = WAL;
                         PRAGMA wal_autocheckpoint = 1000;
                         PRAGMA journal_size_limit = 4194304;
@@ -80,13 +86,21 @@ public final class Journal {
             }
             let queue = try DatabaseQueue(path: path, configuration: configuration)
             chmod(path, 0o600)
-            try queue.read { db in
+            let isComplete = try queue.read { db in
                 if try JournalSchema.migrator.hasBeenSuperseded(db) { throw JournalError.tooNew }
-                guard try String.fetchOne(db, sql: "PRAGMA quick_check(1)") == "ok" else { throw JournalError.damaged }
+                return try JournalSchema.migrator.hasCompletedMigrations(db)
             }
-            try JournalSchema.migrator.migrate(queue)
-            if isNew { try makeDurable(queue) }
-            try queue.read { db in
+            if isComplete {
+                try FileCheck.check(queue)
+            } else {
+                try JournalSchema.migrator.migrate(queue)
+                try queue.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
+            }
+            try JournalSchema.verify(queue)
+            // Whoever made the file may have died before its name was on the disk.
+            try sync(directory)
+            try queue.writeWithoutTransaction { db in
+                try db.execute(sql: "PRAGMA synchronous = FULL")
                 let level = try Int.fetchOne(db, sql: "PRAGMA synchronous")
                 precondition(level == 2, "synchronous=FULL is what every promise rests on")
             }
@@ -97,31 +111,35 @@ public final class Journal {
         }
     }
 
-    /// A file that was just made, its tables and its name in the directory are on disk before anything is promised.
-    private func makeDurable(_ queue: DatabaseQueue) throws {
-        try queue.writeWithoutTransaction { db in
-            _ = try db.checkpoint(.truncate)
-            try db.execute(sql: "PRAGMA synchronous = FULL")
-        }
-        let descriptor = Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw JournalError.readOnly }
-        defer { Glibc.close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw JournalError.inputOutput }
-    }
-
+    /// Makes the directory, and sees to it that its name is on the disk before anything in it is promised.
     private func makeDirectory() throws(JournalError) {
         var path = ""
         for part in directory.split(separator: "/", omittingEmptySubsequences: true) {
+            let parent = path.isEmpty ? "/" : path
             path += "/" + part
-            guard mkdir(path, 0o700) != 0, errno != EEXIST else { continue }
-            if errno == ENOSPC { throw .diskFull }
-            guard access(path, F_OK) == 0 else { throw .readOnly }
+            if mkdir(path, 0o700) == 0 {
+                try sync(parent)
+            } else if errno == ENOSPC || errno == EDQUOT {
+                throw .diskFull
+            } else if errno != EEXIST, access(path, F_OK) != 0 {
+                throw .readOnly
+            }
         }
+    }
+
+    /// Has the names in a directory written to the disk.
+    private func sync(_ directory: String) throws(JournalError) {
+        let descriptor = Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .readOnly }
+        defer { Glibc.close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw .inputOutput }
     }
 
     private func setDamagedFileAside() throws(JournalError) {
         close()
-        let name = "\(path).damaged-\(time(nil))"
+        var name = "\(path).damaged-\(time(nil))"
+        // Two within a second are two files all the same.
+        while access(name, F_OK) == 0 { name += "-again" }
         guard rename(path, name) == 0 else { throw .readOnly }
         for suffix in ["-wal", "-shm"] { rename(path + suffix, name + suffix) }
         setAside = name
@@ -147,6 +165,13 @@ public final class Journal {
         } catch {
             throw JournalError(error)
         }
+    }
+
+    /// Whether something can be written, which nobody knows before it was tried.
+    public func probe() throws(JournalError) {
+        try FileCheck.makeRoom(beside: path)
+        // The same value again is a page to be written all the same.
+        try write { db in try db.execute(sql: "PRAGMA user_version = 0") }
     }
 
     /// Ids are microseconds since the epoch and counting: they never reach the sign bit.

@@ -38,4 +38,20 @@ enum JournalSchema {
         }
         return migrator
     }
+
+    /// A flipped byte in the description of a table would make every statement fail.
+    ///
+    /// - Throws: `JournalError.damaged` where the tables are not those that the migrations make.
+    static func verify(_ queue: DatabaseQueue) throws {
+        let model = try DatabaseQueue()
+        try migrator.migrate(model)
+        guard try description(queue) == description(model) else { throw JournalError.damaged }
+    }
+
+    private static func description(_ queue: DatabaseQueue) throws -> Set<String> {
+        try queue.read { db in
+            let sql = "SELECT quote(type) || quote(name) || quote(tbl_name) || quote(sql) FROM sqlite_master"
+            return try String.fetchSet(db, sql: sql)
+        }
+    }
 }

@@ -48,10 +48,6 @@ struct RowReader {
         return claim
     }
 
-    func origin() throws -> (origin: Origin, id: EventID, accepted: Int64) {
-        (Origin(source: try text("source"), eventID: try text("source_id")), try id("id"), try number("accepted"))
-    }
-
     private func decision(_ code: Int64) throws -> StoredDecision {
         guard let outcome = Outcome(code: Int(code)) else { throw Damaged() }
         var decision = StoredDecision(outcome: outcome, resolved: try number("resolved"))

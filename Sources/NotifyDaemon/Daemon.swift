@@ -27,6 +27,7 @@ final class Daemon {
     private var lifetimeTimer: EventSource!
     private var retryTimer: EventSource!
     private var isRestored = false
+    private var isRetryArmed = false
 
     init(
         configuration: Configuration, options: DaemonOptions, storage: Storage, loop: EventLoop, bus: BusConnection,
@@ -125,7 +126,7 @@ final class Daemon {
                 log(id, topic, resolution)
             case .remove(let topic, let id):
                 storage.note(.removed(topic, id))
-                outbox.put(.signal(interface.removal(topic, id), about: id))
+                outbox.put(.signal(interface.removal(topic, id), about: nil))
             case .noteClaim(let id, let claim): storage.note(.claimed(id, claim))
             case .showBanner(let request): outbox.put(.show(request))
             case .closeBanner(let id): outbox.put(.close(id))
@@ -156,8 +157,8 @@ final class Daemon {
             // A banner may speak of what was refused: none goes out, and the router makes new ones of what is left.
             for case .show(let request) in items { take(.bannerFailed(request.call, .notAsked)) }
         }
-        if !storage.degradation.isEmpty { armRetry() }
         if storage.expire() { turn.touch() }
+        if !storage.degradation.isEmpty { armRetry() }
     }
 
     /// - Parameter refused: events that could not be kept: their publishers hear so, and nobody else hears of them.
@@ -172,7 +173,7 @@ final class Daemon {
                     Failpoint.afterReply.pass()
                 }
             case .signal(let signal, let id):
-                guard !refused.contains(id) else { continue }
+                if let id, refused.contains(id) { continue }
                 send(signal.message)
                 Failpoint.afterSignal.pass()
             case .show(let request):
@@ -212,11 +213,15 @@ final class Daemon {
         }
     }
 
+    /// Those who ask again and again must not put it off.
     private func armRetry() {
+        guard !isRetryArmed else { return }
+        isRetryArmed = true
         retryTimer.arm(at: Clock.monotonic() + 1_000_000)
     }
 
     private func retryStorage() {
+        isRetryArmed = false
         storage.retry()
         if storage.degradation.isEmpty { restore() } else { armRetry() }
     }

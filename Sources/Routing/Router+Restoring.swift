@@ -21,12 +21,16 @@ public struct Restoration: Sendable {
     /// The shortest window of an event that is announced again, so that screens can come back and claim.
     public var minimumWindow: Duration = .seconds(2)
 
+    /// The highest id that was given out: ids grow even where the clock was set back and the journal is found late.
+    public var lastID = EventID(0)
+
     public init() {}
 }
 
 /// Going on where an earlier run stopped: what is undecided is announced again, with a fresh window.
 extension Router {
     mutating func restore(_ restoration: Restoration, at now: Now) {
+        nextID = max(nextID, EventID(restoration.lastID.rawValue + 1))
         for origin in restoration.origins {
             repeats.remember(origin.subject.origin, as: origin.subject.id, at: now.uptime, for: origin.left)
         }

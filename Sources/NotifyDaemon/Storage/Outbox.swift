@@ -7,7 +7,8 @@ final class Outbox {
     enum Item {
         /// The reply to a call, and the event that it acknowledges.
         case reply(HeldMessage, to: HeldMessage, accepting: EventID?)
-        case signal(HeldMessage, about: EventID)
+        /// A signal, and the event without which it has nothing to say.
+        case signal(HeldMessage, about: EventID?)
         case show(BannerRequest)
         case close(BannerID)
         /// A button that was pressed, with what lets an application raise its window.

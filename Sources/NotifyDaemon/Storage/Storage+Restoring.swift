@@ -19,7 +19,8 @@ extension Storage {
         let found = try read { journal throws(JournalError) in
             (
                 undecided: try journal.undecided(), values: try journal.values(.all),
-                origins: try journal.origins(since: since, limit: limits.rememberedRepeats)
+                origins: try journal.origins(since: since, limit: limits.rememberedRepeats),
+                lastID: try journal.lastID()
             )
         }
         func left(_ expiry: Expiry) -> Duration {
@@ -27,6 +28,7 @@ extension Storage {
         }
         var restoration = Restoration()
         restoration.minimumWindow = minimumWindow
+        restoration.lastID = found.lastID
         restoration.undecided = found.undecided.map {
             Restoration.Remembered(
                 (event: event($0, routes: routes), window: .microseconds($0.window)), left: left($0.expires))
@@ -34,7 +36,8 @@ extension Storage {
         restoration.values = found.values.map {
             Restoration.Remembered((topic: $0.topic, id: $0.id), left: left($0.expires))
         }
-        restoration.origins = found.origins.map {
+        let open = found.undecided.filter { $0.accepted > since }.map { ($0.origin, $0.id, $0.accepted) }
+        restoration.origins = (found.origins + open).sorted { $0.id < $1.id }.map {
             Restoration.Remembered((origin: $0.origin, id: $0.id), left: .microseconds($0.accepted - since))
         }
         return restoration

@@ -26,6 +26,7 @@ final class Storage {
     private var refused: [EventID] = []
     private(set) var lostOutcomes: UInt64 = 0
     private var sinceExpiry = expiryInterval
+    private var toldOf: String?
     private let ballast: Ballast
 
     /// Opens the journal; one that cannot be opened leaves the daemon running, degraded.
@@ -37,11 +38,7 @@ final class Storage {
             let journal = try Journal(directory: directory)
             self.journal = journal
             ballast.fill()
-            if let aside = journal.setAside {
-                logger.critical(
-                    "The journal was damaged and is set aside; a fresh one is begun",
-                    metadata: ["message.id": "\(MessageID.storage)", "file": "\(aside)"])
-            }
+            tellOfDamage()
         } catch {
             degrade(error)
         }
@@ -77,7 +74,6 @@ final class Storage {
             return []
         } catch {
             degrade(error)
-            if error == .diskFull { ballast.giveUp() }
             return postpone(entries)
         }
     }
@@ -96,6 +92,8 @@ final class Storage {
             if backlog.count < Self.backlogLimit { backlog.append(entry) } else { lostOutcomes += 1 }
         }
         refused += failed
+        // A removal is made up for later, but nobody is told now that it is on disk.
+        for case .removed(_, let id) in entries { failed.insert(id) }
         return failed.sorted()
     }
 
@@ -108,10 +106,12 @@ final class Storage {
                 journal = try Journal(directory: directory)
             }
             refused = []
+            tellOfDamage()
             // Old events make room before anything is added.
             if !ballast.isFull { _ = try expireStep() }
             try journal?.commit(backlog)
             backlog = []
+            try journal?.probe()
             ballast.fill()
             guard !degradation.isEmpty else { return }
             degradation = ""
@@ -124,7 +124,17 @@ final class Storage {
         }
     }
 
+    /// Says once of each file that it was set aside.
+    private func tellOfDamage() {
+        guard let aside = journal?.setAside, aside != toldOf else { return }
+        toldOf = aside
+        logger.critical(
+            "The journal was damaged and is set aside; a fresh one is begun",
+            metadata: ["message.id": "\(MessageID.storage)", "file": "\(aside)"])
+    }
+
     private func degrade(_ error: JournalError) {
+        if error == .diskFull { ballast.giveUp() }
         let words = "the journal in \(directory) cannot be written: \(error)"
         guard words != degradation else { return }
         degradation = words

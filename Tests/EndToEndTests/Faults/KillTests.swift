@@ -25,7 +25,7 @@ struct KillTests {
             let history = try await rig.history()
             let banners = rig.server.banners.all
             let faults = load.witness.faults(history, banners)
-            #expect(faults == [])
+            #expect(faults.prefix(10) == [])
             let repeats = Witness.repeats(banners)
             #expect(repeats.withinOneLife == 0)
             // So many calls may be under way when the daemon dies.

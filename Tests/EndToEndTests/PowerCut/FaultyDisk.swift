@@ -9,7 +9,7 @@ final class FaultyDisk: Sendable {
     let home: String
 
     init() async throws {
-        folder = try TemporaryFolder(onDisk: true)
+        folder = try TemporaryFolder()
         home = try folder.folder("home")
         try folder.folder("kept/synced")
         try folder.folder("kept/disk")

@@ -26,7 +26,7 @@ struct PowerCutTests {
             try await rig.untilSettled()
             let history = try await rig.history()
             let faults = load.witness.faults(history, rig.server.banners.all)
-            #expect(faults == [])
+            #expect(faults.prefix(10) == [])
             #expect(load.witness.acknowledged > cuts)
             print(
                 "\(cuts) power cuts: \(load.witness.acknowledged) acknowledged, \(history.count) kept,",

@@ -1,0 +1,58 @@
+import GRDB
+import Glibc
+
+/// What is looked at before a file is trusted, and a disk.
+enum FileCheck {
+    /// How much room a disk has to have before events are accepted again: what a few turns of the loop write.
+    private static let room: off_t = 256 << 10
+
+    /// SQLite takes a file whose format numbers are wrong for one that it may only read, or not even that, and not for a
+    /// damaged one. See [the header](https://www.sqlite.org/fileformat2.html#the_database_header).
+    static func hasUsableHeader(_ path: String) -> Bool {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        // What is not there will be made, and why it cannot be read will be told.
+        guard file >= 0 else { return true }
+        defer { close(file) }
+        var header = [UInt8](repeating: 0, count: 20)
+        let count = read(file, &header, header.count)
+        guard count > 0 else { return true }
+        return count == header.count && (1...2).contains(header[18]) && (1...2).contains(header[19])
+    }
+
+    /// Up to this size indexes are compared with their tables, which takes two to three times as long as looking at the
+    /// pages; a start must not take seconds.
+    private static let comparedBytes: off_t = 96 << 20
+
+    /// Looks at the whole file. Indexes that do not fit their table are made again; rows that were changed are left to
+    /// their checksums.
+    ///
+    /// - Throws: `JournalError.damaged` where not even the pages fit together.
+    static func check(_ queue: DatabaseQueue) throws {
+        var status = stat()
+        let isSmall = stat(queue.path, &status) == 0 && status.st_size <= comparedBytes
+        let complaints = try queue.read { db in
+            try String.fetchAll(db, sql: isSmall ? "PRAGMA integrity_check(20)" : "PRAGMA quick_check(20)")
+        }
+        if complaints == ["ok"] { return }
+        guard complaints.allSatisfy({ !$0.hasPrefix("***") && !$0.contains("malformed") }) else {
+            throw JournalError.damaged
+        }
+        try queue.write { db in try db.execute(sql: "REINDEX") }
+    }
+
+    /// - Throws: when the disk has not enough room.
+    static func makeRoom(beside path: String) throws(JournalError) {
+        let name = path + ".room"
+        let file = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw errno == ENOSPC || errno == EDQUOT ? .diskFull : .readOnly }
+        defer {
+            close(file)
+            unlink(name)
+        }
+        switch posix_fallocate(file, 0, room) {
+        case 0, EOPNOTSUPP, EINVAL: return
+        case ENOSPC, EDQUOT, EFBIG: throw .diskFull
+        default: throw .inputOutput
+        }
+    }
+}

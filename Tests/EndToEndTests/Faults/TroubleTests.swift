@@ -1,0 +1,131 @@
+import Foundation
+import NotifyClient
+import NotifyRehearsal
+import Testing
+
+/// The disk is full, broken or closed to us: nothing is acknowledged that is not there, and it mends by itself.
+@Suite(.timeLimit(.minutes(2)))
+struct TroubleTests {
+    private func expectRefused(_ rig: FaultRig) async throws {
+        let refusal = await #expect(throws: NotifyError.self) { try await rig.send("/refused/1", "refused") }
+        #expect(refusal?.name == "org.notifyd.Router1.Error.StorageUnavailable")
+    }
+
+    /// `Degraded` has changed, and everybody was told.
+    private func expectDegraded(_ isDegraded: Bool, _ rig: FaultRig) async throws {
+        try await rig.connection.addMatch(MatchRule(interface: "org.freedesktop.DBus.Properties"))
+        try await rig.until("it is \(isDegraded ? "" : "not ")degraded") {
+            try await !rig.degradation().isEmpty == isDegraded
+        }
+    }
+
+    private func expectTold(_ isDegraded: Bool, _ rig: FaultRig) async throws {
+        let told = await rig.signals.next(within: FaultRig.patience) {
+            guard $0.member == "PropertiesChanged", let text = $0.arguments[1].entries?["Degraded"]?.string else {
+                return false
+            }
+            return text.isEmpty != isDegraded
+        }
+        #expect(told != nil)
+    }
+
+    @Test func aSyncThatFailsAcknowledgesNothingAndWhatWasAcceptedIsStillShown() async throws {
+        let disk = try await FaultyDisk()
+        let environment = disk.environment(keepsWhatIsSynced: false)
+        try await withFaultRig(state: disk.home, environment: environment) { rig in
+            try await rig.connection.addMatch(MatchRule(interface: "org.freedesktop.DBus.Properties"))
+            let open = try await rig.publish("/note/1", "open", ["window": .uint32(500)])
+            let claimed = try await rig.publish("/note/2", "claimed", ["window": .uint32(60_000)])
+            try disk.breakDown()
+            let named: [String: Value] = ["source": "test", "event-id": "1"]
+            let refusal = await #expect(throws: NotifyError.self) {
+                try await rig.publish("/note/3", "again", named)
+            }
+            #expect(refusal?.name == "org.notifyd.Router1.Error.StorageUnavailable")
+            #expect(try await rig.degradation().contains("disk gives errors"))
+            try await expectTold(true, rig)
+            try await expectRefused(rig)
+            #expect(try await rig.signal("Resolved", about: open).arguments[2] == "shown")
+            #expect(try await rig.claim(claimed) == "suppressed")
+            try disk.mend()
+            // Those who ask all the time must not keep it from mending.
+            try await rig.until("it is mended") {
+                _ = try? await rig.history()
+                return (try? await rig.send("/note/4", "after")) != nil
+            }
+            try await expectTold(false, rig)
+            let id = try await rig.publish("/note/3", "again", named)
+            _ = try await rig.signal("Resolved", about: id)
+            let history = try await rig.history()
+            #expect(history.filter { $0.title == "refused" }.isEmpty)
+            #expect(history.filter { $0.title == "again" }.count == 1)
+            #expect(history.first { $0.id == open }?.outcome == "shown")
+            #expect(history.first { $0.id == claimed }?.outcome == "claimed")
+            await rig.daemon.kill()
+            try await rig.daemon.start()
+            #expect(try await rig.history().filter { $0.title != "after" } == history.filter { $0.title != "after" })
+        }
+    }
+
+    @Test func aRemovalThatIsNotOnDiskIsNotAcknowledged() async throws {
+        let disk = try await FaultyDisk()
+        let environment = disk.environment(keepsWhatIsSynced: false)
+        try await withFaultRig(state: disk.home, environment: environment) { rig in
+            _ = try await rig.publish("/run/r1/mate/Mina", "value", ["retain": true])
+            try disk.breakDown()
+            let refusal = await #expect(throws: NotifyError.self) {
+                try await rig.publish("/run/r1/mate/Mina", "", ["remove": true])
+            }
+            #expect(refusal?.name == "org.notifyd.Router1.Error.StorageUnavailable")
+        }
+    }
+
+    @Test func whereNoStateCanBeKeptTheDaemonSaysSoAndRecovers() async throws {
+        try await withFaultRig(isStarted: false) { rig in
+            // Not even root can make a directory below a file.
+            try Data().write(to: URL(filePath: rig.state))
+            try await rig.daemon.start()
+            #expect(try await rig.degradation().contains("state directory"))
+            try await expectRefused(rig)
+            try FileManager.default.removeItem(atPath: rig.state)
+            try await expectDegraded(false, rig)
+            let id = try await rig.send("/note/1")
+            _ = try await rig.signal("Resolved", about: id)
+        }
+    }
+
+    @Test func aDamagedFileIsSetAsideLoudly() async throws {
+        try await withFaultRig { rig in
+            let before = try await rig.send("/note/1", "before")
+            await rig.daemon.stop()
+            try Data(repeating: 0x55, count: 50_000).write(to: URL(filePath: rig.state + "/events.db"))
+            try await rig.daemon.start()
+            let word = await rig.daemon.errors.next(within: FaultRig.patience) { $0.contains("is set aside") }
+            #expect(word != nil)
+            let names = try FileManager.default.contentsOfDirectory(atPath: rig.state)
+            #expect(names.contains { $0.hasPrefix("events.db.damaged-") })
+            let after = try await rig.send("/note/1", "after")
+            #expect(after > before)
+            #expect(try await rig.history().map(\.id) == [after])
+        }
+    }
+
+    @Test func aNewerJournalIsLeftAlone() async throws {
+        try await withFaultRig { rig in
+            _ = try await rig.send("/note/1", "before")
+            await rig.daemon.stop()
+            let file = URL(filePath: rig.state + "/events.db")
+            var bytes = try Data(contentsOf: file)
+            // The only migration there is calls itself "1": a record of one column of text, and its copy in the index.
+            for name in [Data([0x02, 0x0F, 0x31]), Data([0x03, 0x0F, 0x01, 0x31]), Data([0x03, 0x0F, 0x09, 0x31])] {
+                while let place = bytes.range(of: name) { bytes[place.upperBound - 1] = 0x39 }
+            }
+            try bytes.write(to: file)
+            try await rig.daemon.start()
+            #expect(try await rig.degradation().contains("newer"))
+            try await expectRefused(rig)
+            await rig.daemon.stop()
+            #expect(try Data(contentsOf: file) == bytes)
+        }
+    }
+}

@@ -1,0 +1,26 @@
+import Foundation
+import GRDB
+import Routing
+
+@testable import Journal
+
+func sample(_ id: UInt64, topic: String = "/post/27", retained: Bool = false) throws -> StoredEvent {
+    StoredEvent(
+        id: EventID(id), topic: try Topic(topic), title: "Title",
+        body: "Mina has something to say \(id < 10 ? "0" : "")\(id)",
+        fields: [Field(name: "from", value: .string("Mina"))], published: 1_000, sender: ":1.5",
+        origin: Origin(source: "test", eventID: "\(id)"), urgency: .normal, retained: retained, route: "/post/{id}",
+        key: topic, window: 100_000, accepted: 1_000 + Int64(id),
+        expires: Expiry(wall: 9_000_000, uptime: 7_000_000, boot: "boot"))
+}
+
+func withFolder(_ body: (String) throws -> Void) throws {
+    let memory = "/dev/shm"
+    let parent =
+        FileManager.default.isWritableFile(atPath: memory)
+        ? URL(filePath: memory) : FileManager.default.temporaryDirectory
+    let folder = parent.appending(path: "journal-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try body(folder.path)
+}
