@@ -1,5 +1,7 @@
 extension NotifyClient {
-    /// The events at or below some topics. What is published after this returns is in the sequence; each event is in it
+    /// The events at or below some topics, as they are announced: the quickest way to hear, but a bus may drop signals
+    /// for a reader that stalls, and what happens while the daemon or the bus restarts is not heard. What is complete is
+    /// ``allEvents(at:after:period:)``. What is published after this returns is in the sequence; each event is in it
     /// once, even when several of the topics cover it. The filter works on the bus: other events do not reach this
     /// process.
     ///
@@ -62,19 +64,32 @@ extension NotifyClient {
         }
     }
 
+    /// The topics at or below some topics whose current value is taken away.
+    ///
+    /// - Parameters:
+    ///   - topics: `/` stands for every topic.
+    ///   - limit: how many unread removals are kept before the sequence ends with `readerTooSlow`.
+    public func removals(at topics: String..., bufferingAtMost limit: Int = 4096) async throws(NotifyError)
+        -> Subscription<Removal>
+    {
+        try await removals(at: topics, bufferingAtMost: limit)
+    }
+
+    /// The topics whose current value is taken away: see the other form.
+    public func removals(at topics: [String], bufferingAtMost limit: Int = 4096) async throws(NotifyError)
+        -> Subscription<Removal>
+    {
+        try await subscribe("Removed", topics, limit, topic: \.topic) { announcement in
+            if case .removal(let removal) = announcement { removal } else { nil }
+        }
+    }
+
     private func subscribe<Element: Sendable>(
         _ member: String, _ topics: [String], _ limit: Int,
         topic: @escaping @Sendable (Element) -> String,
         _ pick: @escaping @Sendable (SubscriberTable.Announcement) -> Element?
     ) async throws(NotifyError) -> Subscription<Element> {
-        var filters: [TopicFilter] = []
-        for topic in topics {
-            let filter = try TopicFilter(topic)
-            if !filters.contains(filter) { filters.append(filter) }
-        }
-        guard !filters.isEmpty else {
-            throw NotifyError(.invalidArgument, "No topic was given. Every topic is “/”.")
-        }
+        let filters = try TopicFilter.list(topics)
         guard limit > 0 else { throw NotifyError(.invalidArgument, "A buffer holds at least one element.") }
         let (stream, continuation) = AsyncThrowingStream.makeStream(
             of: Element.self, bufferingPolicy: .bufferingOldest(limit))

@@ -4,6 +4,7 @@ final class SubscriberTable: Sendable {
         case event(Event)
         case outcome(Outcome)
         case action(Action)
+        case removal(Removal)
         /// The daemon is there, as the bus knows it; or it is gone.
         case daemon(String?)
     }
@@ -88,6 +89,9 @@ extension SubscriberTable.Announcement {
         case "ActionInvoked":
             guard let action = Action(arguments: signal.arguments) else { return nil }
             self = .action(action)
+        case "Removed":
+            guard let removal = Removal(arguments: signal.arguments) else { return nil }
+            self = .removal(removal)
         default: return nil
         }
     }

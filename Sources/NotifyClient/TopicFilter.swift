@@ -46,6 +46,33 @@ struct TopicFilter: Hashable, Sendable {
     }
 }
 
+extension TopicFilter {
+    /// - Throws: `invalidArgument` when there is none, or one breaks the syntax of topics.
+    static func list(_ topics: [String]) throws(NotifyError) -> [TopicFilter] {
+        var filters: [TopicFilter] = []
+        for topic in topics {
+            let filter = try TopicFilter(topic)
+            if !filters.contains(where: { $0.topic.utf8.elementsEqual(filter.topic.utf8) }) { filters.append(filter) }
+        }
+        guard !filters.isEmpty else {
+            throw NotifyError(.invalidArgument, "No topic was given. Every topic is “/”.")
+        }
+        return filters
+    }
+
+    /// The lowest topic that everything these filters cover is at or below.
+    static func ancestor(of filters: [TopicFilter]) -> String {
+        let slash = UInt8(ascii: "/")
+        let paths = filters.map { $0.topic.utf8.split(separator: slash).map(Array.init) }
+        guard var common = paths.first else { return "/" }
+        for path in paths.dropFirst() {
+            let shared = zip(common, path).prefix { $0 == $1 }.count
+            common = Array(common.prefix(shared))
+        }
+        return common.isEmpty ? "/" : common.map { "/" + String(decoding: $0, as: UTF8.self) }.joined()
+    }
+}
+
 /// The daemon's address on the bus.
 package enum Router {
     package static let name = "org.notifyd.Router1"

@@ -20,6 +20,9 @@ struct ListenCommand: AsyncParsableCommand {
 
             With --actions the buttons that are chosen on banners are printed, too; -n counts events only.
 
+            With --since what was published after that event comes first, and from there on every event comes once and in \
+            order, whatever is restarted meanwhile; 0 begins with the oldest that is kept.
+
             Ends with 0 on Ctrl-C, on SIGTERM, or after -n events; with 1 if --timeout comes first, or no event at all.
             """)
 
@@ -32,6 +35,7 @@ struct ListenCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Run a shell command for each event.", valueName: "command")) var exec: String?
     @Option(help: "How long a command may take, waiting for its turn included; at most 10m. (default: 1m)")
     var within: DurationArgument?
+    @Option(help: "Begin after this event, and miss none.") var since: UInt64?
     @Flag(help: "Print the buttons that are chosen on banners, too.") var actions = false
 
     @OptionGroup var bus: BusOptions
@@ -54,7 +58,7 @@ struct ListenCommand: AsyncParsableCommand {
             let client = try await bus.connect()
             let topics = topics.isEmpty ? ["/"] : topics
             let presses = actions ? try await client.actions(at: topics) : nil
-            let events = try await client.events(at: topics)
+            let events = try await Hearing(client, topics, since: since.map { EventID(rawValue: $0) })
             if try await !client.isDaemonRunning() {
                 Terminal.complain("notifyd is not running yet; waiting for it.")
             }
@@ -78,7 +82,7 @@ struct ListenCommand: AsyncParsableCommand {
     }
 
     /// Returns how many events were heard.
-    private func read(_ events: Subscription<Event>, _ client: NotifyClient) async throws -> Int {
+    private func read(_ events: Hearing, _ client: NotifyClient) async throws -> Int {
         guard let exec else {
             return try await forEach(events) { event in
                 show(event, claim ? await claimed(event, client.claim) : nil)
@@ -99,7 +103,7 @@ struct ListenCommand: AsyncParsableCommand {
         return heard
     }
 
-    private func forEach(_ events: Subscription<Event>, _ body: (Event) async throws -> Void) async throws -> Int {
+    private func forEach(_ events: Hearing, _ body: (Event) async throws -> Void) async throws -> Int {
         var heard = 0
         for try await event in events {
             try await body(event)

@@ -16,7 +16,8 @@ struct NotifyctlCommand: AsyncParsableCommand {
         version: projectVersion,
         subcommands: [
             SendCommand.self, ListenCommand.self, ScreenCommand.self, ClaimCommand.self, ClaimTopicCommand.self,
-            PassCommand.self, MuteCommand.self, PauseCommand.self, ResumeCommand.self, StatusCommand.self,
+            PassCommand.self, WatchCommand.self, HistoryCommand.self, ShowCommand.self, WhyCommand.self,
+            MuteCommand.self, PauseCommand.self, ResumeCommand.self, StatusCommand.self,
             ConfigCommand.self, DemoCommand.self,
         ])
 }

@@ -44,13 +44,20 @@ struct SendCommand: AsyncParsableCommand {
     @Option(help: "low, normal or critical.") var urgency: Urgency?
     @Flag(help: "Never a banner for this event.") var noBanner = false
     @Flag(help: "Keep the event as the current value of its topic.") var retain = false
+    @Flag(help: "Take the current value of the topic away, instead of publishing an event.") var remove = false
 
     @OptionGroup var bus: BusOptions
     @OptionGroup var output: OutputOptions
 
     enum Urgency: String, ExpressibleByArgument, CaseIterable { case low, normal, critical }
 
-    func validate() throws { _ = try request() }
+    func validate() throws {
+        _ = try request()
+        if remove, wait || retain {
+            throw ValidationError(
+                "--remove publishes no event: it has no outcome to --wait for, and nothing to --retain.")
+        }
+    }
 
     func run() async throws {
         try await reportingFailures {
@@ -79,7 +86,8 @@ struct SendCommand: AsyncParsableCommand {
     private var options: PublishOptions {
         let urgencies: [Urgency: PublishOptions.Urgency] = [.low: .low, .normal: .normal, .critical: .critical]
         return PublishOptions(
-            source: source, eventID: eventID, retain: retain ? true : nil, timeToLive: ttl?.duration,
+            source: source, eventID: eventID, retain: retain ? true : nil, remove: remove ? true : nil,
+            timeToLive: ttl?.duration,
             urgency: urgency.flatMap { urgencies[$0] }, banner: noBanner ? false : nil, window: window?.duration)
     }
 

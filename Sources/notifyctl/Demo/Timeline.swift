@@ -2,7 +2,7 @@ import NotifyClient
 import Routing
 
 /// A drawing of what happened when, in the manner of marble diagrams: one lane for each actor, one character for each
-/// 10 ms, and beside each lane what it shows, with the exact figures.
+/// 10 ms or what else is said, and beside each lane what it shows, with the exact figures.
 struct Timeline {
     struct Lane {
         let actor: String
@@ -10,42 +10,85 @@ struct Timeline {
         var spans: [(from: Duration, to: Duration, fill: Character)] = []
         var marks: [(time: Duration, symbol: Character)] = []
         var note = ""
+        /// How the drawing looks on a terminal.
+        var style: @Sendable (String) -> String = { $0 }
     }
 
     static let columns = 26
     static let column = Duration.milliseconds(10)
 
     var lanes: [Lane]
+    /// What one character stands for.
+    var scale = Scale.fine
 
     var lines: [String] {
         let width = (lanes.map(\.actor.count).max() ?? 0) + 4
         let margin = String(repeating: " ", count: width)
-        return [margin + Timeline.numbers, margin + Timeline.ticks]
+        return [margin + Timeline.ruler(scale.labels), margin + Timeline.ticks]
             + lanes.map { lane in
                 let name = "  " + lane.actor
-                return name + String(repeating: " ", count: width - name.count) + drawn(lane) + "  " + lane.note
+                return name + String(repeating: " ", count: width - name.count) + lane.style(drawn(lane)) + "  "
+                    + lane.note
             }
     }
 
     private func drawn(_ lane: Lane) -> String {
         var cells = [Character](repeating: "-", count: Timeline.columns)
         for span in lane.spans {
-            let (first, last) = (Timeline.cell(span.from), Timeline.cell(span.to))
+            let (first, last) = (cell(span.from), cell(span.to))
             if first <= last { for cell in first...last { cells[cell] = span.fill } }
         }
-        for mark in lane.marks { cells[Timeline.cell(mark.time)] = mark.symbol }
+        for mark in lane.marks { cells[cell(mark.time)] = mark.symbol }
         return String(cells)
     }
 
     /// What lies outside is drawn at the edge.
-    static func cell(_ time: Duration) -> Int {
-        Int(max(0, min(Int64(columns) - 1, time.microseconds / column.microseconds)))
+    private func cell(_ time: Duration) -> Int {
+        Int(max(0, min(Int64(Timeline.columns) - 1, time.microseconds / scale.column.microseconds)))
     }
 
-    private static let numbers = ruler("0 ms", "50", "100", "150", "200", "250")
-    private static let ticks = ruler("|", "|", "|", "|", "|", "|")
+    private static let ticks = ruler([String](repeating: "|", count: 6))
 
-    private static func ruler(_ labels: String...) -> String {
+    private static func ruler(_ labels: [String]) -> String {
         labels.dropLast().map { $0 + String(repeating: " ", count: 5 - $0.count) }.joined() + labels[labels.count - 1]
+    }
+}
+
+extension Timeline {
+    /// How much time a drawing shows.
+    struct Scale: Hashable, Sendable {
+        private let unit: Unit
+        /// Units a character.
+        private let step: Int64
+
+        private struct Unit: Hashable, Sendable {
+            let name: String
+            let duration: Duration
+        }
+
+        static let fine = Scale(unit: milliseconds, step: 10)
+
+        private static let milliseconds = Unit(name: "ms", duration: .milliseconds(1))
+        private static let coarser: [Unit] = [
+            Unit(name: "s", duration: .seconds(1)), Unit(name: "min", duration: .seconds(60)),
+            Unit(name: "h", duration: .seconds(3600)), Unit(name: "d", duration: .seconds(86400)),
+        ]
+
+        private init(unit: Unit, step: Int64) {
+            self.unit = unit
+            self.step = step
+        }
+
+        /// The finest scale on which this much time can be seen.
+        init(showing time: Duration) {
+            let steps: [Scale] =
+                [1, 2, 5, 10, 20, 50, 100, 200].map { Scale(unit: Scale.milliseconds, step: $0) }
+                + Scale.coarser.flatMap { unit in [1, 2, 5, 10, 20].map { Scale(unit: unit, step: $0) } }
+            self = steps.first { $0.column * (Timeline.columns - 1) >= time } ?? steps[steps.count - 1]
+        }
+
+        var column: Duration { unit.duration * Int(step) }
+
+        var labels: [String] { (0...5).map { $0 == 0 ? "0 " + unit.name : "\($0 * 5 * Int(step))" } }
     }
 }

@@ -1,0 +1,73 @@
+/// Makes one complete stream of events from pages of the journal and from signals.
+///
+/// The journal decides: only what a page holds is in the stream, because a page has no gaps, while a bus drops signals
+/// for a reader that stalls and tells nobody. A signal says that it is time for another page, and lends the event what
+/// the journal does not keep, such as the time left to claim it. So no order of signals, lost, late or repeated, can make
+/// a gap or a duplicate.
+///
+/// Nothing here waits or asks: it says what is to be asked next.
+struct EventMerge: Sendable {
+    /// What is to be asked next.
+    enum Question: Equatable, Sendable {
+        /// The highest id so far.
+        case cursor
+        /// The page after an event.
+        case page(after: EventID)
+    }
+
+    /// As many events as the daemon puts into one page.
+    static let pageSize = 1000
+    /// How many heard events are remembered until their page comes. What is forgotten comes without its extras.
+    static let memory = 1024
+
+    /// The last event that needs no page any more.
+    private(set) var cursor: EventID?
+    /// The lowest new event heard while no cursor was known.
+    private var firstHeard: EventID?
+    private var heard: [EventID: Event] = [:]
+    private var isStale = true
+
+    /// - Parameter cursor: the last event that is not wanted any more; `nil`: nothing from before now is wanted.
+    init(after cursor: EventID?) { self.cursor = cursor }
+
+    /// `nil` when the stream is as complete as can be known.
+    var question: Question? {
+        guard isStale else { return nil }
+        return cursor.map { .page(after: $0) } ?? .cursor
+    }
+
+    /// An event was announced.
+    mutating func hear(_ event: Event) {
+        if let cursor {
+            if event.id <= cursor { return }
+        } else if !event.isReplayed {
+            firstHeard = min(firstHeard ?? event.id, event.id)
+        }
+        isStale = true
+        if heard.count < Self.memory { heard[event.id] = event }
+    }
+
+    /// Something may have been missed: the connection or the daemon is a new one, or it was quiet for long.
+    mutating func doubt() { isStale = true }
+
+    /// The answer to `.cursor`. What was heard before it came is new, however high the daemon has counted meanwhile.
+    mutating func begin(at highest: EventID) {
+        guard cursor == nil else { return }
+        cursor = min(highest, firstHeard.map { EventID(rawValue: $0.rawValue &- 1) } ?? highest)
+    }
+
+    /// The answer to `.page`, in ascending order. Returns what comes next in the stream.
+    mutating func take(_ page: [RecordedEvent]) -> [Event] {
+        guard let start = cursor else { return [] }
+        // A short page is the last, or damaged events have been left out of it: then the rest comes with the next signal.
+        isStale = page.count >= Self.pageSize
+        let next = page.map(\.event).filter { $0.id > start }.map { heard[$0.id] ?? $0 }
+        guard let end = next.last?.id else {
+            isStale = false
+            return []
+        }
+        cursor = end
+        if !heard.isEmpty { heard = heard.filter { $0.key > end } }
+        return next
+    }
+}

@@ -1,0 +1,118 @@
+/// How the daemon came to its decision about one event.
+///
+/// Moments are microseconds since 1970-01-01 00:00 UTC.
+public struct Explanation: Hashable, Sendable {
+    /// Somebody said "I have it".
+    public struct Claim: Hashable, Sendable {
+        /// The claimant's unique name on the bus.
+        public var by: String
+        /// From publishing to the claim.
+        public var after: Duration
+        /// The call it was made by: `Claim`, `ClaimProvisionally`, `ClaimTopic` or `OpenScreen`.
+        public var form: String
+        /// What the claimant was answered.
+        public var verdict: Verdict
+
+        public init(by: String, after: Duration, form: String, verdict: Verdict) {
+            self.by = by
+            self.after = after
+            self.form = form
+            self.verdict = verdict
+        }
+    }
+
+    public var id: EventID
+    public var topic: String
+    /// The route that applied: its pattern, or `default`.
+    public var route: String
+    /// What the event shared its window and its banner with.
+    public var key: String
+    public var published: Int64
+    /// When the window of its key was opened; `nil` when there was none.
+    public var opened: Int64?
+    /// When the window ended, or is to end.
+    public var deadline: Int64?
+    /// When the outcome became what it is.
+    public var resolved: Int64?
+    /// How long claims were awaited.
+    public var window: Duration
+    /// `nil` while the event is undecided.
+    public var outcome: Outcome.Kind?
+    /// Why it is so, in a sentence.
+    public var reason: String
+    /// In the order in which they were made.
+    public var claims: [Claim]
+    /// The id the notification server gave the banner.
+    public var banner: UInt32?
+    /// How many events the banner stands for.
+    public var count: Int?
+    /// How long after the deadline the banner was asked for.
+    public var lateness: Duration?
+    /// The unique name of the publisher on the bus.
+    public var sender: String?
+    /// The publisher's own name for where the event comes from.
+    public var source: String?
+    /// The publisher's own id within ``source``.
+    public var eventID: String?
+    /// Whether the event was announced again after a restart of the daemon.
+    public var isReplayed: Bool
+
+    public init(
+        id: EventID, topic: String, route: String, key: String, published: Int64, opened: Int64? = nil,
+        deadline: Int64? = nil, resolved: Int64? = nil, window: Duration = .zero, outcome: Outcome.Kind? = nil,
+        reason: String = "", claims: [Claim] = [], banner: UInt32? = nil, count: Int? = nil, lateness: Duration? = nil,
+        sender: String? = nil, source: String? = nil, eventID: String? = nil, isReplayed: Bool = false
+    ) {
+        self.id = id
+        self.topic = topic
+        self.route = route
+        self.key = key
+        self.published = published
+        self.opened = opened
+        self.deadline = deadline
+        self.resolved = resolved
+        self.window = window
+        self.outcome = outcome
+        self.reason = reason
+        self.claims = claims
+        self.banner = banner
+        self.count = count
+        self.lateness = lateness
+        self.sender = sender
+        self.source = source
+        self.eventID = eventID
+        self.isReplayed = isReplayed
+    }
+}
+
+extension Explanation {
+    /// From the dictionary that `Explain` answers with.
+    init?(_ id: EventID, _ record: [String: Value]) {
+        guard let topic = record["topic"]?.string, let published: Int64 = record["published"]?.integer() else {
+            return nil
+        }
+        let outcome = record["outcome"]?.string ?? ""
+        self.init(
+            id: id, topic: topic, route: record["route"]?.string ?? "", key: record["key"]?.string ?? "",
+            published: published, opened: record["opened"]?.integer(), deadline: record["deadline"]?.integer(),
+            resolved: record["resolved"]?.integer(),
+            window: .milliseconds(record["window"]?.integer(as: UInt32.self) ?? 0),
+            outcome: outcome.isEmpty ? nil : Outcome.Kind(rawValue: outcome), reason: record["reason"]?.string ?? "",
+            claims: record["claims"]?.elements?.compactMap(Claim.init) ?? [], banner: record["banner"]?.integer(),
+            count: record["count"]?.integer(),
+            lateness: record["lateness"]?.integer().map { Duration(microseconds: $0) },
+            sender: record["sender"]?.string, source: record["source"]?.string, eventID: record["event-id"]?.string,
+            isReplayed: record["replayed"]?.boolean ?? false)
+    }
+}
+
+extension Explanation.Claim {
+    /// From an entry of `claims`: `s x s s`.
+    fileprivate init?(_ entry: Value) {
+        guard let members = entry.elements, members.count >= 4,
+            let by = members[0].string, let after: Int64 = members[1].integer(),
+            let form = members[2].string, let verdict = members[3].string
+        else { return nil }
+        self.init(by: by, after: .microseconds(after), form: form, verdict: Verdict(rawValue: verdict))
+    }
+}

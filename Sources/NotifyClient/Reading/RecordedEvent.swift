@@ -1,0 +1,43 @@
+/// An event as the daemon keeps it: what was published, and what has become of it.
+///
+/// What only a signal says, such as ``Event/window`` and ``Event/sender``, is not in it.
+public struct RecordedEvent: Hashable, Sendable {
+    public var event: Event
+    /// `nil` while the event is undecided.
+    public var outcome: Outcome.Kind?
+
+    public init(event: Event, outcome: Outcome.Kind? = nil) {
+        self.event = event
+        self.outcome = outcome
+    }
+}
+
+extension RecordedEvent {
+    /// From an entry of a list: `t s s s x s a{sv}`.
+    init?(_ entry: Value) {
+        guard let members = entry.elements, members.count >= 7,
+            case .uint64(let id) = members[0],
+            case .string(let topic) = members[1],
+            case .string(let title) = members[2],
+            case .string(let body) = members[3],
+            case .int64(let published) = members[4],
+            case .string(let outcome) = members[5],
+            let fields = members[6].entries
+        else { return nil }
+        self.init(
+            event: Event(
+                id: EventID(rawValue: id), topic: topic, title: title, body: body, fields: fields, published: published),
+            outcome: outcome.isEmpty ? nil : Outcome.Kind(rawValue: outcome))
+    }
+
+    static func list(_ value: Value?) throws(NotifyError) -> [RecordedEvent] {
+        guard let elements = value?.elements else { throw .strangeReply }
+        var events: [RecordedEvent] = []
+        events.reserveCapacity(elements.count)
+        for element in elements {
+            guard let event = RecordedEvent(element) else { throw .strangeReply }
+            events.append(event)
+        }
+        return events
+    }
+}

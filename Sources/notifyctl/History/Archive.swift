@@ -1,0 +1,68 @@
+import NotifyClient
+
+/// Reads what the daemon keeps of a topic, page by page.
+struct Archive {
+    let client: NotifyClient
+    let topic: String
+
+    /// The first events after one, in ascending order.
+    func first(
+        _ count: Int, after: EventID, where isWanted: (RecordedEvent) -> Bool = { _ in true }
+    ) async throws(NotifyError) -> [RecordedEvent] {
+        var found: [RecordedEvent] = []
+        var last = after
+        while found.count < count {
+            let page = try await client.history(topic, after: last)
+            guard let end = page.last?.event.id, end > last else { break }
+            last = end
+            found += page.filter(isWanted)
+        }
+        return Array(found.prefix(count))
+    }
+
+    /// The last events, in ascending order.
+    func last(
+        _ count: Int, where isWanted: (RecordedEvent) -> Bool = { _ in true }
+    ) async throws(NotifyError) -> [RecordedEvent] {
+        // Pages only go forwards. Ids grow with the time, so a step back that grows quickly soon spans enough of them.
+        let end = try await client.snapshot(topic).cursor.rawValue
+        var span: UInt64 = 1000
+        while true {
+            let start = end > span ? end - span : 0
+            let found = try await first(.max, after: EventID(rawValue: start), where: isWanted)
+            if found.count >= count || start == 0 { return found.suffix(count) }
+            span = span.multipliedReportingOverflow(by: 32).overflow ? .max : span * 32
+        }
+    }
+
+    /// Events published since a moment, in microseconds since the epoch, in ascending order of their ids.
+    func since(_ moment: Int64) async throws(NotifyError) -> [RecordedEvent] {
+        try await first(.max, after: 0) { ($0.event.published ?? 0) >= moment }
+    }
+
+    /// The decisions about events, in the same order. What is too old to be explained meanwhile is left out.
+    func explanations(of ids: [EventID]) async throws -> [Explanation] {
+        try await withThrowingTaskGroup(of: (Int, Explanation?).self) { group in
+            var found: [Int: Explanation] = [:]
+            var next = ids.enumerated().makeIterator()
+            func ask() {
+                guard let (index, id) = next.next() else { return }
+                group.addTask { [client] in
+                    do throws(NotifyError) {
+                        return (index, try await client.explain(id))
+                    } catch {
+                        if error.name?.hasSuffix(".UnknownEvent") == true { return (index, nil) }
+                        throw error
+                    }
+                }
+            }
+            // Enough to keep the daemon busy, and few enough to let others in.
+            for _ in 0..<16 { ask() }
+            while let (index, explanation) = try await group.next() {
+                found[index] = explanation
+                ask()
+            }
+            return found.sorted { $0.key < $1.key }.map(\.value)
+        }
+    }
+}

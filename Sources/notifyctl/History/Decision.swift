@@ -1,0 +1,128 @@
+import NotifyClient
+
+/// The decision about an event as a drawing, with a sentence below it. All times count from publishing.
+struct Decision {
+    private let explanation: Explanation
+    private let outcome: Outcome.Kind?
+    /// When the window was opened: before publishing, where another event opened it.
+    private let opened: Duration?
+    private let deadline: Duration?
+    private let resolved: Duration?
+
+    init(_ explanation: Explanation) {
+        self.explanation = explanation
+        outcome = explanation.outcome
+        // A publisher may say that it happened long ago, or will: then the drawing begins with the window.
+        let (opened, end) = (explanation.opened, explanation.deadline)
+        let start =
+            if let opened, let end, !(opened - 60_000_000...end).contains(explanation.published) {
+                opened
+            } else {
+                explanation.published
+            }
+        func sinceStart(_ moment: Int64?) -> Duration? { moment.map { .microseconds($0 - start) } }
+        self.opened = sinceStart(opened)
+        deadline = sinceStart(end)
+        resolved = sinceStart(explanation.resolved)
+    }
+
+    var lines: [String] {
+        let head =
+            Terminal.bold("Event \(explanation.id)") + "  " + Terminal.plain(explanation.topic)
+            + Terminal.dim("  published " + Moment(explanation.published).text)
+        let word = outcome?.rawValue ?? "undecided"
+        return [head, ""] + timeline.lines
+            + ["", "  " + Terminal.bold(Terminal.plain(word)) + ": " + Terminal.plain(explanation.reason)]
+    }
+
+    var timeline: Timeline {
+        var lanes = [publisher]
+        if deadline != nil, outcome != .silent { lanes.append(window) }
+        lanes += claimants
+        lanes.append(banner)
+        return Timeline(lanes: lanes, scale: Timeline.Scale(showing: horizon))
+    }
+
+    /// The window fills a good part of the picture; a claim or an end hours later is drawn at the edge.
+    private var horizon: Duration {
+        let window = max(deadline ?? .zero, explanation.window, .milliseconds(10))
+        let last = (explanation.claims.map(\.after) + [resolved ?? .zero, bannerTime ?? .zero]).max() ?? .zero
+        return max(window * 3 / 2, min(last, window * 4))
+    }
+
+    // MARK: Lanes
+
+    private var publisher: Timeline.Lane {
+        let source = explanation.source.map { ", from " + Terminal.plain($0) } ?? ""
+        return Timeline.Lane(
+            actor: "publisher", marks: [(.zero, "P")],
+            note: Terminal.plain(explanation.sender ?? "") + " published it" + source, style: Terminal.bold)
+    }
+
+    private var window: Timeline.Lane {
+        let start = max(opened ?? .zero, .zero)
+        let planned = deadline ?? .zero
+        let isCutShort = outcome == .claimed && (resolved ?? planned) < planned
+        let end = isCutShort ? resolved ?? planned : planned
+        var notes = ["ends at \(planned.figure)"]
+        if let opened, opened < .zero { notes.insert("opened \((.zero - opened).figure) before", at: 0) }
+        if isCutShort { notes = ["closed at \(end.figure); it would have ended at \(planned.figure)"] }
+        if let lateness = explanation.lateness { notes.append("its timer came \(lateness.figure) late") }
+        return Timeline.Lane(
+            actor: "window", spans: [(start, end, "=")], marks: [(start, "["), (end, outcome == nil ? ">" : "]")],
+            note: notes.joined(separator: ", "), style: Terminal.dim)
+    }
+
+    /// One lane for each claimant, in the order of their first claims.
+    private var claimants: [Timeline.Lane] {
+        var lanes: [Timeline.Lane] = []
+        for claim in explanation.claims {
+            let actor = Terminal.plain(claim.by)
+            let mark: Character = claim.verdict == .recorded ? "c" : "C"
+            let note =
+                "\(Terminal.plain(claim.form)) at \(claim.after.figure): \(Terminal.plain(claim.verdict.rawValue))"
+            if let index = lanes.firstIndex(where: { $0.actor == actor }) {
+                lanes[index].marks.append((claim.after, mark))
+                lanes[index].note += "; " + note
+            } else {
+                lanes.append(
+                    Timeline.Lane(actor: actor, marks: [(claim.after, mark)], note: note, style: Terminal.green))
+            }
+        }
+        return lanes
+    }
+
+    private var banner: Timeline.Lane {
+        var lane = Timeline.Lane(actor: "banner")
+        guard let start = bannerTime else {
+            lane.note = outcome == nil ? "none yet" : "none"
+            return lane
+        }
+        lane.style = Terminal.red
+        let retraction = explanation.claims.last { $0.verdict == .retracted }?.after
+        let end: Duration? =
+            switch outcome {
+            case .retracted?: retraction ?? resolved
+            case .dismissed?: resolved
+            default: nil
+            }
+        lane.spans = [(start, end ?? .seconds(Int64.max / 2_000_000), "#")]
+        lane.marks = [(start, "B")]
+        lane.note = "at \(start.figure)"
+        if let count = explanation.count, count > 1 { lane.note += ", for \(count) events" }
+        if let end {
+            lane.marks.append((end, "x"))
+            lane.note += outcome == .dismissed ? ", closed by the user at" : ", taken back at"
+            lane.note += " \(end.figure)"
+        }
+        return lane
+    }
+
+    private var bannerTime: Duration? {
+        switch outcome {
+        case .shown?: deadline.map { $0 + (explanation.lateness ?? .zero) } ?? resolved
+        case .retracted?, .dismissed?: deadline.map { $0 + (explanation.lateness ?? .zero) }
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import ArgumentParser
+import NotifyClient
+
+struct ShowCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show one event with all its fields, and what became of it.",
+        discussion: "Exit code 1 if there is no such event, or not any more.")
+
+    @Argument(help: "The id of the event, as “send”, “listen” and “history” print it.")
+    var id: UInt64
+
+    @OptionGroup var bus: BusOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        try await reportingFailures {
+            let client = try await bus.connect()
+            let explanation = try await client.explain(EventID(rawValue: id))
+            guard
+                let record = try await client.history(
+                    explanation.topic, after: EventID(rawValue: id - 1), limit: 1
+                ).first, record.event.id.rawValue == id
+            else { throw ExitCode.nothing }
+            output.write(
+                .object(record.members + explanation.members), text: text(of: record, explanation))
+        }
+    }
+
+    private func text(of record: RecordedEvent, _ explanation: Explanation) -> String {
+        let event = record.event
+        var rows: [(String, String)] = [("Topic", event.topic)]
+        if !event.title.isEmpty { rows.append(("Title", event.title)) }
+        if !event.body.isEmpty { rows.append(("Body", event.body)) }
+        for (name, value) in event.fields.sorted(by: { $0.key < $1.key }) { rows.append((name, Text(value).text)) }
+        rows.append(("Published", Moment(explanation.published).text))
+        if let sender = explanation.sender { rows.append(("Sender", sender)) }
+        if let source = explanation.source { rows.append(("Source", source)) }
+        if let eventID = explanation.eventID { rows.append(("Event id", eventID)) }
+        rows.append(("Route", explanation.route))
+        rows.append(("Outcome", explanation.outcome?.rawValue ?? "undecided"))
+        rows.append(("Why", explanation.reason))
+        let width = rows.map(\.0.count).max() ?? 0
+        let lines = rows.map { name, value in
+            "  " + Terminal.plain(name) + String(repeating: " ", count: width - name.count + 2) + Terminal.plain(value)
+        }
+        return ([Terminal.bold("Event \(id)")] + lines).joined(separator: "\n")
+    }
+}
+
+extension RecordedEvent {
+    fileprivate var members: [(String, JSON)] {
+        [
+            ("id", .integer(event.id.rawValue)), ("topic", .string(event.topic)), ("title", .string(event.title)),
+            ("body", .string(event.body)), ("fields", JSON(fields: event.fields)),
+        ]
+    }
+}
+
+extension Explanation {
+    /// The decision, without the id and the topic.
+    var members: [(String, JSON)] {
+        var members: [(String, JSON)] = [
+            ("route", .string(route)), ("key", .string(key)), ("published", .integer(published)),
+            ("window", .milliseconds(window)), ("outcome", .string(outcome?.rawValue ?? "")),
+            ("reason", .string(reason)),
+            ("claims", .array(claims.map(\.json))),
+        ]
+        if let opened { members.append(("opened", .integer(opened))) }
+        if let deadline { members.append(("deadline", .integer(deadline))) }
+        if let resolved { members.append(("resolved", .integer(resolved))) }
+        if let banner { members.append(("banner", .integer(banner))) }
+        if let count { members.append(("count", .integer(count))) }
+        if let lateness { members.append(("lateness", .microseconds(lateness))) }
+        if let sender { members.append(("sender", .string(sender))) }
+        if let source { members.append(("source", .string(source))) }
+        if let eventID { members.append(("event-id", .string(eventID))) }
+        if isReplayed { members.append(("replayed", .bool(true))) }
+        return members
+    }
+}
+
+extension Explanation.Claim {
+    fileprivate var json: JSON {
+        .object([
+            ("by", .string(by)), ("after", .microseconds(after)), ("form", .string(form)),
+            ("verdict", .string(verdict.rawValue)),
+        ])
+    }
+}

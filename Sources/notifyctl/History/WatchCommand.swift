@@ -1,0 +1,74 @@
+import ArgumentParser
+import NotifyClient
+
+struct WatchCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "watch",
+        abstract: "Show the current values of topics, and then every change.",
+        discussion: """
+            First come the values there are, as added (+), then what is added, modified (~) and removed (-), as it \
+            happens. It goes on over restarts of the daemon. Values are published with “send --retain”, or by a route \
+            that retains, and taken away with “send --remove”.
+
+            Ends with 0 on Ctrl-C, on SIGTERM, or after -n lines; with 1 if --timeout comes first.
+            """)
+
+    @Argument(help: "A topic, such as /run/r1, and everything below it; / means every topic.")
+    var topic: String
+
+    @Option(name: .customShort("n"), help: "Stop after this many lines.") var count: Int?
+    @Option(help: "Stop after this long.") var timeout: DurationArgument?
+
+    @OptionGroup var bus: BusOptions
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        if let count, count < 1 { throw ValidationError("-n takes a number from 1 upwards.") }
+    }
+
+    func run() async throws {
+        try await reportingFailures {
+            let client = try await bus.connect()
+            let changes = try await client.watch(topic)
+            if try await !client.isDaemonRunning() {
+                Terminal.complain("notifyd is not running yet; waiting for it.")
+            }
+            let reading = Task {
+                var seen = 0
+                for try await change in changes {
+                    output.write(change.json, text: change.line)
+                    seen += 1
+                    if seen == count { return true }
+                }
+                return false
+            }
+            let interruption = Interruption { _ in reading.cancel() }
+            let alarm = timeout.map { timeout in
+                Task {
+                    try await Task.sleep(for: timeout.duration)
+                    reading.cancel()
+                }
+            }
+            defer { alarm?.cancel() }
+            let isComplete = try await reading.value
+            if !isComplete, !interruption.hasCome { throw ExitCode.nothing }
+        }
+    }
+}
+
+extension Change {
+    /// One line for people: what happened, then the value.
+    var line: String {
+        switch kind {
+        case .added: Terminal.green("+ ") + value.line(verdict: nil)
+        case .modified: "~ " + value.line(verdict: nil)
+        case .removed: Terminal.red("- ") + "\(value.id)  " + Terminal.bold(Terminal.plain(topic))
+        default: Terminal.plain(kind.rawValue) + "  " + value.line(verdict: nil)
+        }
+    }
+
+    var json: JSON {
+        guard case .object(let members) = value.json(verdict: nil) else { return .null }
+        return .object([("change", .string(kind.rawValue))] + members)
+    }
+}

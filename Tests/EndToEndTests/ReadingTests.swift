@@ -1,0 +1,102 @@
+import NotifyClient
+import NotifyRehearsal
+import NotifyTestSupport
+import Testing
+
+/// What was, what is, and why, asked of a real daemon by a program and by hand.
+@Suite(.serialized, .timeLimit(.minutes(4)))
+struct ReadingTests {
+    @Test func historyIsReadInPages() async throws {
+        try await withRig { rig in
+            var ids: [EventID] = []
+            for number in 1...5 {
+                ids.append(try await rig.client.publish("/log/\(number)", options: PublishOptions(banner: false)))
+            }
+            let elsewhere = try await rig.client.publish("/other", title: "t", options: PublishOptions(banner: false))
+            let page = try await rig.client.history("/log", after: ids[0], limit: 3)
+            #expect(page.map(\.event.id) == Array(ids[1...3]))
+            #expect(page.allSatisfy { $0.outcome == .silent })
+            #expect(try await rig.client.history("/log", after: ids[3]).map(\.event.id) == [ids[4]])
+            #expect(try await rig.client.history("/log", after: ids[4]).isEmpty)
+            #expect(try await rig.client.history().map(\.event.id) == ids + [elsewhere])
+            #expect(try await rig.run("history", "-n", "2", "--json=short").output.count == 2)
+            #expect(try await rig.run("history", "/log", "--after", "\(ids[3])").output.count == 1)
+            #expect(try await rig.run("history", "/nothing").exit == .code(1))
+        }
+    }
+
+    @Test func whatNobodyHasSeenToIsUnread() async throws {
+        try await withRig { rig in
+            let shown = try await rig.client.publish("/post/1", title: "t")
+            #expect(await rig.listener.resolution(of: shown)?.outcome == "shown")
+            let claimed = try await rig.client.publish("/post/2", title: "t")
+            try await rig.client.claim(claimed)
+            #expect(try await rig.client.unread("/post") == 1)
+            let lines = try await rig.run("history", "--unread", "--json=short").output
+            #expect(lines.count == 1 && lines[0].contains("\(shown)"))
+            #expect(try await rig.client.degraded() == nil)
+        }
+    }
+
+    @Test func aDecisionCanBeExplained() async throws {
+        try await withRig { rig in
+            let id = try await rig.client.publish(
+                "/post/27", title: "t", options: PublishOptions(source: "test", eventID: "1"))
+            try await rig.client.claim(id)
+            let explanation = try await rig.client.explain(id)
+            #expect(explanation.topic == "/post/27")
+            #expect(explanation.route == "/post/{id}")
+            #expect(explanation.window == .milliseconds(100))
+            #expect(explanation.outcome == .claimed)
+            #expect(explanation.claims.map(\.verdict) == [.suppressed])
+            #expect(explanation.claims.map(\.form) == ["Claim"])
+            #expect(explanation.source == "test")
+            let drawing = try await rig.run("why", "\(id)").output
+            #expect(drawing.contains { $0.contains("C") && $0.contains("suppressed") })
+            #expect(drawing.contains { $0.contains("claimed: ") })
+            #expect(drawing.allSatisfy { !$0.contains("\u{1b}") })
+            #expect(try await rig.run("show", "\(id)", "--json=short").output.first?.contains("\"claimed\"") == true)
+            #expect(try await rig.run("why", "1").exit == .code(1))
+        }
+    }
+
+    @Test func aWatcherSeesThePresentAndEveryChangeAcrossARestart() async throws {
+        try await withRig { rig in
+            let retained = PublishOptions(retain: true, banner: false)
+            let first = try await rig.client.publish("/live/a", title: "1", options: retained)
+            let changes = try await rig.client.watch("/live")
+            let seen = Mailbox<Change>()
+            let watching = Task { for try await change in changes { seen.put(change) } }
+            defer { watching.cancel() }
+            func expect(_ kind: Change.Kind, _ topic: String, _ line: Int = #line) async throws {
+                let change = try #require(await seen.next(within: .seconds(15)), "nothing came (line \(line))")
+                #expect(change.kind == kind && change.topic == topic, "line \(line)")
+            }
+            try await expect(.added, "/live/a")
+            #expect(try await rig.client.snapshot("/live").values.map(\.event.id) == [first])
+
+            try await rig.client.publish("/live/b", options: retained)
+            try await expect(.added, "/live/b")
+            try await rig.client.publish("/live/a", title: "2", options: retained)
+            try await expect(.modified, "/live/a")
+            try await rig.client.publish("/live/c", options: PublishOptions(retain: false, banner: false))
+
+            await rig.daemon.kill()
+            try await rig.daemon.start()
+            #expect(try await rig.run("send", "/live/b", "--remove").exit == .code(0))
+            try await expect(.removed, "/live/b")
+            try await rig.client.publish("/live/d", options: retained)
+            try await expect(.added, "/live/d")
+            #expect(try await rig.run("watch", "/live", "-n", "2").output.map { $0.first } == ["+", "+"])
+        }
+    }
+
+    @Test func aRemovalIsAnnounced() async throws {
+        try await withRig { rig in
+            try await rig.client.publish("/live/a", options: PublishOptions(retain: true, banner: false))
+            var removals = try await rig.client.removals(at: "/live").makeAsyncIterator()
+            let id = try await rig.client.publish("/live/a", options: PublishOptions(remove: true))
+            #expect(try await removals.next() == Removal(topic: "/live/a", id: id))
+        }
+    }
+}
