@@ -43,11 +43,18 @@ struct Decision {
         return Timeline(lanes: lanes, scale: Timeline.Scale(showing: horizon))
     }
 
-    /// The window fills a good part of the picture; a claim or an end hours later is drawn at the edge.
+    /// What happened fills a good part of the picture; a claim or an end hours later is drawn at the edge.
     private var horizon: Duration {
         let window = max(deadline ?? .zero, explanation.window, .milliseconds(10))
         let last = (explanation.claims.map(\.after) + [resolved ?? .zero, bannerTime ?? .zero]).max() ?? .zero
+        if isCutShort { return min(max(last * 3, .milliseconds(10)), window * 3 / 2) }
         return max(window * 3 / 2, min(last, window * 4))
+    }
+
+    /// Whether the window closed before its time, because there was nothing left to wait for.
+    private var isCutShort: Bool {
+        guard outcome == .claimed, let resolved, let deadline else { return false }
+        return resolved < deadline
     }
 
     // MARK: Lanes
@@ -62,7 +69,6 @@ struct Decision {
     private var window: Timeline.Lane {
         let start = max(opened ?? .zero, .zero)
         let planned = deadline ?? .zero
-        let isCutShort = outcome == .claimed && (resolved ?? planned) < planned
         let end = isCutShort ? resolved ?? planned : planned
         var notes = ["ends at \(planned.figure)"]
         if let opened, opened < .zero { notes.insert("opened \((.zero - opened).figure) before", at: 0) }
