@@ -12,17 +12,10 @@ struct Decision {
     init(_ explanation: Explanation) {
         self.explanation = explanation
         outcome = explanation.outcome
-        // A publisher may say that it happened long ago, or will: then the drawing begins with the window.
-        let (opened, end) = (explanation.opened, explanation.deadline)
-        let start =
-            if let opened, let end, !(opened - 60_000_000...end).contains(explanation.published) {
-                opened
-            } else {
-                explanation.published
-            }
+        let start = explanation.start
         func sinceStart(_ moment: Int64?) -> Duration? { moment.map { .microseconds($0 - start) } }
-        self.opened = sinceStart(opened)
-        deadline = sinceStart(end)
+        opened = sinceStart(explanation.opened)
+        deadline = sinceStart(explanation.deadline)
         resolved = sinceStart(explanation.resolved)
     }
 
@@ -130,5 +123,16 @@ struct Decision {
         case .retracted?, .dismissed?: deadline.map { $0 + (explanation.lateness ?? .zero) }
         default: nil
         }
+    }
+}
+
+extension Explanation {
+    /// When the daemon got it, or nearly so. A publisher may say that it happened long ago, or will; then this is when the
+    /// window was opened.
+    var start: Int64 {
+        guard let opened, let deadline, !(opened - 1_000_000...max(opened, deadline)).contains(published) else {
+            return published
+        }
+        return opened
     }
 }

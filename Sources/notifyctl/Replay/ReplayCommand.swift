@@ -65,7 +65,7 @@ extension RecordedPush {
     init(_ explanation: Explanation) {
         self.init(
             id: explanation.id.rawValue, topic: explanation.topic, route: explanation.route, key: explanation.key,
-            sender: explanation.sender ?? "", time: explanation.published, window: explanation.window,
+            sender: explanation.sender ?? "", time: explanation.start, window: explanation.window,
             outcome: explanation.outcome?.rawValue ?? "",
             claims: explanation.claims.map { claim in
                 Claim(by: claim.by, after: claim.after, isOfUse: claim.verdict != .recorded)
