@@ -49,6 +49,19 @@ struct ReplayTests {
         #expect(apart == Simulation.Result(shown: [1, 2, 3], claimed: [], banners: 1))
     }
 
+    @Test func theRoutesOfAConfigurationDecide() throws {
+        let routes = try ConfiguredRoutes.parse([
+            "topic=/post/{id}\tbanner=true\twindow=200000\tmax_window=1000000\twait=anyone\tcoalesce=topic",
+            "topic=/post/28\tbanner=false\twindow=100000\tmax_window=500000\twait=anyone\tcoalesce=none",
+            "banner=true\twindow=100000\tmax_window=500000\twait=anyone\tcoalesce=topic",
+        ])
+        let whatIf = try WhatIf(
+            [push(1, at: 0, outcome: "retracted", claimedAfter: 130), push(2, "/post/28", at: 0, outcome: "shown")],
+            routes: routes, window: nil)
+        #expect(whatIf.fewer.map(\.id) == [1, 2])
+        #expect(throws: (any Error).self) { try ConfiguredRoutes.parse(["topic=/a"]) }
+    }
+
     @Test func whatNoWindowDecidedPlaysNoPart() throws {
         #expect(try Simulation.run([push(1, at: 0, outcome: "silent"), push(2, at: 0, outcome: "muted")]).banners == 0)
         #expect(try Simulation.run([]) == Simulation.Result())

@@ -1,18 +1,26 @@
 import ArgumentParser
 import NotifyClient
 
+import struct Routing.RouteTable
+
 struct ReplayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",
-        abstract: "Say what another window would have done with what was recorded.",
+        abstract: "Say what another window or configuration would have done with what was recorded.",
         discussion: """
-            Takes recorded events and the claims on them through the daemon's own rules in virtual time, with one window \
-            for all: which banners more, which fewer. It changes nothing. Exit code 1 if nothing is recorded.
+            Takes recorded events and the claims on them through the daemon's own rules in virtual time: which banners \
+            more, which fewer. With --window there is one window for all events; with --config the routes of that file \
+            decide; with both, its routes with that window. It changes nothing.
+
+            Events that had no window then, because they were silent or muted, play no part; for whom a route waits, and \
+            how many banners may appear in a second, is not replayed. Exit code 1 if nothing is recorded.
             """)
 
     @Option(help: "Begin after this event, or this long ago: an id, or a time such as 24h.")
     var since = StartArgument.ago(.seconds(86400))
-    @Option(help: "The window to try.") var window = DurationArgument(argument: "60ms")!
+    @Option(help: "The window to try. (default: 60ms, without --config)") var window: DurationArgument?
+    @Option(help: "The configuration file to try.") var config: String?
+    @Option(help: "The notifyd that reads it, instead of the one beside notifyctl or in $PATH.") var daemon: String?
 
     @OptionGroup var bus: BusOptions
     @OptionGroup var output: OutputOptions
@@ -35,7 +43,7 @@ struct ReplayCommand: AsyncParsableCommand {
     }
 
     func validate() throws {
-        guard window.duration <= .seconds(60) else { throw ValidationError("A window is 0 to 60 seconds long.") }
+        if let window, window.duration > .seconds(60) { throw ValidationError("A window is 0 to 60 seconds long.") }
     }
 
     func run() async throws {
@@ -48,7 +56,15 @@ struct ReplayCommand: AsyncParsableCommand {
                 }
             let explanations = try await archive.explanations(of: records.map(\.event.id))
             if explanations.isEmpty { throw ExitCode.nothing }
-            let whatIf = try WhatIf(explanations.map(RecordedPush.init), window: window.duration)
+            let routes: RouteTable? =
+                if let config {
+                    try await ConfiguredRoutes.read(config, with: try daemon ?? Daemon.locate())
+                } else {
+                    nil
+                }
+            let whatIf = try WhatIf(
+                explanations.map(RecordedPush.init), routes: routes,
+                window: window?.duration ?? (config == nil ? .milliseconds(60) : nil))
             output.write(whatIf.json, text: whatIf.text)
         }
     }

@@ -21,6 +21,8 @@ struct Simulation {
     }
 
     private let window: Duration?
+    /// Whether events keep the windows they were recorded with.
+    private let keepsWindows: Bool
     private var router: Router
     private var result = Result()
     private var ids: [UInt64: EventID] = [:]
@@ -29,18 +31,23 @@ struct Simulation {
     private var lastBanner: UInt32 = 0
     private var inbox: [Input] = []
 
-    /// - Parameter window: instead of the recorded ones.
-    static func run(_ pushes: [RecordedPush], window: Duration? = nil) throws -> Result {
+    /// - Parameters:
+    ///   - routes: instead of what the record shows of them; the windows of events are theirs, too.
+    ///   - window: instead of the recorded ones, and of those of the routes.
+    static func run(_ pushes: [RecordedPush], routes: RouteTable? = nil, window: Duration? = nil) throws -> Result {
         let pushes = pushes.filter(\.wasAwaited)
         var simulation = Simulation(
             router: Router(
-                routes: try routes(of: pushes, window), banners: BannerSettings(maximumPerSecond: 0),
-                firstID: EventID(1)), window: window)
+                routes: try routes ?? Simulation.routes(of: pushes, window),
+                banners: BannerSettings(maximumPerSecond: 0),
+                firstID: EventID(1)), window: window,
+            keepsWindows: routes == nil)
         return try simulation.play(pushes)
     }
 
-    private init(router: Router, window: Duration?) {
+    private init(router: Router, window: Duration?, keepsWindows: Bool) {
         self.router = router
+        self.keepsWindows = keepsWindows
         self.window = window
     }
 
@@ -93,7 +100,7 @@ struct Simulation {
 
     private mutating func publish(_ push: RecordedPush, at now: Instant) throws {
         var options = PublishOptions()
-        options.window = window ?? push.window
+        options.window = window ?? (keepsWindows ? push.window : nil)
         let publication = Publication(
             topic: try Topic(push.topic), title: "", body: "", options: options, sender: push.sender)
         for case .reply(.accepted(let id)) in feed(.published(publication), at: now) {

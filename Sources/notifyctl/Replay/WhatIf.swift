@@ -1,15 +1,20 @@
-/// What another window would have changed.
+import Routing
+
+/// What another window, or another configuration, would have changed.
 struct WhatIf {
     private let pushes: [RecordedPush]
-    private let window: Duration
+    private let window: Duration?
     private let before: Simulation.Result
     private let after: Simulation.Result
 
-    init(_ pushes: [RecordedPush], window: Duration) throws {
+    /// - Parameters:
+    ///   - routes: those of another configuration; `nil`: those of the record.
+    ///   - window: for all events; `nil`: what the routes say.
+    init(_ pushes: [RecordedPush], routes: RouteTable? = nil, window: Duration?) throws {
         self.pushes = pushes.filter(\.wasAwaited)
         self.window = window
         before = try Simulation.run(pushes)
-        after = try Simulation.run(pushes, window: window)
+        after = try Simulation.run(pushes, routes: routes, window: window)
     }
 
     /// Events that would have been shown and were not.
@@ -24,7 +29,7 @@ struct WhatIf {
     var text: String {
         var lines = [
             "\(pushes.count) events with a window, \(latencies.count) of them claimed.", "",
-            "                    as it was  with \(window.shortFigure)",
+            "                    as it was  with " + (window?.shortFigure ?? "it"),
             row("banners", before.banners, after.banners), row("events shown", before.shown.count, after.shown.count),
             row("claimed in time", before.claimed.count, after.claimed.count),
         ]
@@ -76,7 +81,8 @@ struct WhatIf {
             latencies.window(catching: percent).map { .milliseconds($0) } ?? .null
         }
         return .object([
-            ("events", .integer(pushes.count)), ("window", .milliseconds(window)), ("before", counts(before)),
+            ("events", .integer(pushes.count)), ("window", window.map { .milliseconds($0) } ?? .null),
+            ("before", counts(before)),
             ("after", counts(after)), ("more", ids(more)), ("fewer", ids(fewer)), ("latency", latencies.json),
             ("window-for-95", milliseconds(95)), ("window-for-99", milliseconds(99)),
             ("agreeing", .integer(agreeing)),
