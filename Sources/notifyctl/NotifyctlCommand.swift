@@ -17,6 +17,7 @@ struct NotifyctlCommand: AsyncParsableCommand {
         subcommands: [
             SendCommand.self, ListenCommand.self, ScreenCommand.self, ClaimCommand.self, ClaimTopicCommand.self,
             PassCommand.self, WatchCommand.self, HistoryCommand.self, ShowCommand.self, WhyCommand.self,
+            ReplayCommand.self,
             MuteCommand.self, PauseCommand.self, ResumeCommand.self, StatusCommand.self,
             ConfigCommand.self, DemoCommand.self,
         ])

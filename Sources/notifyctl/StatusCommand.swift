@@ -16,7 +16,7 @@ struct StatusCommand: AsyncParsableCommand {
             let client = try await bus.connect()
             let status = Status(
                 properties: try await client.properties(), screens: try await client.screens(),
-                canShow: try await client.hasNotificationServer())
+                canShow: try await client.hasNotificationServer(), latencies: await RecentClaims(client))
             output.write(status.json, text: status.text)
         }
     }
@@ -31,15 +31,17 @@ private struct Status {
     private let properties: [String: Value]
     private let screens: [ListedScreen]
     private let canShow: Bool
+    private let recent: RecentClaims
 
-    init(properties: [String: Value], screens: [ListedScreen], canShow: Bool) {
+    init(properties: [String: Value], screens: [ListedScreen], canShow: Bool, latencies: RecentClaims) {
         self.properties = properties
         self.screens = screens
         self.canShow = canShow
+        recent = latencies
         rest = properties
         let gauges: Set = [
             "open-windows", "open-screens", "held-events", "notification-server", "notification-server-rests",
-            "session-watched",
+            "session-watched", "stored-events",
         ]
         for (name, value) in rest.removeValue(forKey: "Statistics")?.entries ?? [:] {
             guard let number: UInt64 = value.integer() else { continue }
@@ -51,7 +53,7 @@ private struct Status {
         .object(
             properties.sorted { $0.key < $1.key }.map { ($0.key, JSON($0.value)) } + [
                 ("NotificationServer", .string(server.word)), ("Screens", .array(screens.map(\.json))),
-                ("ClientVersion", .string(projectVersion)),
+                ("ClaimLatency", recent.json), ("ClientVersion", .string(projectVersion)),
             ])
     }
 
@@ -77,6 +79,7 @@ private struct Status {
         }
         if let held = gauges["held-events"] { rows.append(("Events in memory", "\(held)")) }
         if let windows = gauges["open-windows"] { rows.append(("Open windows", "\(windows)")) }
+        if let stored = gauges["stored-events"] { rows.append(("Stored events", "\(stored)")) }
         rows.append(("Open screens", "\(screens.count)"))
         if version != projectVersion { rows.append(("notifyctl", projectVersion)) }
         for (name, value) in rest.sorted(by: { $0.key < $1.key }) { rows.append((name, Text(value).text)) }
@@ -85,6 +88,10 @@ private struct Status {
         if !screens.isEmpty {
             lines += ["", Terminal.bold("Screens")]
             lines += aligned(screens.map { ($0.topic, "\($0.mode)  \($0.state)  \($0.owner)") })
+        }
+        if !recent.rows.isEmpty {
+            lines += ["", Terminal.bold("Recent claims")]
+            lines += aligned(recent.rows)
         }
         if !counters.isEmpty {
             lines += ["", Terminal.bold("Since its start")]

@@ -30,9 +30,12 @@ struct NotifydCommand: ParsableCommand {
     @Flag(help: "Check the configuration, say what is wrong or in force, and exit.")
     var checkConfig = false
 
+    @Flag(help: "Print the routes in force, one line each for programs to read, and exit.")
+    var printRoutes = false
+
     func run() throws {
-        if checkConfig {
-            let (code, text) = checkConfiguration(config)
+        if checkConfig || printRoutes {
+            let (code, text) = checkConfig ? checkConfiguration(config) : listRoutes(config)
             let line = Array((text + "\n").utf8)
             _ = write(code == 0 ? STDOUT_FILENO : STDERR_FILENO, line, line.count)
             throw ArgumentParser.ExitCode(code)

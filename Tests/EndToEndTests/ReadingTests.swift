@@ -99,4 +99,21 @@ struct ReadingTests {
             #expect(try await removals.next() == Removal(topic: "/live/a", id: id))
         }
     }
+
+    @Test func theRecordIsReplayedWithAnotherWindowAndAnotherConfiguration() async throws {
+        try await withRig { rig in
+            let id = try await rig.client.publish("/post/27", title: "t")
+            #expect(await rig.listener.resolution(of: id)?.outcome == "shown")
+            // However slow this machine is, it comes after the window of 100 ms.
+            try await rig.client.claim(id)
+            let longer = try await rig.run("replay", "--window", "60s", "--json=short")
+            #expect(longer.output.first?.contains("\"fewer\":[\(id)]") == true)
+            let file = rig.daemon.folder.path + "/other.toml"
+            try rig.daemon.folder.write("[[route]]\ntopic = \"/post/{id}\"\nwindow = \"60s\"\n", to: "other.toml")
+            let other = try await rig.run("replay", "--config", file, "--json=short")
+            #expect(other.output.first?.contains("\"fewer\":[\(id)]") == true)
+            #expect(try await rig.run("replay", "--config", "/nothing.toml").exit == .code(78))
+            #expect(try await rig.run("status", "--json=short").output.first?.contains("\"ClaimLatency\"") == true)
+        }
+    }
 }

@@ -46,6 +46,14 @@ struct EventMergeTests {
         #expect(merge.take([record(12)]).map(\.sender) == [":1.7"])
     }
 
+    @Test func whatIsHeardWhileThePageIsOnItsWayIsNotForgotten() {
+        var merge = EventMerge(after: 10)
+        #expect(merge.take([], hearing: [signal(11)]).isEmpty)
+        #expect(merge.question == .page(after: 10))
+        #expect(merge.take([record(11)], hearing: [signal(11), signal(12)]).map(\.sender) == [":1.7"])
+        #expect(merge.question == .page(after: 11))
+    }
+
     @Test func aFullPageIsFollowedByAnother() {
         var merge = EventMerge(after: 0)
         let size = UInt64(EventMerge.pageSize)

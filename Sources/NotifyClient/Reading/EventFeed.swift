@@ -1,10 +1,13 @@
 /// Asks the daemon what an ``EventMerge`` wants to know, for one reader.
 final class EventFeed: Sendable {
     private static let patience: ClosedRange<Duration> = .milliseconds(100) ... .seconds(10)
+    /// Under load one page takes what came in this time: every question makes the daemon write to the disk at once.
+    private static let rest = Duration.milliseconds(5)
 
     private struct State: Sendable {
         var merge: EventMerge
         var pause = EventFeed.patience.lowerBound
+        var nextQuestion = ContinuousClock.now
     }
 
     private let client: NotifyClient
@@ -55,12 +58,7 @@ final class EventFeed: Sendable {
                 switch question {
                 case .cursor?: try await learnCursor()
                 case .page(let last)?:
-                    let page = try await client.history(
-                        topic, after: last, limit: EventMerge.pageSize, autoStart: false)
-                    let next = state.withLock { state in
-                        state.pause = Self.patience.lowerBound
-                        return state.merge.take(page)
-                    }.filter { event in filters.contains { $0.covers(event.topic) } }
+                    let next = try await nextPage(after: last)
                     if !next.isEmpty { return next }
                 case nil:
                     guard await inbox.wait() else { return nil }
@@ -72,6 +70,21 @@ final class EventFeed: Sendable {
             }
         }
         return nil
+    }
+
+    private func nextPage(after last: EventID) async throws(NotifyError) -> [Event] {
+        let time = state.withLock(\.nextQuestion)
+        if time > .now { try? await Task.sleep(until: time, tolerance: .zero, clock: .continuous) }
+        let page = try await client.history(topic, after: last, limit: EventMerge.pageSize, autoStart: false)
+        // What the page holds has been announced before it came.
+        let news = try inbox.take()
+        let next = state.withLock { state in
+            state.pause = Self.patience.lowerBound
+            if page.count < EventMerge.pageSize { state.nextQuestion = .now + Self.rest }
+            defer { if news.hasRung || news.hasOverflowed { state.merge.doubt() } }
+            return state.merge.take(page, hearing: news.elements)
+        }
+        return next.filter { event in filters.contains { $0.covers(event.topic) } }
     }
 
     private func learnCursor() async throws(NotifyError) {

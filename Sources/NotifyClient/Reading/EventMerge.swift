@@ -56,8 +56,16 @@ struct EventMerge: Sendable {
         cursor = min(highest, firstHeard.map { EventID(rawValue: $0.rawValue &- 1) } ?? highest)
     }
 
-    /// The answer to `.page`, in ascending order. Returns what comes next in the stream.
-    mutating func take(_ page: [RecordedEvent]) -> [Event] {
+    /// The answer to `.page`, in ascending order, and what was heard until it came. Returns what comes next in the stream.
+    mutating func take(_ page: [RecordedEvent], hearing news: [Event] = []) -> [Event] {
+        for event in news { hear(event) }
+        let next = take(page)
+        // What the page does not hold yet needs another.
+        for event in news { hear(event) }
+        return next
+    }
+
+    private mutating func take(_ page: [RecordedEvent]) -> [Event] {
         guard let start = cursor else { return [] }
         // A short page is the last, or damaged events have been left out of it: then the rest comes with the next signal.
         isStale = page.count >= Self.pageSize

@@ -12,17 +12,10 @@ struct Decision {
     init(_ explanation: Explanation) {
         self.explanation = explanation
         outcome = explanation.outcome
-        // A publisher may say that it happened long ago, or will: then the drawing begins with the window.
-        let (opened, end) = (explanation.opened, explanation.deadline)
-        let start =
-            if let opened, let end, !(opened - 60_000_000...end).contains(explanation.published) {
-                opened
-            } else {
-                explanation.published
-            }
+        let start = explanation.start
         func sinceStart(_ moment: Int64?) -> Duration? { moment.map { .microseconds($0 - start) } }
-        self.opened = sinceStart(opened)
-        deadline = sinceStart(end)
+        opened = sinceStart(explanation.opened)
+        deadline = sinceStart(explanation.deadline)
         resolved = sinceStart(explanation.resolved)
     }
 
@@ -43,11 +36,18 @@ struct Decision {
         return Timeline(lanes: lanes, scale: Timeline.Scale(showing: horizon))
     }
 
-    /// The window fills a good part of the picture; a claim or an end hours later is drawn at the edge.
+    /// What happened fills a good part of the picture; a claim or an end hours later is drawn at the edge.
     private var horizon: Duration {
         let window = max(deadline ?? .zero, explanation.window, .milliseconds(10))
         let last = (explanation.claims.map(\.after) + [resolved ?? .zero, bannerTime ?? .zero]).max() ?? .zero
+        if isCutShort { return min(max(last * 3, .milliseconds(10)), window * 3 / 2) }
         return max(window * 3 / 2, min(last, window * 4))
+    }
+
+    /// Whether the window closed before its time, because there was nothing left to wait for.
+    private var isCutShort: Bool {
+        guard outcome == .claimed, let resolved, let deadline else { return false }
+        return resolved < deadline
     }
 
     // MARK: Lanes
@@ -62,7 +62,6 @@ struct Decision {
     private var window: Timeline.Lane {
         let start = max(opened ?? .zero, .zero)
         let planned = deadline ?? .zero
-        let isCutShort = outcome == .claimed && (resolved ?? planned) < planned
         let end = isCutShort ? resolved ?? planned : planned
         var notes = ["ends at \(planned.figure)"]
         if let opened, opened < .zero { notes.insert("opened \((.zero - opened).figure) before", at: 0) }
@@ -124,5 +123,16 @@ struct Decision {
         case .retracted?, .dismissed?: deadline.map { $0 + (explanation.lateness ?? .zero) }
         default: nil
         }
+    }
+}
+
+extension Explanation {
+    /// When the daemon got it, or nearly so. A publisher may say that it happened long ago, or will; then this is when the
+    /// window was opened.
+    var start: Int64 {
+        guard let opened, let deadline, !(opened - 1_000_000...max(opened, deadline)).contains(published) else {
+            return published
+        }
+        return opened
     }
 }

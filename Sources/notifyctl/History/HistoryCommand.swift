@@ -54,8 +54,8 @@ extension RecordedEvent {
 
     /// One line for people.
     var line: String {
-        event.published.map { Terminal.dim(Moment($0).text) + "  " } ?? ""
-            + event.line(verdict: nil) + "  → " + Terminal.plain(outcome?.rawValue ?? "undecided")
+        let time = event.published.map { Terminal.dim(Moment($0).text) + "  " } ?? ""
+        return time + event.line(verdict: nil) + "  → " + Terminal.plain(outcome?.rawValue ?? "undecided")
     }
 
     var json: JSON {

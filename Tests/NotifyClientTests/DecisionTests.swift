@@ -1,0 +1,90 @@
+import NotifyClient
+import Testing
+
+@testable import notifyctl
+
+/// The drawing of a decision: what happened when, and why.
+struct DecisionTests {
+    private let start: Int64 = 1_700_000_000_000_000
+
+    private func explanation(_ outcome: Outcome.Kind?, resolved: Int64? = nil) -> Explanation {
+        Explanation(
+            id: 7, topic: "/post/27", route: "/post/{id}", key: "/post/27", published: start, opened: start,
+            deadline: start + 100_000, resolved: resolved.map { start + $0 * 1000 }, window: .milliseconds(100),
+            outcome: outcome, reason: "So it is.", sender: ":1.1")
+    }
+
+    private func claim(_ milliseconds: Int64, _ verdict: Verdict, by: String = ":1.2") -> Explanation.Claim {
+        Explanation.Claim(by: by, after: .milliseconds(milliseconds), form: "Claim", verdict: verdict)
+    }
+
+    private func drawing(_ explanation: Explanation) -> [String] { Decision(explanation).timeline.lines }
+
+    @Test func aClaimInTimeClosesTheWindow() {
+        var decision = explanation(.claimed, resolved: 40)
+        decision.claims = [claim(40, .suppressed)]
+        #expect(
+            drawing(decision) == [
+                "             0 ms 25   50   75   100  125",
+                "             |    |    |    |    |    |",
+                "  publisher  P-------------------------  :1.1 published it",
+                "  window     [=======]-----------------  closed at 40.0 ms; it would have ended at 100.0 ms",
+                "  :1.2       --------C-----------------  Claim at 40.0 ms: suppressed",
+                "  banner     --------------------------  none",
+            ])
+    }
+
+    @Test func aLateClaimTakesTheBannerBack() {
+        var decision = explanation(.retracted, resolved: 180)
+        decision.claims = [claim(20, .recorded, by: ":1.3"), claim(180, .retracted)]
+        decision.lateness = .microseconds(250)
+        #expect(
+            drawing(decision) == [
+                "             0 ms 50   100  150  200  250",
+                "             |    |    |    |    |    |",
+                "  publisher  P-------------------------  :1.1 published it",
+                "  window     [=========]---------------  ends at 100.0 ms, its timer came 250 µs late",
+                "  :1.3       --c-----------------------  Claim at 20.0 ms: recorded",
+                "  :1.2       ------------------C-------  Claim at 180.0 ms: retracted",
+                "  banner     ----------B#######x-------  at 100.3 ms, taken back at 180.0 ms",
+            ])
+    }
+
+    @Test func aBannerThatIsUpStaysToTheEdge() {
+        let lines = drawing(explanation(.shown, resolved: 100))
+        #expect(lines[4] == "  banner     ----------B###############  at 100.0 ms")
+    }
+
+    @Test func whatIsUndecidedIsOpen() {
+        let lines = Decision(explanation(nil)).lines
+        #expect(lines.contains { $0.hasPrefix("  window     [=========>") })
+        #expect(lines.last == "  undecided: So it is.")
+    }
+
+    @Test func aClaimHoursLaterIsAtTheEdge() {
+        var decision = explanation(.retracted, resolved: 7_200_000)
+        decision.claims = [claim(7_200_000, .retracted)]
+        #expect(drawing(decision)[0].hasSuffix("0 ms 100  200  300  400  500"))
+        #expect(drawing(decision)[4].hasPrefix("  :1.2       -------------------------C"))
+    }
+
+    @Test func aPublisherWithAClockOfItsOwnMovesNothing() {
+        var decision = explanation(.shown, resolved: 100)
+        decision.published = start - 86_400_000_000
+        #expect(drawing(decision)[3].contains("[=========]"))
+    }
+
+    @Test func whatAClaimantIsCalledCannotWriteOnTheTerminal() {
+        var decision = explanation(.claimed, resolved: 10)
+        decision.reason = "\u{1b}[2J"
+        decision.claims = [claim(10, .suppressed, by: "\u{1b}]0;x")]
+        #expect(Decision(decision).lines.allSatisfy { !$0.contains("\u{1b}") })
+    }
+
+    @Test func everyScaleHasRoundNumbers() {
+        #expect(Timeline.Scale(showing: .milliseconds(200)).labels == ["0 ms", "50", "100", "150", "200", "250"])
+        #expect(Timeline.Scale(showing: .seconds(20)).labels == ["0 s", "5", "10", "15", "20", "25"])
+        #expect(Timeline.Scale(showing: .seconds(3600)).labels.first == "0 min")
+        #expect(Timeline.Scale(showing: .seconds(1 << 40)).labels.last == "500")
+    }
+}

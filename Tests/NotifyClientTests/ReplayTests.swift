@@ -1,0 +1,84 @@
+import Testing
+
+@testable import notifyctl
+
+/// The daemon's rules in virtual time, fed with what was recorded.
+struct ReplayTests {
+    private func push(
+        _ id: UInt64, _ topic: String = "/post/27", at time: Int64, outcome: String = "claimed",
+        claimedAfter: Int64? = nil
+    ) -> RecordedPush {
+        RecordedPush(
+            id: id, topic: topic, route: "/post/{id}", key: topic, sender: ":1.1",
+            time: 1_700_000_000_000_000 + time * 1000, window: .milliseconds(100), outcome: outcome,
+            claims: claimedAfter.map { [RecordedPush.Claim(by: ":1.2", after: .milliseconds($0), isOfUse: true)] } ?? []
+        )
+    }
+
+    @Test func theRecordedWindowMakesWhatWasRecorded() throws {
+        let result = try Simulation.run([
+            push(1, at: 0, claimedAfter: 80), push(2, "/post/28", at: 10, outcome: "shown"),
+            push(3, "/post/29", at: 20, outcome: "retracted", claimedAfter: 130),
+        ])
+        #expect(result == Simulation.Result(shown: [2, 3], claimed: [1], banners: 2))
+    }
+
+    @Test func aShorterWindowShowsWhatWasClaimedLater() throws {
+        let whatIf = try WhatIf(
+            [push(1, at: 0, claimedAfter: 80), push(2, "/post/28", at: 10, claimedAfter: 60)], window: .milliseconds(60)
+        )
+        #expect(whatIf.more.map(\.id) == [1])
+        #expect(whatIf.fewer.isEmpty)
+    }
+
+    @Test func aLongerWindowCatchesLateClaims() throws {
+        let whatIf = try WhatIf(
+            [push(1, at: 0, outcome: "retracted", claimedAfter: 130), push(2, "/post/28", at: 0, outcome: "shown")],
+            window: .milliseconds(150))
+        #expect(whatIf.fewer.map(\.id) == [1])
+        #expect(whatIf.more.isEmpty)
+    }
+
+    @Test func eventsOfOneKeyKeepTheirWindowOpen() throws {
+        let pushes = [
+            push(1, at: 0, outcome: "shown"), push(2, at: 90, outcome: "shown"), push(3, at: 180, outcome: "shown"),
+        ]
+        #expect(try Simulation.run(pushes).banners == 1)
+        // The second comes when the banner of the first is up, and updates it.
+        let apart = try Simulation.run(pushes, window: .milliseconds(50))
+        #expect(apart == Simulation.Result(shown: [1, 2, 3], claimed: [], banners: 1))
+    }
+
+    @Test func theRoutesOfAConfigurationDecide() throws {
+        let routes = try ConfiguredRoutes.parse([
+            "topic=/post/{id}\tbanner=true\twindow=200000\tmax_window=1000000\twait=anyone\tcoalesce=topic",
+            "topic=/post/28\tbanner=false\twindow=100000\tmax_window=500000\twait=anyone\tcoalesce=none",
+            "banner=true\twindow=100000\tmax_window=500000\twait=anyone\tcoalesce=topic",
+        ])
+        let whatIf = try WhatIf(
+            [push(1, at: 0, outcome: "retracted", claimedAfter: 130), push(2, "/post/28", at: 0, outcome: "shown")],
+            routes: routes, window: nil)
+        #expect(whatIf.fewer.map(\.id) == [1, 2])
+        #expect(throws: (any Error).self) { try ConfiguredRoutes.parse(["topic=/a"]) }
+    }
+
+    @Test func whatNoWindowDecidedPlaysNoPart() throws {
+        #expect(try Simulation.run([push(1, at: 0, outcome: "silent"), push(2, at: 0, outcome: "muted")]).banners == 0)
+        #expect(try Simulation.run([]) == Simulation.Result())
+    }
+
+    @Test func theSmallestWindowIsTheOneThatCatchesEnough() {
+        let latencies = Latencies((1...100).map { .milliseconds($0) })
+        #expect(latencies.window(catching: 95) == .milliseconds(95))
+        #expect(latencies.window(catching: 99) == .milliseconds(99))
+        #expect(Latencies([.microseconds(1)]).window(catching: 99) == .milliseconds(1))
+        #expect(Latencies([.seconds(61)]).window(catching: 95) == nil)
+        #expect(Latencies([]).reached(by: 50) == nil)
+    }
+
+    @Test func aClaimantIsToldFromTheOthers() {
+        let recent = RecentClaims([(":1.2", .milliseconds(3)), (":1.3", .milliseconds(9)), (":1.3", .milliseconds(8))])
+        #expect(recent.rows.map(\.0) == ["all", ":1.3", ":1.2"])
+        #expect(recent.rows[0].1 == "50% within 8.0 ms, 95% 9.0 ms, 99% 9.0 ms, longest 9.0 ms (3)")
+    }
+}
