@@ -12,13 +12,6 @@ struct TroubleTests {
     }
 
     /// `Degraded` has changed, and everybody was told.
-    private func expectDegraded(_ isDegraded: Bool, _ rig: FaultRig) async throws {
-        try await rig.connection.addMatch(MatchRule(interface: "org.freedesktop.DBus.Properties"))
-        try await rig.until("it is \(isDegraded ? "" : "not ")degraded") {
-            try await !rig.degradation().isEmpty == isDegraded
-        }
-    }
-
     private func expectTold(_ isDegraded: Bool, _ rig: FaultRig) async throws {
         let told = await rig.signals.next(within: FaultRig.patience) {
             guard $0.member == "PropertiesChanged", let text = $0.arguments[1].entries?["Degraded"]?.string else {
@@ -88,7 +81,7 @@ struct TroubleTests {
             #expect(try await rig.degradation().contains("state directory"))
             try await expectRefused(rig)
             try FileManager.default.removeItem(atPath: rig.state)
-            try await expectDegraded(false, rig)
+            try await rig.until("it can keep state") { try await rig.degradation() == "" }
             let id = try await rig.send("/note/1")
             _ = try await rig.signal("Resolved", about: id)
         }
