@@ -7,6 +7,7 @@ extension Journal {
     /// Writes entries, all of them or none; when this returns they are on disk.
     public func commit(_ entries: [JournalEntry]) throws(JournalError) {
         guard !entries.isEmpty else { return }
+        replaced = [:]
         try write { db in
             for entry in entries {
                 switch entry {
@@ -17,6 +18,7 @@ extension Journal {
                 }
             }
         }
+        replaced = [:]
         for case .accepted in entries { count += 1 }
     }
 
@@ -37,8 +39,13 @@ extension Journal {
         ]
         try statement.execute(arguments: StatementArguments(values))
         guard event.retained else { return }
+        let topic = event.topic.description
+        if replaced[topic] == nil {
+            replaced[topic] = try Int64.fetchOne(
+                db.cachedStatement(sql: "SELECT event FROM value WHERE topic = ?"), arguments: [topic])
+        }
         try db.cachedStatement(sql: "INSERT OR REPLACE INTO value (topic, event) VALUES (?, ?)")
-            .execute(arguments: [event.topic.description, Self.number(event.id)])
+            .execute(arguments: [topic, Self.number(event.id)])
     }
 
     private func update(_ id: EventID, _ decision: StoredDecision, _ db: Database) throws {

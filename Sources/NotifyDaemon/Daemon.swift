@@ -219,6 +219,7 @@ final class Daemon {
         isRetryArmed = false
         storage.retry()
         guard storage.degradation.isEmpty else { return armRetry() }
+        if isRestored, let values = try? storage.restoredValues(at: now) { take(.restored(values)) }
         restore()
         // Retention goes on in turns.
         turn.touch()

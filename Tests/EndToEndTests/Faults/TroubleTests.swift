@@ -73,6 +73,25 @@ struct TroubleTests {
         }
     }
 
+    @Test func aValueWhoseSuccessorCouldNotBeKeptIsStillTheValue() async throws {
+        let disk = try await FaultyDisk()
+        let environment = disk.environment(keepsWhatIsSynced: false)
+        try await withFaultRig(state: disk.home, environment: environment) { rig in
+            let first = try await rig.publish("/run/r1/mate/Mina", "first", ["retain": true])
+            try disk.breakDown()
+            await #expect(throws: NotifyError.self) {
+                try await rig.publish("/run/r1/mate/Mina", "second", ["retain": true])
+            }
+            try disk.mend()
+            try await rig.until("it is mended") { try await rig.degradation() == "" }
+            let before = try await rig.call("Snapshot", ["/run"]).arguments
+            #expect(before[1].elements?.compactMap { FaultRig.Entry($0) }.map(\.id) == [first])
+            _ = try await rig.publish("/run/r1/mate/Mina", "", ["remove": true])
+            let after = try await rig.call("Snapshot", ["/run"]).arguments
+            #expect(after[1].elements?.isEmpty == true)
+        }
+    }
+
     @Test func whereNoStateCanBeKeptTheDaemonSaysSoAndRecovers() async throws {
         try await withFaultRig(isStarted: false) { rig in
             // Not even root can make a directory below a file.
