@@ -66,7 +66,9 @@ struct Load: Sendable {
             let title = "\(name)-\(number)"
             var isDone = try await publish(connection, name, topic, title, namesEvents)
             // Who names events can ask again without doubling any; who does not goes on to the next.
-            while !isDone, namesEvents { isDone = try await publish(connection, name, topic, title, namesEvents) }
+            while !isDone, namesEvents, !isOver.withLock({ $0 }) {
+                isDone = try await publish(connection, name, topic, title, namesEvents)
+            }
             if namesEvents, number % 10 == 0 {
                 _ = try await publish(connection, name, topic, "\(name)-\(Int.random(in: 1...number))", namesEvents)
             }
