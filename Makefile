@@ -36,7 +36,7 @@ INSTALLED := \
     $(DOC_DIR)/LICENSE \
     $(DOC_DIR)/config.toml
 
-.PHONY: help demo build test bench model release install install-files uninstall format lint clean
+.PHONY: help demo build test model kills cuts flips bench release install install-files uninstall format lint clean
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -65,6 +65,18 @@ model: ## Play 100,000 random scripts against the router and its reference
 	.ci/packages build
 	NOTIFYD_MODEL_SCRIPTS=100000 $(SWIFT) test -c release --scratch-path .build-model -Xswiftc -enable-testing \
 	    --filter ModelTests
+
+kills: ## Kill the daemon 1,000 times under load
+	.ci/packages build test
+	NOTIFYD_KILLS=$${NOTIFYD_KILLS:-1000} $(SWIFT) test --filter KillTests
+
+cuts: ## Cut the power 1,000 times under load, on a disk that keeps only what was synced
+	.ci/packages build test
+	NOTIFYD_CUTS=$${NOTIFYD_CUTS:-1000} $(SWIFT) test --filter PowerCutTests
+
+flips: ## Flip a bit in every byte of a journal
+	.ci/packages build test
+	NOTIFYD_FLIPS=all $(SWIFT) test --filter FlipTests
 
 release: ## Build what "make install" installs
 	.ci/packages build

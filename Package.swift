@@ -115,7 +115,9 @@ let package = Package(
         ),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["NotifyClient", "NotifyRehearsal", "NotifyTestSupport", "notifyd", "notifyctl"],
+            dependencies: [
+                "Journal", "NotifyClient", "NotifyRehearsal", "NotifyTestSupport", "Routing", "notifyd", "notifyctl",
+            ],
             exclude: ["Rigs", "PowerCut/disk.c"],
             swiftSettings: strict
         ),

@@ -7,6 +7,7 @@ extension Journal {
     /// Writes entries, all of them or none; when this returns they are on disk.
     public func commit(_ entries: [JournalEntry]) throws(JournalError) {
         guard !entries.isEmpty else { return }
+        replaced = [:]
         try write { db in
             for entry in entries {
                 switch entry {
@@ -17,6 +18,7 @@ extension Journal {
                 }
             }
         }
+        replaced = [:]
         for case .accepted in entries { count += 1 }
     }
 
@@ -37,8 +39,13 @@ extension Journal {
         ]
         try statement.execute(arguments: StatementArguments(values))
         guard event.retained else { return }
+        let topic = event.topic.description
+        if replaced[topic] == nil {
+            replaced[topic] = try Int64.fetchOne(
+                db.cachedStatement(sql: "SELECT event FROM value WHERE topic = ?"), arguments: [topic])
+        }
         try db.cachedStatement(sql: "INSERT OR REPLACE INTO value (topic, event) VALUES (?, ?)")
-            .execute(arguments: [event.topic.description, Self.number(event.id)])
+            .execute(arguments: [topic, Self.number(event.id)])
     }
 
     private func update(_ id: EventID, _ decision: StoredDecision, _ db: Database) throws {
@@ -89,19 +96,32 @@ extension Journal {
     /// - Returns: how many were deleted; fewer than `step` means that there is nothing more to do.
     public func expire(before: Int64, keeping count: Int, step: Int = 200) throws(JournalError) -> Int {
         try write { db in
-            let excess = max(0, self.count - count)
-            try db.execute(
-                sql: """
-                    DELETE FROM event WHERE id IN (
-                        SELECT id FROM event
-                        WHERE outcome <> 0 AND id NOT IN (SELECT event FROM value) AND id < (SELECT max(id) FROM event)
-                            AND (accepted < ?1 OR id IN (SELECT id FROM event ORDER BY id LIMIT ?2))
-                        ORDER BY id LIMIT ?3)
-                    """, arguments: [before, min(excess, step), step])
-            let deleted = db.changesCount
-            self.count -= deleted
-            if deleted > 0 { try db.execute(sql: "DELETE FROM claim WHERE event < (SELECT min(id) FROM event)") }
-            return deleted
+            // An id is never above the moment at which its event came in, unless the clock was set back: there is no need
+            // to look at what is young.
+            var ids = try Int64.fetchAll(
+                db, sql: "\(Self.deletable) AND id < ?1 AND accepted < ?1 ORDER BY id LIMIT ?2",
+                arguments: [before, step])
+            let excess = min(self.count - ids.count - count, step - ids.count)
+            if excess > 0 {
+                let old = Set(ids)
+                let oldest = try Int64.fetchAll(
+                    db, sql: "\(Self.deletable) ORDER BY id LIMIT ?", arguments: [excess + old.count])
+                ids += oldest.filter { !old.contains($0) }.prefix(excess)
+            }
+            for id in ids {
+                try db.cachedStatement(sql: "DELETE FROM event WHERE id = ?").execute(arguments: [id])
+                try db.cachedStatement(sql: "DELETE FROM claim WHERE event = ?").execute(arguments: [id])
+            }
+            self.count -= ids.count
+            return ids.count
         }
+    }
+
+    /// What is open, is a current value, or tells the highest id, stays however old it is.
+    private static var deletable: String {
+        """
+        SELECT id FROM event
+        WHERE outcome <> 0 AND id NOT IN (SELECT event FROM value) AND id < (SELECT max(id) FROM event)
+        """
     }
 }

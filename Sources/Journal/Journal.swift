@@ -21,6 +21,9 @@ public final class Journal {
     /// How many events there are.
     public internal(set) var count = 0
 
+    /// The values that those of the present transaction take the place of: should it fail, they are current again.
+    var replaced: [String: Int64] = [:]
+
     var queue: DatabaseQueue?
     var path: String { "\(directory)/\(Self.fileName)" }
 
@@ -47,7 +50,11 @@ public final class Journal {
                 try db.execute(sql: "DELETE FROM event WHERE id = ?", arguments: [Self.number(id)])
                 self.count -= db.changesCount
             }
+            for (topic, id) in self.replaced {
+                try db.execute(sql: "INSERT OR IGNORE INTO value (topic, event) VALUES (?, ?)", arguments: [topic, id])
+            }
         }
+        replaced = [:]
     }
 
     public func close() {
@@ -132,7 +139,8 @@ public final class Journal {
         let descriptor = Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw .readOnly }
         defer { Glibc.close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw .inputOutput }
+        // Not every file system has that for directories.
+        guard fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP else { throw .inputOutput }
     }
 
     private func setDamagedFileAside() throws(JournalError) {

@@ -223,7 +223,11 @@ final class Daemon {
     private func retryStorage() {
         isRetryArmed = false
         storage.retry()
-        if storage.degradation.isEmpty { restore() } else { armRetry() }
+        guard storage.degradation.isEmpty else { return armRetry() }
+        if isRestored, let values = try? storage.restoredValues(at: now) { take(.restored(values)) }
+        restore()
+        // Retention goes on in turns.
+        turn.touch()
     }
 
     /// Sees to it that the router knows of an event to which somebody refers: one that was shown long ago, or by an earlier

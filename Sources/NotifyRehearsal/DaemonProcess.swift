@@ -68,6 +68,14 @@ package final class DaemonProcess: Sendable {
         let observer = try await Connection.open(address, onSignal: { _ in steps.put(.ownerChanged) })
         defer { observer.close() }
         try await observer.addMatch(.ownerChanged(of: Router.name))
+        let deadline = ContinuousClock.now + limit
+        // A busy bus may not have noticed yet that the one before is dead, and would say that the name is taken.
+        while let before = process.withLock({ $0 }), before.exit != nil,
+            let owner = try await observer.owner(of: Router.name),
+            try await observer.processIdentifier(of: owner) == before.identifier
+        {
+            guard await steps.next(within: deadline - .now) != nil else { break }
+        }
 
         let child = try ChildProcess(
             executable, arguments, environment: environment.merging(extra) { $1 }, capturing: [1, 2],
@@ -77,7 +85,6 @@ package final class DaemonProcess: Sendable {
             if await child.waitForExit(within: limit) != nil { steps.put(.ended) }
         }
         defer { watcher.cancel() }
-        let deadline = ContinuousClock.now + limit
         while true {
             // Not just any owner: after a crash the bus may still know the one before.
             if let owner = try await observer.owner(of: Router.name),

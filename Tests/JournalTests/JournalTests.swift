@@ -131,11 +131,30 @@ struct JournalTests {
                 try journal.commit([.accepted(try sample(id))])
                 if id != 2 { try journal.commit([.decided(EventID(id), StoredDecision(outcome: .shown, resolved: 1))]) }
             }
-            #expect(try journal.expire(before: 0, keeping: 6) == 3)
+            #expect(try journal.expire(before: 0, keeping: 6) == 4)
             #expect(
-                try journal.history(.all, after: EventID(0), limit: 100).map(\.id.rawValue) == [2, 5, 6, 7, 8, 9, 10])
-            #expect(try journal.expire(before: .max, keeping: 100) == 5)
+                try journal.history(.all, after: EventID(0), limit: 100).map(\.id.rawValue) == [2, 6, 7, 8, 9, 10])
+            #expect(try journal.expire(before: .max, keeping: 100) == 4)
             #expect(try journal.history(.all, after: EventID(0), limit: 100).map(\.id.rawValue) == [2, 10])
+        }
+    }
+
+    @Test func valuesAtTheFrontDoNotKeepWhatIsBehindThem() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            let claim = ClaimRecord(claimant: ":1.2", latency: .milliseconds(1), form: .claim, verdict: .recorded)
+            for id in 1...10 as ClosedRange<UInt64> {
+                let event = try sample(id, topic: "/post/\(id)", retained: id <= 4)
+                let decision = StoredDecision(outcome: .silent, resolved: 1)
+                try journal.commit([.accepted(event), .decided(event.id, decision), .claimed(event.id, claim)])
+            }
+            #expect(try journal.expire(before: 0, keeping: 7, step: 2) == 2)
+            #expect(try journal.expire(before: 0, keeping: 7, step: 2) == 1)
+            #expect(try journal.expire(before: 0, keeping: 7, step: 2) == 0)
+            let left = try journal.history(.all, after: EventID(0), limit: 100).map(\.id.rawValue)
+            #expect(left == [1, 2, 3, 4, 8, 9, 10])
+            let claims = try journal.read { db in try Int.fetchAll(db, sql: "SELECT event FROM claim ORDER BY event") }
+            #expect(claims == [1, 2, 3, 4, 8, 9, 10])
         }
     }
 

@@ -43,6 +43,17 @@ extension Storage {
         return restoration
     }
 
+    /// The current values as the journal has them: one that could not be kept took the place of another in memory.
+    func restoredValues(at now: Now) throws(Refusal) -> Restoration {
+        let wall = WallClock.now()
+        var restoration = Restoration()
+        restoration.values = try read { journal throws(JournalError) in try journal.values(.all) }.map {
+            let left = $0.expires.left(wall: wall, uptime: now.uptime.microseconds, boot: WallClock.boot)
+            return Restoration.Remembered((topic: $0.topic, id: $0.id), left: left)
+        }
+        return restoration
+    }
+
     /// A kept event with the route that its topic has today.
     func event(_ stored: StoredEvent, routes: RouteTable) -> Event {
         Event(

@@ -131,10 +131,11 @@ let faultDefaults = """
 ///
 /// - Parameters:
 ///   - state: the state's home, where it is not to be a new folder on the disk.
+///   - script: for a shell with a mount namespace of its own that has to make itself the daemon: `exec "$0"`.
 ///   - isStarted: whether the daemon runs already.
 func withFaultRig(
     _ configuration: String = faultDefaults, state home: String? = nil, environment: [String: String] = [:],
-    isStarted: Bool = true, _ body: (FaultRig) async throws -> Void
+    script: String? = nil, isStarted: Bool = true, _ body: (FaultRig) async throws -> Void
 ) async throws {
     try await withPrivateBus { bus in
         let disk = try TemporaryFolder(onDisk: true)
@@ -142,7 +143,8 @@ func withFaultRig(
         let home = home ?? disk.path
         let server = try await NotificationServer.start(on: bus)
         let daemon = try DaemonProcess(
-            BuiltPrograms.notifyd, on: bus, configuration: configuration,
+            script == nil ? BuiltPrograms.notifyd : "unshare", on: bus, configuration: configuration,
+            arguments: script.map { ["--mount", "sh", "-ec", $0, BuiltPrograms.notifyd] } ?? [],
             environment: environment.merging(["XDG_STATE_HOME": home]) { $1 })
         let signals = Mailbox<Message>()
         let connection = try await Connection.open(bus.address, onSignal: { signals.put($0) })

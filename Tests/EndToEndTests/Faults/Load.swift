@@ -13,6 +13,9 @@ struct Load: Sendable {
         window = "300ms"
         coalesce = "none"
         [[route]]
+        topic = "/silent/{number}"
+        banner = false
+        [[route]]
         topic = "/shown/{number}"
         window = "20ms"
         coalesce = "none"
@@ -44,12 +47,13 @@ struct Load: Sendable {
         async let sending: Void = publish("sender", to: "/claimed", pause: .zero, namesEvents: false)
         async let publishing: Void = publish("publisher", to: "/claimed", pause: .zero, namesEvents: true)
         async let showing: Void = publish("shower", to: "/shown", pause: .milliseconds(15), namesEvents: true)
+        async let flooding: Void = flood()
         async let claiming: Void = claim(events)
         let result: Result<Void, any Error>
         do { result = .success(try await body()) } catch { result = .failure(error) }
         isOver.withLock { $0 = true }
         events.put(0)
-        _ = try await (sending, publishing, showing, claiming)
+        _ = try await (sending, publishing, showing, flooding, claiming)
         try result.get()
     }
 
@@ -62,11 +66,32 @@ struct Load: Sendable {
             let title = "\(name)-\(number)"
             var isDone = try await publish(connection, name, topic, title, namesEvents)
             // Who names events can ask again without doubling any; who does not goes on to the next.
-            while !isDone, namesEvents { isDone = try await publish(connection, name, topic, title, namesEvents) }
+            while !isDone, namesEvents, !isOver.withLock({ $0 }) {
+                isDone = try await publish(connection, name, topic, title, namesEvents)
+            }
             if namesEvents, number % 10 == 0 {
                 _ = try await publish(connection, name, topic, "\(name)-\(Int.random(in: 1...number))", namesEvents)
             }
             if pause > .zero { try await Task.sleep(for: pause) }
+        }
+    }
+
+    /// Many calls at once, so that one commit is for many.
+    private func flood() async throws {
+        let connection = try await Connection.open(address)
+        defer { connection.close() }
+        var number = 0
+        while !isOver.withLock({ $0 }) {
+            number += 1
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for slot in 1...16 {
+                    let name = "flood-\(slot)"
+                    let title = "\(name)-\(number)"
+                    group.addTask { _ = try await publish(connection, name, "/silent", title, false) }
+                }
+                try await group.waitForAll()
+            }
+            try await Task.sleep(for: .milliseconds(5))
         }
     }
 

@@ -12,13 +12,6 @@ struct TroubleTests {
     }
 
     /// `Degraded` has changed, and everybody was told.
-    private func expectDegraded(_ isDegraded: Bool, _ rig: FaultRig) async throws {
-        try await rig.connection.addMatch(MatchRule(interface: "org.freedesktop.DBus.Properties"))
-        try await rig.until("it is \(isDegraded ? "" : "not ")degraded") {
-            try await !rig.degradation().isEmpty == isDegraded
-        }
-    }
-
     private func expectTold(_ isDegraded: Bool, _ rig: FaultRig) async throws {
         let told = await rig.signals.next(within: FaultRig.patience) {
             guard $0.member == "PropertiesChanged", let text = $0.arguments[1].entries?["Degraded"]?.string else {
@@ -80,6 +73,25 @@ struct TroubleTests {
         }
     }
 
+    @Test func aValueWhoseSuccessorCouldNotBeKeptIsStillTheValue() async throws {
+        let disk = try await FaultyDisk()
+        let environment = disk.environment(keepsWhatIsSynced: false)
+        try await withFaultRig(state: disk.home, environment: environment) { rig in
+            let first = try await rig.publish("/run/r1/mate/Mina", "first", ["retain": true])
+            try disk.breakDown()
+            await #expect(throws: NotifyError.self) {
+                try await rig.publish("/run/r1/mate/Mina", "second", ["retain": true])
+            }
+            try disk.mend()
+            try await rig.until("it is mended") { try await rig.degradation() == "" }
+            let before = try await rig.call("Snapshot", ["/run"]).arguments
+            #expect(before[1].elements?.compactMap { FaultRig.Entry($0) }.map(\.id) == [first])
+            _ = try await rig.publish("/run/r1/mate/Mina", "", ["remove": true])
+            let after = try await rig.call("Snapshot", ["/run"]).arguments
+            #expect(after[1].elements?.isEmpty == true)
+        }
+    }
+
     @Test func whereNoStateCanBeKeptTheDaemonSaysSoAndRecovers() async throws {
         try await withFaultRig(isStarted: false) { rig in
             // Not even root can make a directory below a file.
@@ -88,7 +100,7 @@ struct TroubleTests {
             #expect(try await rig.degradation().contains("state directory"))
             try await expectRefused(rig)
             try FileManager.default.removeItem(atPath: rig.state)
-            try await expectDegraded(false, rig)
+            try await rig.until("it can keep state") { try await rig.degradation() == "" }
             let id = try await rig.send("/note/1")
             _ = try await rig.signal("Resolved", about: id)
         }
