@@ -55,7 +55,7 @@ extension StoredDecision {
         var sum = Checksum()
         sum.add(Int64(bitPattern: id.rawValue))
         for text in [outcome.rawValue, claimant, form?.rawValue, server, cause] { sum.add(text) }
-        for number in [resolved, opened, deadline, latency, lateness] { sum.add(number) }
+        for number in [resolved, opened, deadline, latency, lateness, isReplayed ? 1 : 0] { sum.add(number) }
         sum.add(banner.map { Int64($0) })
         sum.add(count.map { Int64($0) })
         return sum.value

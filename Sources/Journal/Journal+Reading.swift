@@ -6,28 +6,36 @@ extension Journal {
     /// The most events that one page holds, whatever was asked for.
     public static var pageLimit: Int { 1000 }
 
-    /// Events at or below a topic with an id above `after`, in ascending order.
+    /// Events at or below a topic with an id above `after`, in ascending order. A page is only empty when there is no more.
     public func history(_ topic: TopicPrefix, after: EventID, limit: Int) throws(JournalError) -> [StoredEvent] {
         let limit = min(max(limit, 0), Self.pageLimit)
         return try read { db in
-            let sql: String
-            var arguments: StatementArguments
-            if topic == .all {
-                sql = "SELECT * FROM event WHERE id > ? ORDER BY id LIMIT ?"
-                arguments = [Self.number(after), limit]
-            } else {
-                // "0" is the character behind "/": everything below the topic lies between the two.
-                sql = """
-                    SELECT * FROM event WHERE id IN (
-                        SELECT id FROM event WHERE topic = ? AND id > ?
-                        UNION SELECT id FROM event WHERE topic > ? AND topic < ? AND id > ?)
-                    ORDER BY id LIMIT ?
-                    """
-                let text = topic.description
-                arguments = [text, Self.number(after), text + "/", text + "0", Self.number(after), limit]
+            let rows = try Row.fetchCursor(
+                db.cachedStatement(sql: Self.historyQuery(topic)), arguments: Self.historyArguments(topic, after: after)
+            )
+            var events: [StoredEvent] = []
+            while events.count < limit, let row = try rows.next() {
+                if let event = checked({ try RowReader(row).event() }) { events.append(event) }
             }
-            return try self.events(db, sql, arguments)
+            return events
         }
+    }
+
+    private static func historyQuery(_ topic: TopicPrefix) -> String {
+        guard topic != .all else { return "SELECT * FROM event WHERE id > ? ORDER BY id" }
+        // "0" is the character behind "/": everything below the topic lies between the two.
+        return """
+            SELECT * FROM event WHERE id IN (
+                SELECT id FROM event WHERE topic = ? AND id > ?
+                UNION SELECT id FROM event WHERE topic > ? AND topic < ? AND id > ?)
+            ORDER BY id
+            """
+    }
+
+    private static func historyArguments(_ topic: TopicPrefix, after: EventID) -> StatementArguments {
+        guard topic != .all else { return [number(after)] }
+        let text = topic.description
+        return [text, number(after), text + "/", text + "0", number(after)]
     }
 
     /// The current values at or below a topic, in ascending order of their ids.

@@ -52,13 +52,14 @@ extension Journal {
         let statement = try db.cachedStatement(
             sql: """
                 UPDATE event SET outcome = ?, resolved = ?, opened = ?, deadline = ?, claimant = ?, latency = ?, form = ?,
-                    banner = ?, server = ?, count = ?, lateness = ?, cause = ?, decision_checksum = ?
+                    banner = ?, server = ?, count = ?, lateness = ?, cause = ?, replayed = ?,
+                    decision_checksum = ?
                 WHERE id = ?
                 """)
         let values: [(any DatabaseValueConvertible)?] = [
             decision.outcome.code, decision.resolved, decision.opened, decision.deadline, decision.claimant,
             decision.latency, decision.form?.rawValue, decision.banner, decision.server, decision.count,
-            decision.lateness, decision.cause, decision.checksum(of: id), Self.number(id),
+            decision.lateness, decision.cause, decision.isReplayed, decision.checksum(of: id), Self.number(id),
         ]
         try statement.execute(arguments: StatementArguments(values))
     }

@@ -17,7 +17,7 @@ enum JournalSchema {
                         checksum INTEGER NOT NULL,
                         outcome INTEGER NOT NULL, resolved INTEGER, opened INTEGER, deadline INTEGER,
                         claimant TEXT, latency INTEGER, form TEXT, banner INTEGER, server TEXT, count INTEGER,
-                        lateness INTEGER, cause TEXT, decision_checksum INTEGER
+                        lateness INTEGER, cause TEXT, replayed INTEGER, decision_checksum INTEGER
                     );
                     -- What is at or below a topic, in order.
                     CREATE INDEX event_topic ON event(topic, id);

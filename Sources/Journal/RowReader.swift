@@ -59,6 +59,7 @@ struct RowReader {
         decision.banner = try optionalNumber("banner").map { UInt32(truncatingIfNeeded: $0) }
         decision.server = try optionalText("server")
         decision.count = try optionalNumber("count").map { Int($0) }
+        decision.isReplayed = try number("replayed") != 0
         decision.lateness = try optionalNumber("lateness")
         decision.cause = try optionalText("cause")
         return decision

@@ -85,6 +85,8 @@ public struct StoredDecision: Sendable, Equatable {
     public var server: String?
     public var count: Int?
     public var lateness: Int64?
+    /// Whether it was announced again after a restart before it was decided.
+    public var isReplayed = false
     /// What the outcome does not say by itself: who wanted an event silent, or why it is muted.
     public var cause: String?
 

@@ -64,6 +64,8 @@ public struct Resolution: Hashable, Sendable {
     public var opened: Instant?
     /// When the event's window ended, or was to end.
     public var deadline: Instant?
+    /// Whether it was announced again after a restart before it was decided.
+    public var isReplayed = false
     /// The notification server's number of the banner.
     public var banner: BannerID?
     /// How many events stand in the banner.

@@ -52,6 +52,7 @@ extension Router {
         var open = OpenEvent(
             event: event, accepted: now.instant, expires: expires, place: .window(key), opened: now.instant,
             deadline: now.instant)
+        open.isReplayed = isReplayed
         open.asked = ask(about: event)
         events[event.id] = open
         undecided += 1

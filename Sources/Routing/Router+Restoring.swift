@@ -42,7 +42,9 @@ extension Router {
             let (event, window) = remembered.subject
             guard remembered.left > .zero else {
                 statistics.count(.expired)
-                effects.append(.resolve(event.id, event.topic, Resolution(.expired)))
+                var resolution = Resolution(.expired)
+                resolution.isReplayed = true
+                effects.append(.resolve(event.id, event.topic, resolution))
                 continue
             }
             let length = max(window, restoration.minimumWindow)

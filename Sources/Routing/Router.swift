@@ -38,6 +38,8 @@ public struct Router {
         /// The screens that were asked about it and have not answered.
         var asked: [ScreenID] = []
         var hold: Hold?
+        /// Whether an earlier run accepted it.
+        var isReplayed = false
 
         /// Whether the event has no outcome yet.
         var isUndecided: Bool {
@@ -85,6 +87,8 @@ public struct Router {
     // Events.
     /// The smallest id that may be somebody's: those below have never been given out.
     let oldestID: EventID
+    /// The first id of this run.
+    public let firstID: EventID
     var nextID: EventID
     var events: [EventID: OpenEvent] = [:]
     var undecided = 0
@@ -143,6 +147,7 @@ public struct Router {
         self.routes = routes
         self.limits = limits
         self.oldestID = oldestID ?? firstID
+        self.firstID = firstID
         bannerSettings = banners
         nextID = firstID
         screens = ScreenRegistry(settings: screenSettings, firstID: ScreenID(firstID.rawValue))
@@ -268,6 +273,7 @@ public struct Router {
         var resolution = resolution
         resolution.opened = open.opened
         resolution.deadline = open.deadline
+        resolution.isReplayed = open.isReplayed
         statistics.count(resolution.outcome)
         effects.append(.resolve(id, open.event.topic, resolution))
     }

@@ -7,12 +7,16 @@ struct Explanation {
     private let event: StoredEvent
     private let claims: [ClaimRecord]
     private let deadline: Int64?
+    private let isReplayed: Bool
 
-    /// - Parameter deadline: when the window ends, for an event that is undecided; microseconds since the epoch.
-    init(_ event: StoredEvent, claims: [ClaimRecord], deadline: Int64?) {
+    /// - Parameters:
+    ///   - deadline: when the window ends, for an event that is undecided; microseconds since the epoch.
+    ///   - isOlder: whether an earlier run of the daemon accepted it.
+    init(_ event: StoredEvent, claims: [ClaimRecord], deadline: Int64?, isOlder: Bool) {
         self.event = event
         self.claims = claims
         self.deadline = deadline
+        isReplayed = event.decision?.isReplayed ?? isOlder
     }
 
     func append(to reply: borrowing BusMessage) {
@@ -39,6 +43,7 @@ struct Explanation {
             Self.text("sender", event.sender, entries)
             Self.text("source", event.origin.source, entries)
             Self.text("event-id", event.origin.eventID, entries)
+            if isReplayed { entries.appendEntry("replayed", "b") { $0.append(true) } }
         }
     }
 
@@ -77,7 +82,8 @@ struct Explanation {
         let claimant = decision.claimant ?? "somebody"
         switch decision.outcome {
         case .claimed:
-            return "\(claimant) claimed it (\(decision.form?.rawValue ?? "Claim")) before there was a banner."
+            let after = Duration.microseconds(decision.latency ?? 0).text
+            return "\(claimant) claimed it (\(decision.form?.rawValue ?? "Claim")) \(after) after it was published."
         case .shown: return "Nobody claimed it within its window of \(window)."
         case .retracted: return "It was shown, and \(claimant) claimed it afterwards."
         case .dismissed: return "It was shown, and the user closed the banner."

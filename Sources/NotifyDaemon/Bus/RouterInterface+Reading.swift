@@ -47,7 +47,9 @@ extension RouterInterface {
             throw BusFailure(.unknownEvent("there is no event \(id); ids come from Send, Publish and the signal Event"))
         }
         let reply = bus.methodReturn(to: call)
-        Explanation(event, claims: found.claims, deadline: daemon.deadline(of: id)).append(to: reply)
+        Explanation(
+            event, claims: found.claims, deadline: daemon.deadline(of: id), isOlder: id < daemon.router.firstID
+        ).append(to: reply)
         daemon.leave(reply, to: call)
     }
 

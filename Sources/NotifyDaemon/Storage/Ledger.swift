@@ -32,6 +32,7 @@ struct Ledger {
         decision.claimant = resolution.claimant
         decision.latency = resolution.latency?.microseconds
         decision.form = resolution.form
+        decision.isReplayed = resolution.isReplayed
         decision.banner = resolution.banner?.rawValue
         decision.server = resolution.banner == nil ? nil : server
         decision.count = resolution.count
