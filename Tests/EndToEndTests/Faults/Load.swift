@@ -118,7 +118,7 @@ struct Load: Sendable {
     private func claim(_ events: Mailbox<UInt64>) async throws {
         let connection = try await Connection.open(address)
         defer { connection.close() }
-        while let id = await events.next(within: .seconds(60)), id != 0 {
+        while let id = await events.next(within: .seconds(60)), !isOver.withLock({ $0 }) {
             let call = Message.call(
                 "Claim", of: Router.interface, at: Router.path, on: Router.name, autoStart: false, [.uint64(id)])
             guard let verdict = try? await connection.call(call).arguments.first?.string else { continue }
