@@ -233,7 +233,7 @@ final class Daemon {
     /// Sees to it that the router knows of an event to which somebody refers: one that was shown long ago, or by an earlier
     /// run, is taken into memory again.
     func recall(_ id: EventID) throws(Refusal) {
-        guard !router.holds(id), storage.isWritable else { return }
+        guard !router.remembers(id), storage.isWritable else { return }
         endTurn()
         guard let event = try storage.read({ journal throws(JournalError) in try journal.event(id) }) else {
             throw .unknownEvent("there is no event \(id); ids come from Send, Publish and the signal Event")
@@ -304,7 +304,7 @@ extension Daemon {
     var statistics: [(String, UInt64)] {
         router.statistics.named + [
             ("open-windows", UInt64(router.openWindows)), ("open-screens", UInt64(router.screenCount)),
-            ("held-events", UInt64(router.heldEvents)), ("stored-events", UInt64(storage.storedEvents)),
+            ("remembered-events", UInt64(router.rememberedEvents)), ("stored-events", UInt64(storage.storedEvents)),
             ("damaged-rows", storage.damagedRows), ("lost-outcomes", storage.lostOutcomes),
             ("notification-server", server.owner == nil ? 0 : 1),
             ("notification-server-rests", router.serverRests ? 1 : 0), ("session-watched", router.isWatched ? 1 : 0),

@@ -71,10 +71,10 @@ public struct VirtualStage {
         perform(.well)
         for id in occurrences.keys.sorted() { feed(.claimed(id, by: "nobody")) }
         for name in scenario.programs.keys.sorted() { feed(.peerLeft(name)) }
-        if router.pending + router.openWindows + router.heldEvents > 0 {
+        if router.pending + router.openWindows + router.rememberedEvents > 0 {
             watch.faults.append(
                 "with everything claimed the router still has \(router.pending) undecided events, "
-                    + "\(router.openWindows) windows, \(router.heldEvents) held events")
+                    + "\(router.openWindows) windows, \(router.rememberedEvents) held events")
         }
         if router.screenCount > 0 {
             watch.faults.append("with everybody gone the router still has \(router.screenCount) screens")

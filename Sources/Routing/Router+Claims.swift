@@ -13,7 +13,7 @@ extension Router {
         sendBanners(at: now)
     }
 
-    /// Claims an event that is held.
+    /// Claims an event that is in memory.
     private mutating func take(_ id: EventID, by claimant: String, as form: ClaimForm, at now: Now) -> Verdict {
         settle(id, by: claimant, as: form, latency: now.instant - events[id]!.accepted, at: now)
     }

@@ -166,7 +166,7 @@ public struct Router {
     /// Whether banners are paused.
     public var pausesBanners: Bool { isPaused }
     /// Whether the event is in memory: undecided, or shown not long ago.
-    public func holds(_ id: EventID) -> Bool { events[id] != nil }
+    public func remembers(_ id: EventID) -> Bool { events[id] != nil }
     /// When the window of an event ends, while it is open.
     public func deadline(of id: EventID) -> Instant? {
         guard case .window(let key) = events[id]?.place else { return nil }
@@ -176,7 +176,7 @@ public struct Router {
     /// Screens that are open, in the order of their ids.
     public var openScreens: [Screen] { screens.all }
     /// The events the router holds in memory, decided or not.
-    public var heldEvents: Int { events.count }
+    public var rememberedEvents: Int { events.count }
 
     /// Takes in what happened, and answers what is to be done about it, in order.
     public mutating func handle(_ input: Input, at now: Now) -> [Effect] {
@@ -268,7 +268,7 @@ public struct Router {
 
     /// Gives an undecided event its outcome and tells everybody.
     mutating func decide(_ id: EventID, _ resolution: Resolution) {
-        guard let open = events[id] else { preconditionFailure("only an event that is held can be decided") }
+        guard let open = events[id] else { preconditionFailure("only an event in memory can be decided") }
         if open.isUndecided { forgetUndecided(open) }
         var resolution = resolution
         resolution.opened = open.opened

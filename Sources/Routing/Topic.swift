@@ -15,15 +15,6 @@ public struct Topic: Hashable, Sendable, CustomStringConvertible {
         description = text
     }
 
-    /// Whether this topic is `other` or lies somewhere below it.
-    public func isAtOrBelow(_ other: Topic) -> Bool {
-        let mine = description.utf8
-        let others = other.description.utf8
-        guard mine.starts(with: others) else { return false }
-        return mine.count == others.count
-            || mine[mine.index(mine.startIndex, offsetBy: others.count)] == UInt8(ascii: "/")
-    }
-
     /// The parts between the slashes, from the left.
     public var segments: [Substring] {
         TopicSyntax.segments(of: description)

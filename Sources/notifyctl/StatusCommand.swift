@@ -40,7 +40,7 @@ private struct Status {
         recent = latencies
         rest = properties
         let gauges: Set = [
-            "open-windows", "open-screens", "held-events", "notification-server", "notification-server-rests",
+            "open-windows", "open-screens", "remembered-events", "notification-server", "notification-server-rests",
             "session-watched", "stored-events",
         ]
         for (name, value) in rest.removeValue(forKey: "Statistics")?.entries ?? [:] {
@@ -77,7 +77,7 @@ private struct Status {
         if let pending: Int = rest.removeValue(forKey: "Pending")?.integer() {
             rows.append(("Pending events", "\(pending)"))
         }
-        if let held = gauges["held-events"] { rows.append(("Events in memory", "\(held)")) }
+        if let held = gauges["remembered-events"] { rows.append(("Events in memory", "\(held)")) }
         if let windows = gauges["open-windows"] { rows.append(("Open windows", "\(windows)")) }
         if let stored = gauges["stored-events"] { rows.append(("Stored events", "\(stored)")) }
         rows.append(("Open screens", "\(screens.count)"))

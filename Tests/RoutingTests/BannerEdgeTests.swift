@@ -108,6 +108,6 @@ struct BannerEdgeTests {
         bench.take(.bannerShown(bench.wait(.milliseconds(100)).banners[0].call, BannerID(7)))
         #expect(bench.take(.claimed(first, by: Bench.peer)).closed.isEmpty)
         #expect(bench.take(.claimed(second, by: Bench.peer)).closed == [BannerID(7)])
-        #expect(bench.router.heldEvents == 0)
+        #expect(bench.router.rememberedEvents == 0)
     }
 }

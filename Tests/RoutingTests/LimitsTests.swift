@@ -39,7 +39,7 @@ import Testing
             }
         }
         #expect(router.statistics.refused == 3)
-        #expect(router.heldEvents == 1)
+        #expect(router.rememberedEvents == 1)
     }
 
     @Test func aSenderHasALimitOfOpenEventsAndOthersAreNotTouchedByIt() throws {
@@ -74,7 +74,7 @@ import Testing
             _ = router.handle(.bannerShown(request.call, BannerID(number)), at: later)
         }
         #expect(router.statistics.shown == 3)
-        #expect(router.heldEvents == 2)
+        #expect(router.rememberedEvents == 2)
         #expect(router.statistics.forgotten == 1)
         #expect(answer(&router, .claimed(EventID(1), by: ":1.9")) == .verdict(.recorded))
         #expect(answer(&router, .claimed(EventID(2), by: ":1.9")) == .verdict(.retracted))

@@ -64,15 +64,15 @@ import Testing
         let composed = try Topic("/mate/\u{e9}")
         let decomposed = try Topic("/mate/e\u{301}")
         #expect(composed != decomposed)
-        #expect(!composed.isAtOrBelow(decomposed))
+        #expect(!TopicPrefix(decomposed).covers(composed))
     }
 
     @Test func atOrBelowGoesBySegments() throws {
         let post = try Topic("/post/27")
-        #expect(try Topic("/post/27").isAtOrBelow(post))
-        #expect(try Topic("/post/27/comment/1").isAtOrBelow(post))
-        #expect(try !Topic("/post/271").isAtOrBelow(post))
-        #expect(try !Topic("/post").isAtOrBelow(post))
+        #expect(try TopicPrefix(post).covers(Topic("/post/27")))
+        #expect(try TopicPrefix(post).covers(Topic("/post/27/comment/1")))
+        #expect(try !TopicPrefix(post).covers(Topic("/post/271")))
+        #expect(try !TopicPrefix(post).covers(Topic("/post")))
     }
 }
 

@@ -59,7 +59,7 @@ private struct Stage {
     }
 
     /// Keeps the router until here.
-    func close() { blackHole(router.heldEvents) }
+    func close() { blackHole(router.rememberedEvents) }
 
     private func topic(_ text: String) -> Topic {
         guard let topic = try? Topic(text) else { preconditionFailure("\(text) is no topic") }
