@@ -86,13 +86,7 @@ struct BannerStage: Sendable {
     }
 
     func until(_ fact: String, _ isTrue: () async throws -> Bool) async throws {
-        let deadline = ContinuousClock.now + Self.patience
-        while try await !isTrue() {
-            guard ContinuousClock.now < deadline else {
-                throw RehearsalError("It did not come true that \(fact). The daemon: \(daemon.log)")
-            }
-            try await Task.sleep(for: .milliseconds(10))
-        }
+        try await waitUntil(fact, within: Self.patience, daemon, isTrue)
     }
 
     /// Reloads a new configuration.

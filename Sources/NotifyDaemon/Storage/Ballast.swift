@@ -5,10 +5,11 @@ import Glibc
 final class Ballast {
     private static let bytes: off_t = 4 << 20
 
-    private let path: String
+    private let directory: String
+    private var path: String { "\(directory)/ballast" }
 
     init(directory: String) {
-        path = "\(directory)/ballast"
+        self.directory = directory
     }
 
     var isFull: Bool {
@@ -20,7 +21,7 @@ final class Ballast {
     func fill() {
         guard !isFull else { return }
         var space = statvfs()
-        guard statvfs(path + "/..", &space) == 0 || statvfs(String(path.dropLast("/ballast".count)), &space) == 0,
+        guard statvfs(directory, &space) == 0,
             UInt64(space.f_bavail) * UInt64(space.f_bsize) > UInt64(4 * Self.bytes)
         else { return }
         let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)

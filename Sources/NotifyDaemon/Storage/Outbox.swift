@@ -15,9 +15,7 @@ final class Outbox {
         case relay(Event, action: String, token: String?)
     }
 
-    private(set) var items: [Item] = []
-
-    var isEmpty: Bool { items.isEmpty }
+    private var items: [Item] = []
 
     func put(_ item: Item) {
         items.append(item)

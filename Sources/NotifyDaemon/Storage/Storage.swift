@@ -46,11 +46,8 @@ final class Storage {
 
     /// Whether an event can be accepted now.
     var isWritable: Bool { journal?.isOpen ?? false }
-    /// The file that was found damaged and set aside, if there was one.
-    var setAside: String? { journal?.setAside }
     var damagedRows: UInt64 { journal?.damagedRows ?? 0 }
     var storedEvents: Int { journal?.count ?? 0 }
-    var hasPending: Bool { !pending.isEmpty }
 
     // MARK: Writing
 

@@ -76,13 +76,7 @@ struct FaultRig: Sendable {
     func until(
         _ fact: String, within limit: Duration = patience, _ isTrue: () async throws -> Bool
     ) async throws {
-        let deadline = ContinuousClock.now + limit
-        while try await !isTrue() {
-            guard ContinuousClock.now < deadline else {
-                throw RehearsalError("It did not come true that \(fact). The daemon: \(daemon.log)")
-            }
-            try await Task.sleep(for: .milliseconds(10))
-        }
+        try await waitUntil(fact, within: limit, daemon, isTrue)
     }
 
     func untilSettled() async throws {
