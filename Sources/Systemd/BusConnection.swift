@@ -63,7 +63,12 @@ public final class BusConnection {
 
     public func signal(path: String, interface: String, member: String) -> BusMessage {
         var message: OpaquePointer?
-        must(sd_bus_message_new_signal(raw, &message, path, interface, member), "sd_bus_message_new_signal")
+        let result = path.withCString { path in
+            interface.withCString { interface in
+                member.withCString { sd_bus_message_new_signal(raw, &message, path, interface, $0) }
+            }
+        }
+        must(result, "sd_bus_message_new_signal")
         return BusMessage(adopting: message!)
     }
 
