@@ -10,6 +10,7 @@ final class Daemon {
     let storage: Storage
     private(set) var configuration: Configuration
     private(set) var router: Router
+    let callers: CallerDirectory
 
     private let options: DaemonOptions
     private let loop: EventLoop
@@ -28,6 +29,7 @@ final class Daemon {
     private var retryTimer: EventSource!
     private var isRestored = false
     private var isRetryArmed = false
+    private var denials: UInt64 = 0
 
     init(
         configuration: Configuration, options: DaemonOptions, storage: Storage, loop: EventLoop, bus: BusConnection,
@@ -39,6 +41,7 @@ final class Daemon {
         self.loop = loop
         self.bus = bus
         self.logger = logger
+        callers = CallerDirectory(bus: bus, logger: logger)
         server = NotificationServer(bus: bus, logger: logger)
         actions = ActionRunner(bus: bus, loop: loop, logger: logger)
         router = Router(
@@ -63,6 +66,7 @@ final class Daemon {
         try bus.attach(to: loop)
         interface = RouterInterface(daemon: self, bus: bus)
         try interface.export()
+        interface.applyPolicy()
         server.onInput = { [unowned self] in take($0) }
         server.onChange = { [unowned self] in ServiceManager.status(status) }
         try server.watch()
@@ -85,8 +89,20 @@ final class Daemon {
                     + "interface='org.freedesktop.DBus',member='NameOwnerChanged',arg2=''"
             ) { [unowned self] message in
                 guard let name = try? message.readString(), name.hasPrefix(":") else { return }
+                callers.left(name)
                 take(.peerLeft(name))
             })
+    }
+
+    var policy: Policy { configuration.policy }
+
+    func noteDenial(of deed: Deed, to caller: String, by rule: PolicyRule) {
+        denials += 1
+        logger.debug(
+            "Denied by policy",
+            metadata: [
+                "message.id": "\(MessageID.denied)", "sender": "\(caller)", "deed": "\(deed)", "rule": "\(rule)",
+            ])
     }
 
     // MARK: Deciding
@@ -280,6 +296,7 @@ final class Daemon {
             configuration = loaded
             logger.logLevel = options.logLevel ?? loaded.logLevel
             take(.reconfigured(loaded.routes, loaded.banners, loaded.screens))
+            interface.applyPolicy()
             if windowChanged { interface.defaultWindowChanged() }
             logger.info("Configuration reloaded", metadata: ["message.id": "\(MessageID.reloaded)"])
             ServiceManager.ready(status: status)
@@ -306,7 +323,7 @@ extension Daemon {
             ("open-windows", UInt64(router.openWindows)), ("open-screens", UInt64(router.screenCount)),
             ("remembered-events", UInt64(router.rememberedEvents)), ("stored-events", UInt64(storage.storedEvents)),
             ("damaged-rows", storage.damagedRows), ("lost-outcomes", storage.lostOutcomes),
-            ("notification-server", server.owner == nil ? 0 : 1),
+            ("denied", denials), ("notification-server", server.owner == nil ? 0 : 1),
             ("notification-server-rests", router.serverRests ? 1 : 0), ("session-watched", router.isWatched ? 1 : 0),
         ]
     }

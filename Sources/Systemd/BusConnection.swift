@@ -124,6 +124,16 @@ public final class BusConnection {
         return slot
     }
 
+    /// Shows `action` every call to an object before the object's interfaces get it, for as long as the slot is kept. What
+    /// `action` answers true to, it has dealt with; sd_bus_add_object(3).
+    public func intercept(path: String, _ action: @escaping (borrowing BusMessage) -> Bool) -> InterceptionSlot {
+        let slot = InterceptionSlot(action)
+        must(
+            sd_bus_add_object(raw, &slot.raw, path, onIntercept, Unmanaged.passUnretained(slot).toOpaque()),
+            "sd_bus_add_object")
+        return slot
+    }
+
     /// Says when the bus is gone. sd-bus makes this message up itself.
     public func onDisconnect(_ action: @escaping () -> Void) throws(SystemdError) -> BusSlot {
         try match(
@@ -169,6 +179,25 @@ public final class BusSlot {
         action(BusMessage(retaining: message))
         myself = nil
     }
+}
+
+/// Keeps an interception going. Letting it go ends it.
+public final class InterceptionSlot {
+    fileprivate var raw: OpaquePointer?
+    fileprivate let action: (borrowing BusMessage) -> Bool
+
+    fileprivate init(_ action: @escaping (borrowing BusMessage) -> Bool) {
+        self.action = action
+    }
+
+    deinit {
+        sd_bus_slot_unref(raw)
+    }
+}
+
+private let onIntercept: sd_bus_message_handler_t = { message, context, _ in
+    let slot = Unmanaged<InterceptionSlot>.fromOpaque(context!).takeUnretainedValue()
+    return slot.action(BusMessage(retaining: message!)) ? 1 : 0
 }
 
 private let onMessage: sd_bus_message_handler_t = { message, context, _ in
