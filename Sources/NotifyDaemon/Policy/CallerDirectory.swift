@@ -1,5 +1,4 @@
 import Glibc
-import Logging
 import Systemd
 
 /// Knows who is behind the unique names of the bus, as far as the policy has to know, and asks the bus about the others.
@@ -14,18 +13,18 @@ final class CallerDirectory {
     private static let capacity = 10_000
     private static let patience: Duration = .seconds(5)
 
+    /// Called when it is known who is behind a name, or that this cannot be known.
+    var onIdentification: (String, Caller) -> Void = { _, _ in }
     /// How much the policy has to know.
     private(set) var need = Policy.Need.nothing
     private let bus: BusConnection
-    private let logger: Logger
     private var known: [String: Caller] = [:]
     /// What is to be done for those whom the bus has been asked about, in its order.
     private var waiting: [String: [() -> Void]] = [:]
     private var waitingCount = 0
 
-    init(bus: BusConnection, logger: Logger) {
+    init(bus: BusConnection) {
         self.bus = bus
-        self.logger = logger
     }
 
     /// Begins anew for another policy: what is known may be less than it needs, or older than its author would like.
@@ -93,7 +92,7 @@ final class CallerDirectory {
             try bus.call(question, timeout: Self.patience, answer)
         } catch {
             // Only a bus that is gone takes no calls, and then the daemon ends.
-            logger.error("The bus cannot be asked about a caller", metadata: ["error": "\(error)"])
+            settle(name, .unknown)
         }
     }
 
@@ -103,9 +102,7 @@ final class CallerDirectory {
         waitingCount -= actions.count
         if known.count >= Self.capacity { known = [:] }
         known[name] = caller
-        logger.debug(
-            "Caller identified",
-            metadata: ["message.id": "\(MessageID.caller)", "sender": "\(name)", "caller": "\(caller)"])
+        onIdentification(name, caller)
         for action in actions { action() }
     }
 }

@@ -22,13 +22,14 @@ install -d -m 700 -o "$user" -g "$user" "/run/user/$id" # the manager accepts no
     chmod 000 ./*
 )
 
-# A branch of each hierarchy that the user may change, as logind would delegate it.
+# A branch of each hierarchy that the user may change, as logind would delegate it. In it is the one of the user manager,
+# which is known for one by its name.
 hierarchies=(/sys/fs/cgroup)
 [ -e /sys/fs/cgroup/cgroup.controllers ] || hierarchies=(/sys/fs/cgroup/*)
 for hierarchy in "${hierarchies[@]}"; do
     # cpuset's children are not usable before they are given processors and memory.
     if [ ! -e "$hierarchy/cgroup.procs" ] || [ -e "$hierarchy/cpuset.cpus" ]; then continue; fi
-    mkdir -p "$hierarchy/$cgroup"
+    mkdir -p "$hierarchy/$cgroup/user@$id.service"
     chown -R "$user" "$hierarchy/$cgroup"
     echo $$ > "$hierarchy/$cgroup/cgroup.procs"
 done || {
@@ -41,4 +42,4 @@ done || {
 exec setpriv --reuid="$user" --regid="$user" --init-groups env --ignore-environment \
     HOME="$home" USER="$user" PATH=/usr/bin:/bin:/usr/sbin:/sbin LC_ALL=C.UTF-8 \
     XDG_RUNTIME_DIR="/run/user/$id" DBUS_SESSION_BUS_ADDRESS="unix:path=/run/user/$id/bus" \
-    bash "$(dirname "$0")/systemd-user-session.sh" "$folder" "$bus"
+    bash "$(dirname "$0")/systemd-user-session.sh" "$folder" "$bus" "$cgroup"
