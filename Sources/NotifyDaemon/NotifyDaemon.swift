@@ -105,7 +105,11 @@ public func checkConfiguration(_ file: String?) -> (code: CInt, text: String) {
         let files =
             configuration.files.isEmpty ? "no files, built-in routes only" : configuration.files.joined(separator: ", ")
         let routes = configuration.routes.routes.map { "  \($0.name)" }.joined(separator: "\n")
-        return (ExitCode.success, "The configuration is good (\(files)). Routes:\n\(routes)")
+        let rules = configuration.policy.rules.map { "  \($0)" }.joined(separator: "\n")
+        return (
+            ExitCode.success,
+            "The configuration is good (\(files)). Routes:\n\(routes)" + (rules.isEmpty ? "" : "\nPolicy:\n\(rules)")
+        )
     } catch {
         return (ExitCode.badConfiguration, error.description)
     }

@@ -9,16 +9,28 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct PolicyTests {
     private let me = "user = \(getuid())\n"
 
-    @Test func withoutARuleAboutCallersTheBusIsAskedAboutNobody() async throws {
+    @Test func theBusIsAskedOnceAboutACallerAndOnlyWhereARuleIsAboutCallers() async throws {
         try await withPolicy("[[policy]]\ntopic = \"/secret\"\ndeny = [\"claim\"]\n") { rig in
-            let (calls, monitor) = try await rig.calls(of: "GetConnectionCredentials", on: Bus.interface)
-            defer { monitor.close() }
+            let (questions, monitor) = try await rig.calls(of: "GetConnectionCredentials", on: Bus.interface)
+            let test = try await Connection.open(rig.bus.address)
+            defer {
+                monitor.close()
+                test.close()
+            }
+            // The monitor sees everything in the order of the bus: a question of our own says that nothing came before it.
+            let ask = Message.call(
+                "GetConnectionCredentials", of: Bus.interface, at: Bus.path, on: Bus.name, [.string(test.uniqueName)])
             let id = try await rig.client.send("/post/27")
             #expect(try await rig.client.claim(id) == .suppressed)
-            #expect(calls.all.isEmpty)
+            _ = try await test.call(ask)
+            #expect(await questions.next(within: .seconds(10))?.sender == test.uniqueName)
+
             try await rig.reconfigure("[[policy]]\ndeny = [\"control\"]\n\(me)")
             for _ in 1...3 { _ = try await rig.client.send("/post/27") }
-            #expect(calls.all.count == 1)
+            _ = try await test.call(ask)
+            let asker = try #require(await questions.next(within: .seconds(10))?.sender)
+            #expect(asker != test.uniqueName)
+            #expect(await questions.next(within: .seconds(10))?.sender == test.uniqueName)
         }
     }
 
@@ -86,7 +98,7 @@ import Testing
     }
 
     @Test func aBadRuleLeavesTheOldPolicyInForce() async throws {
-        try await withPolicy("[[policy]]\ndeny = [\"control\"]\n\(me)") { rig in
+        try await withPolicy("[[policy]]\ndeny = [\"control\"]\n") { rig in
             try rig.daemon.configure("[[policy]]\ndenny = [\"control\"]\n")
             rig.daemon.signal(SIGHUP)
             #expect(await rig.daemon.errors.next(within: .seconds(10)) { $0.contains("config.toml:2:1") } != nil)
@@ -138,16 +150,45 @@ import Testing
         }
     }
 
+    /// What is left of it is a child that has its connection, and whose unit nobody knows.
+    @Test func aProcessThatHasEndedHasNoUnitEvenWhereItsConnectionGoesOn() async throws {
+        try await withPolicy("[[policy]]\ntopic = \"/a\"\ndeny = [\"publish\"]\nunit = \"no.service\"\n") { rig in
+            let script = """
+                import dbus.bus, os, time
+                bus = dbus.bus.BusConnection("\(rig.bus.address)")
+                parent = os.getpid()
+                if os.fork() > 0: os._exit(0)
+                while os.path.exists("/proc/%d" % parent): time.sleep(0.01)
+                for topic in ["/b", "/a"]:
+                    try:
+                        bus.call_blocking("org.notifyd.Router1", "/org/notifyd/Router1", "org.notifyd.Router1",
+                                          "Send", "sss", [topic, "", ""])
+                        print(topic, "published")
+                    except dbus.DBusException as error:
+                        print(topic, error)
+                """
+            let process = try ChildProcess("/usr/bin/python3", ["-c", script], environment: [:], capturing: [1])
+            let said = try #require(await process.allLines(of: 1))
+            #expect(said.first == "/b published")
+            #expect(said.last?.contains("AccessDenied") == true)
+            #expect(said.last?.contains("You are user \(getuid()), unit unknown, app unknown") == true, "\(said)")
+            #expect(try await rig.outcome(ofEventAt: "/a") == "shown")
+        }
+    }
+
     @Test func onlySoManyCallsWait() async throws {
         try await withPolicy("[[policy]]\ndeny = [\"control\"]\n\(me)") { rig in
             let caller = try await Connection.open(rig.bus.address)
-            defer { caller.close() }
+            let (calls, monitor) = try await rig.calls(of: "Unread")
+            defer {
+                caller.close()
+                monitor.close()
+            }
             // It stands still until all of them are on the bus, and so ahead of the answer about who makes them.
             rig.daemon.signal(SIGSTOP)
             for _ in 1...1024 { caller.send(oneWay("Unread", ["/"])) }
             let last = Task { try await caller.call(call("Unread", ["/"])) }
-            // What the bus answers after that, it answers after it has taken them.
-            _ = try await caller.call(.call("GetId", of: Bus.interface, at: Bus.path, on: Bus.name))
+            #expect(try await rig.eventually { calls.all.count == 1025 })
             rig.daemon.signal(SIGCONT)
             let refusal = await #expect(throws: NotifyError.self) { try await last.value }
             #expect(refusal?.shortName == "LimitExceeded")

@@ -5,6 +5,9 @@ import Systemd
 ///
 /// Asking never waits: what a caller wants is kept until the answer is there, in its order, while everybody else is served.
 /// A unique name is never used again, so what is known of one stays true until it leaves the bus.
+///
+/// Some buses would hand out a descriptor of the caller's process (`ProcessFD`), which no other process can pass for; but only
+/// to a connection that takes descriptors from everybody, and ours takes none.
 final class CallerDirectory {
     /// What of one caller, and of all together, may wait: more than comes in one turn of the loop.
     private static let waitingOfOne = 1024
@@ -73,8 +76,8 @@ final class CallerDirectory {
         }
     }
 
-    /// A process that had ended before it was looked at had left the bus with it, and its number may be another's. One whose
-    /// connection is still there afterwards was there all the time, if the process is the same.
+    /// Between the answer of the bus and the look at the process, that may have ended and its number gone to another. If its
+    /// connection is on the bus even now, and the same process is seen again, it was this one that was looked at.
     private func confirm(_ sighting: ProcessSighting, of process: Int32, _ name: String, _ credentials: Credentials) {
         ask("GetConnectionUnixProcessID", about: name) { [unowned self] answer in
             let number: UInt32? = answer.failure == nil ? try? answer.readNumber("u") : nil
