@@ -12,7 +12,7 @@ final class RouterInterface {
     let bus: BusConnection
     private let interface = BusInterface(RouterInterface.name)
     /// Takes calls that set properties, while a policy wants to know who makes them.
-    var interception: InterceptionSlot?
+    var interception: BusSlot?
 
     init(daemon: Daemon, bus: BusConnection) {
         self.daemon = daemon
