@@ -159,6 +159,12 @@ public struct Router {
     public var pausesBanners: Bool { isPaused }
     /// Whether the event is in memory: undecided, or shown not long ago.
     public func remembers(_ id: EventID) -> Bool { events[id] != nil }
+    /// Where an event belongs that is in memory.
+    public func topic(of id: EventID) -> Topic? { events[id]?.event.topic }
+    /// A screen that is open.
+    public func screen(_ id: ScreenID) -> Screen? { screens[id] }
+    /// The screens that a connection holds.
+    public func screens(of owner: String) -> [Screen] { screens.owned(by: owner).compactMap { screens[$0] } }
     /// When the window of an event ends, while it is open.
     public func deadline(of id: EventID) -> Instant? {
         guard case .window(let key) = events[id]?.place else { return nil }

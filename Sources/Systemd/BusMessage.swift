@@ -24,6 +24,11 @@ public struct BusMessage: ~Copyable {
     /// The unique name of whoever sent it, as the bus says.
     public var sender: String { sd_bus_message_get_sender(raw).map { String(cString: $0) } ?? "" }
 
+    /// Whether it is a call of this method.
+    public func isCall(of member: String, on interface: String) -> Bool {
+        sd_bus_message_is_method_call(raw, interface, member) > 0
+    }
+
     /// The name and text of the error, where the message is one.
     public var failure: BusFailure? {
         guard sd_bus_message_is_method_error(raw, nil) > 0, let error = sd_bus_message_get_error(raw) else {
@@ -95,6 +100,11 @@ extension BusMessage {
 
     public func leave() throws(SystemdError) {
         try check(sd_bus_message_exit_container(raw), "sd_bus_message_exit_container")
+    }
+
+    /// Begins again at the first argument.
+    public func rewind() {
+        must(sd_bus_message_rewind(raw, 1), "sd_bus_message_rewind")
     }
 
     public func skip(_ types: String) throws(SystemdError) {

@@ -22,15 +22,20 @@ install -d -m 700 -o "$user" -g "$user" "/run/user/$id" # the manager accepts no
     chmod 000 ./*
 )
 
-# A branch of each hierarchy that the user may change, as logind would delegate it.
+# A branch of each hierarchy that the user may change, as logind would delegate it. In it this script has one group, and the
+# user manager has another, by whose name it is known whose units are in it.
 hierarchies=(/sys/fs/cgroup)
 [ -e /sys/fs/cgroup/cgroup.controllers ] || hierarchies=(/sys/fs/cgroup/*)
 for hierarchy in "${hierarchies[@]}"; do
     # cpuset's children are not usable before they are given processors and memory.
     if [ ! -e "$hierarchy/cgroup.procs" ] || [ -e "$hierarchy/cpuset.cpus" ]; then continue; fi
-    mkdir -p "$hierarchy/$cgroup"
-    chown -R "$user" "$hierarchy/$cgroup"
-    echo $$ > "$hierarchy/$cgroup/cgroup.procs"
+    branch=$hierarchy/$cgroup
+    mkdir -p "$branch/rig.scope" "$branch/user@$id.service"
+    chown -R "$user" "$branch"
+    echo $$ > "$branch/rig.scope/cgroup.procs"
+    if [ -s "$branch/cgroup.controllers" ]; then
+        sed 's/[^ ][^ ]*/+&/g' "$branch/cgroup.controllers" > "$branch/cgroup.subtree_control" || true
+    fi
 done || {
     echo "SKIPPED: control groups cannot be changed here (in a container: --privileged)"
     exit 77
@@ -41,4 +46,4 @@ done || {
 exec setpriv --reuid="$user" --regid="$user" --init-groups env --ignore-environment \
     HOME="$home" USER="$user" PATH=/usr/bin:/bin:/usr/sbin:/sbin LC_ALL=C.UTF-8 \
     XDG_RUNTIME_DIR="/run/user/$id" DBUS_SESSION_BUS_ADDRESS="unix:path=/run/user/$id/bus" \
-    bash "$(dirname "$0")/systemd-user-session.sh" "$folder" "$bus"
+    bash "$(dirname "$0")/systemd-user-session.sh" "$folder" "$bus" "$cgroup"

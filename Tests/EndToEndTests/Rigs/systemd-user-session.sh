@@ -4,6 +4,7 @@
 source "$(dirname "$0")/rig.bash"
 RECORDS=$1/records
 BUS=$2
+CGROUP=$3
 T=$(mktemp -d "$HOME/session.XXXXXX")
 trap 'rig_end "$BASH_COMMAND"' EXIT
 ln -s "$RECORDS" "$T/journal.log"
@@ -34,7 +35,11 @@ if [ "$BUS" = dbus-broker ]; then
 else
     cp /usr/lib/systemd/user/dbus.service "$HOME/.config/systemd/user/dbus.service"
 fi
-background "$T/manager.log" /lib/systemd/systemd --user --log-target=console
+# shellcheck disable=SC2016 # the dollars are the inner shell's
+background "$T/manager.log" bash -c \
+    'for own in "$@"; do [ ! -d "$own" ] || echo $$ > "$own/cgroup.procs"; done
+     exec /lib/systemd/systemd --user --log-target=console' \
+    manager /sys/fs/cgroup{,/*}/"$CGROUP/user@$(id -u).service"
 MANAGER=$!
 eventually_quiet "$PATIENCE" test -S "$XDG_RUNTIME_DIR/systemd/private" || fail "the user manager does not start"
 systemctl --user start dbus.socket || fail "the bus of the session does not start"
@@ -99,6 +104,48 @@ equal "with the configuration it had" 250 "$(property DefaultWindowMilliseconds)
 sed 's/^#\([^ ]\)/\1/' "$HOME/.local/share/doc/notifyd/config.toml" | configure
 systemctl --user reload notifyd || fail "systemctl reload fails after a bad configuration"
 eventually "and takes the next one that is right, the installed example" property_is DefaultWindowMilliseconds 100
+
+# --- who may do what
+
+configure <<'TOML'
+[defaults]
+window = "250ms"
+[log]
+level = "debug"
+[[policy]]
+topic = "/feed"
+allow = ["publish"]
+unit = "feed.service"
+[[policy]]
+topic = "/feed"
+deny = ["publish"]
+[[policy]]
+deny = ["claim"]
+app = "org.example.Game"
+TOML
+systemctl --user reload notifyd || fail "systemctl reload fails with a policy"
+eventually "reload applies a policy" property_is DefaultWindowMilliseconds 250
+
+# as UNIT METHOD SIGNATURE ARGUMENT …: what a call answers that is made in a unit of this name, one line.
+as() {
+    local unit=$1 kind=()
+    shift
+    [ "${unit%.scope}" = "$unit" ] && kind=(--wait --pipe) || kind=(--scope)
+    systemd-run --user --quiet --collect "${kind[@]}" --unit="$unit" \
+        busctl --user --timeout=5 call $ROUTER $ROUTER_PATH $ROUTER "$@" 2>&1 | tr '\n' ' ' || true
+}
+says() { [[ $2 == *$1* ]] || fail "$3: it says \"$2\", and should say \"$1\""; ok "$3"; }
+
+says 't 1' "$(as feed.service Send sss /feed/1 News '')" "the unit that the policy names publishes"
+answer=$(as other.service Send sss /feed/1 News '')
+says 'config.toml:9: deny publish at or below /feed' "$answer" "another does not, and hears which rule says so"
+says 'unit other.service' "$answer" "and who it is taken for"
+says 't 1' "$(as other.service Send sss /post/30 News '')" "elsewhere it publishes too"
+flatpak='app-flatpak-org.example.Game-4711.scope'
+says 'deny claim at or below / to app org.example.Game' "$(as $flatpak ClaimTopic su /post 0)" \
+    "an app in a scope as Flatpak makes it does not claim"
+says 'u 1' "$(as 'app-flatpak-org.example.Feed-4712.scope' ClaimTopic su /post/30 0)" "another app does"
+eventually "the journal says who the callers are" recorded '.NOTIFYD_CALLER // "" | test("unit feed.service")'
 
 # --- killed
 

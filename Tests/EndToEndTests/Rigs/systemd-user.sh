@@ -18,7 +18,7 @@ unshare --mount --pid --fork true 2> /dev/null ||
     skip "no namespaces may be made here (in a container: --privileged)"
 
 USER_NAME=notifyd-rig-$$
-CGROUP=notifyd-rig-$$
+CGROUP=notifyd-rig-$$.slice
 
 undo() {
     local status=$? folder
