@@ -66,6 +66,52 @@ claimed=$(send /run/r1/mate/영희/finished 'A confidential title' 'A confidenti
 equal "and another is claimed" suppressed "$(call Claim t "$claimed")"
 eventually "which is resolved" outcome_is "$claimed" claimed
 
+# --- in its sandbox
+
+process=$(unit MainPID)
+[ "$(readlink "/proc/$process/ns/user")" != "$(readlink /proc/self/ns/user)" ] || fail "notifyd is in no sandbox"
+ok "notifyd is in a user namespace of its own"
+equal "and may write its journal all the same" '' "$(property Degraded)"
+equal "which tells the history" "$id" "$(call History stu /post/27 "$((id - 1))" 1 | jq '.[0][0]')"
+threads=$(sed -n 's/^Threads:[[:space:]]*//p' "/proc/$process/status")
+[ "$threads" -le 16 ] || fail "notifyd has $threads threads, and may have 64"
+ok "it has $threads of the 64 threads it may have"
+
+# --- the command of a button runs outside of it
+
+configure <<'TOML'
+[defaults]
+window = "210ms"
+[[route]]
+topic = "/button/{id}"
+[[route.actions]]
+key = "go"
+label = "Go"
+exec = ["sh", "-c", "cat /proc/self/cgroup > ~/pressed; printf '%s\\n' \"${NOTIFYD_TITLE}\" >> ~/pressed; read -r _ < ~/end"]
+[log]
+level = "debug"
+TOML
+rm -f "$HOME/end" "$HOME/pressed"
+mkfifo "$HOME/end"
+systemctl --user reload notifyd
+eventually "a configuration with a button is in force" property_is DefaultWindowMilliseconds 210
+# The text would be a command, if anybody but the shell read the variable.
+button=$(send /button/1 '"; touch ~/fooled; "' 'A confidential body')
+eventually "a banner with a button is shown" outcome_is "$button" shown
+press() { mock EmitSignal sssav $SERVER ActionInvoked us 2 u "$1" s go > /dev/null; }
+banner=$(jq "select(.member == \"Resolved\" and .payload.data[1] == $button) | .payload.data[3].banner.data" "$T/signals")
+press "$banner"
+eventually "its command can write where notifyd cannot" test -s "$HOME/pressed"
+grep -q notifyd-button-1.service "$HOME/pressed" || fail "the command is no unit: $(cat "$HOME/pressed")"
+ok "it is a unit of its own"
+eventually "the text of the event reaches it as it is" grep -q -x -F '"; touch ~/fooled; "' "$HOME/pressed"
+[ ! -e "$HOME/fooled" ] || fail "the text of an event was run"
+press "$banner"
+eventually "pressed again while it runs, it runs twice" systemctl --user --quiet is-active notifyd-button-2.service
+for _ in 1 2; do : > "$HOME/end"; done
+gone_units() { [ -z "$(systemctl --user list-units --plain --no-legend 'notifyd-button-*')" ]; }
+eventually "nothing is left of the commands when they have ended" gone_units
+
 # --- what the journal gets
 
 of_event() { recorded ".NOTIFYD_EVENT_ID == \"$1\" and .NOTIFYD_TOPIC == \"$2\""; }
