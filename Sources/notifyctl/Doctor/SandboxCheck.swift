@@ -11,7 +11,7 @@ struct SandboxCheck {
     static let leaveNamespacesOut =
         "mkdir -p ~/.config/systemd/user/notifyd.service.d && "
         + "ln -s /dev/null ~/.config/systemd/user/notifyd.service.d/namespaces.conf && "
-        + "systemctl --user daemon-reload && systemctl --user restart notifyd"
+        + "systemctl --user daemon-reload && systemctl --user reset-failed notifyd && systemctl --user restart notifyd"
 
     /// `nil` where nothing runs.
     var finding: Finding? {

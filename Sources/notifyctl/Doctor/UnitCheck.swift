@@ -55,7 +55,8 @@ struct UnitCheck {
         default:
             .problem(
                 Self.check, "failed (\(result), exit status \(exitStatus))",
-                "journalctl --user -u notifyd says why; then: systemctl --user restart notifyd")
+                "journalctl --user -u notifyd says why. Then: systemctl --user reset-failed notifyd; "
+                    + "systemctl --user start notifyd")
         }
     }
 }

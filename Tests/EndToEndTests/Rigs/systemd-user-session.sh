@@ -77,6 +77,56 @@ threads=$(sed -n 's/^Threads:[[:space:]]*//p' "/proc/$process/status")
 [ "$threads" -le 16 ] || fail "notifyd has $threads threads, and may have 64"
 ok "it has $threads of the 64 threads it may have"
 
+# --- what the doctor says
+
+# doctor [FILTER]: its report, or what jq's filter makes of it.
+doctor() { "$HOME/.local/bin/notifyctl" doctor --json=short | jq -r "${1:-.}" || true; }
+# state CHECK, advice CHECK
+state() { doctor ".findings[] | select(.check == \"$1\").state"; }
+advice() { doctor ".findings[] | select(.check == \"$1\").advice"; }
+
+"$HOME/.local/bin/notifyctl" doctor > "$T/doctor.log" || fail "the doctor finds something"
+ok "the doctor finds everything well"
+equal "and the sandbox complete" "complete: namespaces, system calls, no new privileges" "$(state sandbox)"
+
+drop_in() { mkdir -p "$HOME/.config/systemd/user/notifyd.service.d" && cat > "$HOME/.config/systemd/user/notifyd.service.d/$1.conf"; }
+mkdir "$T/elsewhere"
+drop_in state <<< "[Service]
+Environment=XDG_STATE_HOME=$T/elsewhere"
+systemctl --user daemon-reload
+systemctl --user restart notifyd
+case $(advice journal) in
+    *"ReadWritePaths=-$T/elsewhere/notifyd") ok "it says how to let the journal be elsewhere" ;;
+    *) fail "of a journal elsewhere it says: $(advice journal)" ;;
+esac
+mkdir "$T/elsewhere/notifyd"
+drop_in writable <<< "[Service]
+ReadWritePaths=-$T/elsewhere/notifyd"
+systemctl --user daemon-reload
+systemctl --user restart notifyd
+equal "and that is right" '' "$(property Degraded)"
+rm -r "$HOME/.config/systemd/user/notifyd.service.d"
+
+# Namespaces that cannot be had fail like this.
+drop_in namespaces <<< '[Service]
+PrivateUsers=yes
+BindPaths=/nowhere'
+systemctl --user daemon-reload
+! systemctl --user restart notifyd 2> /dev/null || fail "a unit starts without its namespaces"
+equal "a unit without its namespaces fails at once" failed "$(unit ActiveState)"
+case $(state unit) in
+    *"failed with 226"*) ok "the doctor says that namespaces are missing" ;;
+    *) fail "of a unit without its namespaces the doctor says: $(state unit)" ;;
+esac
+remedy=$(advice unit)
+rm -r "$HOME/.config/systemd/user/notifyd.service.d"
+bash -c "${remedy#*: }" || fail "what the doctor advises cannot be done: $remedy"
+equal "with what it advises, notifyd runs" active "$(unit ActiveState)"
+equal "in the sandbox that is left" "system calls and no new privileges; namespaces.conf is left out" "$(state sandbox)"
+rm -r "$HOME/.config/systemd/user/notifyd.service.d"
+systemctl --user daemon-reload
+systemctl --user restart notifyd
+
 # --- the command of a button runs outside of it
 
 configure <<'TOML'
@@ -87,12 +137,11 @@ topic = "/button/{id}"
 [[route.actions]]
 key = "go"
 label = "Go"
-exec = ["sh", "-c", "cat /proc/self/cgroup > ~/pressed; printf '%s\\n' \"${NOTIFYD_TITLE}\" >> ~/pressed; read -r _ < ~/end"]
+exec = ["sh", "-c", "cat /proc/self/cgroup > ~/pressed; printf '%s\\n' \"${NOTIFYD_TITLE}\" >> ~/pressed; until [ -e ~/end ]; do sleep 0.05; done"]
 [log]
 level = "debug"
 TOML
 rm -f "$HOME/end" "$HOME/pressed"
-mkfifo "$HOME/end"
 systemctl --user reload notifyd
 eventually "a configuration with a button is in force" property_is DefaultWindowMilliseconds 210
 # The text would be a command, if anybody but the shell read the variable.
@@ -108,7 +157,7 @@ eventually "the text of the event reaches it as it is" grep -q -x -F '"; touch ~
 [ ! -e "$HOME/fooled" ] || fail "the text of an event was run"
 press "$banner"
 eventually "pressed again while it runs, it runs twice" systemctl --user --quiet is-active notifyd-button-2.service
-for _ in 1 2; do : > "$HOME/end"; done
+: > "$HOME/end"
 gone_units() { [ -z "$(systemctl --user list-units --plain --no-legend 'notifyd-button-*')" ]; }
 eventually "nothing is left of the commands when they have ended" gone_units
 
@@ -176,8 +225,8 @@ systemctl --user enable --quiet notifyd || fail "systemctl enable fails"
 equal "it can be enabled for every session" enabled "$(systemctl --user is-enabled notifyd)"
 systemctl --user disable --quiet notifyd
 equal "and disabled" disabled "$(systemctl --user is-enabled notifyd || true)"
-mkdir -p "$HOME/.config/systemd/user/notifyd.service.d"
-printf '[Service]\nWatchdogSec=1\n' > "$HOME/.config/systemd/user/notifyd.service.d/watchdog.conf"
+drop_in watchdog <<< '[Service]
+WatchdogSec=1'
 systemctl --user daemon-reload
 systemctl --user start notifyd || fail "systemctl start fails"
 process=$(unit MainPID)
