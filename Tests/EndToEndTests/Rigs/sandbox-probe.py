@@ -62,7 +62,7 @@ def write(folder):
 
 @probe
 def memory():
-    pages = mmap.mmap(-1, 300 << 20)
+    pages = mmap.mmap(-1, 600 << 20)
     for offset in range(0, len(pages), 4096):
         pages[offset] = 1
 
@@ -111,8 +111,7 @@ def session_keys():
 
 @probe
 def rights_of_a_program():
-    # A copy of id(1) with the set-user-ID bit, of root.
-    if run(os.environ["OUTSIDE_SETUID"], "-u") != "0":
+    if run("/mnt/setuid-id", "-u") != "0":
         raise Refused("it is not root")
 
 
@@ -143,7 +142,9 @@ def personality():
 
 @probe
 def foreign_calls():
-    # getpid by the 32-bit entrance of an x86-64 kernel; the probe is for that architecture only.
+    # getpid by the 32-bit entrance that only a kernel for x86-64 has.
+    if os.uname().machine != "x86_64":
+        raise Refused("there are none")
     code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
     code.write(b"\xb8\x14\x00\x00\x00\xcd\x80\xc3")  # mov eax, 20; int 0x80; ret
     address = ctypes.addressof(ctypes.c_char.from_buffer(code))
@@ -227,7 +228,9 @@ def loss_of_the_journal():
 
 @probe
 def temporary_files():
-    os.stat(os.environ["OUTSIDE_FILE"])
+    status = os.stat("/tmp")
+    if f"{status.st_dev}:{status.st_ino}" != os.environ["OUTSIDE_TEMPORARY"]:
+        raise Refused("another folder")
 
 
 @probe

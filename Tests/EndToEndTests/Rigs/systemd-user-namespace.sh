@@ -1,5 +1,5 @@
 #!/bin/bash
-# The second part of the rigs of the unit, run as root in mount and process namespaces of its own: what a login
+# The second part of the rigs of the unit, run as root in namespaces of its own: what a login
 # would have prepared. Becomes the user at its end, and runs the script it is given.
 
 set -euo pipefail
@@ -13,7 +13,9 @@ mkdir -p /run/systemd/system /run/systemd/journal /run/systemd/inaccessible
 mkdir -m 700 /run/systemd/unit-root
 install -d -m 755 /run/user
 mkdir -m 1777 /run/lock
-mount -t tmpfs -o mode=1777 tmpfs /mnt # a folder for everybody that no line hides
+# For the probes of the sandbox: a folder for everybody that no line hides, and a program with the rights of root.
+mount -t tmpfs -o mode=1777 tmpfs /mnt
+install -m 4755 /usr/bin/id /mnt/setuid-id
 install -d -m 700 -o "$user" -g "$user" "/run/user/$id" # the manager accepts no other XDG_RUNTIME_DIR
 (
     cd /run/systemd/inaccessible

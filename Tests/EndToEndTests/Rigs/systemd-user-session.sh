@@ -106,6 +106,17 @@ systemctl --user daemon-reload
 systemctl --user restart notifyd
 equal "and that is right" '' "$(property Degraded)"
 rm -r "$HOME/.config/systemd/user/notifyd.service.d"
+systemctl --user daemon-reload
+
+systemctl --user stop notifyd
+mv "$HOME/.local/state/notifyd" "$T/state"
+: > "$HOME/.local/state/notifyd"
+systemctl --user start notifyd || fail "notifyd does not start where the folder of its journal cannot be made"
+[ -n "$(property Degraded)" ] || fail "notifyd does not say that the folder of its journal cannot be made"
+ok "it starts where the folder of its journal cannot be made, and says so"
+systemctl --user stop notifyd
+mv -T -f "$HOME/.local/state/notifyd" "$T/no-folder"
+mv "$T/state" "$HOME/.local/state/notifyd"
 
 # Namespaces that cannot be had fail like this.
 drop_in namespaces <<< '[Service]
@@ -137,7 +148,7 @@ topic = "/button/{id}"
 [[route.actions]]
 key = "go"
 label = "Go"
-exec = ["sh", "-c", "cat /proc/self/cgroup > ~/pressed; printf '%s\\n' \"${NOTIFYD_TITLE}\" >> ~/pressed; until [ -e ~/end ]; do sleep 0.05; done"]
+exec = ["sh", "-c", "cat /proc/self/cgroup > ~/pressed; printf '%s\\n' \"${NOTIFYD_TITLE}\" \"$NOTIFYD_BODY\" >> ~/pressed; until [ -e ~/end ]; do sleep 0.05; done"]
 [log]
 level = "debug"
 TOML
@@ -145,7 +156,7 @@ rm -f "$HOME/end" "$HOME/pressed"
 systemctl --user reload notifyd
 eventually "a configuration with a button is in force" property_is DefaultWindowMilliseconds 210
 # The text would be a command, if anybody but the shell read the variable.
-button=$(send /button/1 '"; touch ~/fooled; "' 'A confidential body')
+button=$(send /button/1 '"; touch ~/fooled; "' $'A confidential body\nof 100 %h and $HOME')
 eventually "a banner with a button is shown" outcome_is "$button" shown
 press() { mock EmitSignal sssav $SERVER ActionInvoked us 2 u "$1" s go > /dev/null; }
 banner=$(jq "select(.member == \"Resolved\" and .payload.data[1] == $button) | .payload.data[3].banner.data" "$T/signals")
@@ -154,6 +165,7 @@ eventually "its command can write where notifyd cannot" test -s "$HOME/pressed"
 grep -q notifyd-button-1.service "$HOME/pressed" || fail "the command is no unit: $(cat "$HOME/pressed")"
 ok "it is a unit of its own"
 eventually "the text of the event reaches it as it is" grep -q -x -F '"; touch ~/fooled; "' "$HOME/pressed"
+grep -q -x -F 'of 100 %h and $HOME' "$HOME/pressed" || fail "the body is not as it was sent: $(cat "$HOME/pressed")"
 [ ! -e "$HOME/fooled" ] || fail "the text of an event was run"
 press "$banner"
 eventually "pressed again while it runs, it runs twice" systemctl --user --quiet is-active notifyd-button-2.service

@@ -1,4 +1,4 @@
-# What the rigs of the unit share: a user that is nobody else's, and a view of the machine (mounts, processes) in
+# What the rigs of the unit share: a user that is nobody else's, and a view of the machine (mounts, processes, shared memory) in
 # which that user has a session. Root is needed only for that.
 #
 #   systemd-user.sh, sandbox.sh      make the user, install notifyd for it, and undo all of it
@@ -14,7 +14,7 @@ needs_user_session() {
     needs_python dbusmock
     [ -e /usr/lib/systemd/user/dbus.service ] ||
         skip "there is no dbus.service for users; on Debian: apt-get install dbus-user-session"
-    unshare --mount --pid --fork true 2> /dev/null ||
+    unshare --mount --ipc --pid --fork true 2> /dev/null ||
         skip "no namespaces may be made here (in a container: --privileged)"
     trap undo_user EXIT
 }
@@ -59,7 +59,7 @@ install_for_user() {
 # session SCRIPT ARGUMENT …: the script as that user, with nothing left of the session before.
 session() {
     local status=0
-    unshare --mount --pid --fork --kill-child --mount-proc --propagation private \
+    unshare --mount --ipc --pid --fork --kill-child --mount-proc --propagation private \
         bash "$RIGS/systemd-user-namespace.sh" "$USER_NAME" "$CGROUP" "$T" "$RIGS/$1" "$T" "${@:2}" < /dev/null ||
         status=$?
     [ $status -eq 0 ] || { REPORTED=yes && exit $status; }
