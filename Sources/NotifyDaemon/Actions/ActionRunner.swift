@@ -6,7 +6,7 @@ import Systemd
 /// desktop application.
 ///
 /// A command is an argument vector and never sees a shell; the event comes to it in `NOTIFYD_*` variables only. The service
-/// manager starts it, if it has started notifyd, and else notifyd itself.
+/// manager starts it, if it has started notifyd and is on the same bus, and else notifyd itself.
 final class ActionRunner {
     /// How many commands may run at a time.
     static let commandsAtOnce = 16
@@ -50,11 +50,18 @@ final class ActionRunner {
             "message.id": "\(MessageID.action)", "event.id": "\(event.id)", "topic": "\(event.topic)",
             "action": "\(action.key)", "command": "\(action.command[0])",
         ]
-        let environment = Self.environment(action, event, token)
+        let command = ButtonCommand(
+            vector: action.command, description: "Button “\(action.key)” of \(event.topic)",
+            environment: Self.environment(action, event, token), data: data)
         if let units {
-            let description = "Button “\(action.key)” of \(event.topic)"
-            return units.start(action.command, description, environment, logged: data)
+            units.start(command) { [unowned self] in startChild(command) }
+        } else {
+            startChild(command)
         }
+    }
+
+    private func startChild(_ command: ButtonCommand) {
+        let data = command.data
         guard children.count < Self.commandsAtOnce else {
             return logger.error("Too many commands of buttons are running, this one is not started", metadata: data)
         }
@@ -62,7 +69,7 @@ final class ActionRunner {
         let number = lastChild
         do throws(SystemdError) {
             children[number] = try ChildProcess.start(
-                action.command, environment: environment, on: loop
+                command.vector, environment: command.environment, on: loop
             ) { [unowned self] end in
                 children[number] = nil
                 if end != .exited(0) {

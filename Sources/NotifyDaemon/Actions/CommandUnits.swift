@@ -12,24 +12,16 @@ struct CommandUnits {
     let bus: BusConnection
     let logger: Logger
 
-    /// Starts a command. It is found in the manager's `PATH`, and its arguments are passed as they are.
-    func start(
-        _ command: [String], _ description: String, _ environment: [(name: String, value: String)],
-        logged data: Logger.Metadata
-    ) {
-        start(Command(vector: command, description: description, environment: environment, data: data), as: 1)
-    }
-
-    private struct Command {
-        let vector: [String]
-        let description: String
-        let environment: [(name: String, value: String)]
-        var data: Logger.Metadata
+    /// Starts a command.
+    ///
+    /// - Parameter instead: called where the manager is not on this bus.
+    func start(_ command: ButtonCommand, orElse instead: @escaping () -> Void) {
+        start(command, as: 1, orElse: instead)
     }
 
     /// There are as many names as commands may run at a time, and the manager refuses one that is in use: then the next
     /// is tried.
-    private func start(_ command: Command, as number: Int) {
+    private func start(_ command: ButtonCommand, as number: Int, orElse instead: @escaping () -> Void) {
         guard number <= ActionRunner.commandsAtOnce else {
             return logger.error(
                 "Too many commands of buttons are running, this one is not started", metadata: command.data)
@@ -39,11 +31,13 @@ struct CommandUnits {
         let call = call(command, "notifyd-button-\(number).service")
         do throws(SystemdError) {
             try bus.call(call, timeout: .seconds(25)) { [self] answer in
-                switch answer.failure {
-                case nil: logger.debug("The command of a button was started", metadata: data)
-                case let failure? where failure.name == "\(Self.manager).UnitExists": start(command, as: number + 1)
-                case let failure?:
-                    logger.error("The command of a button could not be started: \(failure)", metadata: data)
+                guard let failure = answer.failure else {
+                    return logger.debug("The command of a button was started", metadata: data)
+                }
+                switch failure.name {
+                case "\(Self.manager).UnitExists": start(command, as: number + 1, orElse: instead)
+                case "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner": instead()
+                default: logger.error("The command of a button could not be started: \(failure)", metadata: data)
                 }
             }
         } catch {
@@ -51,7 +45,7 @@ struct CommandUnits {
         }
     }
 
-    private func call(_ command: Command, _ unit: String) -> BusMessage {
+    private func call(_ command: ButtonCommand, _ unit: String) -> BusMessage {
         let call = bus.methodCall(
             to: Self.manager, path: "/org/freedesktop/systemd1", interface: "\(Self.manager).Manager",
             member: "StartTransientUnit")

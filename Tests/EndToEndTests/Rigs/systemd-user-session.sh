@@ -211,7 +211,11 @@ eventually "and takes the next one that is right, the installed example" propert
 
 before=$(owner $ROUTER)
 kill -KILL "$process"
-new_owner() { [ -n "$(owner $ROUTER)" ] && [ "$(owner $ROUTER)" != "$before" ]; }
+new_owner() {
+    local now
+    now=$(owner $ROUTER)
+    [ -n "$now" ] && [ "$now" != "$before" ]
+}
 eventually "killed, it is back and owns its name" new_owner
 equal "it was restarted by systemd" 1 "$(unit NRestarts)"
 [ "$(unit MainPID)" != "$process" ] || fail "the process is the one that was killed"
