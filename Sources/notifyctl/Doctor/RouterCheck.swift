@@ -26,7 +26,9 @@ struct RouterCheck {
         guard isRunning else {
             return isActivatable
                 ? .ok(check, "not running; whoever calls it first starts it")
-                : .problem(check, "not running", "Start it: systemctl --user start notifyd")
+                : .problem(
+                    check, "not running",
+                    "Start it: systemctl --user start notifyd, or, where there is no systemd, notifyd")
         }
         let place = process.map { ", process \($0)" } ?? ""
         guard let version else {

@@ -11,7 +11,8 @@ trap 'rig_end "$BASH_COMMAND"' EXIT
 cd "$HOME"
 UNITS=$HOME/.local/share/systemd/user
 
-# Line | probe | what it needs beside it. A probe in parentheses: the line has no effect on every system, and why.
+# Line | probe | what it needs beside it | reason. A probe in parentheses: not on every system has the line an effect; in
+# brackets: not everywhere can anybody try what it forbids.
 #
 # What only works inside of a user namespace needs that. Two lines prevent what other lines would do: that a forbidden
 # call ends the program, and that the journal cannot be written.
@@ -21,14 +22,14 @@ TasksMax=64 | (processes) | | a user manager that was not given the controller "
 LimitNOFILE=4096 | descriptors |
 UMask=0077 | files-for-all |
 LimitCORE=0 | core-file |
-KeyringMode=private | session-keys |
+KeyringMode=private | [session-keys] | | keyrings are not to be had
 NoNewPrivileges=yes | rights-of-a-program |
 RestrictSUIDSGID=yes | set-user-id |
 RestrictNamespaces=yes | namespaces |
 MemoryDenyWriteExecute=yes | writable-code |
 LockPersonality=yes | personality |
 RestrictAddressFamilies=AF_UNIX | internet |
-SystemCallArchitectures=native | (foreign-calls) | | this kernel has no calls but those of its own architecture
+SystemCallArchitectures=native | [foreign-calls] | | this kernel has no calls but those of its own architecture
 SystemCallFilter=@system-service | tracing |
 SystemCallFilter=~@privileged @resources | owners-and-processors |
 SystemCallErrorNumber=EPERM | end-by-a-call | SystemCallFilter=@system-service
@@ -40,16 +41,16 @@ ReadOnlyPaths=/run | files-of-other-services | PrivateUsers=yes
 ProtectHome=read-only | files-at-home | PrivateUsers=yes
 ReadWritePaths=-%h/.local/state/notifyd | loss-of-the-journal | PrivateUsers=yes ProtectHome=read-only
 PrivateTmp=yes | temporary-files | PrivateUsers=yes
-PrivateDevices=yes | devices | PrivateUsers=yes
-DevicePolicy=closed | (device-files) | PrivateUsers=yes | a user manager may not attach the BPF programs that do it
+PrivateDevices=yes | [devices] | PrivateUsers=yes | there are only pseudo devices anyway
+DevicePolicy=closed | (device-files) | PrivateUsers=yes | a user manager has no rights to control devices
 PrivateIPC=yes | shared-memory | PrivateUsers=yes PrivateDevices=yes
 PrivateNetwork=yes | connection | PrivateUsers=yes
-ProtectProc=invisible | (processes-of-others) | PrivateUsers=yes | systemd 252 cannot mount /proc for a user
-ProcSubset=pid | (system-information) | PrivateUsers=yes | systemd 252 cannot mount /proc for a user
+ProtectProc=invisible | (processes-of-others) | PrivateUsers=yes | systemd 252 gives the services of a user no /proc of their own
+ProcSubset=pid | (system-information) | PrivateUsers=yes | systemd 252 gives the services of a user no /proc of their own
 ProtectHostname=yes | host-name | PrivateUsers=yes
 ProtectClock=yes | clock | PrivateUsers=yes
 ProtectControlGroups=yes | control-groups | PrivateUsers=yes
-ProtectKernelLogs=yes | kernel-log | PrivateUsers=yes
+ProtectKernelLogs=yes | [kernel-log] | PrivateUsers=yes | there is no /dev/kmsg that users may read
 ProtectKernelModules=yes | kernel-modules | PrivateUsers=yes
 ProtectKernelTunables=yes | kernel-settings | PrivateUsers=yes
 '
@@ -104,13 +105,14 @@ run PrivateUsers=yes -- other-users > "$T/namespaces.log" || true
 grep -q '^other-users refused' "$T/namespaces.log" ||
     skip "users may have no user namespaces here: $(cat "$T/namespaces.log")"
 
-# each FUNCTION: calls it with line, probe and companions of every row of the table, and why it may have no effect.
+# each FUNCTION: calls it with line, probe and companions of every row of the table, the reason and the kind of bracket.
 each() {
-    local line probe companions reason
+    local line probe companions reason name
     while IFS='|' read -r line probe companions reason; do
         line=${line% } companions=${companions# } reason=${reason# }
-        read -r probe <<< "${probe//[()]/}"
-        [ -z "$probe" ] || "$1" "$line" "$probe" "${companions% }" "$reason"
+        read -r probe <<< "$probe"
+        name=${probe//[]()[]/}
+        [ -z "$name" ] || "$1" "$line" "$name" "${companions% }" "$reason" "${probe%"$name"*}"
     done <<< "$LINES"
 }
 
@@ -165,16 +167,14 @@ systemctl --user start probe.service || fail "the unit does not run the probes"
 # found PROBE FILE: what came of it there.
 found() { sed -n "s/^$1 //p" "$2"; }
 
-# judge LINE PROBE COMPANIONS REASON
+# judge LINE PROBE COMPANIONS REASON BRACKET
 judge() {
     local without alone together
     without=$(found "$2" "$T/without") alone=$(found "$2" "$T/alone.$2") together=$(found "$2" "$T/together")
-    case "$without / $alone / $together" in
-        "allowed / refused: "*" / refused: "*) ok "$1 (${alone#*: })" ;;
-        "allowed / allowed / "* | "refused: "*)
-            [ -n "$4" ] || fail "$1 is not proven: without it \"$without\", with it \"$alone\""
-            say "    $1 has no effect here: $4"
-            ;;
+    case "$5 $without / $alone / $together" in
+        *" allowed / refused: "*" / refused: "*) ok "$1 (${alone#*: })" ;;
+        "( allowed / allowed / "*) say "    $1 has no effect here: $4" ;;
+        "[ refused: "*) say "    $1 cannot be tried here: $4" ;;
         *) fail "$1: without it \"$without\", with it alone \"$alone\", in the unit \"$together\"" ;;
     esac
 }
@@ -208,9 +208,9 @@ judge_rest() {
     grep -q -x -F -- "$1" "$UNITS/notifyd.service" || return 0
     case $(found "$2" "$T/together") in
         "refused: "*) ;;
-        *) [ -n "$4" ] || fail "$1 forbids nothing where there are no namespaces" ;;
+        *) [ -n "$5" ] || fail "$1 forbids nothing where there are no namespaces" ;;
     esac
 }
 each judge_rest
 ok "without namespaces every other line holds"
-equal "and there are none" "allowed" "$(found other-users "$T/together")"
+equal "and nothing is in a user namespace" "allowed" "$(found other-users "$T/together")"
