@@ -1,0 +1,96 @@
+import ArgumentParser
+import NotifyClient
+
+/// What shells offer where a topic or the id of an event is wanted: what the running daemon has heard of lately.
+///
+/// Somebody waits at a prompt, so nothing is started, nothing is complained about, and what takes too long is left out.
+enum Completion {
+    private static let patience: Duration = .milliseconds(500)
+    private static let recentEvents = 200
+    private static let offeredIDs = 20
+
+    /// Topics that were published to, that have a value, or that a screen shows.
+    static let topics = CompletionKind.custom { _, _, _ in
+        Topics(await known(topics)).all.map { Candidate($0).text }
+    }
+
+    /// As `topics`, and what stands above them.
+    static let prefixes = CompletionKind.custom { _, _, _ in
+        Topics(await known(topics)).withAncestors.map { Candidate($0).text }
+    }
+
+    /// As `topics`, and the short forms of `send`.
+    static let places = CompletionKind.custom { _, _, _ in
+        (["post", "invite", "mate-finished"] + Topics(await known(topics)).all).map { Candidate($0).text }
+    }
+
+    /// The ids of the last events, the newest first, with their topics where the shell can show that.
+    static let events = CompletionKind.custom { _, _, _ in
+        await known { client in try await Archive(client: client, topic: "/").last(offeredIDs) }
+            .reversed().map { Candidate("\($0.event.id)", $0.event.topic + " " + $0.event.title).text }
+    }
+
+    private static func topics(_ client: NotifyClient) async throws(NotifyError) -> [String] {
+        let recent = try await Archive(client: client, topic: "/").last(recentEvents).map(\.event.topic)
+        let values = try await client.snapshot("/").values.map(\.event.topic)
+        return try await recent + values + client.screens().map(\.topic)
+    }
+
+    /// What the daemon answers in time; nothing where there is none.
+    private static func known<Answer: Sendable>(
+        _ ask: @escaping @Sendable (NotifyClient) async throws -> [Answer]
+    ) async -> [Answer] {
+        await withTaskGroup(of: [Answer].self) { group in
+            group.addTask {
+                do {
+                    let client = try await NotifyClient()
+                    return try await client.isDaemonRunning() ? try await ask(client) : []
+                } catch {
+                    return []
+                }
+            }
+            group.addTask {
+                try? await Task.sleep(for: patience)
+                return []
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? []
+        }
+    }
+}
+
+/// Topics without repeats, in order.
+struct Topics {
+    let all: [String]
+
+    init(_ topics: [String]) { all = Set(topics).sorted() }
+
+    /// With `/post` for `/post/27`, and so on; a topic that ends above others covers them.
+    var withAncestors: [String] {
+        var found = Set(all)
+        for topic in all {
+            var rest = topic[...]
+            while let slash = rest.lastIndex(of: "/"), slash > rest.startIndex {
+                rest = rest[..<slash]
+                found.insert(String(rest))
+            }
+        }
+        return found.sorted()
+    }
+}
+
+/// One thing that is offered, as the shell that asks wants it written.
+struct Candidate {
+    let text: String
+
+    init(_ word: String, _ meaning: String = "", for shell: CompletionShell? = .requesting) {
+        let meaning = Terminal.plain(meaning)
+        text =
+            switch shell {
+            // A colon parts the two; one within the word is escaped.
+            case .zsh: word.replacing(":", with: "\\:") + (meaning.isEmpty ? "" : ":" + meaning)
+            case .fish: word + (meaning.isEmpty ? "" : "\t" + meaning)
+            default: word
+            }
+    }
+}
