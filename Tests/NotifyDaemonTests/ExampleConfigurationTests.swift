@@ -32,6 +32,7 @@ struct ExampleConfigurationTests {
         }
         #expect(configuration.banners == builtIn.banners)
         #expect(configuration.screens == builtIn.screens)
+        #expect(configuration.recoveryWindow == builtIn.recoveryWindow)
         #expect(configuration.logLevel == builtIn.logLevel)
     }
 
