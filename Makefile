@@ -71,6 +71,12 @@ test: ## Build and run all tests; installs the Debian packages they lack
 	# One after the other: many of them measure time.
 	$(SWIFT) test --no-parallel
 
+.PHONY: docs
+docs: ## Compile the documentation of the libraries with DocC
+	.ci/packages build
+	$(SWIFT) build
+	.ci/docs
+
 bench: ## Measure what a decision costs, with little and with much around it
 	.ci/packages build
 	cd Benchmarks && $(SWIFT) package --disable-sandbox benchmark

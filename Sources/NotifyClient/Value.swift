@@ -66,6 +66,7 @@ extension Value {
         }
     }
 
+    /// The truth value, if it is one.
     public var boolean: Bool? {
         switch self {
         case .boolean(let flag): flag

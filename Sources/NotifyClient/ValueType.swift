@@ -1,6 +1,6 @@
 /// The type of a ``Value``: one complete type of the D-Bus type system.
 ///
-/// A ``signature`` and the type it stands for convert into each other:
+/// A ``signature-property`` and the type it stands for convert into each other:
 /// `ValueType(signature: "a{sv}")` is `.dictionary(keys: .string, values: .variant)`.
 ///
 /// [Type system](https://dbus.freedesktop.org/doc/dbus-specification.html#type-system)

@@ -79,6 +79,7 @@ public struct BannerCall: Hashable, Sendable {
 
 /// A banner as the router wants it; its text is made by the shell, from the route's templates.
 public struct BannerRequest: Sendable {
+    /// What the answer of the notification server is to name.
     public let call: BannerCall
     /// The banner to update in place.
     public let replaces: BannerID?

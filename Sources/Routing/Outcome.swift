@@ -40,7 +40,9 @@ public struct ClaimRecord: Hashable, Sendable {
     public let claimant: String
     /// From publishing to the claim.
     public let latency: Duration
+    /// By which call it was made.
     public let form: ClaimForm
+    /// What the claimant was told.
     public let verdict: Verdict
 
     public init(claimant: String, latency: Duration, form: ClaimForm, verdict: Verdict) {
@@ -53,6 +55,7 @@ public struct ClaimRecord: Hashable, Sendable {
 
 /// How an event came to its outcome: what the signal `Resolved` carries, and what is kept of the decision.
 public struct Resolution: Hashable, Sendable {
+    /// The one final word.
     public var outcome: Outcome
     /// The claimant's unique bus name.
     public var claimant: String?

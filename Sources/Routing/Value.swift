@@ -21,7 +21,9 @@ public indirect enum Value: Hashable, Sendable {
 
     /// One entry of a dictionary; entries keep the order in which they were sent.
     public struct Pair: Hashable, Sendable {
+        /// Of a basic type.
         public let key: Value
+        /// What stands under it.
         public let value: Value
 
         public init(key: Value, value: Value) {
@@ -81,7 +83,9 @@ public indirect enum Value: Hashable, Sendable {
 
 /// A named value of an event.
 public struct Field: Hashable, Sendable {
+    /// What templates and subscribers know it by.
     public let name: String
+    /// What stands under it.
     public let value: Value
 
     public init(name: String, value: Value) {
