@@ -94,9 +94,11 @@ extension MessageID {
         case .badNewConfiguration: (.error, "The new configuration is bad, the old one stays in force")
         case .noBusKnown:
             (.critical, "No bus is known: set DBUS_SESSION_BUS_ADDRESS or XDG_RUNTIME_DIR, or use --address")
-        case .busUnreachable: (.critical, "The bus cannot be reached")
+        case .busUnreachable:
+            (.critical, "The bus cannot be reached; start a session bus, or name another with --address")
         case .busLost: (.error, "The bus is gone")
-        case .nameTaken: (.critical, "Another notifyd runs on this bus; there is one for each")
+        case .nameTaken:
+            (.critical, "The name is taken by another notifyd on this bus; stop it, or choose another bus with --address")
         case .systemFailure: (.critical, "The daemon cannot go on")
         case .messageNotSent: (.error, "A message could not be sent")
         case .event: (.debug, "Event accepted")
