@@ -98,7 +98,7 @@ extension MessageID {
             (.critical, "The bus cannot be reached; start a session bus, or name another with --address")
         case .busLost: (.error, "The bus is gone")
         case .nameTaken:
-            (.critical, "The name is taken by another notifyd on this bus; stop it, or choose another bus with --address")
+            (.critical, "The name is taken by another notifyd on this bus; stop it, or use --address")
         case .systemFailure: (.critical, "The daemon cannot go on")
         case .messageNotSent: (.error, "A message could not be sent")
         case .event: (.debug, "Event accepted")
