@@ -126,6 +126,7 @@ install-files: ## Install what is built already: make release && sudo make insta
 	chmod 644 '$(DESTDIR)$(BASH_DIR)/notifyctl' '$(DESTDIR)$(ZSH_DIR)/_notifyctl' '$(DESTDIR)$(FISH_DIR)/notifyctl.fish'
 ifdef CATALOG_DIR
 	$(INSTALL) -D -m 644 systemd/notifyd.catalog '$(DESTDIR)$(CATALOG_DIR)/notifyd.catalog'
+	@echo 'For journalctl -x to explain the log, run as root: journalctl --update-catalog'
 endif
 	@echo 'Installed. In your session: systemctl --user daemon-reload && systemctl --user enable --now notifyd'
 

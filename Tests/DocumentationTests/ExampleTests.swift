@@ -70,8 +70,8 @@ struct ShellLine {
             default: word = (word ?? "") + String(character)
             }
         }
-        // What a command prints, where an id is wanted.
         if let done = end() { commands[commands.count - 1].append(done) }
+        // What another command prints, where an id is wanted.
         commands = commands.map { words in words.map { $0.hasPrefix("$") && $0.count > 1 ? "1" : $0 } }
     }
 

@@ -9,28 +9,23 @@ enum Completion {
     private static let recentEvents = 200
     private static let offeredIDs = 20
 
-    /// Topics that were published to, that have a value, or that a screen shows.
-    static let topics = CompletionKind.custom { _, _, _ in
-        Topics(await known(topics)).all.map { Candidate($0).text }
-    }
-
-    /// As `topics`, and what stands above them.
+    /// Topics that were published to, that have a value or that a screen shows, and what stands above them.
     static let prefixes = CompletionKind.custom { _, _, _ in
-        Topics(await known(topics)).withAncestors.map { Candidate($0).text }
+        Topics(await known(heardTopics)).withAncestors.compactMap { Candidate($0)?.text }
     }
 
-    /// As `topics`, and the short forms of `send`.
+    /// The same topics without what stands above them, and the short forms of `send`.
     static let places = CompletionKind.custom { _, _, _ in
-        (["post", "invite", "mate-finished"] + Topics(await known(topics)).all).map { Candidate($0).text }
+        (["post", "invite", "mate-finished"] + Topics(await known(heardTopics)).all).compactMap { Candidate($0)?.text }
     }
 
     /// The ids of the last events, the newest first, with their topics where the shell can show that.
     static let events = CompletionKind.custom { _, _, _ in
         await known { client in try await Archive(client: client, topic: "/").last(offeredIDs) }
-            .reversed().map { Candidate("\($0.event.id)", $0.event.topic + " " + $0.event.title).text }
+            .reversed().compactMap { Candidate("\($0.event.id)", $0.event.topic + " " + $0.event.title)?.text }
     }
 
-    private static func topics(_ client: NotifyClient) async throws(NotifyError) -> [String] {
+    private static func heardTopics(_ client: NotifyClient) async throws(NotifyError) -> [String] {
         let recent = try await Archive(client: client, topic: "/").last(recentEvents).map(\.event.topic)
         let values = try await client.snapshot("/").values.map(\.event.topic)
         return try await recent + values + client.screens().map(\.topic)
@@ -80,10 +75,13 @@ struct Topics {
 }
 
 /// One thing that is offered, as the shell that asks wants it written.
-struct Candidate {
+struct Candidate: Equatable {
     let text: String
 
-    init(_ word: String, _ meaning: String = "", for shell: CompletionShell? = .requesting) {
+    /// - Returns: `nil` where a shell would see more in the word than itself. bash expands what it is offered, so a topic
+    ///   with `$(…)` in it, which anybody on the bus can publish to, would be run.
+    init?(_ word: String, _ meaning: String = "", for shell: CompletionShell? = .requesting) {
+        guard word.unicodeScalars.allSatisfy(Self.isPlain) else { return nil }
         let meaning = Terminal.plain(meaning)
         text =
             switch shell {
@@ -92,5 +90,10 @@ struct Candidate {
             case .fish: word + (meaning.isEmpty ? "" : "\t" + meaning)
             default: word
             }
+    }
+
+    private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.isAlphabetic || scalar.properties.numericType != nil
+            || "/._-:@+,=%".unicodeScalars.contains(scalar)
     }
 }

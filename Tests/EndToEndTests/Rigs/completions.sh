@@ -78,6 +78,10 @@ start_daemon < /dev/null
 first=$(send /post/27 'Title' 'Body')
 second=$(send /run/r1/mate/영희/finished 'Title' 'Body')
 call OpenScreen 'sa{sv}' /chat/lobby 0 > /dev/null
+# A topic or a title is free to look like a command.
+# shellcheck disable=SC2016 # exactly as it stands
+send '/post/$(touch was-run)' '$(touch was-run)' 'Body' > /dev/null
+cd "$T"
 
 for shell in bash zsh fish; do
     eventually "$shell offers commands" offers $shell 'notifyctl cl' claim claim-topic
@@ -87,4 +91,6 @@ for shell in bash zsh fish; do
         offers $shell 'notifyctl listen /' /post /post/27 /run/r1 /run/r1/mate/영희/finished
     eventually "$shell offers the short forms of send, too" offers $shell 'notifyctl send ' invite /post/27
     eventually "$shell offers ids" offers $shell 'notifyctl why ' "$first" "$second"
+    [ ! -e was-run ] || fail "$shell has run what a topic says"
+    ok "$shell runs nothing of what a topic says"
 done
