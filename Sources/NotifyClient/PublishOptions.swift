@@ -1,7 +1,10 @@
 /// How an event is to be treated; what is left `nil` is decided by its route.
 public struct PublishOptions: Hashable, Sendable {
     /// How pressing the banner is: the levels of the Desktop Notifications Specification.
-    public enum Urgency: UInt8, Hashable, Sendable { case low, normal, critical }
+    public enum Urgency: UInt8, Hashable, Sendable {
+        /// It can wait; as most things are; it breaks through “do not disturb”.
+        case low, normal, critical
+    }
 
     /// Where the event comes from, in the publisher's own words. Together with ``eventID`` it tells repeats: within
     /// 24 hours a repeat gets the first id, and nothing is sent again.

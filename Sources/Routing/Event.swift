@@ -77,7 +77,10 @@ public struct Origin: Hashable, Sendable {
 /// What a publisher asks for, before it has been accepted.
 public struct Publication: Sendable {
     /// The D-Bus method it came by: `Send` has no way to give fields.
-    public enum Method: Sendable { case send, publish }
+    public enum Method: Sendable {
+        /// `Send` or `Publish`.
+        case send, publish
+    }
 
     /// Where it belongs.
     public var topic: Topic

@@ -22,6 +22,7 @@ public final class Route: Sendable {
 
     /// The type that a required field must have.
     public enum FieldType: String, Sendable, CaseIterable {
+        /// Any D-Bus integer is an integer, and an integer or a double is a number.
         case string, integer, number, boolean
     }
 
@@ -137,8 +138,11 @@ extension Route.FieldType {
 
 /// What events must have in common to share a window and a banner.
 public enum CoalescingKey: Hashable, Sendable {
+    /// All events of one topic.
     case topic(Topic)
+    /// All events of a route, by its name.
     case route(String)
+    /// One event alone.
     case event(EventID)
     /// The one banner that a storm is folded into.
     case summary
@@ -158,7 +162,10 @@ extension CoalescingKey: CustomStringConvertible {
 
 /// How pressing a banner is; see the Desktop Notifications Specification, "Urgency Levels".
 public enum Urgency: UInt8, Sendable, CaseIterable {
+    /// It can wait.
     case low = 0
+    /// As most things are.
     case normal = 1
+    /// It breaks through “do not disturb”.
     case critical = 2
 }

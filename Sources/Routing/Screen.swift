@@ -25,6 +25,7 @@ public struct Screen: Sendable {
 
     /// How well the user sees it.
     public enum State: String, Sendable, CaseIterable {
+        /// The user looks at it; can see it beside something else; cannot see it.
         case focused, visible, hidden
     }
 
