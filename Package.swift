@@ -117,7 +117,7 @@ let package = Package(
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
-                "NotifyDaemon", "NotifyRehearsal", "NotifyTestSupport", "notifyctl", "notifyd",
+                "NotifyClient", "NotifyDaemon", "NotifyRehearsal", "NotifyTestSupport", "notifyctl", "notifyd",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict

@@ -6,8 +6,10 @@ struct ManualPage {
         let heading: String
         /// Such as `Fl`.
         let macro: String
-        /// What follows it.
+        /// What follows it on the line.
         let text: String
+        /// The words that are set as `.Li` below it.
+        var literals: [String] = []
     }
 
     private(set) var items: [Item] = []
@@ -26,11 +28,19 @@ struct ManualPage {
                     Item(
                         heading: headings.last ?? "", macro: String(words[1]),
                         text: words.count > 2 ? String(words[2]) : ""))
+            case ".Li" where !items.isEmpty: items[items.count - 1].literals += Self.words(line)
+            case ".Pq" where words.count > 2 && words[1] == "Li": items[items.count - 1].literals += Self.words(line)
             case ".Dl": examples.append(Self.plain(line.dropFirst(4)))
             case ".Bd": isDisplay = true
             case ".Ed": isDisplay = false
             default: if isDisplay { examples.append(Self.plain(line)) }
             }
+        }
+    }
+
+    private static func words(_ line: Substring) -> [String] {
+        line.split { $0 == " " || $0 == "," || $0 == ";" }.map(String.init).filter {
+            $0 != ".Li" && $0 != ".Pq" && $0 != "Li"
         }
     }
 
