@@ -35,22 +35,25 @@ enum Completion {
     private static func known<Answer: Sendable>(
         _ ask: @escaping @Sendable (NotifyClient) async throws -> [Answer]
     ) async -> [Answer] {
-        await withTaskGroup(of: [Answer].self) { group in
-            group.addTask {
-                do {
-                    let client = try await NotifyClient()
-                    return try await client.isDaemonRunning() ? try await ask(client) : []
-                } catch {
-                    return []
-                }
+        // Not a task group, which would wait for a connection to a bus that hangs.
+        let (answers, end) = AsyncStream.makeStream(of: [Answer].self)
+        let asking = Task {
+            do {
+                let client = try await NotifyClient()
+                end.yield(try await client.isDaemonRunning() ? try await ask(client) : [])
+            } catch {
+                end.yield([])
             }
-            group.addTask {
-                try? await Task.sleep(for: patience)
-                return []
-            }
-            defer { group.cancelAll() }
-            return await group.next() ?? []
         }
+        let alarm = Task {
+            try await Task.sleep(for: patience)
+            end.yield([])
+        }
+        defer {
+            asking.cancel()
+            alarm.cancel()
+        }
+        return await answers.first { _ in true } ?? []
     }
 }
 

@@ -74,6 +74,18 @@ for shell in bash zsh fish; do
 done
 unowned $ROUTER || fail "completion has started something"
 
+# A bus that answers nobody: the prompt is back long before a call would be given up.
+background "$T/mute-bus.log" /usr/bin/python3 -c "
+import signal, socket
+listener = socket.socket(socket.AF_UNIX)
+listener.bind('$T/mute-bus')
+listener.listen()
+signal.pause()"
+eventually_quiet "$PATIENCE" test -S "$T/mute-bus" || fail "no socket can be made"
+DBUS_SESSION_BUS_ADDRESS=unix:path=$T/mute-bus timeout 5 "$PRODUCTS/notifyctl" ---completion listen -- positional@0 \
+    2 0 notifyctl listen '' || fail "completion waits for a bus that hangs"
+ok "nobody has to wait for a bus that hangs"
+
 start_daemon < /dev/null
 first=$(send /post/27 'Title' 'Body')
 second=$(send /run/r1/mate/영희/finished 'Title' 'Body')
