@@ -11,11 +11,17 @@ ifneq ($(filter $(HOME)/%,$(PREFIX)),)
 UNIT_DIR ?= $(PREFIX)/share/systemd/user
 else
 UNIT_DIR ?= $(PREFIX)/lib/systemd/user
+# There is no message catalog of a user alone.
+CATALOG_DIR ?= $(PREFIX)/lib/systemd/catalog
 endif
 
 BIN_DIR := $(PREFIX)/bin
 DBUS_DIR := $(PREFIX)/share/dbus-1
 DOC_DIR := $(PREFIX)/share/doc/notifyd
+MAN_DIR := $(PREFIX)/share/man
+BASH_DIR ?= $(PREFIX)/share/bash-completion/completions
+ZSH_DIR ?= $(PREFIX)/share/zsh/site-functions
+FISH_DIR ?= $(PREFIX)/share/fish/vendor_completions.d
 
 SWIFT ?= swift
 INSTALL ?= install
@@ -35,7 +41,15 @@ INSTALLED := \
     $(DBUS_DIR)/interfaces/org.notifyd.Router1.xml \
     $(DOC_DIR)/README.md \
     $(DOC_DIR)/LICENSE \
-    $(DOC_DIR)/config.toml
+    $(DOC_DIR)/config.toml \
+    $(MAN_DIR)/man1/notifyctl.1 \
+    $(MAN_DIR)/man5/notifyd.toml.5 \
+    $(MAN_DIR)/man5/org.notifyd.Router1.5 \
+    $(MAN_DIR)/man8/notifyd.8 \
+    $(BASH_DIR)/notifyctl \
+    $(ZSH_DIR)/_notifyctl \
+    $(FISH_DIR)/notifyctl.fish \
+    $(if $(CATALOG_DIR),$(CATALOG_DIR)/notifyd.catalog)
 
 .PHONY: help demo build test model kills cuts flips bench release install install-files uninstall format lint clean
 .DEFAULT_GOAL := help
@@ -57,6 +71,12 @@ test: ## Build and run all tests; installs the Debian packages they lack
 	.ci/packages build test
 	# One after the other: many of them measure time.
 	$(SWIFT) test --no-parallel
+
+.PHONY: docs
+docs: ## Compile the documentation of the libraries with DocC
+	.ci/packages build
+	$(SWIFT) build
+	.ci/docs
 
 bench: ## Measure what a decision costs, with little and with much around it
 	.ci/packages build
@@ -98,6 +118,19 @@ install-files: ## Install what is built already: make release && sudo make insta
 	$(INSTALL) -D -m 644 systemd/org.notifyd.Router1.xml '$(DESTDIR)$(DBUS_DIR)/interfaces/org.notifyd.Router1.xml'
 	$(INSTALL) -d '$(DESTDIR)$(DOC_DIR)'
 	$(INSTALL) -m 644 README.md LICENSE systemd/config.toml '$(DESTDIR)$(DOC_DIR)'
+	$(INSTALL) -D -m 644 docs/notifyctl.1 '$(DESTDIR)$(MAN_DIR)/man1/notifyctl.1'
+	$(INSTALL) -D -m 644 docs/notifyd.toml.5 '$(DESTDIR)$(MAN_DIR)/man5/notifyd.toml.5'
+	$(INSTALL) -D -m 644 docs/org.notifyd.Router1.5 '$(DESTDIR)$(MAN_DIR)/man5/org.notifyd.Router1.5'
+	$(INSTALL) -D -m 644 docs/notifyd.8 '$(DESTDIR)$(MAN_DIR)/man8/notifyd.8'
+	$(INSTALL) -d '$(DESTDIR)$(BASH_DIR)' '$(DESTDIR)$(ZSH_DIR)' '$(DESTDIR)$(FISH_DIR)'
+	'$(BUILT)/notifyctl' --generate-completion-script bash > '$(DESTDIR)$(BASH_DIR)/notifyctl'
+	'$(BUILT)/notifyctl' --generate-completion-script zsh > '$(DESTDIR)$(ZSH_DIR)/_notifyctl'
+	'$(BUILT)/notifyctl' --generate-completion-script fish > '$(DESTDIR)$(FISH_DIR)/notifyctl.fish'
+	chmod 644 '$(DESTDIR)$(BASH_DIR)/notifyctl' '$(DESTDIR)$(ZSH_DIR)/_notifyctl' '$(DESTDIR)$(FISH_DIR)/notifyctl.fish'
+ifdef CATALOG_DIR
+	$(INSTALL) -D -m 644 systemd/notifyd.catalog '$(DESTDIR)$(CATALOG_DIR)/notifyd.catalog'
+	@echo 'For journalctl -x to explain the log, run as root: journalctl --update-catalog'
+endif
 	@echo 'Installed. In your session: systemctl --user daemon-reload && systemctl --user enable --now notifyd'
 
 uninstall: ## Remove what install has installed

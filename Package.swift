@@ -117,6 +117,15 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        // What is written about all of it is true.
+        .testTarget(
+            name: "DocumentationTests",
+            dependencies: [
+                "NotifyClient", "NotifyDaemon", "NotifyRehearsal", "NotifyTestSupport", "notifyctl", "notifyd",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [

@@ -2,6 +2,7 @@
 public struct Action: Hashable, Sendable {
     /// The newest event of the banner.
     public var id: EventID
+    /// Where the event belongs.
     public var topic: String
     /// The key of the action, as its route names it, such as `accept`; `default` for the banner itself.
     public var action: String

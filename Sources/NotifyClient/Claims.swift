@@ -8,7 +8,9 @@ extension NotifyClient {
     /// Holds an event: no banner for now. If ``complete(_:)`` does not follow in time, or ``release(_:)`` does, or this
     /// client leaves the bus, the banner is shown after all.
     ///
-    /// - Parameter limit: how long the hold lasts; whole milliseconds, from 1 ms to 10 minutes.
+    /// - Parameters:
+    ///   - id: an event that is undecided.
+    ///   - limit: how long the hold lasts; whole milliseconds, from 1 ms to 10 minutes.
     /// - Returns: `suppressed` when the event is now held; `recorded` when it is not, because it has been shown, claimed
     ///   or held already, or never gets a banner.
     /// - Throws: `refused` with `UnknownEvent` or `LimitExceeded`.

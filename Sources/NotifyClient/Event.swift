@@ -14,10 +14,13 @@ public struct EventID: RawRepresentable, Hashable, Comparable, Sendable, CustomS
 
 /// A push, as every subscriber hears it: the signal `Event`.
 public struct Event: Hashable, Sendable {
+    /// Its number.
     public var id: EventID
     /// Where the event belongs, such as `/post/27`.
     public var topic: String
+    /// Empty where the route of the topic supplies one for the banner.
     public var title: String
+    /// Often empty.
     public var body: String
     /// What the publisher added, with the types it was given.
     public var fields: [String: Value]

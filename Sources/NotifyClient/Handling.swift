@@ -20,6 +20,7 @@ extension NotifyClient {
     ///   - count: how many events are handled at once.
     ///   - onError: told of what `handler` threw, and of a ``NotifyError`` when an event could not be held or confirmed:
     ///     `timedOut` when no turn came in time, `refused` with `NotClaimant` when its time ran out meanwhile.
+    ///   - handler: does what the event is about; when it returns, the event is claimed.
     /// - Throws: what ends a ``Subscription``: `closed`, or `readerTooSlow` with 4096 unread events.
     public func handle(
         eventsAt topics: String..., within limit: Duration, atOnce count: Int = 4,

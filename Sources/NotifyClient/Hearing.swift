@@ -1,7 +1,7 @@
 extension NotifyClient {
     /// The events at or below some topics, as they are announced: the quickest way to hear, but a bus may drop signals
     /// for a reader that stalls, and what happens while the daemon or the bus restarts is not heard. What is complete is
-    /// ``allEvents(at:after:period:)``. What is published after this returns is in the sequence; each event is in it
+    /// ``allEvents(at:after:period:)-(String...,_,_)``. What is published after this returns is in the sequence; each event is in it
     /// once, even when several of the topics cover it. The filter works on the bus: other events do not reach this
     /// process.
     ///

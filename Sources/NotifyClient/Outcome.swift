@@ -24,8 +24,11 @@ public struct Outcome: Hashable, Sendable {
         public static let expired = Kind(rawValue: "expired")
     }
 
+    /// The event that has it.
     public var id: EventID
+    /// Where that event belongs.
     public var topic: String
+    /// The outcome itself.
     public var kind: Kind
     /// The unique name of the claimant.
     public var by: String?

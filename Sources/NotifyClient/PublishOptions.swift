@@ -1,6 +1,10 @@
 /// How an event is to be treated; what is left `nil` is decided by its route.
 public struct PublishOptions: Hashable, Sendable {
-    public enum Urgency: UInt8, Hashable, Sendable { case low, normal, critical }
+    /// How pressing the banner is: the levels of the Desktop Notifications Specification.
+    public enum Urgency: UInt8, Hashable, Sendable {
+        /// It can wait; as most things are; it breaks through “do not disturb”.
+        case low, normal, critical
+    }
 
     /// Where the event comes from, in the publisher's own words. Together with ``eventID`` it tells repeats: within
     /// 24 hours a repeat gets the first id, and nothing is sent again.
@@ -13,6 +17,7 @@ public struct PublishOptions: Hashable, Sendable {
     public var remove: Bool?
     /// How long the event is worth showing; whole seconds, at most 28 days.
     public var timeToLive: Duration?
+    /// How pressing the banner is.
     public var urgency: Urgency?
     /// `false`: never a banner.
     public var banner: Bool?

@@ -28,7 +28,9 @@ public final class Screen: Sendable {
         public init(rawValue: String) { self.rawValue = rawValue }
         public var description: String { rawValue }
 
+        /// The user is looking at it.
         public static let focused = State(rawValue: "focused")
+        /// The user can see it, beside something else.
         public static let visible = State(rawValue: "visible")
         /// Claims nothing, and is asked nothing.
         public static let hidden = State(rawValue: "hidden")

@@ -1,9 +1,12 @@
 /// A screen that somebody has opened, as the daemon lists it.
 public struct ListedScreen: Hashable, Sendable {
+    /// The daemon's number for it.
     public var id: UInt64
     /// What it stands for, with everything below it.
     public var topic: String
+    /// Who decides about its events.
     public var mode: Screen.Mode
+    /// How well the user sees it.
     public var state: Screen.State
     /// The unique name of the connection that holds it.
     public var owner: String

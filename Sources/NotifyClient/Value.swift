@@ -5,22 +5,37 @@
 ///
 /// [Type system](https://dbus.freedesktop.org/doc/dbus-specification.html#type-system)
 public enum Value: Hashable, Sendable {
+    /// D-Bus type `y`.
     case byte(UInt8)
+    /// D-Bus type `b`.
     case boolean(Bool)
+    /// D-Bus type `n`.
     case int16(Int16)
+    /// D-Bus type `q`.
     case uint16(UInt16)
+    /// D-Bus type `i`.
     case int32(Int32)
+    /// D-Bus type `u`.
     case uint32(UInt32)
+    /// D-Bus type `x`.
     case int64(Int64)
+    /// D-Bus type `t`.
     case uint64(UInt64)
+    /// D-Bus type `d`.
     case double(Double)
+    /// D-Bus type `s`.
     case string(String)
+    /// D-Bus type `o`.
     case objectPath(String)
+    /// D-Bus type `g`.
     case signature(String)
     /// The type is named because an empty array has one as well.
     case array([Value], of: ValueType)
+    /// D-Bus type `a{…}`. The types are kept for the sake of empty dictionaries.
     case dictionary([Value: Value], keys: ValueType, values: ValueType)
+    /// D-Bus type `(…)`.
     case structure([Value])
+    /// D-Bus type `v`: a value that brings its type along.
     indirect case variant(Value)
 
     /// The type of this value.
@@ -66,6 +81,7 @@ extension Value {
         }
     }
 
+    /// The truth value, if it is one.
     public var boolean: Bool? {
         switch self {
         case .boolean(let flag): flag

@@ -1,14 +1,19 @@
 /// The type of a ``Value``: one complete type of the D-Bus type system.
 ///
-/// A ``signature`` and the type it stands for convert into each other:
+/// A ``signature-property`` and the type it stands for convert into each other:
 /// `ValueType(signature: "a{sv}")` is `.dictionary(keys: .string, values: .variant)`.
 ///
 /// [Type system](https://dbus.freedesktop.org/doc/dbus-specification.html#type-system)
 public indirect enum ValueType: Hashable, Sendable {
+    /// A basic type of a fixed length.
     case byte, boolean, int16, uint16, int32, uint32, int64, uint64, double
+    /// A type whose values have the length they need.
     case string, objectPath, signature, variant
+    /// Any number of values of one type.
     case array(of: ValueType)
+    /// Values of one type, each under a key of a basic type.
     case dictionary(keys: ValueType, values: ValueType)
+    /// A fixed row of types.
     case structure([ValueType])
 
     /// Reads a signature that holds exactly one complete type.

@@ -193,7 +193,7 @@ final class Daemon {
         do throws(SystemdError) {
             try bus.send(message)
         } catch {
-            logger.error("A message could not be sent", metadata: ["error": "\(error)"])
+            logger.record(.messageNotSent, ["error": "\(error)"])
         }
     }
 
@@ -253,14 +253,14 @@ final class Daemon {
     // MARK: Orders
 
     private func stop() {
-        logger.info("Stopping", metadata: ["message.id": "\(MessageID.stopping)"])
+        logger.record(.stopping)
         ServiceManager.stopping()
         finish()
         loop.exit(ExitCode.success)
     }
 
     private func busLost() {
-        logger.error("The bus is gone", metadata: ["message.id": "\(MessageID.busLost)"])
+        logger.record(.busLost)
         finish()
         loop.exit(ExitCode.busLost)
     }
@@ -281,12 +281,10 @@ final class Daemon {
             take(.reconfigured(loaded.routes, loaded.banners, loaded.screens))
             interface.applyPolicy()
             if windowChanged { interface.defaultWindowChanged() }
-            logger.info("Configuration reloaded", metadata: ["message.id": "\(MessageID.reloaded)"])
+            logger.record(.reloaded)
             ServiceManager.ready(status: status)
         } catch {
-            logger.error(
-                "The new configuration is bad, the old one stays in force",
-                metadata: ["message.id": "\(MessageID.badConfiguration)", "error": "\(error)"])
+            logger.record(.badNewConfiguration, ["error": "\(error)"])
             ServiceManager.ready(status: "\(status); the configuration on disk is bad: \(error)")
         }
     }
@@ -311,37 +309,29 @@ extension Daemon {
         ]
     }
 
-    // The log never holds a title or a body.
-
     private func log(_ event: Event) {
-        logger.debug(
-            "Event accepted",
-            metadata: [
-                "message.id": "\(MessageID.event)", "event.id": "\(event.id)", "topic": "\(event.topic)",
+        logger.record(
+            .event,
+            [
+                "event.id": "\(event.id)", "topic": "\(event.topic)",
                 "sender": "\(event.sender)", "route": "\(event.route.name)",
             ])
     }
 
     private func log(_ name: String, _ caller: Caller) {
-        logger.debug(
-            "Caller identified",
-            metadata: ["message.id": "\(MessageID.caller)", "sender": "\(name)", "caller": "\(caller)"])
+        logger.record(.caller, ["sender": "\(name)", "caller": "\(caller)"])
     }
 
     func noteDenial(of deed: Deed, to caller: String, by rule: PolicyRule) {
         denials += 1
-        logger.debug(
-            "Denied by policy",
-            metadata: [
-                "message.id": "\(MessageID.denied)", "sender": "\(caller)", "deed": "\(deed)", "rule": "\(rule)",
-            ])
+        logger.record(.denied, ["sender": "\(caller)", "deed": "\(deed)", "rule": "\(rule)"])
     }
 
     private func log(_ id: EventID, _ topic: Topic, _ resolution: Resolution) {
-        logger.debug(
-            "Event decided",
-            metadata: [
-                "message.id": "\(MessageID.outcome)", "event.id": "\(id)", "topic": "\(topic)",
+        logger.record(
+            .outcome,
+            [
+                "event.id": "\(id)", "topic": "\(topic)",
                 "outcome": "\(resolution.outcome.rawValue)", "claimant": "\(resolution.claimant ?? "-")",
             ])
     }

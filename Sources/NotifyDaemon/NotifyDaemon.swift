@@ -47,22 +47,20 @@ public func runNotifyDaemon(_ options: DaemonOptions) -> CInt {
     do throws(ConfigurationError) {
         configuration = try ConfigurationFiles.load(only: options.configuration)
     } catch {
-        logger.critical(
-            "The configuration is bad",
-            metadata: ["message.id": "\(MessageID.badConfiguration)", "error": "\(error)"])
+        logger.record(.badConfiguration, ["error": "\(error)"])
         return ExitCode.badConfiguration
     }
     logger.logLevel = options.logLevel ?? configuration.logLevel
 
     guard let address = options.address ?? sessionBusAddress() else {
-        logger.critical("No bus is known: set DBUS_SESSION_BUS_ADDRESS or XDG_RUNTIME_DIR, or use --address")
+        logger.record(.noBusKnown)
         return ExitCode.busLost
     }
     let bus: BusConnection
     do throws(SystemdError) {
         bus = try BusConnection(address: address)
     } catch {
-        logger.critical("The bus cannot be reached", metadata: ["address": "\(address)", "error": "\(error)"])
+        logger.record(.busUnreachable, ["address": "\(address)", "error": "\(error)"])
         return ExitCode.busLost
     }
     do throws(SystemdError) {
@@ -76,10 +74,10 @@ public func runNotifyDaemon(_ options: DaemonOptions) -> CInt {
             configuration: configuration, options: options, storage: storage, loop: loop, bus: bus, peers: peers,
             logger: logger)
         try daemon.start()
-        logger.info(
-            "Started",
-            metadata: [
-                "message.id": "\(MessageID.started)", "version": "\(notifydVersion)",
+        logger.record(
+            .started,
+            [
+                "version": "\(notifydVersion)",
                 "configuration":
                     "\(configuration.files.isEmpty ? "built in" : configuration.files.joined(separator: ", "))",
             ])
@@ -88,10 +86,10 @@ public func runNotifyDaemon(_ options: DaemonOptions) -> CInt {
         bus.flush()
         return code
     } catch  where error.isNameTaken {
-        logger.critical("Another notifyd runs on this bus: the name \(RouterInterface.name) is taken")
+        logger.record(.nameTaken, ["name": "\(RouterInterface.name)"])
         return ExitCode.nameTaken
     } catch {
-        logger.critical("The daemon cannot go on", metadata: ["error": "\(error)"])
+        logger.record(.systemFailure, ["error": "\(error)"])
         return ExitCode.systemFailure
     }
 }

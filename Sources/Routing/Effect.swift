@@ -24,12 +24,17 @@ public enum Effect: Sendable {
 
 /// What a caller is answered.
 public enum Reply: Equatable, Sendable {
+    /// The id of what was published.
     case accepted(EventID)
+    /// What a claim has led to.
     case verdict(Verdict)
     /// How many events a topic claim took.
     case count(Int)
+    /// The number of the screen that was opened.
     case screen(ScreenID)
+    /// There is nothing to say but that it was done.
     case done
+    /// Why it was not done.
     case refused(Refusal)
 }
 
@@ -54,6 +59,7 @@ public struct Announcement: Hashable, Sendable {
 
 /// Who wanted no banner for an event.
 public enum Silence: String, Sendable {
+    /// Whose word it was.
     case route, publisher
 }
 
@@ -79,6 +85,7 @@ public struct BannerCall: Hashable, Sendable {
 
 /// A banner as the router wants it; its text is made by the shell, from the route's templates.
 public struct BannerRequest: Sendable {
+    /// What the answer of the notification server is to name.
     public let call: BannerCall
     /// The banner to update in place.
     public let replaces: BannerID?

@@ -15,19 +15,27 @@ public struct EventID: Hashable, Comparable, Sendable, CustomStringConvertible {
 
 /// One accepted push.
 public struct Event: Sendable {
+    /// Given when it was accepted.
     public let id: EventID
+    /// Where it belongs.
     public let topic: Topic
+    /// May be empty, at most 1 KiB.
     public let title: String
+    /// May be empty, at most 8 KiB.
     public let body: String
+    /// What the publisher added, verbatim and in its order.
     public let fields: [Field]
     /// Microseconds since the epoch, as the publisher said or as the daemon's clock stood.
     public let published: Int64
     /// The publisher's unique bus name, as the bus said.
     public let sender: String
+    /// Where the publisher says it comes from.
     public let origin: Origin
+    /// The publisher's word on how pressing it is; `nil` leaves that to the route.
     public let urgency: Urgency?
     /// Whether the event is the current value of its topic.
     public let retained: Bool
+    /// The rule that applied when it was accepted, and applies to its end.
     public let route: Route
 
     public init(
@@ -53,7 +61,9 @@ public struct Event: Sendable {
 
 /// Where a publisher says an event comes from. A pair of both parts names the event for good: a repeat is recognised.
 public struct Origin: Hashable, Sendable {
+    /// The publisher's own name for where its events come from.
     public let source: String?
+    /// The publisher's own id within `source`.
     public let eventID: String?
 
     public init(source: String? = nil, eventID: String? = nil) {
@@ -67,14 +77,24 @@ public struct Origin: Hashable, Sendable {
 /// What a publisher asks for, before it has been accepted.
 public struct Publication: Sendable {
     /// The D-Bus method it came by: `Send` has no way to give fields.
-    public enum Method: Sendable { case send, publish }
+    public enum Method: Sendable {
+        /// `Send` or `Publish`.
+        case send, publish
+    }
 
+    /// Where it belongs.
     public var topic: Topic
+    /// May be empty.
     public var title: String
+    /// May be empty.
     public var body: String
+    /// What the publisher added.
     public var fields: [Field]
+    /// What is not left to the route.
     public var options: PublishOptions
+    /// The publisher's unique bus name.
     public var sender: String
+    /// By which call it came.
     public var method: Method
     /// The wall clock when the push came in, microseconds since the epoch.
     public var received: Int64

@@ -16,8 +16,11 @@ public enum Input: Sendable {
     case passed(EventID, by: String)
     /// Somebody claims everything at or below a topic, and goes on claiming for a moment.
     case topicClaimed(TopicPrefix, grace: Duration, by: String)
+    /// Somebody shows what is at or below a topic.
     case screenOpened(TopicPrefix, ScreenOptions, by: String)
+    /// The owner of a screen changes it, or renews its lease.
     case screenUpdated(ScreenID, ScreenOptions, by: String)
+    /// The owner of a screen shows it no more.
     case screenClosed(ScreenID, by: String)
     /// A connection left the bus, and everything it held with it.
     case peerLeft(String)

@@ -28,9 +28,13 @@ public enum Verdict: String, Sendable, CaseIterable {
 
 /// By which call somebody said "I have it".
 public enum ClaimForm: String, Sendable, CaseIterable {
+    /// For one event, at once and for good.
     case claim = "Claim"
+    /// For one event, to be confirmed.
     case provisional = "ClaimProvisionally"
+    /// For what is at or below a topic.
     case topic = "ClaimTopic"
+    /// By a screen.
     case screen = "OpenScreen"
 }
 
@@ -40,7 +44,9 @@ public struct ClaimRecord: Hashable, Sendable {
     public let claimant: String
     /// From publishing to the claim.
     public let latency: Duration
+    /// By which call it was made.
     public let form: ClaimForm
+    /// What the claimant was told.
     public let verdict: Verdict
 
     public init(claimant: String, latency: Duration, form: ClaimForm, verdict: Verdict) {
@@ -53,6 +59,7 @@ public struct ClaimRecord: Hashable, Sendable {
 
 /// How an event came to its outcome: what the signal `Resolved` carries, and what is kept of the decision.
 public struct Resolution: Hashable, Sendable {
+    /// The one final word.
     public var outcome: Outcome
     /// The claimant's unique bus name.
     public var claimant: String?
@@ -88,15 +95,24 @@ public struct Resolution: Hashable, Sendable {
 
 /// Why something was refused. Each case is an error name of the D-Bus interface, and its text says what would be right.
 public enum Refusal: Error, Equatable, Sendable {
+    /// What was given as a topic is none.
     case invalidTopic(String)
+    /// A field or an option cannot be right; the words name it.
     case invalidEvent(String)
+    /// No event has this id, or it is kept no longer.
     case unknownEvent(String)
+    /// No screen has this number, or it is gone.
     case unknownScreen(String)
+    /// The caller does not hold the event.
     case notClaimant(String)
+    /// It belongs to somebody else.
     case accessDenied(String)
     /// The arguments are of no use; the error is one that every D-Bus service has.
     case invalidArguments(String)
+    /// A text, or all of it, is larger than allowed.
     case tooLarge(String)
+    /// A limit is reached; the words name it.
     case limitExceeded(String)
+    /// Nothing can be kept, so nothing is accepted.
     case storageUnavailable(String)
 }

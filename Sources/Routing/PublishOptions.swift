@@ -1,5 +1,6 @@
 /// The `options` of `Publish`: every key is optional, and one that is not known is refused by name.
 public struct PublishOptions: Sendable, Equatable {
+    /// Where the event comes from; both parts together tell repeats.
     public var origin = Origin()
     /// Whether the event is the current value of its topic; `nil` leaves it to the route.
     public var retain: Bool?
@@ -7,6 +8,7 @@ public struct PublishOptions: Sendable, Equatable {
     public var remove = false
     /// How long the event is worth showing; `nil` leaves it to the route.
     public var lifetime: Duration?
+    /// How pressing the banner is; `nil` leaves it to the route.
     public var urgency: Urgency?
     /// False: never a banner. True changes nothing, for a route without banners stays one.
     public var banner: Bool?

@@ -22,6 +22,7 @@ public final class Route: Sendable {
 
     /// The type that a required field must have.
     public enum FieldType: String, Sendable, CaseIterable {
+        /// Any D-Bus integer is an integer, and an integer or a double is a number.
         case string, integer, number, boolean
     }
 
@@ -46,13 +47,19 @@ public final class Route: Sendable {
 
     /// What the notification server is told beside the text; see the Desktop Notifications Specification, "Hints".
     public struct Appearance: Hashable, Sendable {
+        /// A name of the icon theme or a `file://` address; empty for none.
         public var icon = ""
+        /// How pressing the banner is; `nil` says nothing.
         public var urgency: Urgency?
+        /// The kind of notification, such as `im.received`.
         public var category: String?
+        /// A name of the sound theme.
         public var sound: String?
+        /// The name of an application's desktop file, without `.desktop`.
         public var desktopEntry: String?
         /// How long the banner stays up; `nil` leaves it to the server, zero means until it is closed.
         public var timeout: Duration?
+        /// The buttons, from the left.
         public var actions: [Action] = []
 
         public init() {}
@@ -68,11 +75,15 @@ public final class Route: Sendable {
     public let window: Duration
     /// How long a stream of further events can keep a window open.
     public let maximumWindow: Duration
+    /// For whom the window stays open.
     public let wait: Wait
+    /// Which events share a window and a banner.
     public let coalescing: Coalescing
-    /// Mustache templates; `nil` means the event's own text.
+    /// A mustache template; `nil` means the event's own title.
     public let title: String?
+    /// A mustache template; `nil` means the event's own body.
     public let body: String?
+    /// What the notification server is told beside the text.
     public let appearance: Appearance
     /// How long an event of this route is worth showing.
     public let lifetime: Duration
@@ -127,8 +138,11 @@ extension Route.FieldType {
 
 /// What events must have in common to share a window and a banner.
 public enum CoalescingKey: Hashable, Sendable {
+    /// All events of one topic.
     case topic(Topic)
+    /// All events of a route, by its name.
     case route(String)
+    /// One event alone.
     case event(EventID)
     /// The one banner that a storm is folded into.
     case summary
@@ -148,7 +162,10 @@ extension CoalescingKey: CustomStringConvertible {
 
 /// How pressing a banner is; see the Desktop Notifications Specification, "Urgency Levels".
 public enum Urgency: UInt8, Sendable, CaseIterable {
+    /// It can wait.
     case low = 0
+    /// As most things are.
     case normal = 1
+    /// It breaks through “do not disturb”.
     case critical = 2
 }

@@ -2,6 +2,7 @@
 public struct Restoration: Sendable {
     /// An event without an outcome, or one that is remembered to recognise a repeat.
     public struct Remembered<Subject: Sendable>: Sendable {
+        /// What is remembered.
         public let subject: Subject
         /// What is left of its time; negative when it is over.
         public let left: Duration

@@ -128,6 +128,10 @@ public struct Router {
     public internal(set) var statistics = Statistics()
 
     /// - Parameters:
+    ///   - routes: the rules for topics, and the one for the rest.
+    ///   - banners: what concerns the banners of all routes.
+    ///   - screenSettings: which screens suppress banners.
+    ///   - limits: how far clients can make things grow.
     ///   - firstID: the id of the first event; above every id that was ever given out.
     ///   - oldestID: the smallest id to which a claim may refer, where earlier runs gave out ids; else `firstID`.
     public init(
@@ -150,6 +154,7 @@ public struct Router {
     public var pending: Int { undecided }
     /// Windows in which claims are awaited.
     public var openWindows: Int { windows.count }
+    /// Screens that are open.
     public var screenCount: Int { screens.count }
     /// Whether somebody may be looking at the session.
     public var isWatched: Bool { screens.isWatched }

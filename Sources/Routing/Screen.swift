@@ -25,14 +25,19 @@ public struct Screen: Sendable {
 
     /// How well the user sees it.
     public enum State: String, Sendable, CaseIterable {
+        /// The user looks at it; can see it beside something else; cannot see it.
         case focused, visible, hidden
     }
 
+    /// What its owner was given.
     public let id: ScreenID
+    /// What it shows: events at or below this.
     public let topic: TopicPrefix
     /// The unique bus name of the connection that holds it.
     public let owner: String
+    /// Who decides about an event.
     public internal(set) var mode = Mode.auto
+    /// How well the user sees it.
     public internal(set) var state = State.focused
     /// How long it lives without an update; `nil` means as long as its connection.
     public internal(set) var lease: Duration?
@@ -46,10 +51,13 @@ public struct Screen: Sendable {
 
 /// The `options` of `OpenScreen` and `UpdateScreen`: what is absent stays as it is.
 public struct ScreenOptions: Sendable, Equatable {
+    /// Who decides about an event.
     public var mode: Screen.Mode?
+    /// How well the user sees it.
     public var state: Screen.State?
     /// Zero means no lease.
     public var lease: Duration?
+    /// Whether opening it also claims what is open or shown.
     public var clear: Bool?
 
     public init() {}
@@ -90,6 +98,7 @@ public struct ScreenOptions: Sendable, Equatable {
 
 /// Which screens suppress banners.
 public struct ScreenSettings: Hashable, Sendable {
+    /// In these states a screen claims, or is asked; in others it counts as absent.
     public var suppressingStates: Set<Screen.State>
 
     public init(suppressingStates: Set<Screen.State> = [.focused, .visible]) {

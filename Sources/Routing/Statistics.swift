@@ -1,22 +1,32 @@
 /// Counters since the daemon was started; they only grow.
 public struct Statistics: Equatable, Sendable {
+    /// Events accepted.
     public var published: UInt64 = 0
     /// Publications recognised as repeats of an earlier one.
     public var repeated: UInt64 = 0
     /// Publications that were turned down.
     public var refused: UInt64 = 0
+    /// Events that got the outcome `claimed`.
     public var claimed: UInt64 = 0
+    /// Events that got the outcome `shown`.
     public var shown: UInt64 = 0
+    /// Events that got the outcome `retracted`, after `shown`.
     public var retracted: UInt64 = 0
+    /// Events that got the outcome `dismissed`, after `shown`.
     public var dismissed: UInt64 = 0
+    /// Events that got the outcome `silent`.
     public var silent: UInt64 = 0
+    /// Events that got the outcome `muted`.
     public var muted: UInt64 = 0
+    /// Events that got the outcome `expired`.
     public var expired: UInt64 = 0
     /// Claims for which there was nothing left to suppress.
     public var recordedClaims: UInt64 = 0
     /// Banners asked for, updates included.
     public var bannerCalls: UInt64 = 0
+    /// Calls to the notification server that it answered with an error, or not in time.
     public var bannerFailures: UInt64 = 0
+    /// Banners that were asked to be closed.
     public var bannersClosed: UInt64 = 0
     /// Banners folded into a summary.
     public var bannersFolded: UInt64 = 0

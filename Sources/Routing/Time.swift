@@ -47,7 +47,9 @@ public struct Uptime: Hashable, Comparable, Sendable {
 
 /// What both clocks said when an input came in. Time is an argument here: nothing in this module reads a clock.
 public struct Now: Hashable, Sendable {
+    /// For windows.
     public let instant: Instant
+    /// For lifetimes, which go on while the machine sleeps.
     public let uptime: Uptime
 
     public init(instant: Instant, uptime: Uptime) {

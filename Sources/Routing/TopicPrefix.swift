@@ -10,6 +10,7 @@ public struct TopicPrefix: Hashable, Sendable, CustomStringConvertible {
         self.text = text
     }
 
+    /// A topic and everything below it.
     public init(_ topic: Topic) {
         text = topic.description
     }

@@ -2,26 +2,42 @@
 ///
 /// The types are those of the D-Bus specification, section "Type System", without structures and file descriptors.
 public enum Value: Hashable, Sendable {
+    /// D-Bus type `y`.
     case byte(UInt8)
+    /// D-Bus type `b`.
     case boolean(Bool)
+    /// D-Bus type `n`.
     case int16(Int16)
+    /// D-Bus type `q`.
     case uint16(UInt16)
+    /// D-Bus type `i`.
     case int32(Int32)
+    /// D-Bus type `u`.
     case uint32(UInt32)
+    /// D-Bus type `x`.
     case int64(Int64)
+    /// D-Bus type `t`.
     case uint64(UInt64)
+    /// D-Bus type `d`.
     case double(Double)
+    /// D-Bus type `s`.
     case string(String)
+    /// D-Bus type `o`.
     case objectPath(String)
+    /// D-Bus type `g`.
     case signature(String)
     /// The element type is kept for the sake of empty arrays.
     indirect case array(of: String, [Value])
+    /// D-Bus type `a{…}`. The types are kept for the sake of empty dictionaries.
     indirect case dictionary(key: String, value: String, [Pair])
+    /// D-Bus type `v`: a value that brings its type along.
     indirect case variant(Value)
 
     /// One entry of a dictionary; entries keep the order in which they were sent.
     public struct Pair: Hashable, Sendable {
+        /// Of a basic type.
         public let key: Value
+        /// What stands under it.
         public let value: Value
 
         public init(key: Value, value: Value) {
@@ -81,7 +97,9 @@ public enum Value: Hashable, Sendable {
 
 /// A named value of an event.
 public struct Field: Hashable, Sendable {
+    /// What templates and subscribers know it by.
     public let name: String
+    /// What stands under it.
     public let value: Value
 
     public init(name: String, value: Value) {

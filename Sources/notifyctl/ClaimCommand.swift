@@ -8,9 +8,12 @@ struct ClaimCommand: AsyncParsableCommand {
         discussion: """
             Prints the verdict: suppressed (in time), retracted (the banner was up and is now closed) or recorded \
             (there was nothing to suppress).
+
+            Examples:
+              notifyctl claim 1795231492321669
             """)
 
-    @Argument(help: "The id of the event, as “send” and “listen” print it.")
+    @Argument(help: "The id of the event, as “send” and “listen” print it.", completion: Completion.events)
     var id: UInt64
 
     @OptionGroup var bus: BusOptions

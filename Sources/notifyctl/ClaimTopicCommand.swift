@@ -8,9 +8,12 @@ struct ClaimTopicCommand: AsyncParsableCommand {
         discussion: """
             Prints how many events were claimed. With --grace what comes in the next moment is claimed, too, even when \
             notifyctl has long ended.
+
+            Examples:
+              notifyctl claim-topic /post/27 --grace 2s && xdg-open https://example.org/post/27
             """)
 
-    @Argument(help: "A topic, such as /post/27.")
+    @Argument(help: "A topic, such as /post/27.", completion: Completion.prefixes)
     var topic: String
     @Option(help: "Go on claiming for this long, at most 10s.")
     var grace = DurationArgument(argument: "0s")!

@@ -4,17 +4,30 @@ import NotifyRehearsal
 
 struct ConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "config", abstract: "Look after the configuration.", subcommands: [Check.self])
+        commandName: "config",
+        abstract: "Look after the configuration.",
+        discussion: """
+            Examples:
+              notifyctl config check
+            """,
+        subcommands: [Check.self])
 
     struct Check: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "check",
             abstract: "Check the configuration the way notifyd reads it.",
-            discussion: "Exit code 78 if there is something wrong, which is then named with line and column.")
+            discussion: """
+                Exit code 78 if there is something wrong, which is then named with line and column.
 
-        @Argument(help: "A configuration file, instead of the user's own.")
+                Examples:
+                  notifyctl config check && systemctl --user reload notifyd
+                  notifyctl config check new.toml
+                """)
+
+        @Argument(
+            help: "A configuration file, instead of the user's own.", completion: .file(extensions: ["toml"]))
         var file: String?
-        @Option(help: "The notifyd to ask, instead of the one beside notifyctl or in $PATH.")
+        @Option(help: "The notifyd to ask, instead of the one beside notifyctl or in $PATH.", completion: .file())
         var daemon: String?
 
         func run() async throws {

@@ -15,7 +15,8 @@ enum Daemon {
         let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/local/bin:/usr/bin:/bin"
         candidates += path.split(separator: ":").map { $0 + "/notifyd" }
         guard let found = candidates.first(where: { access($0, X_OK) == 0 }) else {
-            throw RehearsalError("No notifyd was found, neither beside notifyctl nor in $PATH.")
+            throw RehearsalError(
+                "No notifyd was found, neither beside notifyctl nor in $PATH. Install it, or name one with --daemon.")
         }
         return found
     }

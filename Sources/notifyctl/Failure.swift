@@ -47,8 +47,12 @@ extension NotifyError {
             "notifyd is not on this bus. Start it with “systemctl --user start notifyd”, or by running notifyd."
         case .notReachable:
             "\(Terminal.plain(message)) Is a session bus running? Name another with --address."
+        case .timedOut:
+            "\(Terminal.plain(message)) See “systemctl --user status notifyd”: it is busy, or it hangs."
+        case .readerTooSlow:
+            "What reads the output is too slow: events were missed. With --since an id none is."
         case .refused where name == "org.freedesktop.DBus.Error.UnknownMethod":
-            "\(Terminal.plain(description)). The running notifyd is older than this notifyctl."
+            "The running notifyd is older than this notifyctl. Start the new one: “systemctl --user restart notifyd”."
         default: Terminal.plain(description)
         }
     }

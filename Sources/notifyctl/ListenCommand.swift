@@ -24,9 +24,16 @@ struct ListenCommand: AsyncParsableCommand {
             order, whatever is restarted meanwhile; 0 begins with the oldest that is kept.
 
             Ends with 0 on Ctrl-C, on SIGTERM, or after -n events; with 1 if --timeout comes first, or no event at all.
+
+            Examples:
+              notifyctl listen /post /run
+              notifyctl listen /run --exec 'echo "$NOTIFYD_TOPIC: $NOTIFYD_TITLE"'
+              notifyctl listen /run --claim --exec ./my-handler --within 30s
+              notifyctl listen /post/27 -n 1 --timeout 10m && echo "Somebody has answered."
+              notifyctl listen --since 0 --json=short | jq .topic
             """)
 
-    @Argument(help: "Topics, such as /post/27.")
+    @Argument(help: "Topics, such as /post/27.", completion: Completion.prefixes)
     var topics: [String] = []
 
     @Flag(help: "Claim every event.") var claim = false
@@ -35,7 +42,7 @@ struct ListenCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Run a shell command for each event.", valueName: "command")) var exec: String?
     @Option(help: "How long a command may take, waiting for its turn included; at most 10m. (default: 1m)")
     var within: DurationArgument?
-    @Option(help: "Begin after this event, and miss none.") var since: UInt64?
+    @Option(help: "Begin after this event, and miss none.", completion: Completion.events) var since: UInt64?
     @Flag(help: "Print the buttons that are chosen on banners, too.") var actions = false
 
     @OptionGroup var bus: BusOptions

@@ -12,6 +12,13 @@ struct NotifyctlCommand: AsyncParsableCommand {
 
             Exit codes: 0 done, 1 nothing matched or time ran out, 64 wrong usage, 65 bad data, 69 no bus or no daemon, \
             77 refused, 78 bad configuration.
+
+            Examples:
+              notifyctl send post 27 "Nice!" --wait
+              notifyctl listen /post
+              notifyctl screen /post/27
+              notifyctl history -n 5
+            The manual page notifyctl(1) says it all; “notifyctl demo” shows it.
             """,
         version: projectVersion,
         subcommands: [

@@ -8,9 +8,12 @@ struct PassCommand: AsyncParsableCommand {
         discussion: """
             It speaks for the screens of the connection that says it, which is a new one here: a screen held by “notifyctl \
             screen --mode ask” reads its answers from standard input instead. Exit code 1 if there is no such event.
+
+            Examples:
+              notifyctl pass 1795231492321669
             """)
 
-    @Argument(help: "The id of the event, as “send” and “listen” print it.")
+    @Argument(help: "The id of the event, as “send” and “listen” print it.", completion: Completion.events)
     var id: UInt64
 
     @OptionGroup var bus: BusOptions

@@ -14,12 +14,17 @@ struct ScreenCommand: AsyncParsableCommand {
 
             With --mode ask each event to decide about is printed, and answered by a line on standard input: “claim ID” \
             or “pass ID”. What gets no answer in time becomes a banner.
+
+            Examples:
+              notifyctl screen /post/27
+              notifyctl screen /post/27 --state visible -- vim post-27.txt
+              notifyctl screen /chat --mode ask
             """)
 
     enum Mode: String, ExpressibleByArgument, CaseIterable { case auto, ask }
     enum State: String, ExpressibleByArgument, CaseIterable { case focused, visible, hidden }
 
-    @Argument(help: "A topic, such as /post/27; / means every topic.")
+    @Argument(help: "A topic, such as /post/27; / means every topic.", completion: Completion.prefixes)
     var topic: String
     @Argument(parsing: .postTerminator, help: "A command and its arguments, after --.")
     var command: [String] = []

@@ -18,9 +18,18 @@ struct SendCommand: AsyncParsableCommand {
             integer, number and boolean, or a letter of D-Bus: y b n q i u x t d s o g.
 
             With --wait the outcome follows the id: claimed, shown, silent, … Exit code 1 if there is none in time.
+
+            Examples:
+              notifyctl send post 27 "Mina has answered" "Nice!" --wait
+              notifyctl send mate-finished --session r1 --mate Mina --distance 5000
+              notifyctl send /build/notifyd "It is green" --urgency low --source ci --event-id 4711
+              notifyctl send /run/r1/mate/Mina -f distance:integer=1200 --retain
+              make || notifyctl send /build/notifyd "It is broken" --urgency critical
             """)
 
-    @Argument(help: ArgumentHelp("A topic, or post, invite or mate-finished.", valueName: "topic"))
+    @Argument(
+        help: ArgumentHelp("A topic, or post, invite or mate-finished.", valueName: "topic"),
+        completion: Completion.places)
     var place: String
     @Argument(help: ArgumentHelp("Title and body; if left out, those of the route.", valueName: "text"))
     var words: [String] = []

@@ -6,7 +6,13 @@ struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
         abstract: "Say whether notifyd runs, and how it is doing.",
-        discussion: "Starts nothing. Exit code 69 if there is no daemon.")
+        discussion: """
+            Starts nothing. Exit code 69 if there is no daemon.
+
+            Examples:
+              notifyctl status
+              notifyctl status --json=short | jq .NotificationServer
+            """)
 
     @OptionGroup var bus: BusOptions
     @OptionGroup var output: OutputOptions

@@ -9,19 +9,28 @@ struct NotifydCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "notifyd",
         abstract: "Routes push notifications over D-Bus: screens claim what they show, the rest becomes a banner.",
-        discussion: "It needs no arguments. notifyctl(1) sends pushes, listens and claims.",
+        discussion: """
+            It needs no arguments. notifyctl(1) sends pushes, listens and claims.
+
+            Examples:
+              systemctl --user enable --now notifyd
+              notifyd --check-config --config new.toml
+              notifyd --address unix:path=/tmp/bus --state /tmp/notifyd --log-level debug
+            """,
         version: notifydVersion)
 
     @Option(help: ArgumentHelp("The D-Bus address to use instead of the session bus.", valueName: "address"))
     var address: String?
 
-    @Option(help: ArgumentHelp("The configuration file to read instead of all others.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("The configuration file to read instead of all others.", valueName: "file"),
+        completion: .file(extensions: ["toml"]))
     var config: String?
 
     @Option(
         help: ArgumentHelp(
             "The state directory to use instead of $XDG_STATE_HOME/notifyd.",
-            valueName: "directory"))
+            valueName: "directory"), completion: .directory)
     var state: String?
 
     @Option(help: ArgumentHelp("How much to log, instead of what the configuration says.", valueName: "level"))

@@ -83,9 +83,10 @@ struct BannerActionTests {
             let server = try await stage.server()
             _ = try await stage.outcome(of: try await stage.client.send("/note/1", title: "one"))
             for (action, line) in [
-                ("missing", "The command of a button could not be started: posix_spawnp: No such file or directory"),
-                ("failing", "The command of a button failed: exit code 3"),
-                ("killed", "The command of a button failed: signal 9"), ("fine", "a fine command"),
+                ("missing", "could not be started: action=missing command=/nowhere/program error=posix_spawnp"),
+                ("failing", "The command of a button failed: action=failing command=sh end=exit code 3"),
+                ("killed", "The command of a button failed: action=killed command=sh end=signal 9"),
+                ("fine", "a fine command"),
             ] {
                 server.invoke(action, on: 1)
                 try await stage.logged(line)

@@ -44,16 +44,16 @@ struct CommandLineTests {
         #expect(throws: (any Error).self) { try FieldArgument.parse(text) }
     }
 
-    @Test func shortFormsMakeTheirTopic() throws {
-        #expect(try request("post", "27").topic == "/post/27")
-        #expect(try request("post", "27", "title", "body").body == "body")
-        let invitation = try request("invite", "--session", "r1", "--from", "Mina")
+    @Test func shortFormsMakeTheirTopic() async throws {
+        #expect(try await request("post", "27").topic == "/post/27")
+        #expect(try await request("post", "27", "title", "body").body == "body")
+        let invitation = try await request("invite", "--session", "r1", "--from", "Mina")
         #expect(invitation.topic == "/run/r1/invite")
         #expect(invitation.fields == ["from": "Mina"])
-        let finish = try request("mate-finished", "--session", "r1", "--mate", "영희", "--distance", "5000")
+        let finish = try await request("mate-finished", "--session", "r1", "--mate", "영희", "--distance", "5000")
         #expect(finish.topic == "/run/r1/mate/영희/finished")
         #expect(finish.fields == ["distance": 5000])
-        #expect(try request("/post/27", "-f", "a=b").fields == ["a": "b"])
+        #expect(try await request("/post/27", "-f", "a=b").fields == ["a": "b"])
     }
 
     @Test(arguments: [
@@ -61,8 +61,8 @@ struct CommandLineTests {
         ["mate-finished", "--session", "r1"], ["27"], ["/a", "t", "b", "more"], ["/a", "--mate", "x"],
         ["/a", "-f", "a=1", "-f", "a=2"], ["/a", "-j", "--json=short"], ["/a", "--timeout", "5"],
     ])
-    func whatMakesNoSenseIsAUsageError(_ arguments: [String]) {
-        let error = #expect(throws: (any Error).self) { try SendCommand.parse(arguments) }
+    func whatMakesNoSenseIsAUsageError(_ arguments: [String]) async {
+        let error = await #expect(throws: (any Error).self) { try await SendCommand.asyncParse(arguments) }
         #expect(error.map { SendCommand.exitCode(for: $0).rawValue } == 64)
     }
 
@@ -104,7 +104,7 @@ struct CommandLineTests {
         NotifyError(.refused, "No.", name: "org.notifyd.Router1.Error." + name)
     }
 
-    private func request(_ arguments: String...) throws -> SendCommand.Request {
-        try SendCommand.parse(arguments).request()
+    private func request(_ arguments: String...) async throws -> SendCommand.Request {
+        try await SendCommand.asyncParse(arguments).request()
     }
 }

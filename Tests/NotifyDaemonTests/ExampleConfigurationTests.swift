@@ -33,6 +33,7 @@ struct ExampleConfigurationTests {
         #expect(configuration.banners == builtIn.banners)
         #expect(configuration.screens == builtIn.screens)
         #expect(configuration.policy == builtIn.policy)
+        #expect(configuration.recoveryWindow == builtIn.recoveryWindow)
         #expect(configuration.logLevel == builtIn.logLevel)
     }
 

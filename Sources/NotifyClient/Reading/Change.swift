@@ -14,7 +14,9 @@ public struct Change: Hashable, Sendable {
         public static let removed = Kind(rawValue: "removed")
     }
 
+    /// What happened to the value.
     public var kind: Kind
+    /// Whose value it is.
     public var topic: String
     /// The value; of one that is removed the last that was known.
     public var value: Event

@@ -13,6 +13,7 @@ public struct ChangeStream: AsyncSequence, Sendable {
 
     public func makeAsyncIterator() -> Iterator { Iterator(feed: feed) }
 
+    /// Reads the stream; for one task.
     public struct Iterator: AsyncIteratorProtocol {
         let feed: ChangeFeed
         private var changes: ArraySlice<Change> = []

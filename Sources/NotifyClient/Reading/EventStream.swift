@@ -4,7 +4,7 @@
 /// It takes its events from the daemon's journal, page by page as they are read, and listens to know when there are new
 /// ones. So a slow reader costs no memory and misses nothing, unless it falls behind by more than the daemon keeps (30
 /// days or a million events, if not configured otherwise). The price is one more question to the daemon before a new
-/// event is here; who must be quick, because it claims, listens with ``NotifyClient/events(at:bufferingAtMost:)``.
+/// event is here; who must be quick, because it claims, listens with ``NotifyClient/events(at:bufferingAtMost:)-(String...,_)``.
 ///
 /// An event that was announced while the stream was up to date has everything its signal said. One that was missed has
 /// what the journal keeps: no ``Event/window``, ``Event/sender``, ``Event/source`` and ``Event/eventID``.
@@ -18,6 +18,7 @@ public struct EventStream: AsyncSequence, Sendable {
 
     public func makeAsyncIterator() -> Iterator { Iterator(feed: feed) }
 
+    /// Reads the stream; for one task.
     public struct Iterator: AsyncIteratorProtocol {
         let feed: EventFeed
         private var page: ArraySlice<Event> = []

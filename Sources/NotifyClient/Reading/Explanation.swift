@@ -21,12 +21,15 @@ public struct Explanation: Hashable, Sendable {
         }
     }
 
+    /// The event that is explained.
     public var id: EventID
+    /// Where it belongs.
     public var topic: String
     /// The route that applied: its pattern, or `default`.
     public var route: String
     /// What the event shared its window and its banner with.
     public var key: String
+    /// When it happened, as its publisher said; else when it was accepted.
     public var published: Int64
     /// When the window of its key was opened; `nil` when there was none.
     public var opened: Int64?

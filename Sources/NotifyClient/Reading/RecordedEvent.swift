@@ -2,6 +2,7 @@
 ///
 /// What only a signal says, such as ``Event/window`` and ``Event/sender``, is not in it.
 public struct RecordedEvent: Hashable, Sendable {
+    /// What was published.
     public var event: Event
     /// `nil` while the event is undecided.
     public var outcome: Outcome.Kind?

@@ -1,5 +1,6 @@
 /// A topic that has no current value any more, because it was taken away or its time ran out: the signal `Removed`.
 public struct Removal: Hashable, Sendable {
+    /// The topic that has no value any more.
     public var topic: String
     /// The id of the removal itself, above that of the value.
     public var id: EventID

@@ -32,12 +32,8 @@ final class ActionRunner {
     func run(_ key: String, of event: Event, by route: Route, token: String?) {
         guard let action = event.route.appearance.actions.first(where: { $0.key == key }) else { return }
         guard route.appearance.actions.contains(action) else {
-            return logger.notice(
-                "A button was pressed that the configuration has no longer; nothing is done",
-                metadata: [
-                    "message.id": "\(MessageID.action)", "event.id": "\(event.id)", "topic": "\(event.topic)",
-                    "action": "\(key)",
-                ])
+            return logger.record(
+                .outdatedAction, ["event.id": "\(event.id)", "topic": "\(event.topic)", "action": "\(key)"])
         }
         if !action.command.isEmpty { start(action, event, token) }
         if let application = action.application { activate(application, action, event, token) }
@@ -47,8 +43,8 @@ final class ActionRunner {
 
     private func start(_ action: Route.Action, _ event: Event, _ token: String?) {
         let data: Logger.Metadata = [
-            "message.id": "\(MessageID.action)", "event.id": "\(event.id)", "topic": "\(event.topic)",
-            "action": "\(action.key)", "command": "\(action.command[0])",
+            "event.id": "\(event.id)", "topic": "\(event.topic)", "action": "\(action.key)",
+            "command": "\(action.command[0])",
         ]
         let command = ButtonCommand(
             vector: action.command, description: "Button “\(action.key)” of \(event.topic)",
@@ -63,7 +59,7 @@ final class ActionRunner {
     private func startChild(_ command: ButtonCommand) {
         let data = command.data
         guard children.count < Self.commandsAtOnce else {
-            return logger.error("Too many commands of buttons are running, this one is not started", metadata: data)
+            return logger.record(.tooManyCommands, data)
         }
         lastChild += 1
         let number = lastChild
@@ -73,11 +69,11 @@ final class ActionRunner {
             ) { [unowned self] end in
                 children[number] = nil
                 if end != .exited(0) {
-                    logger.warning("The command of a button failed: \(end)", metadata: data)
+                    logger.record(.commandFailed, data.merging(["end": "\(end)"]) { $1 })
                 }
             }
         } catch {
-            logger.error("The command of a button could not be started: \(error)", metadata: data)
+            logger.record(.commandNotStarted, data.merging(["error": "\(error)"]) { $1 })
         }
     }
 
@@ -120,18 +116,17 @@ final class ActionRunner {
             }
         }
         let data: Logger.Metadata = [
-            "message.id": "\(MessageID.action)", "event.id": "\(event.id)", "topic": "\(event.topic)",
-            "action": "\(action.key)", "application": "\(application)",
+            "event.id": "\(event.id)", "topic": "\(event.topic)", "action": "\(action.key)",
+            "application": "\(application)",
         ]
         do throws(SystemdError) {
             try bus.call(call, timeout: .seconds(25)) { [logger] answer in
                 if let failure = answer.failure {
-                    logger.warning(
-                        "The application of a button could not be activated: \(failure.name)", metadata: data)
+                    logger.record(.activationFailed, data.merging(["error": "\(failure.name)"]) { $1 })
                 }
             }
         } catch {
-            logger.error("The application of a button could not be called: \(error)", metadata: data)
+            logger.record(.activationFailed, data.merging(["error": "\(error)"]) { $1 })
         }
     }
 }

@@ -23,8 +23,7 @@ struct CommandUnits {
     /// is tried.
     private func start(_ command: ButtonCommand, as number: Int, orElse instead: @escaping () -> Void) {
         guard number <= ActionRunner.commandsAtOnce else {
-            return logger.error(
-                "Too many commands of buttons are running, this one is not started", metadata: command.data)
+            return logger.record(.tooManyCommands, command.data)
         }
         var data = command.data
         data["unit"] = "notifyd-button-\(number).service"
@@ -32,16 +31,16 @@ struct CommandUnits {
         do throws(SystemdError) {
             try bus.call(call, timeout: .seconds(25)) { [self] answer in
                 guard let failure = answer.failure else {
-                    return logger.debug("The command of a button was started", metadata: data)
+                    return logger.record(.commandStarted, data)
                 }
                 switch failure.name {
                 case "\(Self.manager).UnitExists": start(command, as: number + 1, orElse: instead)
                 case "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner": instead()
-                default: logger.error("The command of a button could not be started: \(failure)", metadata: data)
+                default: logger.record(.commandNotStarted, data.merging(["error": "\(failure)"]) { $1 })
                 }
             }
         } catch {
-            logger.error("The service manager could not be called: \(error)", metadata: data)
+            logger.record(.commandNotStarted, data.merging(["error": "\(error)"]) { $1 })
         }
     }
 

@@ -69,9 +69,7 @@ final class NotificationServer {
             if answer.failure == nil, let name = try? answer.readString() {
                 ownerChanged(to: name)
             } else {
-                logger.warning(
-                    "No notification server is on the bus; banners wait for one",
-                    metadata: ["message.id": "\(MessageID.noServer)"])
+                logger.record(.noServer)
             }
         }
     }
@@ -91,9 +89,7 @@ final class NotificationServer {
             onInput(.serverVanished)
             onChange()
             if name.isEmpty {
-                logger.warning(
-                    "The notification server has left the bus; banners wait for one",
-                    metadata: ["message.id": "\(MessageID.noServer)"])
+                logger.record(.serverLeft)
             }
         }
         candidate = name.isEmpty ? nil : name
@@ -106,12 +102,9 @@ final class NotificationServer {
             capabilitiesKnownSince = nil
             learnCapabilities(answer)
             owner = candidate
-            logger.info(
-                "A notification server is there",
-                metadata: [
-                    "message.id": "\(MessageID.server)", "server": "\(candidate)",
-                    "capabilities": "\(capabilities.sorted().joined(separator: ","))",
-                ])
+            logger.record(
+                .server,
+                ["server": "\(candidate)", "capabilities": "\(capabilities.sorted().joined(separator: ","))"])
             onInput(.serverAppeared)
             onChange()
         }
@@ -186,10 +179,10 @@ final class NotificationServer {
 
     private func failed(_ request: BannerRequest, _ answer: borrowing BusMessage) {
         let event = request.newest
-        logger.warning(
-            "The notification server did not show a banner",
-            metadata: [
-                "message.id": "\(MessageID.bannerFailed)", "event.id": "\(event.id)", "topic": "\(event.topic)",
+        logger.record(
+            .bannerFailed,
+            [
+                "event.id": "\(event.id)", "topic": "\(event.topic)",
                 "error": "\(answer.failure?.name ?? "no number in the answer")",
             ])
         onInput(.bannerFailed(request.call, Self.reason(answer, updates: request.replaces != nil)))
@@ -236,7 +229,7 @@ final class NotificationServer {
             try bus.call(call, timeout: timeout, answer)
         } catch {
             // Only a bus that is gone takes no calls, and then the daemon ends.
-            logger.error("A call to the notification server could not be sent", metadata: ["error": "\(error)"])
+            logger.record(.messageNotSent, ["error": "\(error)"])
         }
     }
 

@@ -35,7 +35,7 @@ final class SessionWatch {
             try watch.begin(on: loop)
             return watch
         } catch {
-            logger.debug("No system bus: sessions are never seen locked or idle", metadata: ["error": "\(error)"])
+            logger.record(.noSystemBus, ["error": "\(error)"])
             return nil
         }
     }
@@ -85,9 +85,7 @@ final class SessionWatch {
     private func settle(_ value: Bool) {
         guard value != isWatched else { return }
         isWatched = value
-        logger.info(
-            value ? "Somebody is back at the session" : "The session is locked or idle: no screen counts",
-            metadata: ["message.id": "\(MessageID.attention)"])
+        logger.record(value ? .watched : .unwatched)
         onChange(value)
     }
 
@@ -100,7 +98,7 @@ final class SessionWatch {
         do throws(SystemdError) {
             try bus.call(call, timeout: Self.patience, answer)
         } catch {
-            logger.debug("logind cannot be asked", metadata: ["error": "\(error)"])
+            logger.record(.noLogind, ["error": "\(error)"])
         }
     }
 

@@ -112,8 +112,7 @@ final class Storage {
             ballast.fill()
             guard !degradation.isEmpty else { return }
             degradation = ""
-            logger.notice(
-                "The journal can be written again", metadata: ["message.id": "\(MessageID.storage)"])
+            logger.record(.journalRecovered)
             onDegradation("")
         } catch {
             journal?.close()
@@ -125,9 +124,7 @@ final class Storage {
     private func tellOfDamage() {
         guard let aside = journal?.setAside, aside != toldOf else { return }
         toldOf = aside
-        logger.critical(
-            "The journal was damaged and is set aside; a fresh one is begun",
-            metadata: ["message.id": "\(MessageID.storage)", "file": "\(aside)"])
+        logger.record(.journalDamaged, ["file": "\(aside)"])
     }
 
     private func degrade(_ error: JournalError) {
@@ -135,9 +132,7 @@ final class Storage {
         let words = "the journal in \(directory) cannot be written: \(error)"
         guard words != degradation else { return }
         degradation = words
-        logger.critical(
-            "The journal cannot be written; publishing is refused until it can",
-            metadata: ["message.id": "\(MessageID.storage)", "directory": "\(directory)", "error": "\(error)"])
+        logger.record(.journalFailed, ["directory": "\(directory)", "error": "\(error)"])
         onDegradation(words)
     }
 

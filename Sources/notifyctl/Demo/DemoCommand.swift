@@ -9,9 +9,13 @@ struct DemoCommand: AsyncParsableCommand {
         discussion: """
             Starts a message bus and a daemon of its own and a stand-in for the desktop, so it needs no desktop and \
             touches nothing of yours. Every time is measured. Exit code 1 if the story did not go as it should.
+
+            Examples:
+              notifyctl demo
             """)
 
-    @Option(help: "The notifyd to play with, instead of the one beside notifyctl or in $PATH.")
+    @Option(
+        help: "The notifyd to play with, instead of the one beside notifyctl or in $PATH.", completion: .file())
     var daemon: String?
 
     @OptionGroup var output: OutputOptions

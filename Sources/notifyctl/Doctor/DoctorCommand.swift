@@ -10,6 +10,10 @@ struct DoctorCommand: AsyncParsableCommand {
             Looks at the bus, notifyd and its activation, the unit and the sandbox that is really in force, the notification \
             server, the journal, the session and the configuration. Starts and changes nothing. Exit code 0 if all is well, \
             else 1.
+
+            Examples:
+              notifyctl doctor
+              notifyctl doctor --json=short | jq -r '.findings[] | select(.level != "ok").advice'
             """)
 
     @OptionGroup var bus: BusOptions

@@ -10,12 +10,19 @@ struct HistoryCommand: AsyncParsableCommand {
             can go on where it stopped. With --unread only what nobody has seen to: undecided, shown, muted and expired.
 
             Exit code 1 if there is none.
+
+            Examples:
+              notifyctl history /post -n 10
+              notifyctl history --unread
+              notifyctl history --after 1795231492321669 -n 0 --json=short
             """)
 
-    @Argument(help: "A topic, such as /post/27, and everything below it; / means every topic.")
+    @Argument(
+        help: "A topic, such as /post/27, and everything below it; / means every topic.",
+        completion: Completion.prefixes)
     var topic = "/"
 
-    @Option(help: "Begin after this event.") var after: UInt64?
+    @Option(help: "Begin after this event.", completion: Completion.events) var after: UInt64?
     @Option(name: .customShort("n"), help: "How many at most; 0 means all.") var count = 50
     @Flag(help: "Only what nobody has seen to.") var unread = false
 

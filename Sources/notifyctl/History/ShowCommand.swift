@@ -5,9 +5,15 @@ struct ShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
         abstract: "Show one event with all its fields, and what became of it.",
-        discussion: "Exit code 1 if there is no such event, or not any more.")
+        discussion: """
+            Exit code 1 if there is no such event, or not any more.
 
-    @Argument(help: "The id of the event, as “send”, “listen” and “history” print it.")
+            Examples:
+              notifyctl show 1795231492321669
+            """)
+
+    @Argument(
+        help: "The id of the event, as “send”, “listen” and “history” print it.", completion: Completion.events)
     var id: UInt64
 
     @OptionGroup var bus: BusOptions

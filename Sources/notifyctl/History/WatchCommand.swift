@@ -11,9 +11,15 @@ struct WatchCommand: AsyncParsableCommand {
             that retains, and taken away with “send --remove”.
 
             Ends with 0 on Ctrl-C, on SIGTERM, or after -n lines; with 1 if --timeout comes first.
+
+            Examples:
+              notifyctl watch /run/r1/mate
+              notifyctl watch / --json=short | jq -r '.change + " " + .topic'
             """)
 
-    @Argument(help: "A topic, such as /run/r1, and everything below it; / means every topic.")
+    @Argument(
+        help: "A topic, such as /run/r1, and everything below it; / means every topic.",
+        completion: Completion.prefixes)
     var topic: String
 
     @Option(name: .customShort("n"), help: "Stop after this many lines.") var count: Int?

@@ -10,9 +10,14 @@ struct WhyCommand: AsyncParsableCommand {
             publishing; what lies beyond the picture is drawn at its edge.
 
             Exit code 1 if there is no such event, or not any more.
+
+            Examples:
+              notifyctl why 1795231492321669
+              notifyctl why "$(notifyctl history -n 1 --json=short | jq .id)"
             """)
 
-    @Argument(help: "The id of the event, as “send”, “listen” and “history” print it.")
+    @Argument(
+        help: "The id of the event, as “send”, “listen” and “history” print it.", completion: Completion.events)
     var id: UInt64
 
     @OptionGroup var bus: BusOptions

@@ -14,13 +14,19 @@ struct ReplayCommand: AsyncParsableCommand {
 
             Events that had no window then, because they were silent or muted, play no part; for whom a route waits, and \
             how many banners may appear in a second, is not replayed. Exit code 1 if nothing is recorded.
+
+            Examples:
+              notifyctl replay --window 50ms
+              notifyctl replay --since 7d --config new.toml
             """)
 
     @Option(help: "Begin after this event, or this long ago: an id, or a time such as 24h.")
     var since = StartArgument.ago(.seconds(86400))
     @Option(help: "The window to try. (default: 60ms, without --config)") var window: DurationArgument?
-    @Option(help: "The configuration file to try.") var config: String?
-    @Option(help: "The notifyd that reads it, instead of the one beside notifyctl or in $PATH.") var daemon: String?
+    @Option(help: "The configuration file to try.", completion: .file(extensions: ["toml"])) var config: String?
+    @Option(
+        help: "The notifyd that reads it, instead of the one beside notifyctl or in $PATH.", completion: .file())
+    var daemon: String?
 
     @OptionGroup var bus: BusOptions
     @OptionGroup var output: OutputOptions

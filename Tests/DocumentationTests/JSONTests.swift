@@ -1,0 +1,60 @@
+import Foundation
+import NotifyClient
+import NotifyRehearsal
+import NotifyTestSupport
+import Testing
+
+/// What `notifyctl --json` writes is what its manual page promises.
+@Suite(.timeLimit(.minutes(1))) struct JSONTests {
+    @Test func everyMemberIsInTheManual() async throws {
+        try await withRig { rig in
+            let first = try await rig.client.publish("/post/27", title: "Title", fields: ["from": "Mina"])
+            #expect(await rig.listener.resolution(of: first)?.outcome == "shown")
+            let screen = try await rig.client.openScreen("/chat", mode: .ask)
+            try await check("send", rig, "/post/28", "Title", "--wait")
+            try await check("send", rig, "/run/r1/mate/Mina", "--retain", "--source", "a", "--event-id", "b")
+            try await check("claim", rig, "\(first)")
+            try await check("claim-topic", rig, "/post")
+            try await check("pass", rig, "\(first)")
+            for command in ["show", "why"] { try await check(command, rig, "\(first)") }
+            try await check("history", rig)
+            try await check("listen", rig, "--since", "0", "-n", "3", "--claim")
+            try await check("watch", rig, "/", "-n", "1")
+            try await check("replay", rig)
+            try await check("mute", rig, "/post", "0")
+            for command in ["pause", "resume", "status"] { try await check(command, rig) }
+            await screen.close()
+        }
+    }
+
+    /// Runs a command, and looks up every member of what it writes.
+    private func check(_ command: String, _ rig: Rig, _ arguments: String...) async throws {
+        let process = try rig.start(arguments: [command] + arguments + ["--json=short"])
+        #expect(await process.waitForExit() == .code(0))
+        let promised = try promised(command)
+        let lines = try #require(await process.allLines(of: 1))
+        #expect(!lines.isEmpty, "\(command) wrote nothing")
+        for line in lines {
+            let object = try JSONSerialization.jsonObject(with: Data(line.utf8))
+            for name in Self.names(in: object) where !promised.contains(name) {
+                Issue.record("notifyctl(1) says nothing of \(name) in the JSON of \(command)")
+            }
+        }
+    }
+
+    private func promised(_ command: String) throws -> Set<String> {
+        let items = try ManualPage("docs/notifyctl.1").items.filter { $0.heading == "JSON OUTPUT" }
+        let base = ["history": ["listen"], "watch": ["listen"]][command, default: []]
+        let entries = items.filter { item in
+            ([command] + base).contains { item.text.split { $0 == " " || $0 == "," }.contains(Substring($0)) }
+        }
+        return Set(entries.flatMap(\.literals))
+    }
+
+    /// The names of members, those of objects in lists included. What is in other objects has names of its own making.
+    private static func names(in value: Any) -> [String] {
+        if let list = value as? [Any] { return list.flatMap(names) }
+        guard let object = value as? [String: Any] else { return [] }
+        return Array(object.keys) + object.values.compactMap { $0 as? [Any] }.flatMap(names)
+    }
+}

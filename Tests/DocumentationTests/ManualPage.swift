@@ -1,0 +1,60 @@
+/// A manual page in mdoc(7), as far as its tests look into it.
+struct ManualPage {
+    /// An item of a list: `.It Fl -wait`.
+    struct Item: Hashable {
+        /// The heading above it, of the first or the second level.
+        let heading: String
+        /// Such as `Fl`.
+        let macro: String
+        /// What follows it on the line.
+        let text: String
+        /// The words that are set as `.Li` below it.
+        var literals: [String] = []
+    }
+
+    private(set) var items: [Item] = []
+    private(set) var headings: [String] = []
+    /// The lines that are displayed as they are: those after `.Dl`, and those between `.Bd` and `.Ed`.
+    private(set) var examples: [String] = []
+
+    init(_ path: String) throws {
+        var isDisplay = false
+        for line in try Project.text(path).split(separator: "\n") {
+            let words = line.split(separator: " ", maxSplits: 2)
+            switch words[0] {
+            case ".Sh", ".Ss": headings.append(String(line.dropFirst(4)))
+            case ".It" where words.count > 1:
+                items.append(
+                    Item(
+                        heading: headings.last ?? "", macro: String(words[1]),
+                        text: words.count > 2 ? String(words[2]) : ""))
+            case ".Li" where !items.isEmpty: items[items.count - 1].literals += Self.words(line)
+            case ".Pq" where words.count > 2 && words[1] == "Li": items[items.count - 1].literals += Self.words(line)
+            case ".Dl": examples.append(Self.plain(line.dropFirst(4)))
+            case ".Bd": isDisplay = true
+            case ".Ed": isDisplay = false
+            default: if isDisplay { examples.append(Self.plain(line)) }
+            }
+        }
+    }
+
+    private static func words(_ line: Substring) -> [String] {
+        line.split { $0 == " " || $0 == "," || $0 == ";" }.map(String.init).filter {
+            $0 != ".Li" && $0 != ".Pq" && $0 != "Li"
+        }
+    }
+
+    /// Without the escapes of roff(7) that our pages use.
+    private static func plain(_ line: Substring) -> String {
+        String(line).replacing(#"\-"#, with: "-").replacing(#"\(dq"#, with: "\"").replacing(#"\e"#, with: #"\"#)
+    }
+}
+
+extension ManualPage.Item {
+    /// The options that an item `.It Fl f , -field Ar …` explains, as they are typed.
+    var options: [String] {
+        guard macro == "Fl" else { return [] }
+        return text.split(separator: " ").prefix { $0 == "," || $0.first == "-" || $0.count == 1 }
+            .filter { $0 != "," }.map { "-" + $0 }
+    }
+}
