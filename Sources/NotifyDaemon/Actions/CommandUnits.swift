@@ -25,9 +25,9 @@ struct CommandUnits {
         guard number <= ActionRunner.commandsAtOnce else {
             return logger.record(.tooManyCommands, command.data)
         }
-        var data = command.data
-        data["unit"] = "notifyd-button-\(number).service"
-        let call = call(command, "notifyd-button-\(number).service")
+        let unit = "notifyd-button-\(number).service"
+        let data = command.data.merging(["unit": "\(unit)"]) { $1 }
+        let call = call(command, unit)
         do throws(SystemdError) {
             try bus.call(call, timeout: .seconds(25)) { [self] answer in
                 guard let failure = answer.failure else {
