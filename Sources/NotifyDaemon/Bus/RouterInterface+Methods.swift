@@ -6,14 +6,12 @@ extension RouterInterface {
     // MARK: Publishing
 
     func send(_ call: borrowing BusMessage) throws(BusFailure) {
-        try requireStorage()
         let push = try read(call) { (call) throws -> Publication in try publication(call, method: .send) }
         try authorize(.publish, .topic(push.topic), call)
         try perform(.published(push), for: call)
     }
 
     func publish(_ call: borrowing BusMessage) throws(BusFailure) {
-        try requireStorage()
         let push = try read(call) { (call) throws -> Publication in
             var publication = try publication(call, method: .publish)
             var fields = DictionaryReader("field", limits: daemon.limits)
@@ -39,7 +37,7 @@ extension RouterInterface {
     // MARK: Claiming one event
 
     func claim(_ call: borrowing BusMessage) throws(BusFailure) {
-        let id = try known(call)
+        let id = try known(call, isClaimed: true)
         try authorize(.claim, id, call)
         try perform(.claimed(id, by: call.sender), for: call)
     }
@@ -135,19 +133,14 @@ extension RouterInterface {
     }
 
     /// The event to which a call refers, which the router then knows of.
-    private func known(_ call: borrowing BusMessage) throws(BusFailure) -> EventID {
+    private func known(_ call: borrowing BusMessage, isClaimed: Bool = false) throws(BusFailure) -> EventID {
         let id = try event(call)
         do throws(Refusal) {
-            try daemon.recall(id)
+            try daemon.recall(id, isClaimed: isClaimed)
         } catch {
             throw BusFailure(error)
         }
         return id
-    }
-
-    /// Nothing is accepted that cannot be kept.
-    private func requireStorage() throws(BusFailure) {
-        guard daemon.storage.isWritable else { throw BusFailure(.storageUnavailable(daemon.storage.degradation)) }
     }
 
     private static func milliseconds(_ call: borrowing BusMessage) throws -> Duration {

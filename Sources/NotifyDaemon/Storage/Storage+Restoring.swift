@@ -1,21 +1,21 @@
 import Journal
 import Routing
-import Systemd
 
 /// What the journal knows of earlier runs, in the router's terms.
 extension Storage {
     /// The id of the next event: above the time, so that it is above all ids of earlier runs even without a journal, and
     /// above all that the journal knows, should the clock have been set back.
-    var firstID: EventID {
+    ///
+    /// - Parameter wall: microseconds since the epoch.
+    func firstID(at wall: Int64) -> EventID {
         let known = (try? read { journal throws(JournalError) in try journal.lastID() }) ?? EventID(0)
-        return EventID(max(UInt64(WallClock.now()), known.rawValue + 1))
+        return EventID(max(UInt64(wall), known.rawValue + 1))
     }
 
     func restoration(
-        routes: RouteTable, minimumWindow: Duration, limits: Limits, at now: Now
+        routes: RouteTable, minimumWindow: Duration, limits: Limits, at clock: WallClock
     ) throws(Refusal) -> Restoration {
-        let wall = WallClock.now()
-        let since = wall - limits.repeatMemory.microseconds
+        let since = clock.wall - limits.repeatMemory.microseconds
         let found = try read { journal throws(JournalError) in
             (
                 undecided: try journal.undecided(), values: try journal.values(.all),
@@ -23,18 +23,15 @@ extension Storage {
                 lastID: try journal.lastID()
             )
         }
-        func left(_ expiry: Expiry) -> Duration {
-            expiry.left(wall: wall, uptime: now.uptime.microseconds, boot: WallClock.boot)
-        }
         var restoration = Restoration()
         restoration.minimumWindow = minimumWindow
         restoration.lastID = found.lastID
         restoration.undecided = found.undecided.map {
             Restoration.Remembered(
-                (event: event($0, routes: routes), window: .microseconds($0.window)), left: left($0.expires))
+                (event: event($0, routes: routes), window: .microseconds($0.window)), left: clock.left($0.expires))
         }
         restoration.values = found.values.map {
-            Restoration.Remembered((topic: $0.topic, id: $0.id), left: left($0.expires))
+            Restoration.Remembered((topic: $0.topic, id: $0.id), left: clock.left($0.expires))
         }
         let open = found.undecided.filter { $0.accepted > since }.map { ($0.origin, $0.id, $0.accepted) }
         restoration.origins = (found.origins + open).sorted { $0.id < $1.id }.map {
@@ -44,12 +41,10 @@ extension Storage {
     }
 
     /// The current values as the journal has them: one that could not be kept took the place of another in memory.
-    func restoredValues(at now: Now) throws(Refusal) -> Restoration {
-        let wall = WallClock.now()
+    func restoredValues(at clock: WallClock) throws(Refusal) -> Restoration {
         var restoration = Restoration()
         restoration.values = try read { journal throws(JournalError) in try journal.values(.all) }.map {
-            let left = $0.expires.left(wall: wall, uptime: now.uptime.microseconds, boot: WallClock.boot)
-            return Restoration.Remembered((topic: $0.topic, id: $0.id), left: left)
+            Restoration.Remembered((topic: $0.topic, id: $0.id), left: clock.left($0.expires))
         }
         return restoration
     }

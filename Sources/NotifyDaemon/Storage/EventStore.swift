@@ -1,0 +1,30 @@
+import Journal
+import Routing
+
+/// The journal as the daemon uses it; what each operation does is said at `Journal`.
+protocol EventStore: AnyObject {
+    var isOpen: Bool { get }
+    var count: Int { get }
+    var damagedRows: UInt64 { get }
+    var setAside: String? { get }
+
+    func commit(_ entries: [JournalEntry]) throws(JournalError)
+    func reopen(without refused: [EventID]) throws(JournalError)
+    func close()
+    func probe() throws(JournalError)
+    func expire(before: Int64, keeping count: Int, step: Int) throws(JournalError) -> Int
+
+    func history(_ topic: TopicPrefix, after: EventID, limit: Int) throws(JournalError) -> [StoredEvent]
+    func values(_ topic: TopicPrefix) throws(JournalError) -> [StoredEvent]
+    func unread(_ topic: TopicPrefix) throws(JournalError) -> Int
+    func event(_ id: EventID) throws(JournalError) -> StoredEvent?
+    func claims(on id: EventID) throws(JournalError) -> [ClaimRecord]
+    func othersShown(with id: EventID, banner: UInt32, server: String) throws(JournalError) -> Bool
+    func undecided() throws(JournalError) -> [StoredEvent]
+    func origins(since moment: Int64, limit: Int) throws(JournalError) -> [(
+        origin: Origin, id: EventID, accepted: Int64
+    )]
+    func lastID() throws(JournalError) -> EventID
+}
+
+extension Journal: EventStore {}
