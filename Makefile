@@ -87,6 +87,12 @@ model: ## Play 100,000 random scripts against the router and its reference
 	NOTIFYD_MODEL_SCRIPTS=100000 $(SWIFT) test -c release --scratch-path .build-model -Xswiftc -enable-testing \
 	    --filter ModelTests
 
+.PHONY: simulate
+simulate: ## Simulate the whole daemon with all its faults, 1,000,000 seeds; NOTIFYD_SEED=n replays one
+	.ci/packages build
+	NOTIFYD_SEEDS=$${NOTIFYD_SEEDS:-1000000} $(SWIFT) test -c release --scratch-path .build-model -Xswiftc -enable-testing \
+	    --filter SimulationTests.SimulationTests
+
 kills: ## Kill the daemon 1,000 times under load
 	.ci/packages build test
 	NOTIFYD_KILLS=$${NOTIFYD_KILLS:-1000} $(SWIFT) test --filter KillTests

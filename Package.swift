@@ -99,6 +99,13 @@ let package = Package(
         ),
         .testTarget(name: "RoutingTests", dependencies: ["Routing", "NotifyTestSupport"], swiftSettings: strict),
         .testTarget(
+            name: "SimulationTests",
+            dependencies: [
+                "Journal", "NotifyDaemon", "Routing", "Systemd", .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "JournalTests", dependencies: ["Journal", "Routing", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: strict),
         .testTarget(
