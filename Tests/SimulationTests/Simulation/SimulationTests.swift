@@ -31,7 +31,7 @@ struct SimulationTests {
         let time = ContinuousClock.now - started
         print("simulation: seeds \(seeds) of \(Self.stepsPerSeed) steps each, \(failures) failures, \(time)")
         // A few seeds need not reach everything.
-        guard seeds.count >= 100 else { return }
+        guard seeds.count >= 100, failures == 0 else { return }
         for (name, count) in Self.whatMustHappen(counts) { #expect(count > 0, "no seed reached: \(name)") }
     }
 
