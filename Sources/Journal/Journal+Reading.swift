@@ -13,11 +13,7 @@ extension Journal {
             let rows = try Row.fetchCursor(
                 db.cachedStatement(sql: Self.historyQuery(topic)), arguments: Self.historyArguments(topic, after: after)
             )
-            var events: [StoredEvent] = []
-            while events.count < limit, let row = try rows.next() {
-                if let event = checked({ try RowReader(row).event() }) { events.append(event) }
-            }
-            return events
+            return try self.events(rows, limit: limit)
         }
     }
 
@@ -98,25 +94,44 @@ extension Journal {
 
     // MARK: For a start
 
-    /// Undecided events in the order of their ids.
-    public func undecided() throws(JournalError) -> [StoredEvent] {
+    /// Undecided events in the order of their ids: at or below a topic, above one id and up to another. A page is only
+    /// shorter than its limit at the end.
+    public func undecided(
+        _ topic: TopicPrefix = .all, after: EventID = EventID(0), through last: EventID = EventID(1 << 62),
+        limit: Int = .max
+    ) throws(JournalError) -> [StoredEvent] {
         try read { db in
-            try self.events(db, "SELECT * FROM event WHERE outcome = 0 ORDER BY id", [])
+            let text = topic.description
+            let isBelow = topic == .all ? "" : "AND (topic = ? OR (topic > ? AND topic < ?))"
+            let rows = try Row.fetchCursor(
+                db.cachedStatement(
+                    sql: "SELECT * FROM event WHERE outcome = 0 AND id > ? AND id <= ? \(isBelow) ORDER BY id"),
+                arguments: [Self.number(after), Self.number(last)]
+                    + (topic == .all ? [] : [text, text + "/", text + "0"]))
+            return try self.events(rows, limit: limit)
         }
     }
 
-    /// The origins of decided events accepted since a moment, in the order in which they were accepted. Those of undecided
-    /// ones are in `undecided`.
-    public func origins(since moment: Int64, limit: Int) throws(JournalError) -> [(
-        origin: Origin, id: EventID, accepted: Int64
-    )] {
+    /// How many events are undecided, damaged ones included.
+    public func undecidedCount() throws(JournalError) -> Int {
+        try read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM event WHERE outcome = 0") ?? 0 }
+    }
+
+    /// What was named by its publisher and accepted since a moment, in the order in which it was accepted; the last so many.
+    public func named(since moment: Int64, limit: Int) throws(JournalError) -> [NamedPush] {
         try read { db in
             let sql = """
-                SELECT * FROM event
-                WHERE source IS NOT NULL AND source_id IS NOT NULL AND accepted > ? AND outcome <> 0
+                SELECT * FROM event WHERE source IS NOT NULL AND source_id IS NOT NULL AND accepted > ?
                 ORDER BY accepted DESC LIMIT ?
                 """
-            return try self.events(db, sql, [moment, limit]).reversed().map { ($0.origin, $0.id, $0.accepted) }
+            let events = try self.events(db, sql, [moment, limit]).map {
+                NamedPush(origin: $0.origin, id: $0.id, accepted: $0.accepted)
+            }
+            let removals = try Row.fetchAll(
+                db, sql: "SELECT * FROM removal WHERE accepted > ? ORDER BY accepted DESC LIMIT ?",
+                arguments: [moment, limit]
+            ).compactMap { row in self.checked { try RowReader(row).removal() } }
+            return (events + removals).sorted { ($0.accepted, $0.id) < ($1.accepted, $1.id) }.suffix(limit)
         }
     }
 
@@ -139,9 +154,12 @@ extension Journal {
     // MARK: Rows
 
     private func events(_ db: Database, _ sql: String, _ arguments: StatementArguments) throws -> [StoredEvent] {
-        let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments)
+        try events(Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments), limit: .max)
+    }
+
+    private func events(_ rows: RowCursor, limit: Int) throws -> [StoredEvent] {
         var events: [StoredEvent] = []
-        while let row = try rows.next() {
+        while events.count < limit, let row = try rows.next() {
             if let event = checked({ try RowReader(row).event() }) { events.append(event) }
         }
         return events

@@ -36,6 +36,17 @@ enum JournalSchema {
                     CREATE TABLE last_removal (number INTEGER PRIMARY KEY CHECK (number = 1), id INTEGER NOT NULL);
                     """)
         }
+        migrator.registerMigration("2") { db in
+            try db.execute(
+                sql: """
+                    -- Removals that their publishers gave a name, so that a repeat is recognised.
+                    CREATE TABLE removal (
+                        id INTEGER PRIMARY KEY, source TEXT NOT NULL, source_id TEXT NOT NULL,
+                        accepted INTEGER NOT NULL, checksum INTEGER NOT NULL
+                    );
+                    CREATE INDEX removal_accepted ON removal(accepted);
+                    """)
+        }
         return migrator
     }
 

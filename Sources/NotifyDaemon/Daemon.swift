@@ -26,6 +26,9 @@ final class Daemon {
     private var windowTimer: EventSource!
     private var lifetimeTimer: EventSource!
     private var retryTimer: EventSource!
+    private var recoveryTimer: EventSource!
+    /// What is left to be announced again; `nil` before there is a journal, and afterwards.
+    private var recovery: Recovery?
     private var isRestored = false
     private var isRetryArmed = false
 
@@ -51,8 +54,10 @@ final class Daemon {
         windowTimer = try loop.timer(.monotonic) { [unowned self] in take(.timerFired) }
         lifetimeTimer = try loop.timer(.boottime) { [unowned self] in take(.timerFired) }
         retryTimer = try loop.timer(.monotonic) { [unowned self] in retryStorage() }
+        recoveryTimer = try loop.timer(.monotonic) { [unowned self] in turn.touch() }
         turn = try Turn(loop: loop) { [unowned self] isOverdue in
             endTurn()
+            announceMore()
             if isOverdue { take(.timerFired) }
         }
         for signal in [SIGTERM, SIGINT] {
@@ -124,9 +129,9 @@ final class Daemon {
                 storage.note(ledger.entry(id, resolution, clock))
                 outbox.put(.signal(interface.resolution(id, topic, resolution), about: id))
                 log(id, topic, resolution)
-            case .remove(let topic, let id):
-                storage.note(.removed(topic, id))
-                outbox.put(.signal(interface.removal(topic, id), about: nil))
+            case .remove(let topic, let id, let origin, let isNews):
+                storage.note(.removed(topic, id, origin, accepted: clock.wall))
+                if isNews { outbox.put(.signal(interface.removal(topic, id), about: nil)) }
             case .noteClaim(let id, let claim): storage.note(.claimed(id, claim))
             case .showBanner(let request): outbox.put(.show(request))
             case .closeBanner(let id): outbox.put(.close(id))
@@ -200,17 +205,38 @@ final class Daemon {
 
     // MARK: The journal
 
-    /// Announces what an earlier run left undecided, as soon as there is a journal to read it from.
+    /// Goes on where an earlier run stopped, as soon as there is a journal to read that from.
     private func restore() {
         guard !isRestored else { return }
         do throws(Refusal) {
-            let restoration = try storage.restoration(
-                routes: configuration.routes, minimumWindow: configuration.recoveryWindow, limits: limits, at: now)
+            let restoration = try storage.restoration(limits: limits, at: now)
             isRestored = true
+            recovery = Recovery(of: restoration)
             take(.restored(restoration))
+            turn.touch()
         } catch {
             // Degraded says why, and it is tried again.
         }
+    }
+
+    /// Announces the next portion of what an earlier run left undecided, unless the bus has not taken the last one.
+    private func announceMore() {
+        guard recovery != nil else { return }
+        guard bus.queuedMessages < Recovery.queue else { return recoveryTimer.arm(at: Clock.monotonic() + 5_000) }
+        do throws(Refusal) {
+            let restoration = restoration(of: try recovery!.next(from: storage, except: { router.remembers($0) }))
+            if recovery!.isOver { recovery = nil }
+            take(.restored(restoration))
+        } catch {
+            recoveryTimer.arm(at: Clock.monotonic() + 1_000_000)
+        }
+    }
+
+    private func restoration(of events: [StoredEvent]) -> Restoration {
+        var restoration = storage.restoration(
+            of: events, routes: configuration.routes, minimumWindow: configuration.recoveryWindow, at: now)
+        restoration.remaining = recovery?.remaining
+        return restoration
     }
 
     /// Those who ask again and again must not put it off.
@@ -238,12 +264,24 @@ final class Daemon {
         guard let event = try storage.read({ journal throws(JournalError) in try journal.event(id) }) else {
             throw .unknownEvent("there is no event \(id); ids come from Send, Publish and the signal Event")
         }
-        guard let decision = event.decision, decision.outcome == .shown else { return }
+        guard let decision = event.decision else {
+            // An earlier run left it undecided, and its turn to be announced again has not come.
+            recovery?.take(1)
+            return take(.restored(restoration(of: [event])))
+        }
+        guard decision.outcome == .shown else { return }
         let age = Duration.microseconds(WallClock.now() - event.accepted)
         take(
             .recalled(
                 storage.event(event, routes: configuration.routes), age: age,
                 banner: try storage.bannerStillUp(event.id, decision, server: server.owner)))
+    }
+
+    /// Sees to it that the router knows of everything undecided at or below a topic to which somebody refers.
+    func recall(_ topic: TopicPrefix) throws(Refusal) {
+        guard recovery != nil else { return }
+        endTurn()
+        take(.restored(restoration(of: try recovery!.rest(topic, from: storage, except: { router.remembers($0) }))))
     }
 
     /// When the window of an undecided event ends, in microseconds since the epoch.

@@ -31,11 +31,7 @@ extension Router {
             statistics.count(.silent)
             effects.append(.announce(event, Announcement(window: nil, silence: silence, expires: expires)))
         } else if let claim {
-            statistics.count(.claimed)
-            effects.append(.announce(event, Announcement(window: nil, expires: expires)))
-            var resolution = Resolution(.claimed, claimant: claim.claimant, latency: .zero)
-            resolution.form = claim.form
-            effects.append(.resolve(id, event.topic, resolution))
+            announce(event, claimed: claim, expires: expires)
         } else {
             open(event, length: options.window ?? route.window, expires: expires, at: now)
         }
@@ -44,6 +40,18 @@ extension Router {
     mutating func takeID() -> EventID {
         defer { nextID = EventID(nextID.rawValue + 1) }
         return nextID
+    }
+
+    /// Tells of an event that somebody claims on arrival.
+    mutating func announce(
+        _ event: Event, claimed claim: (claimant: String, form: ClaimForm), expires: Uptime, isReplayed: Bool = false
+    ) {
+        statistics.count(.claimed)
+        effects.append(.announce(event, Announcement(window: nil, isReplayed: isReplayed, expires: expires)))
+        var resolution = Resolution(.claimed, claimant: claim.claimant, latency: .zero)
+        resolution.form = claim.form
+        resolution.isReplayed = isReplayed
+        effects.append(.resolve(event.id, event.topic, resolution))
     }
 
     /// Lets claims for an event be awaited, as long as there is somebody to wait for.
@@ -77,6 +85,8 @@ extension Router {
         let before = windows[key]?.deadline
         if before == nil { windows[key] = Window(length: length, maximum: event.route.maximumWindow, at: now) }
         windows[key]!.add(event.id, length: length, isAwaited: events[event.id]!.isAwaited, at: now)
+        // What comes late of an earlier run's events is no stream of new ones: it gets its whole window.
+        if events[event.id]!.isReplayed { windows[key]!.keepOpen(until: now + length) }
         let deadline = windows[key]!.deadline
         if deadline != before { agenda.put(.window(key), at: deadline) }
         return deadline
@@ -112,7 +122,7 @@ extension Router {
     }
 
     private func checkRoom(for sender: String) -> Refusal? {
-        if undecided >= limits.openEvents {
+        if pending >= limits.openEvents {
             return .limitExceeded(
                 "open events: \(limits.openEvents) are undecided already; try again when some have been claimed or shown"
             )

@@ -68,6 +68,7 @@ public struct Router {
         case grace(GraceID)
         case lease(ScreenID)
         case call(BannerCall)
+        case headStart
         case serverRest
         case summary
     }
@@ -92,6 +93,8 @@ public struct Router {
     var nextID: EventID
     var events: [EventID: OpenEvent] = [:]
     var undecided = 0
+    /// Undecided events of earlier runs that have not been handed over yet.
+    var unrestored = 0
     var undecidedBySender: [String: Int] = [:]
     var repeats: RepeatMemory
     /// Shown events, oldest first; those claimed since are still in it.
@@ -155,7 +158,7 @@ public struct Router {
     }
 
     /// Events that have no outcome yet.
-    public var pending: Int { undecided }
+    public var pending: Int { undecided + unrestored }
     /// Windows in which claims are awaited.
     public var openWindows: Int { windows.count }
     public var screenCount: Int { screens.count }
@@ -234,6 +237,7 @@ public struct Router {
             case .grace(let id): graceEnded(id)
             case .lease(let id): closeScreen(id, at: now)
             case .call(let call): callOverdue(call, at: now)
+            case .headStart: gate.headStartEnded()
             case .serverRest: gate.restEnded()
             case .summary: summaryRestEnded()
             }

@@ -206,6 +206,75 @@ struct JournalTests {
         }
     }
 
+    @Test func anOlderFileIsBroughtUpToDate() throws {
+        try withFolder { folder in
+            do {
+                let old = try DatabaseQueue(path: folder + "/events.db")
+                try JournalSchema.migrator.migrate(old, upTo: "1")
+                try old.write { db in
+                    // A row as version 1 wrote it.
+                    let event = try sample(7)
+                    let fields = FieldCoding.encode(event.fields)
+                    try db.execute(
+                        sql: """
+                            INSERT INTO event (id, topic, title, body, fields, published, sender, source, source_id,
+                                urgency, retained, route, coalescing, window, accepted, expires, expires_uptime, boot,
+                                checksum, outcome)
+                            VALUES (7, '/post/27', 'Title', 'Mina has something to say 07', ?, 1000, ':1.5', 'test', '7',
+                                1, 0, '/post/{id}', '/post/27', 100000, 1007, 9000000, 7000000, 'boot', ?, 0)
+                            """,
+                        arguments: [Data(fields), event.checksum(fields: fields)])
+                }
+                try old.close()
+            }
+            let journal = try Journal(directory: folder)
+            #expect(journal.setAside == nil)
+            #expect(try journal.undecided() == [try sample(7)])
+            let origin = Origin(source: "test", eventID: "gone")
+            try journal.commit([.removed(Topic("/post/27"), EventID(8), origin, accepted: 2_000)])
+            #expect(try journal.named(since: 0, limit: 10).map(\.id) == [EventID(7), EventID(8)])
+            #expect(journal.damagedRows == 0)
+        }
+    }
+
+    @Test func whatARemovalIsCalledIsKeptForADay() throws {
+        try withFolder { folder in
+            let day = Limits().repeatMemory.microseconds
+            var journal = try Journal(directory: folder)
+            for (number, moment) in [1, 2, 3, day + 2, day + 3].enumerated() {
+                let origin = Origin(source: "test", eventID: "\(number)")
+                try journal.commit([
+                    .removed(Topic("/post/27"), EventID(UInt64(number + 1)), origin, accepted: moment)
+                ])
+            }
+            journal.close()
+            journal = try Journal(directory: folder)
+            let kept = try journal.named(since: 0, limit: 10)
+            #expect(kept.map(\.origin.eventID) == ["2", "3", "4"])
+            #expect(kept.map(\.id.rawValue) == [3, 4, 5])
+            #expect(journal.removals == 3)
+        }
+    }
+
+    @Test func undecidedEventsComeInPages() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            try journal.commit(
+                try (1...10).map { .accepted(try sample($0, topic: $0 % 2 == 0 ? "/post/27/reply" : "/run/r1")) })
+            try journal.commit([.decided(EventID(2), StoredDecision(outcome: .shown, resolved: 1))])
+            func ids(_ topic: TopicPrefix = .all, after: UInt64, through: UInt64 = 100, limit: Int = .max) throws
+                -> [UInt64]
+            {
+                try journal.undecided(topic, after: EventID(after), through: EventID(through), limit: limit)
+                    .map(\.id.rawValue)
+            }
+            #expect(try ids(after: 0, limit: 3) == [1, 3, 4])
+            #expect(try ids(after: 4, through: 8, limit: 10) == [5, 6, 7, 8])
+            #expect(try ids(TopicPrefix("/post/27"), after: 4, through: 9) == [6, 8])
+            #expect(try journal.undecidedCount() == 9)
+        }
+    }
+
     @Test func everyFlippedByteOfARowIsNoticedAndOtherRowsStay() throws {
         try withFolder { folder in
             do {

@@ -62,6 +62,11 @@ extension RouterInterface {
 
     func claimTopic(_ call: borrowing BusMessage) throws(BusFailure) {
         let (topic, grace) = try read(call) { call in (try Self.prefix(call), try Self.milliseconds(call)) }
+        do throws(Refusal) {
+            try daemon.recall(topic)
+        } catch {
+            throw BusFailure(error)
+        }
         try perform(.topicClaimed(topic, grace: grace, by: call.sender), for: call)
     }
 

@@ -11,34 +11,35 @@ extension Storage {
         return EventID(max(UInt64(WallClock.now()), known.rawValue + 1))
     }
 
-    func restoration(
-        routes: RouteTable, minimumWindow: Duration, limits: Limits, at now: Now
-    ) throws(Refusal) -> Restoration {
-        let wall = WallClock.now()
-        let since = wall - limits.repeatMemory.microseconds
+    /// What has to be known before anything is published; undecided events follow in portions.
+    func restoration(limits: Limits, at now: Now) throws(Refusal) -> Restoration {
+        let since = WallClock.now() - limits.repeatMemory.microseconds
+        var restoration = try restoredValues(at: now)
         let found = try read { journal throws(JournalError) in
             (
-                undecided: try journal.undecided(), values: try journal.values(.all),
-                origins: try journal.origins(since: since, limit: limits.rememberedRepeats),
-                lastID: try journal.lastID()
+                named: try journal.named(since: since, limit: limits.rememberedRepeats),
+                undecided: try journal.undecidedCount(), lastID: try journal.lastID()
             )
         }
-        func left(_ expiry: Expiry) -> Duration {
-            expiry.left(wall: wall, uptime: now.uptime.microseconds, boot: WallClock.boot)
+        restoration.remaining = found.undecided
+        restoration.lastID = found.lastID
+        restoration.origins = found.named.map {
+            Restoration.Remembered((origin: $0.origin, id: $0.id), left: .microseconds($0.accepted - since))
         }
+        return restoration
+    }
+
+    /// Events that an earlier run left undecided.
+    func restoration(
+        of undecided: [StoredEvent], routes: RouteTable, minimumWindow: Duration, at now: Now
+    ) -> Restoration {
+        let wall = WallClock.now()
         var restoration = Restoration()
         restoration.minimumWindow = minimumWindow
-        restoration.lastID = found.lastID
-        restoration.undecided = found.undecided.map {
+        restoration.undecided = undecided.map {
             Restoration.Remembered(
-                (event: event($0, routes: routes), window: .microseconds($0.window)), left: left($0.expires))
-        }
-        restoration.values = found.values.map {
-            Restoration.Remembered((topic: $0.topic, id: $0.id), left: left($0.expires))
-        }
-        let open = found.undecided.filter { $0.accepted > since }.map { ($0.origin, $0.id, $0.accepted) }
-        restoration.origins = (found.origins + open).sorted { $0.id < $1.id }.map {
-            Restoration.Remembered((origin: $0.origin, id: $0.id), left: .microseconds($0.accepted - since))
+                (event: event($0, routes: routes), window: .microseconds($0.window)),
+                left: $0.expires.left(wall: wall, uptime: now.uptime.microseconds, boot: WallClock.boot))
         }
         return restoration
     }
