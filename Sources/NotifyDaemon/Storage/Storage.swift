@@ -25,6 +25,8 @@ final class Storage {
     private var backlog: [JournalEntry] = []
     private var refused: [EventID] = []
     private(set) var lostOutcomes: UInt64 = 0
+    /// How often it was tried to go on after a failure.
+    private(set) var retries: UInt64 = 0
     private var sinceExpiry = expiryInterval
     private var toldOf: String?
     private let ballast: Ballast
@@ -98,6 +100,7 @@ final class Storage {
 
     /// Tries to go on after a failure.
     func retry() {
+        retries += 1
         do throws(JournalError) {
             if let journal {
                 if !journal.isOpen { try journal.reopen(without: refused) }
