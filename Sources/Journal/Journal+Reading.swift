@@ -117,21 +117,46 @@ extension Journal {
         try read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM event WHERE outcome = 0") ?? 0 }
     }
 
-    /// What was named by its publisher and accepted since a moment, in the order in which it was accepted; the last so many.
-    public func named(since moment: Int64, limit: Int) throws(JournalError) -> [NamedPush] {
+    /// Where the names begin that are remembered: those given since a moment, and of these the last so many.
+    public func firstName(since moment: Int64, last limit: Int) throws(JournalError) -> NamedPush.Position {
         try read { db in
             let sql = """
-                SELECT * FROM event WHERE source IS NOT NULL AND source_id IS NOT NULL AND accepted > ?
-                ORDER BY accepted DESC LIMIT ?
+                SELECT accepted FROM event WHERE source IS NOT NULL AND source_id IS NOT NULL AND accepted > ?
+                ORDER BY accepted DESC LIMIT 1 OFFSET ?
                 """
-            let events = try self.events(db, sql, [moment, limit]).map {
-                NamedPush(origin: $0.origin, id: $0.id, accepted: $0.accepted)
+            let first = try Int64.fetchOne(db, sql: sql, arguments: [moment, limit])
+            return NamedPush.Position(accepted: first ?? moment, id: EventID(1 << 62))
+        }
+    }
+
+    /// What was named by its publisher, in the order in which it was accepted. A page is only shorter than its limit at the
+    /// end.
+    public func named(after position: NamedPush.Position, limit: Int) throws(JournalError) -> [NamedPush] {
+        try read { db in
+            let arguments: StatementArguments = [position.accepted, Self.number(position.id)]
+            let rows = try Row.fetchCursor(
+                db.cachedStatement(
+                    sql: """
+                        SELECT * FROM event
+                        WHERE source IS NOT NULL AND source_id IS NOT NULL AND (accepted, id) > (?, ?)
+                        ORDER BY accepted, id
+                        """), arguments: arguments)
+            var named: [NamedPush] = []
+            while named.count < limit, let row = try rows.next() {
+                guard let event = self.checked({ try RowReader(row).event() }) else { continue }
+                named.append(NamedPush(origin: event.origin, id: event.id, accepted: event.accepted))
             }
-            let removals = try Row.fetchAll(
-                db, sql: "SELECT * FROM removal WHERE accepted > ? ORDER BY accepted DESC LIMIT ?",
-                arguments: [moment, limit]
-            ).compactMap { row in self.checked { try RowReader(row).removal() } }
-            return (events + removals).sorted { ($0.accepted, $0.id) < ($1.accepted, $1.id) }.suffix(limit)
+            let removals = try Row.fetchCursor(
+                db.cachedStatement(
+                    sql: "SELECT * FROM removal WHERE (accepted, id) > (?, ?) ORDER BY accepted, id"),
+                arguments: arguments)
+            var count = 0
+            while count < limit, let row = try removals.next() {
+                guard let removal = self.checked({ try RowReader(row).removal() }) else { continue }
+                named.append(removal)
+                count += 1
+            }
+            return Array(named.sorted { $0.position < $1.position }.prefix(limit))
         }
     }
 

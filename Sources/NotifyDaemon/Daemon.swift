@@ -209,9 +209,9 @@ final class Daemon {
     private func restore() {
         guard !isRestored else { return }
         do throws(Refusal) {
-            let restoration = try storage.restoration(limits: limits, at: now)
+            let restoration = try storage.restoration(at: now)
+            recovery = try Recovery(of: restoration, from: storage, limits: limits)
             isRestored = true
-            recovery = Recovery(of: restoration)
             take(.restored(restoration))
             turn.touch()
         } catch {
@@ -219,14 +219,18 @@ final class Daemon {
         }
     }
 
-    /// Announces the next portion of what an earlier run left undecided, unless the bus has not taken the last one.
+    /// Reads the next portion of what earlier runs left, unless the bus has not taken the last one.
     private func announceMore() {
         guard recovery != nil else { return }
         guard bus.queuedMessages < Recovery.queue else { return recoveryTimer.arm(at: Clock.monotonic() + 5_000) }
         do throws(Refusal) {
-            let restoration = restoration(of: try recovery!.next(from: storage, except: { router.remembers($0) }))
+            let restoration =
+                recovery!.hasNames
+                ? storage.restoration(of: try recovery!.names(from: storage), limits: limits)
+                : restoration(of: try recovery!.next(from: storage, except: { router.remembers($0) }))
             if recovery!.isOver { recovery = nil }
             take(.restored(restoration))
+            turn.touch()
         } catch {
             recoveryTimer.arm(at: Clock.monotonic() + 1_000_000)
         }
@@ -275,6 +279,13 @@ final class Daemon {
             .recalled(
                 storage.event(event, routes: configuration.routes), age: age,
                 banner: try storage.bannerStillUp(event.id, decision, server: server.owner)))
+    }
+
+    /// Sees to it that the router knows of everything that was named, before something that may be a repeat.
+    func recallNames() throws(Refusal) {
+        guard recovery?.hasNames == true else { return }
+        let names = try recovery!.names(from: storage, atMost: .max)
+        take(.restored(storage.restoration(of: names, limits: limits)))
     }
 
     /// Sees to it that the router knows of everything undecided at or below a topic to which somebody refers.

@@ -67,7 +67,7 @@ struct FlipTests {
             if try journal.undecided().map(\.id) != truth.undecided.filter({ ids.contains($0) }) {
                 flaws.append("undecided")
             }
-            let named = try journal.named(since: 0, limit: 1000).map(\.id)
+            let named = try journal.named(after: .init(accepted: 0, id: EventID(0)), limit: 1000).map(\.id)
             let wanted = truth.named.filter { ids.contains($0) || $0 > EventID(60) }
             if !named.allSatisfy({ wanted.contains($0) }) { flaws.append("names that were none") }
             if named.count < wanted.count && (journal.damagedRows == 0 || named.count < wanted.count - 1) {

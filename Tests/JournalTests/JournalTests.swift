@@ -232,7 +232,10 @@ struct JournalTests {
             #expect(try journal.undecided() == [try sample(7)])
             let origin = Origin(source: "test", eventID: "gone")
             try journal.commit([.removed(Topic("/post/27"), EventID(8), origin, accepted: 2_000)])
-            #expect(try journal.named(since: 0, limit: 10).map(\.id) == [EventID(7), EventID(8)])
+            #expect(
+                try journal.named(after: .init(accepted: 0, id: EventID(0)), limit: 10).map(\.id) == [
+                    EventID(7), EventID(8),
+                ])
             #expect(journal.damagedRows == 0)
         }
     }
@@ -249,10 +252,14 @@ struct JournalTests {
             }
             journal.close()
             journal = try Journal(directory: folder)
-            let kept = try journal.named(since: 0, limit: 10)
+            let kept = try journal.named(after: .init(accepted: 0, id: EventID(0)), limit: 10)
             #expect(kept.map(\.origin.eventID) == ["2", "3", "4"])
             #expect(kept.map(\.id.rawValue) == [3, 4, 5])
             #expect(journal.removals == 3)
+            #expect(try journal.named(after: kept[0].position, limit: 1) == [kept[1]])
+            try journal.commit(try (10...14).map { .accepted(try sample($0)) })
+            #expect(try journal.firstName(since: 0, last: 4).accepted == 1_010)
+            #expect(try journal.firstName(since: 1_012, last: 4).accepted == 1_012)
         }
     }
 

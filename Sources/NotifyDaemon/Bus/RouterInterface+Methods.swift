@@ -22,6 +22,7 @@ extension RouterInterface {
             publication.size += fields.size + options.size
             return publication
         }
+        if push.options.origin.namesAnEvent { try recalling { () throws(Refusal) in try daemon.recallNames() } }
         try perform(.published(push), for: call)
     }
 
@@ -62,11 +63,7 @@ extension RouterInterface {
 
     func claimTopic(_ call: borrowing BusMessage) throws(BusFailure) {
         let (topic, grace) = try read(call) { call in (try Self.prefix(call), try Self.milliseconds(call)) }
-        do throws(Refusal) {
-            try daemon.recall(topic)
-        } catch {
-            throw BusFailure(error)
-        }
+        try recalling { () throws(Refusal) in try daemon.recall(topic) }
         try perform(.topicClaimed(topic, grace: grace, by: call.sender), for: call)
     }
 
@@ -129,12 +126,16 @@ extension RouterInterface {
     /// The event to which a call refers, which the router then knows of.
     private func known(_ call: borrowing BusMessage) throws(BusFailure) -> EventID {
         let id = try event(call)
+        try recalling { () throws(Refusal) in try daemon.recall(id) }
+        return id
+    }
+
+    private func recalling(_ body: () throws(Refusal) -> Void) throws(BusFailure) {
         do throws(Refusal) {
-            try daemon.recall(id)
+            try body()
         } catch {
             throw BusFailure(error)
         }
-        return id
     }
 
     /// Nothing is accepted that cannot be kept.

@@ -11,19 +11,22 @@ extension Storage {
         return EventID(max(UInt64(WallClock.now()), known.rawValue + 1))
     }
 
-    /// What has to be known before anything is published; undecided events follow in portions.
-    func restoration(limits: Limits, at now: Now) throws(Refusal) -> Restoration {
-        let since = WallClock.now() - limits.repeatMemory.microseconds
+    /// What has to be known before anything is published; what was named, and what is undecided, follows in portions.
+    func restoration(at now: Now) throws(Refusal) -> Restoration {
         var restoration = try restoredValues(at: now)
         let found = try read { journal throws(JournalError) in
-            (
-                named: try journal.named(since: since, limit: limits.rememberedRepeats),
-                undecided: try journal.undecidedCount(), lastID: try journal.lastID()
-            )
+            (undecided: try journal.undecidedCount(), lastID: try journal.lastID())
         }
         restoration.remaining = found.undecided
         restoration.lastID = found.lastID
-        restoration.origins = found.named.map {
+        return restoration
+    }
+
+    /// What was named, so that a repeat is recognised.
+    func restoration(of names: [NamedPush], limits: Limits) -> Restoration {
+        let since = WallClock.now() - limits.repeatMemory.microseconds
+        var restoration = Restoration()
+        restoration.origins = names.map {
             Restoration.Remembered((origin: $0.origin, id: $0.id), left: .microseconds($0.accepted - since))
         }
         return restoration

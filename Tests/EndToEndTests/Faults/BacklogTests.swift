@@ -34,14 +34,16 @@ struct BacklogTests {
                 shortest = min(shortest, .milliseconds(window))
             }
             let whole = ContinuousClock.now - begin
+            let peak = try rig.peakMemory()
             #expect(announced.first == last)
             #expect(announced.dropFirst() == ids.dropLast())
             #expect(shortest >= .milliseconds(1_999))
             try await rig.untilSettled()
             let outcomes = Set(try await rig.history().filter { $0.id != last }.map(\.outcome))
             #expect(outcomes == ["shown"])
-            let peak = try rig.peakMemory()
-            print("\(Self.count) events: first answer after \(answered), all announced after \(whole), peak \(peak)")
+            print(
+                "\(Self.count) events: first answer after \(answered), all announced after \(whole) with \(peak),",
+                "all shown with \(try rig.peakMemory())")
         }
     }
 
