@@ -51,7 +51,7 @@ struct BacklogTests {
         try await withFaultRig(isStarted: false) { rig in
             let ids = try write(Self.count, to: rig.state)
             try await rig.daemon.start()
-            let reply = try await rig.call("ClaimTopic", ["/backlog", .uint32(0)])
+            let reply = try await rig.call("ClaimTopic", ["/backlog", .uint32(0)], timeout: .seconds(60))
             #expect(reply.arguments.first == .uint32(UInt32(ids.count)))
             try await rig.untilSettled()
             #expect(Set(try await rig.history().map(\.outcome)) == ["claimed"])
@@ -71,7 +71,7 @@ struct BacklogTests {
         }
     }
 
-    /// A journal of undecided events of one topic.
+    /// A journal of undecided events of a hundred topics.
     private func write(_ count: Int, to directory: String) throws -> [UInt64] {
         let journal = try Journal(directory: directory)
         defer { journal.close() }
@@ -83,10 +83,10 @@ struct BacklogTests {
             for number in start..<min(start + 1000, count) {
                 ids.append(UInt64(first) + UInt64(number))
                 let event = StoredEvent(
-                    id: Routing.EventID(ids.last!), topic: try Topic("/backlog/\(number % 2)"), title: "news",
+                    id: Routing.EventID(ids.last!), topic: try Topic("/backlog/\(number % 100)"), title: "news",
                     body: String(repeating: "x", count: 100), fields: [], published: first, sender: ":1.1",
                     origin: Origin(source: "backlog", eventID: "\(number)"), urgency: nil, retained: false,
-                    route: "default", key: "/backlog/\(number % 2)", window: 30_000, accepted: first,
+                    route: "default", key: "/backlog/\(number % 100)", window: 30_000, accepted: first,
                     expires: Expiry(wall: now + 3_600_000_000, uptime: 0, boot: "earlier"))
                 entries.append(.accepted(event))
             }
