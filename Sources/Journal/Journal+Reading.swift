@@ -55,14 +55,16 @@ extension Journal {
     /// How many events at or below a topic nobody has seen to: undecided, shown, muted or expired.
     public func unread(_ topic: TopicPrefix) throws(JournalError) -> Int {
         try read { db in
-            if topic == .all { return try Int.fetchOne(db, sql: "SELECT count(*) FROM event WHERE outcome < 10") ?? 0 }
-            let text = topic.description
-            return try Int.fetchOne(
-                db,
-                sql: """
-                    SELECT (SELECT count(*) FROM event WHERE outcome < 10 AND topic = ?)
-                        + (SELECT count(*) FROM event WHERE outcome < 10 AND topic > ? AND topic < ?)
-                    """, arguments: [text, text + "/", text + "0"]) ?? 0
+            // Spelled as the indexes are, one for what is undecided and one for what is decided.
+            try ["outcome = 0", "outcome BETWEEN 1 AND 9"].reduce(0) { sum, unread in
+                let all = "SELECT count(*) FROM event WHERE \(unread)"
+                if topic == .all { return sum + (try Int.fetchOne(db, sql: all) ?? 0) }
+                let text = topic.description
+                let count = try Int.fetchOne(
+                    db, sql: "SELECT (\(all) AND topic = ?) + (\(all) AND topic > ? AND topic < ?)",
+                    arguments: [text, text + "/", text + "0"])
+                return sum + (count ?? 0)
+            }
         }
     }
 
@@ -94,27 +96,34 @@ extension Journal {
 
     // MARK: For a start
 
-    /// Undecided events in the order of their ids: at or below a topic, above one id and up to another. A page is only
-    /// shorter than its limit at the end.
-    public func undecided(
-        _ topic: TopicPrefix = .all, after: EventID = EventID(0), through last: EventID = EventID(1 << 62),
-        limit: Int = .max
-    ) throws(JournalError) -> [StoredEvent] {
+    /// Undecided events at or below a topic, in the order of their ids.
+    public func undecided(_ topic: TopicPrefix = .all) throws(JournalError) -> [StoredEvent] {
         try read { db in
+            if topic == .all { return try self.events(db, "SELECT * FROM event WHERE outcome = 0 ORDER BY id", []) }
             let text = topic.description
-            let isBelow = topic == .all ? "" : "AND (topic = ? OR (topic > ? AND topic < ?))"
-            let rows = try Row.fetchCursor(
-                db.cachedStatement(
-                    sql: "SELECT * FROM event WHERE outcome = 0 AND id > ? AND id <= ? \(isBelow) ORDER BY id"),
-                arguments: [Self.number(after), Self.number(last)]
-                    + (topic == .all ? [] : [text, text + "/", text + "0"]))
-            return try self.events(rows, limit: limit)
+            return try self.events(
+                db,
+                """
+                SELECT * FROM event WHERE outcome = 0 AND (topic = ? OR (topic > ? AND topic < ?)) ORDER BY id
+                """, [text, text + "/", text + "0"])
         }
     }
 
-    /// How many events are undecided, damaged ones included.
-    public func undecidedCount() throws(JournalError) -> Int {
-        try read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM event WHERE outcome = 0") ?? 0 }
+    /// The ids of undecided events in ascending order, damaged ones included.
+    public func undecidedIDs() throws(JournalError) -> [EventID] {
+        try read { db in
+            try Int64.fetchAll(db, sql: "SELECT id FROM event WHERE outcome = 0 ORDER BY id")
+                .map { EventID(UInt64(bitPattern: $0)) }
+        }
+    }
+
+    /// Those of some events that are still undecided, in the same order.
+    public func undecided(_ ids: some Sequence<EventID>) throws(JournalError) -> [StoredEvent] {
+        try read { db in
+            try ids.flatMap { id in
+                try self.events(db, "SELECT * FROM event WHERE id = ? AND outcome = 0", [Self.number(id)])
+            }
+        }
     }
 
     /// Where the names begin that are remembered: those given since a moment, and of these the last so many.

@@ -9,11 +9,14 @@ final class Daemon {
     let limits = Limits()
     let storage: Storage
     private(set) var configuration: Configuration
+    var policy: Policy { configuration.policy }
     private(set) var router: Router
+    let callers: CallerDirectory
 
     private let options: DaemonOptions
     private let loop: EventLoop
     private let bus: BusConnection
+    private let peers: PeerWatch
     private var logger: Logger
     private let server: NotificationServer
     private let actions: ActionRunner
@@ -31,17 +34,20 @@ final class Daemon {
     private var recovery: Recovery?
     private var isRestored = false
     private var isRetryArmed = false
+    private var denials: UInt64 = 0
 
     init(
         configuration: Configuration, options: DaemonOptions, storage: Storage, loop: EventLoop, bus: BusConnection,
-        logger: Logger
+        peers: PeerWatch, logger: Logger
     ) {
         self.configuration = configuration
         self.options = options
         self.storage = storage
         self.loop = loop
         self.bus = bus
+        self.peers = peers
         self.logger = logger
+        callers = CallerDirectory(bus: bus)
         server = NotificationServer(bus: bus, logger: logger)
         actions = ActionRunner(bus: bus, loop: loop, logger: logger)
         router = Router(
@@ -68,10 +74,15 @@ final class Daemon {
         try bus.attach(to: loop)
         interface = RouterInterface(daemon: self, bus: bus)
         try interface.export()
+        interface.applyPolicy()
         server.onInput = { [unowned self] in take($0) }
         server.onChange = { [unowned self] in ServiceManager.status(status) }
         try server.watch()
-        try watchPeers()
+        callers.onIdentification = { [unowned self] in log($0, $1) }
+        peers.onLeave = { [unowned self] name in
+            callers.left(name)
+            take(.peerLeft(name))
+        }
         session = SessionWatch.start(on: loop, logger: logger)
         session?.onChange = { [unowned self] in take(.attentionChanged(isWatched: $0)) }
         storage.onDegradation = { [unowned self] _ in
@@ -80,18 +91,6 @@ final class Daemon {
         }
         if !storage.degradation.isEmpty { armRetry() }
         restore()
-    }
-
-    /// One rule names every connection that leaves; the bus keeps order, so it comes after the last message of that peer.
-    private func watchPeers() throws(SystemdError) {
-        slots.append(
-            try bus.match(
-                "type='signal',sender='org.freedesktop.DBus',path='/org/freedesktop/DBus',"
-                    + "interface='org.freedesktop.DBus',member='NameOwnerChanged',arg2=''"
-            ) { [unowned self] message in
-                guard let name = try? message.readString(), name.hasPrefix(":") else { return }
-                take(.peerLeft(name))
-            })
     }
 
     // MARK: Deciding
@@ -209,8 +208,9 @@ final class Daemon {
     private func restore() {
         guard !isRestored else { return }
         do throws(Refusal) {
-            let restoration = try storage.restoration(at: now)
-            recovery = try Recovery(of: restoration, from: storage, limits: limits)
+            var restoration = try storage.restoration(at: now)
+            recovery = try Recovery(from: storage, limits: limits)
+            restoration.remaining = recovery?.remaining
             isRestored = true
             take(.restored(restoration))
             turn.touch()
@@ -227,7 +227,7 @@ final class Daemon {
             let restoration =
                 recovery!.hasNames
                 ? storage.restoration(of: try recovery!.names(from: storage), limits: limits)
-                : restoration(of: try recovery!.next(from: storage, except: { router.remembers($0) }))
+                : restoration(of: try recovery!.events(from: storage))
             if recovery!.isOver { recovery = nil }
             take(.restored(restoration))
             turn.touch()
@@ -270,8 +270,7 @@ final class Daemon {
         }
         guard let decision = event.decision else {
             // An earlier run left it undecided, and its turn to be announced again has not come.
-            recovery?.take(1)
-            return take(.restored(restoration(of: [event])))
+            return announceOutOfTurn([event])
         }
         guard decision.outcome == .shown else { return }
         let age = Duration.microseconds(WallClock.now() - event.accepted)
@@ -292,7 +291,12 @@ final class Daemon {
     func recall(_ topic: TopicPrefix) throws(Refusal) {
         guard recovery != nil else { return }
         endTurn()
-        take(.restored(restoration(of: try recovery!.rest(topic, from: storage, except: { router.remembers($0) }))))
+        announceOutOfTurn(try storage.read { journal throws(JournalError) in try journal.undecided(topic) })
+    }
+
+    private func announceOutOfTurn(_ events: [StoredEvent]) {
+        let events = recovery?.take(events, except: { router.remembers($0) }) ?? []
+        take(.restored(restoration(of: events)))
     }
 
     /// When the window of an undecided event ends, in microseconds since the epoch.
@@ -329,6 +333,7 @@ final class Daemon {
             configuration = loaded
             logger.logLevel = options.logLevel ?? loaded.logLevel
             take(.reconfigured(loaded.routes, loaded.banners, loaded.screens))
+            interface.applyPolicy()
             if windowChanged { interface.defaultWindowChanged() }
             logger.info("Configuration reloaded", metadata: ["message.id": "\(MessageID.reloaded)"])
             ServiceManager.ready(status: status)
@@ -356,7 +361,7 @@ extension Daemon {
             ("remembered-events", UInt64(router.rememberedEvents)), ("stored-events", UInt64(storage.storedEvents)),
             ("damaged-rows", storage.damagedRows), ("lost-outcomes", storage.lostOutcomes),
             ("journal-retries", storage.retries),
-            ("notification-server", server.owner == nil ? 0 : 1),
+            ("denied", denials), ("notification-server", server.owner == nil ? 0 : 1),
             ("notification-server-rests", router.serverRests ? 1 : 0), ("session-watched", router.isWatched ? 1 : 0),
         ]
     }
@@ -369,6 +374,21 @@ extension Daemon {
             metadata: [
                 "message.id": "\(MessageID.event)", "event.id": "\(event.id)", "topic": "\(event.topic)",
                 "sender": "\(event.sender)", "route": "\(event.route.name)",
+            ])
+    }
+
+    private func log(_ name: String, _ caller: Caller) {
+        logger.debug(
+            "Caller identified",
+            metadata: ["message.id": "\(MessageID.caller)", "sender": "\(name)", "caller": "\(caller)"])
+    }
+
+    func noteDenial(of deed: Deed, to caller: String, by rule: PolicyRule) {
+        denials += 1
+        logger.debug(
+            "Denied by policy",
+            metadata: [
+                "message.id": "\(MessageID.denied)", "sender": "\(caller)", "deed": "\(deed)", "rule": "\(rule)",
             ])
     }
 

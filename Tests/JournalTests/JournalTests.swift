@@ -263,22 +263,15 @@ struct JournalTests {
         }
     }
 
-    @Test func undecidedEventsComeInPages() throws {
+    @Test func undecidedEventsAreFoundByTopicAndById() throws {
         try withFolder { folder in
             let journal = try Journal(directory: folder)
             try journal.commit(
                 try (1...10).map { .accepted(try sample($0, topic: $0 % 2 == 0 ? "/post/27/reply" : "/run/r1")) })
             try journal.commit([.decided(EventID(2), StoredDecision(outcome: .shown, resolved: 1))])
-            func ids(_ topic: TopicPrefix = .all, after: UInt64, through: UInt64 = 100, limit: Int = .max) throws
-                -> [UInt64]
-            {
-                try journal.undecided(topic, after: EventID(after), through: EventID(through), limit: limit)
-                    .map(\.id.rawValue)
-            }
-            #expect(try ids(after: 0, limit: 3) == [1, 3, 4])
-            #expect(try ids(after: 4, through: 8, limit: 10) == [5, 6, 7, 8])
-            #expect(try ids(TopicPrefix("/post/27"), after: 4, through: 9) == [6, 8])
-            #expect(try journal.undecidedCount() == 9)
+            #expect(try journal.undecidedIDs().map(\.rawValue) == [1] + Array(3...10))
+            #expect(try journal.undecided([2, 3, 4].map { EventID($0) }).map(\.id.rawValue) == [3, 4])
+            #expect(try journal.undecided(TopicPrefix("/post/27")).map(\.id.rawValue) == [4, 6, 8, 10])
         }
     }
 

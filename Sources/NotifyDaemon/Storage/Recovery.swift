@@ -15,22 +15,27 @@ struct Recovery {
 
     /// The last name that was read; `nil` when there are no more.
     private var name: NamedPush.Position?
-    private var position = EventID(0)
-    private let end: EventID
-    /// How many are still to come.
-    private(set) var remaining: Int
-    private(set) var isOver = false
+    /// The undecided events that are still to come, some of which may have been announced out of turn.
+    private var ids: ArraySlice<EventID>
+    /// Those of them.
+    private var outOfTurn: Set<EventID> = []
 
-    init(of restoration: Restoration, from storage: Storage, limits: Limits) throws(Refusal) {
+    init(from storage: Storage, limits: Limits) throws(Refusal) {
         let since = WallClock.now() - limits.repeatMemory.microseconds
-        name = try storage.read { journal throws(JournalError) in
-            try journal.firstName(since: since, last: limits.rememberedRepeats)
+        let found = try storage.read { journal throws(JournalError) in
+            (
+                name: try journal.firstName(since: since, last: limits.rememberedRepeats),
+                undecided: try journal.undecidedIDs()
+            )
         }
-        end = restoration.lastID
-        remaining = restoration.remaining ?? 0
+        name = found.name
+        ids = found.undecided[...]
     }
 
     var hasNames: Bool { name != nil }
+    var isOver: Bool { !hasNames && ids.isEmpty }
+    /// How many events are still to come.
+    var remaining: Int { ids.count - outOfTurn.count }
 
     /// The next portion of names, or all that are left.
     mutating func names(from storage: Storage, atMost limit: Int = portion) throws(Refusal) -> [NamedPush] {
@@ -41,35 +46,20 @@ struct Recovery {
     }
 
     /// The next portion of events.
-    ///
-    /// - Parameter isKnown: whether an event has been announced out of turn.
-    mutating func next(
-        from storage: Storage, except isKnown: (EventID) -> Bool
-    ) throws(Refusal) -> [StoredEvent] {
-        let events = try storage.read { [position, end] journal throws(JournalError) in
-            try journal.undecided(after: position, through: end, limit: Self.portion)
+    mutating func events(from storage: Storage) throws(Refusal) -> [StoredEvent] {
+        let next = ids.prefix(Self.portion)
+        let events = try storage.read { [outOfTurn] journal throws(JournalError) in
+            try journal.undecided(next.filter { !outOfTurn.contains($0) })
         }
-        position = events.last?.id ?? end
-        isOver = events.count < Self.portion
-        let unknown = events.filter { !isKnown($0.id) }
-        // A damaged event is among those that were counted, and never comes.
-        if isOver { remaining = 0 } else { take(unknown.count) }
-        return unknown
-    }
-
-    /// What is still to come at or below a topic, out of turn.
-    mutating func rest(
-        _ topic: TopicPrefix, from storage: Storage, except isKnown: (EventID) -> Bool
-    ) throws(Refusal) -> [StoredEvent] {
-        let events = try storage.read { [position, end] journal throws(JournalError) in
-            try journal.undecided(topic, after: position, through: end)
-        }.filter { !isKnown($0.id) }
-        take(events.count)
+        ids = ids.dropFirst(Self.portion)
+        outOfTurn.subtract(next)
         return events
     }
 
-    /// So many have been announced.
-    mutating func take(_ count: Int) {
-        remaining = max(0, remaining - count)
+    /// Events that are announced now because somebody refers to them; those of them that have not been.
+    mutating func take(_ events: [StoredEvent], except isKnown: (EventID) -> Bool) -> [StoredEvent] {
+        let unknown = events.filter { !isKnown($0.id) }
+        outOfTurn.formUnion(unknown.map(\.id))
+        return unknown
     }
 }

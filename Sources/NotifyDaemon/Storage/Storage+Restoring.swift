@@ -14,11 +14,7 @@ extension Storage {
     /// What has to be known before anything is published; what was named, and what is undecided, follows in portions.
     func restoration(at now: Now) throws(Refusal) -> Restoration {
         var restoration = try restoredValues(at: now)
-        let found = try read { journal throws(JournalError) in
-            (undecided: try journal.undecidedCount(), lastID: try journal.lastID())
-        }
-        restoration.remaining = found.undecided
-        restoration.lastID = found.lastID
+        restoration.lastID = try read { journal throws(JournalError) in try journal.lastID() }
         return restoration
     }
 
