@@ -30,7 +30,7 @@ final class Daemon {
     private var lifetimeTimer: EventSource!
     private var retryTimer: EventSource!
     private var recoveryTimer: EventSource!
-    /// What is left to be announced again; `nil` before there is a journal, and afterwards.
+    /// What is still to be read of earlier runs; `nil` before there is a journal, and afterwards.
     private var recovery: Recovery?
     private var isRestored = false
     private var isRetryArmed = false
