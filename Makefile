@@ -19,10 +19,10 @@ DOC_DIR := $(PREFIX)/share/doc/notifyd
 
 SWIFT ?= swift
 INSTALL ?= install
-SOURCES := Sources Tests Package.swift
+SOURCES := Sources Tests Package.swift debian/client examples/swift
 
-# What a user's machine runs: no Swift runtime has to be installed there.
-RELEASE := --configuration release --static-swift-stdlib
+# What a user's machine runs: no Swift runtime has to be installed there, and no library is looked for beside the programs.
+RELEASE := --configuration release --static-swift-stdlib --disable-local-rpath
 # The folder whose programs are installed.
 BUILT ?= .build/release
 
@@ -100,6 +100,22 @@ install-files: ## Install what is built already: make release && sudo make insta
 uninstall: ## Remove what install has installed
 	rm -f $(foreach file,$(INSTALLED),'$(DESTDIR)$(file)')
 	rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(DOC_DIR)' 2> /dev/null || true
+
+.PHONY: deb
+deb: release ## Build the Debian packages into .build/deb
+	.ci/packages deb
+	rm -rf .build/deb
+	mkdir -p .build/deb
+	PACKAGES='$(CURDIR)/.build/deb' dpkg-buildpackage --build=binary --no-sign \
+	    --buildinfo-file=.build/deb/notifyd.buildinfo --buildinfo-option=-u.build/deb \
+	    --changes-file=.build/deb/notifyd.changes --changes-option=-u.build/deb
+	# The address of a maintainer is for those to fill in who publish packages.
+	lintian --fail-on error,warning --suppress-tags bogus-mail-host,bogus-mail-host-in-debian-changelog \
+	    --allow-root .build/deb/notifyd.changes
+
+.PHONY: deb-test
+deb-test: deb ## Install the Debian packages into a fresh root, and let calls start notifyd there
+	debian/tests/fresh-root .build/deb
 
 format: ## Format the sources
 	$(SWIFT) format --in-place --recursive $(SOURCES)
