@@ -25,6 +25,10 @@ struct RigTests {
         try await run("logind.sh")
     }
 
+    @Test func theExamplesDoWhatTheySay() async throws {
+        try await run("examples.sh")
+    }
+
     @Test func theUnitRunsUnderAUserManager() async throws {
         try await run("systemd-user.sh")
     }

@@ -38,10 +38,15 @@ def main():
         else:
             router.Complete(id)
 
+    def on_message(bus, message):
+        if message.is_signal(ROUTER, "Event"):
+            on_event(*message.get_args_list())
+
     # The bus itself filters, because the topic is the first argument of the signal: one match for the topic, and one
-    # for everything below it.
-    for match in {"arg0": topic}, {"arg0path": topic + "/"}:
-        bus.add_signal_receiver(on_event, "Event", ROUTER, **match)
+    # for everything below it. (add_signal_receiver() would take only object paths, which a topic need not be.)
+    for match in f"arg0='{topic}'", f"arg0path='{topic}/'":
+        bus.add_match_string(f"type='signal',interface='{ROUTER}',member='Event',{match}")
+    bus.add_message_filter(on_message)
     print("ready", flush=True)
     GLib.MainLoop().run()
 
