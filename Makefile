@@ -101,6 +101,12 @@ uninstall: ## Remove what install has installed
 	rm -f $(foreach file,$(INSTALLED),'$(DESTDIR)$(file)')
 	rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(DOC_DIR)' 2> /dev/null || true
 
+.PHONY: screenshot
+screenshot: ## Make docs/screenshot.png anew, with a real window and a real notification server
+	.ci/packages build screenshot
+	$(SWIFT) build
+	docs/screenshot.sh .build/debug
+
 .PHONY: deb
 deb: release ## Build the Debian packages into .build/deb
 	.ci/packages deb

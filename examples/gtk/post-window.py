@@ -12,6 +12,7 @@ import sys
 
 import gi
 
+gi.require_version("Gdk", "4.0")
 gi.require_version("Gtk", "4.0")
 from gi.repository import Gdk, Gio, GLib, Gtk, Pango  # noqa: E402
 
@@ -75,6 +76,7 @@ class Screen:
 class PostWindow(Gtk.ApplicationWindow):
     def __init__(self, application, post):
         super().__init__(application=application, title=f"Post {post}", default_width=440, default_height=330)
+        self.set_titlebar(Gtk.HeaderBar())
         self.list = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
         self.list.append(self.paragraph("Along the river before breakfast", "Mina · 8.2 km", "post", "title-2"))
         self.list.append(Gtk.Separator())
