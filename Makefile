@@ -19,7 +19,7 @@ DOC_DIR := $(PREFIX)/share/doc/notifyd
 
 SWIFT ?= swift
 INSTALL ?= install
-SOURCES := Sources Tests Package.swift debian examples
+SOURCES := Sources Tests Package.swift debian/client debian/tests examples
 
 # What a user's machine runs: no Swift runtime has to be installed there, and no library is looked for beside the programs.
 RELEASE := --configuration release --static-swift-stdlib --disable-local-rpath
