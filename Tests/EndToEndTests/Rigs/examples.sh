@@ -30,6 +30,7 @@ screens() {
 screen_is() { screens | grep -q -x -- "$1"; }
 no_screen() { ! screens | grep -q -- "^$1 "; }
 says() { grep -q -- "$2" "$T/$1.log"; }
+
 # --- bash: a build in a terminal that is in front, and in one that is not
 
 # build NAME: starts a build that goes on until it is told its exit code; the terminal reports through descriptor 9.
