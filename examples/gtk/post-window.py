@@ -3,8 +3,8 @@
 
     post-window.py ID                       post-window.py 27
 
-It holds a screen open on /post/ID and tells notifyd whether it is in front, merely visible, or minimised. What is published
-there appears in the window; only while it is minimised a banner appears instead.
+It holds a screen open on /post/ID and tells notifyd whether it is in front, merely visible, or minimised. What is
+published there appears in the window, and as a banner only while the window is minimised.
 Needs the Debian packages python3-gi and gir1.2-gtk-4.0.
 """
 
@@ -99,7 +99,9 @@ class PostWindow(Gtk.ApplicationWindow):
     def paragraph(title, body, kind, weight, *more):
         box = Gtk.Box(orientation=Gtk.Orientation.VERTICAL, spacing=4, css_classes=[kind, *more])
         for text, classes in (title, [weight]), (body, []):
-            box.append(Gtk.Label(label=text, xalign=0, wrap=True, wrap_mode=Pango.WrapMode.WORD_CHAR, css_classes=classes))
+            label = Gtk.Label(label=text, xalign=0, wrap=True, css_classes=classes)
+            label.set_wrap_mode(Pango.WrapMode.WORD_CHAR)
+            box.append(label)
         return box
 
 

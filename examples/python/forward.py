@@ -23,7 +23,9 @@ def main():
     topic, *command = sys.argv[1:]
     dbus.mainloop.glib.DBusGMainLoop(set_as_default=True)
     bus = dbus.SessionBus()
-    router = dbus.Interface(bus.get_object(ROUTER, "/org/notifyd/Router1"), ROUTER)
+    # By its name, whoever owns it: notifyd may be restarted, and then announces again what is undecided.
+    proxy = bus.get_object(ROUTER, "/org/notifyd/Router1", follow_name_owner_changes=True)
+    router = dbus.Interface(proxy, ROUTER)
 
     def on_event(topic, id, title, body, fields, info):
         if not info.get("window"):

@@ -112,6 +112,10 @@ stop "$DAEMON"
 eventually "without notifyd nothing is claimed" unowned $ROUTER
 start_daemon < /dev/null
 eventually "when it is back, so is the screen" window_screen
+id=$(send /run/r1/invite/note Welcome back)
+eventually "forward.py goes on" outcome_is "$id" claimed
+retain Mina 1000
+eventually "and mates.py goes on as well" says mates '^Mina 1000 m$'
 stop "$WINDOW"
 eventually "a window that is closed leaves no screen" no_screen /post/27
 
@@ -119,7 +123,7 @@ eventually "a window that is closed leaves no screen" no_screen /post/27
 
 example board stdbuf -oL "$PRODUCTS/RunBoard" r1
 eventually "the board of a run has a screen" screen_is '/run/r1 focused'
-eventually "it shows the mate who is there" says board '^Mina is at 900 m$'
+eventually "it shows the mate who is there" says board '^Mina is at 1000 m$'
 id=$(send /run/r1/cancelled '' 'It rains')
 eventually "news of the run is claimed" outcome_is "$id" claimed
 eventually "and is on the board" says board 'It rains'
