@@ -1,11 +1,9 @@
 #!/bin/bash
 # The second part of systemd-user.sh, run as root in mount and process namespaces of its own: what a login
-# would have prepared. Becomes the user at its end: USER CGROUP RECORDS COMMAND …
-# RECORDS is the file for what a journal would get; where it is empty there is no journal.
+# would have prepared. Becomes the user at its end.
 
 set -euo pipefail
-user=$1 cgroup=$2 records=$3
-shift 3
+user=$1 cgroup=$2 folder=$3 bus=$4
 id=$(id -u "$user")
 home=$(getent passwd "$user" | cut -d: -f6)
 
@@ -38,11 +36,9 @@ done || {
     exit 77
 }
 
-if [ -n "$records" ]; then
-    /usr/bin/python3 "$(dirname "$0")/fake-journal.py" /run/systemd/journal "$records" &
-fi
+/usr/bin/python3 "$(dirname "$0")/fake-journal.py" /run/systemd/journal "$folder/records" &
 
 exec setpriv --reuid="$user" --regid="$user" --init-groups env --ignore-environment \
     HOME="$home" USER="$user" PATH=/usr/bin:/bin:/usr/sbin:/sbin LC_ALL=C.UTF-8 \
     XDG_RUNTIME_DIR="/run/user/$id" DBUS_SESSION_BUS_ADDRESS="unix:path=/run/user/$id/bus" \
-    "$@"
+    bash "$(dirname "$0")/systemd-user-session.sh" "$folder" "$bus"

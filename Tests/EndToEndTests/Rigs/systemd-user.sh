@@ -58,8 +58,7 @@ session() {
     say "on $1:"
     local status=0
     unshare --mount --pid --fork --kill-child --mount-proc --propagation private \
-        bash "$RIGS/systemd-user-namespace.sh" "$USER_NAME" "$CGROUP" "$T/records" \
-        bash "$RIGS/systemd-user-session.sh" "$T" "$1" < /dev/null || status=$?
+        bash "$RIGS/systemd-user-namespace.sh" "$USER_NAME" "$CGROUP" "$T" "$1" < /dev/null || status=$?
     [ $status -eq 0 ] || { REPORTED=yes && exit $status; }
 }
 
