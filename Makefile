@@ -30,6 +30,7 @@ INSTALLED := \
     $(BIN_DIR)/notifyd \
     $(BIN_DIR)/notifyctl \
     $(UNIT_DIR)/notifyd.service \
+    $(UNIT_DIR)/notifyd.service.d/namespaces.conf \
     $(DBUS_DIR)/services/org.notifyd.Router1.service \
     $(DBUS_DIR)/interfaces/org.notifyd.Router1.xml \
     $(DOC_DIR)/README.md \
@@ -89,6 +90,8 @@ install-files: ## Install what is built already: make release && sudo make insta
 	$(INSTALL) -D -m 755 '$(BUILT)/notifyd' '$(DESTDIR)$(BIN_DIR)/notifyd'
 	$(INSTALL) -D -m 755 '$(BUILT)/notifyctl' '$(DESTDIR)$(BIN_DIR)/notifyctl'
 	$(INSTALL) -D -m 644 systemd/notifyd.service '$(DESTDIR)$(UNIT_DIR)/notifyd.service'
+	$(INSTALL) -D -m 644 systemd/notifyd.service.d/namespaces.conf \
+	    '$(DESTDIR)$(UNIT_DIR)/notifyd.service.d/namespaces.conf'
 	$(INSTALL) -D -m 644 systemd/org.notifyd.Router1.service '$(DESTDIR)$(DBUS_DIR)/services/org.notifyd.Router1.service'
 	sed -i -e 's|/usr/bin/notifyd|$(BIN_DIR)/notifyd|' -e 's|/usr/share/doc/notifyd|$(DOC_DIR)|' \
 	    '$(DESTDIR)$(UNIT_DIR)/notifyd.service' '$(DESTDIR)$(DBUS_DIR)/services/org.notifyd.Router1.service'
@@ -99,7 +102,8 @@ install-files: ## Install what is built already: make release && sudo make insta
 
 uninstall: ## Remove what install has installed
 	rm -f $(foreach file,$(INSTALLED),'$(DESTDIR)$(file)')
-	rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(DOC_DIR)' 2> /dev/null || true
+	rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(DOC_DIR)' '$(DESTDIR)$(UNIT_DIR)/notifyd.service.d' \
+	    2> /dev/null || true
 
 .PHONY: screenshot
 screenshot: ## Make docs/screenshot.png anew, with a real window and a real notification server

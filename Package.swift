@@ -45,7 +45,11 @@ let package = Package(
         ),
         .target(
             name: "Journal",
-            dependencies: ["Routing", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: [
+                "Routing",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ],
             swiftSettings: strict
         ),
         .target(

@@ -5,6 +5,7 @@
 #include <systemd/sd-event.h>
 #include <systemd/sd-id128.h>
 #include <systemd/sd-journal.h>
+#include <systemd/sd-login.h>
 
 /* The address of this extern constant cannot be taken from Swift, which imports it as a `let`. */
 static inline const unsigned *notifyd_vtable_format(void) { return &sd_bus_object_vtable_format; }

@@ -59,14 +59,16 @@ extension Journal {
     /// How many events at or below a topic nobody has seen to: undecided, shown, muted or expired.
     public func unread(_ topic: TopicPrefix) throws(JournalError) -> Int {
         try read { db in
-            if topic == .all { return try Int.fetchOne(db, sql: "SELECT count(*) FROM event WHERE outcome < 10") ?? 0 }
-            let text = topic.description
-            return try Int.fetchOne(
-                db,
-                sql: """
-                    SELECT (SELECT count(*) FROM event WHERE outcome < 10 AND topic = ?)
-                        + (SELECT count(*) FROM event WHERE outcome < 10 AND topic > ? AND topic < ?)
-                    """, arguments: [text, text + "/", text + "0"]) ?? 0
+            // Spelled as the indexes are, one for what is undecided and one for what is decided.
+            try ["outcome = 0", "outcome BETWEEN 1 AND 9"].reduce(0) { sum, unread in
+                let all = "SELECT count(*) FROM event WHERE \(unread)"
+                if topic == .all { return sum + (try Int.fetchOne(db, sql: all) ?? 0) }
+                let text = topic.description
+                let count = try Int.fetchOne(
+                    db, sql: "SELECT (\(all) AND topic = ?) + (\(all) AND topic > ? AND topic < ?)",
+                    arguments: [text, text + "/", text + "0"])
+                return sum + (count ?? 0)
+            }
         }
     }
 

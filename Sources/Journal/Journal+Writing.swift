@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 import Routing
 
@@ -24,20 +23,33 @@ extension Journal {
 
     private func insert(_ event: StoredEvent, _ db: Database) throws {
         let fields = FieldCoding.encode(event.fields)
-        let statement = try db.cachedStatement(
-            sql: """
-                INSERT INTO event (id, topic, title, body, fields, published, sender, source, source_id, urgency, retained,
-                    route, coalescing, window, accepted, expires, expires_uptime, boot, checksum, outcome)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
-                """)
-        let values: [(any DatabaseValueConvertible)?] = [
-            Self.number(event.id), event.topic.description, event.title, event.body,
-            Data(fields), event.published, event.sender, event.origin.source,
-            event.origin.eventID, event.urgency?.rawValue, event.retained, event.route, event.key, event.window,
-            event.accepted, event.expires.wall, event.expires.uptime, event.expires.boot,
-            event.checksum(fields: fields),
-        ]
-        try statement.execute(arguments: StatementArguments(values))
+        var row = try FastStatement(
+            db,
+            """
+            INSERT INTO event (id, topic, title, body, fields, published, sender, source, source_id, urgency, retained,
+                route, coalescing, window, accepted, expires, expires_uptime, boot, checksum, outcome)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
+            """)
+        row.bind(Self.number(event.id))
+        row.bind(event.topic.description)
+        row.bind(event.title)
+        row.bind(event.body)
+        row.bind(fields)
+        row.bind(event.published)
+        row.bind(event.sender)
+        row.bind(event.origin.source)
+        row.bind(event.origin.eventID)
+        row.bind(event.urgency.map { Int64($0.rawValue) })
+        row.bind(event.retained ? 1 : 0)
+        row.bind(event.route)
+        row.bind(event.key)
+        row.bind(event.window)
+        row.bind(event.accepted)
+        row.bind(event.expires.wall)
+        row.bind(event.expires.uptime)
+        row.bind(event.expires.boot)
+        row.bind(event.checksum(fields: fields))
+        try row.run()
         guard event.retained else { return }
         let topic = event.topic.description
         if replaced[topic] == nil {
@@ -49,19 +61,30 @@ extension Journal {
     }
 
     private func update(_ id: EventID, _ decision: StoredDecision, _ db: Database) throws {
-        let statement = try db.cachedStatement(
-            sql: """
-                UPDATE event SET outcome = ?, resolved = ?, opened = ?, deadline = ?, claimant = ?, latency = ?, form = ?,
-                    banner = ?, server = ?, count = ?, lateness = ?, cause = ?, replayed = ?,
-                    decision_checksum = ?
-                WHERE id = ?
-                """)
-        let values: [(any DatabaseValueConvertible)?] = [
-            decision.outcome.code, decision.resolved, decision.opened, decision.deadline, decision.claimant,
-            decision.latency, decision.form?.rawValue, decision.banner, decision.server, decision.count,
-            decision.lateness, decision.cause, decision.isReplayed, decision.checksum(of: id), Self.number(id),
-        ]
-        try statement.execute(arguments: StatementArguments(values))
+        var row = try FastStatement(
+            db,
+            """
+            UPDATE event SET outcome = ?, resolved = ?, opened = ?, deadline = ?, claimant = ?, latency = ?, form = ?,
+                banner = ?, server = ?, count = ?, lateness = ?, cause = ?, replayed = ?,
+                decision_checksum = ?
+            WHERE id = ?
+            """)
+        row.bind(Int64(decision.outcome.code))
+        row.bind(decision.resolved)
+        row.bind(decision.opened)
+        row.bind(decision.deadline)
+        row.bind(decision.claimant)
+        row.bind(decision.latency)
+        row.bind(decision.form?.rawValue)
+        row.bind(decision.banner.map { Int64($0) })
+        row.bind(decision.server)
+        row.bind(decision.count.map { Int64($0) })
+        row.bind(decision.lateness)
+        row.bind(decision.cause)
+        row.bind(decision.isReplayed ? 1 : 0)
+        row.bind(decision.checksum(of: id))
+        row.bind(Self.number(id))
+        try row.run()
     }
 
     /// The most claims that are kept of one event; who claims in a loop is not worth a disk.

@@ -159,7 +159,19 @@ public final class Journal {
     func write<Result>(_ body: (Database) throws -> Result) throws(JournalError) -> Result {
         guard let queue else { throw .other("the journal is closed") }
         do {
-            return try queue.write(body)
+            return try queue.writeWithoutTransaction { db in
+                // Prepared once, where GRDB's own transaction would be parsed every time.
+                try db.cachedStatement(sql: "BEGIN IMMEDIATE TRANSACTION").execute()
+                do {
+                    let result = try body(db)
+                    try db.cachedStatement(sql: "COMMIT TRANSACTION").execute()
+                    return result
+                } catch {
+                    // The file is closed below, and what matters is why.
+                    if db.isInsideTransaction { try? db.rollback() }
+                    throw error
+                }
+            }
         } catch {
             close()
             throw JournalError(error)

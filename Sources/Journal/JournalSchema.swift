@@ -36,6 +36,16 @@ enum JournalSchema {
                     CREATE TABLE last_removal (number INTEGER PRIMARY KEY CHECK (number = 1), id INTEGER NOT NULL);
                     """)
         }
+        // An event that is claimed in time never comes into the index of what is unread.
+        migrator.registerMigration("2") { db in
+            try db.execute(
+                sql: """
+                    DROP INDEX event_undecided;
+                    DROP INDEX event_unread;
+                    CREATE INDEX event_undecided ON event(topic) WHERE outcome = 0;
+                    CREATE INDEX event_unread ON event(topic) WHERE outcome BETWEEN 1 AND 9;
+                    """)
+        }
         return migrator
     }
 

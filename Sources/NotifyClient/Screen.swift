@@ -93,7 +93,8 @@ extension NotifyClient {
     ///     lives as long as its connection to the bus.
     ///   - clear: whether opening claims what is undecided and takes down what is shown. In mode `ask`, and while hidden,
     ///     nothing is.
-    /// - Throws: `refused` with `InvalidTopic`, or with `LimitExceeded` when this client has 256 screens or all have 10,000.
+    /// - Throws: `refused` with `InvalidTopic`, with `LimitExceeded` when this client has 256 screens or all have 10,000, or
+    ///   with `AccessDenied` when the daemon's policy does not let this program claim there.
     public func openScreen(
         _ topic: String, mode: Screen.Mode = .auto, state: Screen.State = .focused, lease: Duration? = nil,
         clear: Bool = true

@@ -9,11 +9,14 @@ final class Daemon {
     let limits = Limits()
     let storage: Storage
     private(set) var configuration: Configuration
+    var policy: Policy { configuration.policy }
     private(set) var router: Router
+    let callers: CallerDirectory
 
     private let options: DaemonOptions
     private let loop: EventLoop
     private let bus: BusConnection
+    private let peers: PeerWatch
     private var logger: Logger
     private let server: NotificationServer
     private let actions: ActionRunner
@@ -28,17 +31,20 @@ final class Daemon {
     private var retryTimer: EventSource!
     private var isRestored = false
     private var isRetryArmed = false
+    private var denials: UInt64 = 0
 
     init(
         configuration: Configuration, options: DaemonOptions, storage: Storage, loop: EventLoop, bus: BusConnection,
-        logger: Logger
+        peers: PeerWatch, logger: Logger
     ) {
         self.configuration = configuration
         self.options = options
         self.storage = storage
         self.loop = loop
         self.bus = bus
+        self.peers = peers
         self.logger = logger
+        callers = CallerDirectory(bus: bus)
         server = NotificationServer(bus: bus, logger: logger)
         actions = ActionRunner(bus: bus, loop: loop, logger: logger)
         router = Router(
@@ -63,10 +69,15 @@ final class Daemon {
         try bus.attach(to: loop)
         interface = RouterInterface(daemon: self, bus: bus)
         try interface.export()
+        interface.applyPolicy()
         server.onInput = { [unowned self] in take($0) }
         server.onChange = { [unowned self] in ServiceManager.status(status) }
         try server.watch()
-        try watchPeers()
+        callers.onIdentification = { [unowned self] in log($0, $1) }
+        peers.onLeave = { [unowned self] name in
+            callers.left(name)
+            take(.peerLeft(name))
+        }
         session = SessionWatch.start(on: loop, logger: logger)
         session?.onChange = { [unowned self] in take(.attentionChanged(isWatched: $0)) }
         storage.onDegradation = { [unowned self] _ in
@@ -75,18 +86,6 @@ final class Daemon {
         }
         if !storage.degradation.isEmpty { armRetry() }
         restore()
-    }
-
-    /// One rule names every connection that leaves; the bus keeps order, so it comes after the last message of that peer.
-    private func watchPeers() throws(SystemdError) {
-        slots.append(
-            try bus.match(
-                "type='signal',sender='org.freedesktop.DBus',path='/org/freedesktop/DBus',"
-                    + "interface='org.freedesktop.DBus',member='NameOwnerChanged',arg2=''"
-            ) { [unowned self] message in
-                guard let name = try? message.readString(), name.hasPrefix(":") else { return }
-                take(.peerLeft(name))
-            })
     }
 
     // MARK: Deciding
@@ -280,6 +279,7 @@ final class Daemon {
             configuration = loaded
             logger.logLevel = options.logLevel ?? loaded.logLevel
             take(.reconfigured(loaded.routes, loaded.banners, loaded.screens))
+            interface.applyPolicy()
             if windowChanged { interface.defaultWindowChanged() }
             logger.info("Configuration reloaded", metadata: ["message.id": "\(MessageID.reloaded)"])
             ServiceManager.ready(status: status)
@@ -306,7 +306,7 @@ extension Daemon {
             ("open-windows", UInt64(router.openWindows)), ("open-screens", UInt64(router.screenCount)),
             ("remembered-events", UInt64(router.rememberedEvents)), ("stored-events", UInt64(storage.storedEvents)),
             ("damaged-rows", storage.damagedRows), ("lost-outcomes", storage.lostOutcomes),
-            ("notification-server", server.owner == nil ? 0 : 1),
+            ("denied", denials), ("notification-server", server.owner == nil ? 0 : 1),
             ("notification-server-rests", router.serverRests ? 1 : 0), ("session-watched", router.isWatched ? 1 : 0),
         ]
     }
@@ -319,6 +319,21 @@ extension Daemon {
             metadata: [
                 "message.id": "\(MessageID.event)", "event.id": "\(event.id)", "topic": "\(event.topic)",
                 "sender": "\(event.sender)", "route": "\(event.route.name)",
+            ])
+    }
+
+    private func log(_ name: String, _ caller: Caller) {
+        logger.debug(
+            "Caller identified",
+            metadata: ["message.id": "\(MessageID.caller)", "sender": "\(name)", "caller": "\(caller)"])
+    }
+
+    func noteDenial(of deed: Deed, to caller: String, by rule: PolicyRule) {
+        denials += 1
+        logger.debug(
+            "Denied by policy",
+            metadata: [
+                "message.id": "\(MessageID.denied)", "sender": "\(caller)", "deed": "\(deed)", "rule": "\(rule)",
             ])
     }
 

@@ -13,6 +13,8 @@ enum MessageID: String, CustomStringConvertible {
     case outcome = "916f8746e59748ae97416b9670ec894d"
     case attention = "3f567bbc9ce44354ae4e1e61cb9d3f59"
     case storage = "db5154fd82c044508d3f39c9bb348fdc"
+    case caller = "b808aff46986455ea495d177b8bcf5e0"
+    case denied = "cb530686c42341eda34e73c81bab0948"
     case action = "faedde699b85493e8cb76738a05a948e"
 
     var description: String { rawValue }

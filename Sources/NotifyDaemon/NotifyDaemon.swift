@@ -66,13 +66,15 @@ public func runNotifyDaemon(_ options: DaemonOptions) -> CInt {
         return ExitCode.busLost
     }
     do throws(SystemdError) {
+        let peers = try PeerWatch(bus)
         // Whoever has the name has the journal. Calls that come before the loop runs wait in the socket.
         try bus.requestName(RouterInterface.name)
         let loop = try EventLoop()
         try loop.watchOver()
         let storage = Storage(directory: options.state ?? stateDirectory(), logger: logger)
         let daemon = Daemon(
-            configuration: configuration, options: options, storage: storage, loop: loop, bus: bus, logger: logger)
+            configuration: configuration, options: options, storage: storage, loop: loop, bus: bus, peers: peers,
+            logger: logger)
         try daemon.start()
         logger.info(
             "Started",
@@ -103,7 +105,11 @@ public func checkConfiguration(_ file: String?) -> (code: CInt, text: String) {
         let files =
             configuration.files.isEmpty ? "no files, built-in routes only" : configuration.files.joined(separator: ", ")
         let routes = configuration.routes.routes.map { "  \($0.name)" }.joined(separator: "\n")
-        return (ExitCode.success, "The configuration is good (\(files)). Routes:\n\(routes)")
+        let rules = configuration.policy.rules.map { "  \($0)" }.joined(separator: "\n")
+        return (
+            ExitCode.success,
+            "The configuration is good (\(files)). Routes:\n\(routes)" + (rules.isEmpty ? "" : "\nPolicy:\n\(rules)")
+        )
     } catch {
         return (ExitCode.badConfiguration, error.description)
     }

@@ -1,64 +1,54 @@
 import HeapModule
 
-/// What is due when: one moment for each matter, the earliest first.
+/// What is due when, the earliest first, and at the same moment in the order in which it was put down.
 ///
-/// Moments that were moved or struck off stay in the heap until they come up or until they outnumber those that count,
-/// so that every operation is logarithmic and memory follows what is really there.
-struct Agenda<Moment: Comparable, Matter: Hashable> {
-    private struct Entry: Comparable {
+/// Nothing is ever struck off. Who puts a matter down keeps the ticket for as long as it stands, and an entry whose ticket
+/// nobody has is stale: it is passed over when it comes up, and swept out when there are too many of its kind.
+struct Agenda<Moment: Comparable, Matter> {
+    /// Tells the entries of a matter apart: only its last one counts.
+    struct Ticket: Hashable {
+        fileprivate let serial: UInt64
+    }
+
+    struct Entry: Comparable {
         let moment: Moment
-        /// Orders matters that are due at the same moment by when they were put down.
-        let serial: UInt64
+        let ticket: Ticket
         let matter: Matter
 
         static func < (left: Entry, right: Entry) -> Bool {
-            left.moment == right.moment ? left.serial < right.serial : left.moment < right.moment
+            left.moment == right.moment ? left.ticket.serial < right.ticket.serial : left.moment < right.moment
         }
 
         static func == (left: Entry, right: Entry) -> Bool {
-            left.serial == right.serial
+            left.ticket == right.ticket
         }
     }
 
     private var heap = Heap<Entry>()
-    private var current: [Matter: UInt64] = [:]
     private var lastSerial: UInt64 = 0
+    private var roomBeforeSweep = 64
 
-    var isEmpty: Bool { current.isEmpty }
-    var count: Int { current.count }
+    /// Everything that was put down and has not come up, in no order, stale or not.
+    var entries: [Entry] { heap.unordered }
+    /// The entry that comes up next.
+    var next: Entry? { heap.min }
+    /// Whether so much has been added since the last sweep that there may be more stale entries than others.
+    var isCrowded: Bool { heap.count > roomBeforeSweep }
 
-    /// Puts a matter down for a moment, in place of the one it had.
-    mutating func put(_ matter: Matter, at moment: Moment) {
+    mutating func put(_ matter: Matter, at moment: Moment) -> Ticket {
         lastSerial += 1
-        current[matter] = lastSerial
-        heap.insert(Entry(moment: moment, serial: lastSerial, matter: matter))
-        if heap.count > 2 * current.count + 64 {
-            heap = Heap(heap.unordered.filter { current[$0.matter] == $0.serial })
-        }
+        let ticket = Ticket(serial: lastSerial)
+        heap.insert(Entry(moment: moment, ticket: ticket, matter: matter))
+        return ticket
     }
 
-    func contains(_ matter: Matter) -> Bool {
-        current[matter] != nil
+    mutating func removeNext() {
+        heap.removeMin()
     }
 
-    mutating func strike(_ matter: Matter) {
-        current[matter] = nil
-    }
-
-    /// When the next matter is due.
-    mutating func earliest() -> Moment? {
-        while let entry = heap.min {
-            if current[entry.matter] == entry.serial { return entry.moment }
-            heap.removeMin()
-        }
-        return nil
-    }
-
-    /// Takes the next matter off whose moment has come.
-    mutating func takeDue(at now: Moment) -> Matter? {
-        guard let moment = earliest(), moment <= now else { return nil }
-        let entry = heap.removeMin()
-        current[entry.matter] = nil
-        return entry.matter
+    /// - Parameter current: what is left of `entries` without those that are stale.
+    mutating func sweep(leaving current: [Entry]) {
+        heap = Heap(current)
+        roomBeforeSweep = 2 * current.count + 64
     }
 }

@@ -7,6 +7,8 @@ struct Banner {
     var waiting = EventList()
     var carried = EventList()
     var shown = EventList()
+    /// Stands while the banner wants to be sent.
+    var queued: Router.BannerQueue.Ticket?
     /// The server's number, while the banner is up.
     var id: BannerID?
     /// The call under way, and when it was made. There is never more than one for a banner.

@@ -3,19 +3,19 @@ extension Router {
     // MARK: Sending
 
     mutating func enqueue(_ key: CoalescingKey) {
-        if key == .summary, summaryRestsUntil != nil { return }
-        guard !queue.contains(key) else { return }
+        if key == .summary, summaryRest != nil { return }
+        guard banners[key]!.queued == nil else { return }
         lastSerial += 1
-        queue.put(key, at: lastSerial)
+        banners[key]!.queued = queue.put(key, at: lastSerial)
     }
 
     /// Sends what waits, as far as the server may be called now.
     mutating func sendBanners(at now: Now) {
-        while gate.isOpen, let key = queue.takeDue(at: .max) {
+        while gate.isOpen, let key = takeFromQueue() {
             // With a call under way it is queued again when the answer is there.
             guard banners[key]!.call == nil else { continue }
             settleUnwanted(in: key, at: now)
-            guard let newest = banners[key]!.waiting.newest else {
+            guard let newest = banners[key]!.waiting.last else {
                 if let banner = bannerWithNothingBehind(key) { close(banner) }
                 dropIfEmpty(key)
                 continue
@@ -33,26 +33,24 @@ extension Router {
         lastSerial += 1
         let call = BannerCall(lastSerial)
         let carried = banners[key]!.waiting.takeAll()
-        for id in carried.ids {
-            lifetimes.strike(.event(id))
+        for id in carried {
+            events[id]!.expiry = nil
             events[id]!.place = .carried(key)
         }
         banners[key]!.carried = carried
         banners[key]!.call = (call, now)
         calls[call] = key
-        agenda.put(.call(call), at: now + ServerGate.patience)
+        _ = agenda.put(.call(call), at: now + ServerGate.patience)
         gate.callBegan()
         statistics.bannerCalls += 1
         if key == .summary {
-            let next = now + BannerPace.period
-            summaryRestsUntil = next
-            agenda.put(.summary, at: next)
+            summaryRest = agenda.put(.summary, at: now + BannerPace.period)
         }
         let count = banners[key]!.count
         effects.append(
             .showBanner(
                 BannerRequest(
-                    call: call, replaces: banners[key]!.id, newest: events[carried.newest!]!.event, count: count,
+                    call: call, replaces: banners[key]!.id, newest: events[carried.last!]!.event, count: count,
                     isSummary: key == .summary && count > 1)))
     }
 
@@ -61,11 +59,11 @@ extension Router {
         statistics.bannersFolded += 1
         let waiting = banners[key]!.waiting.takeAll()
         dropIfEmpty(key)
-        for id in waiting.ids { wait(id, for: .summary) }
+        for id in waiting { wait(id, for: .summary) }
     }
 
     mutating func summaryRestEnded() {
-        summaryRestsUntil = nil
+        summaryRest = nil
         if let summary = banners[.summary], !summary.waiting.isEmpty { enqueue(.summary) }
     }
 
@@ -74,7 +72,6 @@ extension Router {
     /// - Parameter answer: the server's number, or `nil` where it says that this very banner is on screen already.
     mutating func bannerShown(_ call: BannerCall, _ answer: BannerID?, at now: Now) {
         guard let key = calls.removeValue(forKey: call) else { return answeredLate(call, answer, at: now) }
-        agenda.strike(.call(call))
         gate.callSucceeded()
         let calledAt = banners[key]!.call!.at
         banners[key]!.call = nil
@@ -94,7 +91,7 @@ extension Router {
     /// Gives events that are on screen now their outcome.
     private mutating func show(_ ids: EventList, in key: CoalescingKey, as banner: BannerID?, calledAt: Instant) {
         let count = banners[key]!.shown.count + ids.count
-        for id in ids.ids {
+        for id in ids {
             let lateness = calledAt - events[id]!.deadline
             decide(id, Resolution(.shown, banner: banner, count: count, lateness: max(.zero, lateness)))
             if let banner {
@@ -110,7 +107,6 @@ extension Router {
     mutating func bannerFailed(_ call: BannerCall, _ failure: BannerFailure, at now: Now) {
         overdue[call] = nil
         guard let key = calls.removeValue(forKey: call) else { return }
-        agenda.strike(.call(call))
         takeBack(key)
         switch failure {
         case .notAsked:
@@ -131,14 +127,14 @@ extension Router {
     /// What a call carried waits again.
     private mutating func takeBack(_ key: CoalescingKey) {
         banners[key]!.call = nil
-        for id in banners[key]!.carried.takeAll().ids { wait(id, for: key) }
+        for id in banners[key]!.carried.takeAll() { wait(id, for: key) }
         // What came up during the call waits as well, even if all that the call carried is claimed.
         if !banners[key]!.waiting.isEmpty { enqueue(key) }
     }
 
     private mutating func callFailed(_ key: CoalescingKey, at now: Now) {
         statistics.bannerFailures += 1
-        if let rest = gate.callFailed(at: now.instant) { agenda.put(.serverRest, at: rest) }
+        if let rest = gate.callFailed(at: now.instant) { serverRest = agenda.put(.serverRest, at: rest) }
         if let id = banners[key]?.id, banners[key]!.count == 0 { close(id) }
     }
 
@@ -161,16 +157,16 @@ extension Router {
     /// the meantime or stand in another banner.
     private mutating func answeredLate(_ call: BannerCall, _ answer: BannerID?, at now: Now) {
         guard let late = overdue.removeValue(forKey: call), let id = answer else { return }
-        if let end = gate.recovered(at: now.instant) { agenda.put(.serverRest, at: end) }
+        if let end = gate.recovered(at: now.instant) { serverRest = agenda.put(.serverRest, at: end) }
         let key = late.key
         var waiting = EventList()
-        for id in late.carried.ids {
+        for id in late.carried {
             if case .waiting(let place) = events[id]?.place, place == key { waiting.insert(id) }
         }
         if let banner = banners[key], banner.call == nil, banner.id == nil || banner.id == id, !waiting.isEmpty {
-            for id in waiting.ids {
+            for id in waiting {
                 banners[key]!.waiting.remove(id)
-                lifetimes.strike(.event(id))
+                events[id]!.expiry = nil
             }
             rename(key, to: id)
             show(waiting, in: key, as: id, calledAt: late.at)
@@ -185,7 +181,7 @@ extension Router {
         if let other = bannerKeys[id], other != key { lose(id) }
         if let old = banners[key]!.id, old != id {
             bannerKeys[old] = nil
-            for event in banners[key]!.shown.ids { events[event]!.place = .shown(key, id) }
+            for event in banners[key]!.shown { events[event]!.place = .shown(key, id) }
         }
         banners[key]!.id = id
         bannerKeys[id] = key
@@ -202,7 +198,7 @@ extension Router {
     mutating func bannerClosed(_ id: BannerID, _ reason: ClosingReason) {
         guard let key = bannerKeys[id] else { return }
         guard reason == .dismissed else { return lose(id) }
-        for event in banners[key]!.shown.takeAll().ids {
+        for event in banners[key]!.shown.takeAll() {
             decide(event, Resolution(.dismissed, banner: id))
             events[event] = nil
         }
@@ -212,12 +208,12 @@ extension Router {
     /// The banner went away by itself: a late claim still finds its events.
     private mutating func lose(_ id: BannerID) {
         guard let key = bannerKeys[id] else { return }
-        for event in banners[key]!.shown.takeAll().ids { events[event]!.place = .gone(id) }
+        for event in banners[key]!.shown.takeAll() { events[event]!.place = .gone(id) }
         forget(id)
     }
 
     mutating func actionInvoked(_ id: BannerID, _ action: String) {
-        guard let key = bannerKeys[id], let newest = banners[key]!.shown.newest else { return }
+        guard let key = bannerKeys[id], let newest = banners[key]!.shown.last else { return }
         effects.append(.relayAction(events[newest]!.event, action: action))
     }
 
@@ -238,7 +234,6 @@ extension Router {
     mutating func dropIfEmpty(_ key: CoalescingKey) {
         guard let banner = banners[key], banner.count == 0, banner.id == nil, banner.call == nil else { return }
         banners[key] = nil
-        queue.strike(key)
     }
 
     /// Keeps a shown event for a late claim, and lets the oldest go when there are too many.
@@ -268,18 +263,17 @@ extension Router {
     /// Everything the server knew is void: its numbers, its answers, what it showed. What was on its way waits again.
     mutating func serverVanished() {
         gate.serverChanged(isThere: false)
-        agenda.strike(.serverRest)
-        for call in calls.keys { agenda.strike(.call(call)) }
+        serverRest = nil
         calls.removeAll()
         overdue.removeAll()
         bannerKeys.removeAll()
         for key in banners.keys.sorted(by: { banners[$0]!.serial < banners[$1]!.serial }) {
             if let id = banners[key]!.id {
-                for event in banners[key]!.shown.takeAll().ids { events[event]!.place = .gone(id) }
+                for event in banners[key]!.shown.takeAll() { events[event]!.place = .gone(id) }
             }
             banners[key]!.id = nil
             banners[key]!.call = nil
-            for event in banners[key]!.carried.takeAll().ids { wait(event, for: key) }
+            for event in banners[key]!.carried.takeAll() { wait(event, for: key) }
             if !banners[key]!.waiting.isEmpty { enqueue(key) }
             dropIfEmpty(key)
         }

@@ -61,7 +61,6 @@ extension Router {
             resolution.outcome = .claimed
         case .waiting(let key):
             resolution.outcome = .claimed
-            lifetimes.strike(.event(id))
             banners[key]!.waiting.remove(id)
             closing = bannerWithNothingBehind(key)
             dropIfEmpty(key)
@@ -91,7 +90,6 @@ extension Router {
         guard let window = windows[key] else { return }
         if window.isDone {
             windows[key] = nil
-            agenda.strike(.window(key))
         } else if window.isOverEarly {
             endWindow(key, at: now)
         }

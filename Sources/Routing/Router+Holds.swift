@@ -5,6 +5,8 @@ extension Router {
     struct Hold {
         let claimant: String
         let latency: Duration
+        /// Stands for the end of the time to confirm.
+        let ticket: WindowClock.Ticket
     }
 
     mutating func hold(_ id: EventID, for duration: Duration, by claimant: String, at now: Now) {
@@ -15,7 +17,7 @@ extension Router {
             )
         }
         guard isKnown(id) else { return refuseUnknown(id) }
-        guard let open = events[id], open.hold == nil, open.canBeHeld else {
+        guard let open = events[id], provisional[id] == nil, open.canBeHeld else {
             statistics.recordedClaims += 1
             effects.append(.reply(.verdict(.recorded)))
             return noteClaim(id, by: claimant, .recorded, at: now)
@@ -26,7 +28,7 @@ extension Router {
         case .window(let key):
             windows[key]!.hold(id)
         case .waiting(let key):
-            lifetimes.strike(.event(id))
+            events[id]!.expiry = nil
             banners[key]!.waiting.remove(id)
             if let banner = bannerWithNothingBehind(key) { close(banner) }
             dropIfEmpty(key)
@@ -34,9 +36,10 @@ extension Router {
         case .held, .carried, .shown, .gone:
             preconditionFailure("only an event that has not gone to the server can be held")
         }
-        events[id]!.hold = Hold(claimant: claimant, latency: now.instant - open.accepted)
+        provisional[id] = Hold(
+            claimant: claimant, latency: now.instant - open.accepted,
+            ticket: agenda.put(.hold(id), at: now.instant + duration))
         holds[claimant, default: EventList()].insert(id)
-        agenda.put(.hold(id), at: now.instant + duration)
         // The claimant has answered; other screens are still asked, in case the claim comes to nothing.
         for screen in screens.owned(by: claimant) { answered(screen, about: id, at: now) }
         if case .window(let key) = events[id]!.place, windows[key]!.isOverEarly { endWindow(key, at: now) }
@@ -81,9 +84,7 @@ extension Router {
     }
 
     mutating func dropHold(_ id: EventID) {
-        guard let hold = events[id]?.hold else { return }
-        events[id]!.hold = nil
-        agenda.strike(.hold(id))
+        guard let hold = provisional.removeValue(forKey: id) else { return }
         holds[hold.claimant]!.remove(id)
         if holds[hold.claimant]!.isEmpty { holds[hold.claimant] = nil }
     }
@@ -93,7 +94,7 @@ extension Router {
             refuseUnknown(id)
             return nil
         }
-        guard let hold = events[id]?.hold, hold.claimant == caller else {
+        guard let hold = provisional[id], hold.claimant == caller else {
             refuse(
                 .notClaimant(
                     "you do not hold event \(id); ClaimProvisionally holds it, until it is confirmed or its time is over"

@@ -26,7 +26,7 @@ extension Router {
             retained: isRetained, route: route)
         let expires = now.uptime + (options.lifetime ?? route.lifetime)
         effects.append(.reply(.accepted(id)))
-        if isRetained { keepValue(event, until: expires) }
+        if isRetained { keepValue(id, of: event.topic, until: expires) }
         if let silence {
             statistics.count(.silent)
             effects.append(.announce(event, Announcement(window: nil, silence: silence, expires: expires)))
@@ -49,18 +49,16 @@ extension Router {
     /// Lets claims for an event be awaited, as long as there is somebody to wait for.
     mutating func open(_ event: Event, length: Duration, expires: Uptime, isReplayed: Bool = false, at now: Now) {
         let key = event.route.key(topic: event.topic, event: event.id)
-        var open = OpenEvent(
-            event: event, accepted: now.instant, expires: expires, place: .window(key), opened: now.instant,
-            deadline: now.instant)
-        open.isReplayed = isReplayed
-        open.asked = ask(about: event)
-        events[event.id] = open
+        let asked = ask(about: event)
+        let isAwaited = OpenEvent.isAwaited(event, asked: asked)
+        let window = join(event, key: key, length: length, isAwaited: isAwaited, at: now.instant)
+        let deadline = window.deadline
+        let isOver = window.isOverEarly
+        events[event.id] = OpenEvent(
+            event: event, accepted: now.instant, expires: expires, place: .window(key), opened: window.opened,
+            deadline: deadline, asked: asked, isReplayed: isReplayed)
         undecided += 1
         undecidedBySender[event.sender, default: 0] += 1
-        let deadline = join(event, key: key, length: length, at: now.instant)
-        events[event.id]!.opened = windows[key]!.opened
-        events[event.id]!.deadline = deadline
-        let isOver = windows[key]!.isOverEarly
         effects.append(
             .announce(
                 event,
@@ -72,14 +70,16 @@ extension Router {
         }
     }
 
-    /// Puts the event into its key's window, and says when that ends.
-    private mutating func join(_ event: Event, key: CoalescingKey, length: Duration, at now: Instant) -> Instant {
-        let before = windows[key]?.deadline
-        if before == nil { windows[key] = Window(length: length, maximum: event.route.maximumWindow, at: now) }
-        windows[key]!.add(event.id, length: length, isAwaited: events[event.id]!.isAwaited, at: now)
-        let deadline = windows[key]!.deadline
-        if deadline != before { agenda.put(.window(key), at: deadline) }
-        return deadline
+    /// Puts the event into its key's window, which is opened for it where there is none.
+    private mutating func join(
+        _ event: Event, key: CoalescingKey, length: Duration, isAwaited: Bool, at now: Instant
+    ) -> Window {
+        var window = windows[key] ?? Window(length: length, maximum: event.route.maximumWindow, at: now)
+        let before = window.ticket == nil ? nil : window.deadline
+        window.add(event.id, length: length, isAwaited: isAwaited, at: now)
+        if window.deadline != before { window.ticket = agenda.put(.window(key), at: window.deadline) }
+        windows[key] = window
+        return window
     }
 
     mutating func refuse(_ refusal: Refusal) {

@@ -4,15 +4,13 @@ extension Router {
         guard duration > .zero else {
             for muted in mutes.keys where topic.covers(muted) {
                 mutes[muted] = nil
-                lifetimes.strike(.mute(muted))
             }
             return effects.append(.reply(.done))
         }
         guard mutes[topic] != nil || mutes.count < limits.mutes else {
             return refuse(.limitExceeded("mutes: \(limits.mutes) topics are muted already; unmute one with 0 seconds"))
         }
-        mutes[topic] = now.uptime + duration
-        lifetimes.put(.mute(topic), at: now.uptime + duration)
+        mutes[topic] = lifetimes.put(.mute(topic), at: now.uptime + duration)
         effects.append(.reply(.done))
     }
 

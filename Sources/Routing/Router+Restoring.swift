@@ -35,8 +35,7 @@ extension Router {
             repeats.remember(origin.subject.origin, as: origin.subject.id, at: now.uptime, for: origin.left)
         }
         for value in restoration.values {
-            values[value.subject.topic] = value.subject.id
-            lifetimes.put(.value(value.subject.topic), at: now.uptime + value.left)
+            keepValue(value.subject.id, of: value.subject.topic, until: now.uptime + value.left)
         }
         for remembered in restoration.undecided {
             let (event, window) = remembered.subject
@@ -83,7 +82,6 @@ extension Router {
             windows[key]!.claim(id)
             closeIfOver(key, at: now)
         case .waiting(let key):
-            lifetimes.strike(.event(id))
             banners[key]!.waiting.remove(id)
             if let banner = bannerWithNothingBehind(key) { close(banner) }
             dropIfEmpty(key)
@@ -98,10 +96,7 @@ extension Router {
     mutating func withdraw(_ ids: [EventID], at now: Now) {
         for id in ids { withdraw(id, at: now) }
         repeats.forget(ids)
-        for (topic, id) in values where ids.contains(id) {
-            values[topic] = nil
-            lifetimes.strike(.value(topic))
-        }
+        for (topic, value) in values where ids.contains(value.id) { values[topic] = nil }
         sendBanners(at: now)
     }
 }

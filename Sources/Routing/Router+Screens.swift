@@ -30,7 +30,6 @@ extension Router {
     /// Takes a screen away, whoever wanted it: it counts as having passed on everything it was asked.
     mutating func closeScreen(_ id: ScreenID, at now: Now) {
         guard let screen = screens.close(id) else { return }
-        agenda.strike(.lease(id))
         pass(on: screen, at: now)
     }
 
@@ -42,11 +41,8 @@ extension Router {
             if let lease = options.lease { screen.lease = lease == .zero ? nil : lease }
         }
         guard let screen = screens[id] else { return }
-        if let lease = screen.lease {
-            agenda.put(.lease(id), at: now.instant + lease)
-        } else {
-            agenda.strike(.lease(id))
-        }
+        let leaseTicket = screen.lease.map { agenda.put(.lease(id), at: now.instant + $0) }
+        screens.update(id) { $0.leaseTicket = leaseTicket }
         let isClaiming = screens.isActive(screen) && screen.mode == .auto
         // Claims first: what it was asked and takes now must not be decided by the end of a window.
         if isClaiming, screen.clear, !wasClaiming || options.clear == true {
@@ -81,7 +77,7 @@ extension Router {
     }
 
     mutating func pass(on screen: Screen, at now: Now) {
-        for event in screen.asked.ids { answered(screen.id, about: event, at: now) }
+        for event in screen.asked { answered(screen.id, about: event, at: now) }
     }
 
     mutating func answered(_ screen: ScreenID, about id: EventID, at now: Now) {

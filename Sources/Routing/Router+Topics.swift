@@ -63,6 +63,6 @@ extension Router {
         graces[id] = grace
         graceIndex.insert(id, at: grace.topic)
         gracesByClaimant[grace.claimant, default: 0] += 1
-        agenda.put(.grace(id), at: moment)
+        _ = agenda.put(.grace(id), at: moment)
     }
 }

@@ -1,9 +1,15 @@
 /// Live values: an event published to be kept is the current value of its topic, until it is replaced, removed, or its
 /// lifetime ends.
 extension Router {
-    mutating func keepValue(_ event: Event, until expires: Uptime) {
-        values[event.topic] = event.id
-        lifetimes.put(.value(event.topic), at: expires)
+    /// The current value of a topic.
+    struct LiveValue {
+        let id: EventID
+        /// Stands for the end of its lifetime.
+        let ticket: LifetimeClock.Ticket
+    }
+
+    mutating func keepValue(_ id: EventID, of topic: Topic, until expires: Uptime) {
+        values[topic] = LiveValue(id: id, ticket: lifetimes.put(.value(topic), at: expires))
     }
 
     mutating func acceptRemoval(_ publication: Publication, at now: Now) {
@@ -12,7 +18,6 @@ extension Router {
         repeats.remember(publication.options.origin, as: id, at: now.uptime)
         effects.append(.reply(.accepted(id)))
         guard values.removeValue(forKey: publication.topic) != nil else { return }
-        lifetimes.strike(.value(publication.topic))
         effects.append(.remove(publication.topic, id))
     }
 

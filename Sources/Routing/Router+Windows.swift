@@ -3,16 +3,15 @@ extension Router {
     /// Ends a window, at its deadline or early because everybody who was asked has passed.
     mutating func endWindow(_ key: CoalescingKey, at now: Now) {
         guard let window = windows.removeValue(forKey: key) else {
-            preconditionFailure("a window's end is struck off the agenda when the window closes early")
+            preconditionFailure("a window's end does not come up when the window has closed early")
         }
-        agenda.strike(.window(key))
         let deadline = min(window.deadline, now.instant)
-        for id in window.held.ids {
+        for id in window.held {
             forgetQuestions(about: id)
             events[id]!.place = .held(key)
             events[id]!.deadline = deadline
         }
-        for id in window.unclaimed.ids {
+        for id in window.unclaimed {
             forgetQuestions(about: id)
             events[id]!.deadline = deadline
             showOrSettle(id, for: key, at: now)
@@ -39,7 +38,7 @@ extension Router {
         }
         banners[key]!.waiting.insert(id)
         events[id]!.place = .waiting(key)
-        lifetimes.put(.event(id), at: events[id]!.expires)
+        events[id]!.expiry = lifetimes.put(.event(id), at: events[id]!.expires)
         enqueue(key)
     }
 
@@ -61,11 +60,10 @@ extension Router {
     /// What waits for the server is looked at once more before it goes there: a banner may have become unwanted or stale
     /// meanwhile.
     mutating func settleUnwanted(in key: CoalescingKey, at now: Now) {
-        for id in banners[key]!.waiting.ids {
+        for id in banners[key]!.waiting {
             let open = events[id]!
             let isStale = open.expires <= now.uptime
             guard isStale || isQuiet(open.event.topic) else { continue }
-            lifetimes.strike(.event(id))
             banners[key]!.waiting.remove(id)
             settleUnshown(id, isStale ? .expired : .muted)
         }

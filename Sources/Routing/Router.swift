@@ -37,7 +37,8 @@ public struct Router {
         var deadline: Instant
         /// The screens that were asked about it and have not answered.
         var asked: [ScreenID] = []
-        var hold: Hold?
+        /// Stands while the event waits for the server: it is not shown any more when its time is over.
+        var expiry: LifetimeClock.Ticket?
         /// Whether an earlier run accepted it.
         var isReplayed = false
 
@@ -58,25 +59,11 @@ public struct Router {
         }
 
         /// Whether somebody may still claim it before its window ends.
-        var isAwaited: Bool { event.route.wait == .anyone || !asked.isEmpty }
-    }
+        var isAwaited: Bool { Self.isAwaited(event, asked: asked) }
 
-    /// What there is to do at a moment of the windows' clock.
-    enum Matter: Hashable {
-        case window(CoalescingKey)
-        case hold(EventID)
-        case grace(GraceID)
-        case lease(ScreenID)
-        case call(BannerCall)
-        case serverRest
-        case summary
-    }
-
-    /// What there is to do at a moment of the lifetimes' clock.
-    enum LifetimeMatter: Hashable {
-        case event(EventID)
-        case value(Topic)
-        case mute(TopicPrefix)
+        static func isAwaited(_ event: Event, asked: [ScreenID]) -> Bool {
+            event.route.wait == .anyone || !asked.isEmpty
+        }
     }
 
     // What a configuration sets.
@@ -90,7 +77,7 @@ public struct Router {
     /// The first id of this run.
     public let firstID: EventID
     var nextID: EventID
-    var events: [EventID: OpenEvent] = [:]
+    var events = SlotTable<EventID, OpenEvent>()
     var undecided = 0
     var undecidedBySender: [String: Int] = [:]
     var repeats: RepeatMemory
@@ -99,6 +86,8 @@ public struct Router {
 
     // Claims that go on.
     var screens: ScreenRegistry
+    /// What holds the events that are claimed provisionally.
+    var provisional: [EventID: Hold] = [:]
     /// The provisionally claimed events of each claimant.
     var holds: [String: EventList] = [:]
     var graces: [GraceID: Grace] = [:]
@@ -107,27 +96,30 @@ public struct Router {
 
     // Quiet.
     var isPaused = false
-    var mutes: [TopicPrefix: Uptime] = [:]
+    /// Muted topics, until their entries come up.
+    var mutes: [TopicPrefix: LifetimeClock.Ticket] = [:]
 
     /// The current values of topics: the events that were published to be kept.
-    var values: [Topic: EventID] = [:]
+    var values: [Topic: LiveValue] = [:]
 
     // Windows and banners.
-    var windows: [CoalescingKey: Window] = [:]
-    var banners: [CoalescingKey: Banner] = [:]
+    var windows = SlotTable<CoalescingKey, Window>()
+    var banners = SlotTable<CoalescingKey, Banner>()
     var bannerKeys: [BannerID: CoalescingKey] = [:]
     var calls: [BannerCall: CoalescingKey] = [:]
     var overdue: [BannerCall: OverdueCall] = [:]
-    /// Banners that want to be sent, by when they began to.
-    var queue = Agenda<UInt64, CoalescingKey>()
+    var queue = BannerQueue()
     var gate = ServerGate()
+    /// Stands while the server is left alone.
+    var serverRest: WindowClock.Ticket?
     var pace = BannerPace()
-    var summaryRestsUntil: Instant?
+    /// Stands while the summary is not to be sent again.
+    var summaryRest: WindowClock.Ticket?
     var lastSerial: UInt64 = 0
 
     // What is due when.
-    var agenda = Agenda<Instant, Matter>()
-    var lifetimes = Agenda<Uptime, LifetimeMatter>()
+    var agenda = WindowClock()
+    var lifetimes = LifetimeClock()
     private var armed: Instant?
     private var armedLifetime: Uptime?
 
@@ -167,6 +159,12 @@ public struct Router {
     public var pausesBanners: Bool { isPaused }
     /// Whether the event is in memory: undecided, or shown not long ago.
     public func remembers(_ id: EventID) -> Bool { events[id] != nil }
+    /// Where an event belongs that is in memory.
+    public func topic(of id: EventID) -> Topic? { events[id]?.event.topic }
+    /// A screen that is open.
+    public func screen(_ id: ScreenID) -> Screen? { screens[id] }
+    /// The screens that a connection holds.
+    public func screens(of owner: String) -> [Screen] { screens.owned(by: owner).compactMap { screens[$0] } }
     /// When the window of an event ends, while it is open.
     public func deadline(of id: EventID) -> Instant? {
         guard case .window(let key) = events[id]?.place else { return nil }
@@ -207,6 +205,7 @@ public struct Router {
         case .actionInvoked(let id, let action): actionInvoked(id, action)
         case .reconfigured(let routes, let banners, let screens): reconfigure(routes, banners, screens, at: now)
         }
+        sweepAgendas()
         armTimers()
         defer { effects = [] }
         return effects
@@ -214,11 +213,11 @@ public struct Router {
 
     /// A timer that is set too early costs one wake-up and is set again then; so only an earlier moment is worth a word.
     private mutating func armTimers() {
-        if let moment = agenda.earliest(), armed.map({ moment < $0 }) ?? true {
+        if let moment = nextOfAgenda()?.moment, armed.map({ moment < $0 }) ?? true {
             armed = moment
             effects.append(.armTimer(moment))
         }
-        if let moment = lifetimes.earliest(), armedLifetime.map({ moment < $0 }) ?? true {
+        if let moment = nextOfLifetimes()?.moment, armedLifetime.map({ moment < $0 }) ?? true {
             armedLifetime = moment
             effects.append(.armLifetimeTimer(moment))
         }
@@ -227,19 +226,23 @@ public struct Router {
     private mutating func doWhatIsDue(at now: Now) {
         if let moment = armed, moment <= now.instant { armed = nil }
         if let moment = armedLifetime, moment <= now.uptime { armedLifetime = nil }
-        while let matter = agenda.takeDue(at: now.instant) {
-            switch matter {
+        while let entry = nextOfAgenda(), entry.moment <= now.instant {
+            agenda.removeNext()
+            switch entry.matter {
             case .window(let key): endWindow(key, at: now)
             case .hold(let id): holdFailed(id, at: now)
             case .grace(let id): graceEnded(id)
             case .lease(let id): closeScreen(id, at: now)
             case .call(let call): callOverdue(call, at: now)
-            case .serverRest: gate.restEnded()
+            case .serverRest:
+                serverRest = nil
+                gate.restEnded()
             case .summary: summaryRestEnded()
             }
         }
-        while let matter = lifetimes.takeDue(at: now.uptime) {
-            switch matter {
+        while let entry = nextOfLifetimes(), entry.moment <= now.uptime {
+            lifetimes.removeNext()
+            switch entry.matter {
             case .event(let id): expireWaiting(id)
             case .value(let topic): removeValue(at: topic)
             case .mute(let topic): mutes[topic] = nil
@@ -251,7 +254,7 @@ public struct Router {
     /// A connection left the bus: what it held is over, and what it had in doubt is shown.
     private mutating func peerLeft(_ name: String, at now: Now) {
         for id in screens.owned(by: name) { closeScreen(id, at: now) }
-        for id in holds[name]?.ids ?? [] { holdFailed(id, at: now) }
+        for id in holds[name] ?? EventList() { holdFailed(id, at: now) }
         sendBanners(at: now)
     }
 

@@ -36,6 +36,8 @@ public struct Screen: Sendable {
     public internal(set) var state = State.focused
     /// How long it lives without an update; `nil` means as long as its connection.
     public internal(set) var lease: Duration?
+    /// Stands for the end of the lease.
+    var leaseTicket: Router.WindowClock.Ticket?
     /// Whether opening it also claims what is open or shown.
     public internal(set) var clear = true
     /// The events it was asked about and has not answered.

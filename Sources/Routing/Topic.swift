@@ -22,7 +22,7 @@ public struct Topic: Hashable, Sendable, CustomStringConvertible {
 
     /// Byte by byte, as the bus compares: to Swift two spellings of one text are equal, to a match rule they are not.
     public static func == (left: Topic, right: Topic) -> Bool {
-        left.description == right.description && left.description.utf8.elementsEqual(right.description.utf8)
+        Spelling.areEqual(left.description.utf8, right.description.utf8)
     }
 }
 

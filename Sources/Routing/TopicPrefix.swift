@@ -96,21 +96,3 @@ struct PrefixIndex<ID: Hashable & Comparable> {
         }
     }
 }
-
-/// A text that is told apart from others by its bytes, as the bus does: two spellings of the same character are different.
-struct Spelling: Hashable {
-    private let text: Substring
-
-    init(_ text: Substring) {
-        self.text = text
-    }
-
-    static func == (left: Spelling, right: Spelling) -> Bool {
-        left.text.utf8.elementsEqual(right.text.utf8)
-    }
-
-    func hash(into hasher: inout Hasher) {
-        var text = text
-        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-    }
-}

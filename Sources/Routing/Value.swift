@@ -1,7 +1,7 @@
 /// A value that a publisher gave to a field, with its D-Bus type, so that it reaches every subscriber unchanged.
 ///
 /// The types are those of the D-Bus specification, section "Type System", without structures and file descriptors.
-public indirect enum Value: Hashable, Sendable {
+public enum Value: Hashable, Sendable {
     case byte(UInt8)
     case boolean(Bool)
     case int16(Int16)
@@ -15,9 +15,9 @@ public indirect enum Value: Hashable, Sendable {
     case objectPath(String)
     case signature(String)
     /// The element type is kept for the sake of empty arrays.
-    case array(of: String, [Value])
-    case dictionary(key: String, value: String, [Pair])
-    case variant(Value)
+    indirect case array(of: String, [Value])
+    indirect case dictionary(key: String, value: String, [Pair])
+    indirect case variant(Value)
 
     /// One entry of a dictionary; entries keep the order in which they were sent.
     public struct Pair: Hashable, Sendable {

@@ -3,6 +3,8 @@
 struct Window {
     /// When claims are no longer awaited.
     private(set) var deadline: Instant
+    /// Stands for the deadline.
+    var ticket: Router.WindowClock.Ticket?
     let opened: Instant
     /// What no further event can push the deadline beyond.
     let limit: Instant

@@ -63,7 +63,12 @@ public final class BusConnection {
 
     public func signal(path: String, interface: String, member: String) -> BusMessage {
         var message: OpaquePointer?
-        must(sd_bus_message_new_signal(raw, &message, path, interface, member), "sd_bus_message_new_signal")
+        let result = path.withCString { path in
+            interface.withCString { interface in
+                member.withCString { sd_bus_message_new_signal(raw, &message, path, interface, $0) }
+            }
+        }
+        must(result, "sd_bus_message_new_signal")
         return BusMessage(adopting: message!)
     }
 
@@ -107,7 +112,10 @@ public final class BusConnection {
     ) throws(SystemdError) {
         let (seconds, attoseconds) = timeout.components
         let microseconds = UInt64(seconds) * 1_000_000 + UInt64(attoseconds / 1_000_000_000_000)
-        let slot = BusSlot(answer)
+        let slot = BusSlot { message in
+            answer(message)
+            return false
+        }
         try check(
             sd_bus_call_async(raw, &slot.raw, message.raw, onMessage, slot.context, microseconds), "sd_bus_call_async")
         slot.liveUntilAnswered()
@@ -118,9 +126,20 @@ public final class BusConnection {
     public func match(_ rule: String, _ action: @escaping (borrowing BusMessage) -> Void) throws(SystemdError)
         -> BusSlot
     {
-        let slot = BusSlot(action)
+        let slot = BusSlot { message in
+            action(message)
+            return false
+        }
         try check(
             sd_bus_add_match_async(raw, &slot.raw, rule, onMessage, nil, slot.context), "sd_bus_add_match_async")
+        return slot
+    }
+
+    /// Shows `action` every call to an object before the object's interfaces get it, for as long as the slot is kept. What
+    /// `action` answers true to, it has dealt with; sd_bus_add_object(3).
+    public func intercept(path: String, _ action: @escaping (borrowing BusMessage) -> Bool) -> BusSlot {
+        let slot = BusSlot(action)
+        must(sd_bus_add_object(raw, &slot.raw, path, onMessage, slot.context), "sd_bus_add_object")
         return slot
     }
 
@@ -147,10 +166,11 @@ public final class BusConnection {
 /// Something that waits for messages. Letting it go ends the waiting.
 public final class BusSlot {
     fileprivate var raw: OpaquePointer?
-    fileprivate let action: (borrowing BusMessage) -> Void
+    /// Answers whether nobody else needs to see the message.
+    fileprivate let action: (borrowing BusMessage) -> Bool
     private var myself: BusSlot?
 
-    fileprivate init(_ action: @escaping (borrowing BusMessage) -> Void) {
+    fileprivate init(_ action: @escaping (borrowing BusMessage) -> Bool) {
         self.action = action
     }
 
@@ -165,14 +185,13 @@ public final class BusSlot {
         myself = self
     }
 
-    fileprivate func deliver(_ message: OpaquePointer) {
-        action(BusMessage(retaining: message))
-        myself = nil
+    fileprivate func deliver(_ message: OpaquePointer) -> Bool {
+        defer { myself = nil }
+        return action(BusMessage(retaining: message))
     }
 }
 
 private let onMessage: sd_bus_message_handler_t = { message, context, _ in
     let slot = Unmanaged<BusSlot>.fromOpaque(context!).takeUnretainedValue()
-    slot.deliver(message!)
-    return 0
+    return slot.deliver(message!) ? 1 : 0
 }

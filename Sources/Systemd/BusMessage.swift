@@ -24,6 +24,11 @@ public struct BusMessage: ~Copyable {
     /// The unique name of whoever sent it, as the bus says.
     public var sender: String { sd_bus_message_get_sender(raw).map { String(cString: $0) } ?? "" }
 
+    /// Whether it is a call of this method.
+    public func isCall(of member: String, on interface: String) -> Bool {
+        sd_bus_message_is_method_call(raw, interface, member) > 0
+    }
+
     /// The name and text of the error, where the message is one.
     public var failure: BusFailure? {
         guard sd_bus_message_is_method_error(raw, nil) > 0, let error = sd_bus_message_get_error(raw) else {
@@ -88,25 +93,33 @@ extension BusMessage {
 
     /// Steps into a container; answers false where there is no further one.
     public func enter(_ type: Unicode.Scalar, _ contents: String) throws(SystemdError) -> Bool {
-        try check(sd_bus_message_enter_container(raw, code(type), contents), "sd_bus_message_enter_container") > 0
+        try check(
+            contents.withCString { sd_bus_message_enter_container(raw, code(type), $0) },
+            "sd_bus_message_enter_container") > 0
     }
 
     public func leave() throws(SystemdError) {
         try check(sd_bus_message_exit_container(raw), "sd_bus_message_exit_container")
     }
 
+    /// Begins again at the first argument.
+    public func rewind() {
+        must(sd_bus_message_rewind(raw, 1), "sd_bus_message_rewind")
+    }
+
     public func skip(_ types: String) throws(SystemdError) {
-        try check(sd_bus_message_skip(raw, types), "sd_bus_message_skip")
+        try check(types.withCString { sd_bus_message_skip(raw, $0) }, "sd_bus_message_skip")
     }
 }
 
 // MARK: Writing
 
 // Appending to a message of our own fails only for a signature that is wrong or a text that is not UTF-8, and both are
-// impossible for what comes out of Swift values; lengths are limited when an event is accepted.
+// impossible for what comes out of Swift values; lengths are limited when an event is accepted. Texts are passed by
+// `withCString`, for the conversion that Swift does by itself makes a copy on the heap.
 extension BusMessage {
     public func append(_ text: String, as type: Unicode.Scalar = "s") {
-        must(sd_bus_message_append_basic(raw, code(type), text), "sd_bus_message_append_basic")
+        must(text.withCString { sd_bus_message_append_basic(raw, code(type), $0) }, "sd_bus_message_append_basic")
     }
 
     public func append<Number: BitwiseCopyable & Numeric>(_ number: Number, as type: Unicode.Scalar) {
@@ -125,7 +138,9 @@ extension BusMessage {
     }
 
     public func appendContainer(_ type: Unicode.Scalar, _ contents: String, _ body: (borrowing BusMessage) -> Void) {
-        must(sd_bus_message_open_container(raw, code(type), contents), "sd_bus_message_open_container")
+        must(
+            contents.withCString { sd_bus_message_open_container(raw, code(type), $0) },
+            "sd_bus_message_open_container")
         body(self)
         must(sd_bus_message_close_container(raw), "sd_bus_message_close_container")
     }

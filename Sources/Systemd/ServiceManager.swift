@@ -1,7 +1,11 @@
 internal import CSystemd
+import Glibc
 
 /// What is said to the service manager, where there is one that listens; sd_notify(3). Without one, nothing happens.
 public enum ServiceManager {
+    /// Whether there is one that listens, which means that it has started this process.
+    public static var isThere: Bool { getenv("NOTIFY_SOCKET") != nil }
+
     /// Start-up or reloading is done.
     public static func ready(status: String) { notify("READY=1\nSTATUS=\(status)") }
 

@@ -42,7 +42,7 @@ extension NotifyError {
     var advice: String {
         switch code {
         case .notReachable where name?.hasPrefix("org.freedesktop.DBus.Error.Spawn.") == true:
-            "notifyd could not be started by the bus: \(Terminal.plain(message))"
+            "notifyd could not be started by the bus: \(Terminal.plain(message)) “notifyctl doctor” says more."
         case .notReachable where name != nil:
             "notifyd is not on this bus. Start it with “systemctl --user start notifyd”, or by running notifyd."
         case .notReachable:

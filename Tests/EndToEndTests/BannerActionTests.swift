@@ -108,6 +108,55 @@ struct BannerActionTests {
         }
     }
 
+    // MARK: Commands as units
+
+    private static let managed = ["NOTIFY_SOCKET": "/nowhere/notify"]
+    private static let speaking = """
+        [[route]]
+        topic = "/note/{id}"
+        actions = [ { key = "speak", label = "Speak", exec = ["sh", "-c", "echo it speaks >&2"] } ]
+        """
+
+    @Test func withoutTheManagerOnItsBusNotifydStartsTheCommandItself() async throws {
+        try await withBannerStage(Self.speaking, environment: Self.managed) { stage in
+            let server = try await stage.server()
+            _ = try await stage.outcome(of: try await stage.client.send("/note/1", title: "one"))
+            server.invoke("speak", on: 1)
+            try await stage.logged("it speaks")
+        }
+    }
+
+    @Test func aCommandTakesTheFirstUnitThatIsFreeOfSixteen() async throws {
+        try await withBannerStage(Self.speaking, environment: Self.managed) { stage in
+            let calls = Mailbox<Message>()
+            let manager = try await Connection.open(stage.bus.address)
+            let name = "org.freedesktop.systemd1"
+            manager.export("\(name).Manager") { call in
+                calls.put(call.message)
+                call.fail("\(name).UnitExists", "It is running.")
+            }
+            try await manager.requestName(name)
+            let server = try await stage.server()
+            _ = try await stage.outcome(of: try await stage.client.send("/note/1", title: "one"))
+            server.invoke("speak", on: 1)
+            try await stage.logged("Too many commands of buttons are running")
+            #expect(calls.all.map { $0.arguments.first?.string } == (1...16).map { "notifyd-button-\($0).service" })
+            let first = try #require(calls.all.first)
+            #expect(first.member == "StartTransientUnit")
+            #expect(first.signature == "ssa(sv)a(sa(sv))")
+            // The manager puts nothing of the event into the command line.
+            let properties = try #require(first.arguments[2].elements).compactMap(\.elements)
+            let lines = try #require(properties.first { $0[0] == "ExecStartEx" })[1]
+            guard case .variant(let value) = lines, let line = value.elements?.first?.elements else {
+                Issue.record("the command line is \(lines)")
+                return
+            }
+            #expect(line[1] == .strings(["sh", "-c", "echo it speaks >&2"]))
+            #expect(line[2] == .strings(["no-env-expand"]))
+            manager.close()
+        }
+    }
+
     // MARK: Applications
 
     @Test func anApplicationIsActivatedWithTheTokenThatCameBefore() async throws {

@@ -33,6 +33,10 @@ struct RigTests {
         try await run("systemd-user.sh")
     }
 
+    @Test func whatTheUnitForbidsIsForbidden() async throws {
+        try await run("sandbox.sh")
+    }
+
     /// What a script answers when this machine lacks what it needs.
     private static let cannotRunHere: Int32 = 77
 

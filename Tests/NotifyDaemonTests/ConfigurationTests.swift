@@ -92,6 +92,17 @@ struct ConfigurationTests {
         Mistake(
             text: "[[route]]\ntopic = \"/a\"\nwindow = \"1s\"\nmax_window = \"500ms\"\n", place: "4:1",
             word: "not shorter than the window"),
+        Mistake(text: "[[policy]]\ntopic = \"/a\"\n", place: "1:1", word: "a rule allows or denies something"),
+        Mistake(text: "[[policy]]\ndeny = [\"claims\"]\n", place: "2:10", word: "\"publish\", \"claim\", \"control\""),
+        Mistake(
+            text: "[[policy]]\nallow = [\"claim\"]\ndeny = [\"claim\"]\n", place: "3:10", word: "has \"claim\" already"),
+        Mistake(text: "[[policy]]\ndeny = [\"claim\"]\ntopic = \"/a/\"\n", place: "3:1", word: "ends with '/'"),
+        Mistake(text: "[[policy]]\ndeny = [\"claim\"]\nunit = \"feed\"\n", place: "3:1", word: "a whole name such as"),
+        Mistake(
+            text: "[[policy]]\ndeny = [\"claim\"]\nuser = \"no such user\"\n", place: "3:1",
+            word: "there is no such user"),
+        Mistake(text: "[[policy]]\ndeny = [\"claim\"]\nuser = -1\n", place: "3:1", word: "there is no such user"),
+        Mistake(text: "[[policy]]\ndeny = [\"claim\"]\nwho = \"me\"\n", place: "3:1", word: "there is no key 'who'"),
     ])
     func aMistakeIsReportedWithItsPlaceAndWhatWouldBeRight(_ mistake: Mistake) {
         let error = #expect(throws: ConfigurationError.self) { try read(mistake.text) }

@@ -32,7 +32,19 @@ struct ExampleConfigurationTests {
         }
         #expect(configuration.banners == builtIn.banners)
         #expect(configuration.screens == builtIn.screens)
+        #expect(configuration.policy == builtIn.policy)
         #expect(configuration.logLevel == builtIn.logLevel)
+    }
+
+    @Test func theRulesShowEveryKeyAndFit() throws {
+        let indented = lines { $0.hasPrefix("#     ") ? $0.dropFirst(6) : nil }
+        let start = try #require(indented.firstRange(of: "[[policy]]")?.lowerBound)
+        let policy = try read(String(indented[start...])).policy
+        #expect(
+            policy.rules.flatMap(\.criteria) == [
+                .unit("feed.service"), .app("org.example.Game"), .user(0), .label("unconfined"),
+            ])
+        #expect(policy.rules.last?.verdicts == [.control: .allow, .publish: .deny])
     }
 
     @Test func theRouteOfOnesOwnShowsEverythingThatABannerCanHave() throws {

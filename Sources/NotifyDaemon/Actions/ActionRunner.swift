@@ -5,13 +5,16 @@ import Systemd
 /// Does what a route's configuration wants done when a button of its banner is pressed: runs a command, or activates a
 /// desktop application.
 ///
-/// A command is an argument vector and never sees a shell; the event comes to it in `NOTIFYD_*` variables only.
+/// A command is an argument vector and never sees a shell; the event comes to it in `NOTIFYD_*` variables only. The service
+/// manager starts it, if it has started notifyd and is on the same bus, and else notifyd itself.
 final class ActionRunner {
-    private static let commandsAtOnce = 16
+    /// How many commands may run at a time.
+    static let commandsAtOnce = 16
 
     private let bus: BusConnection
     private let loop: EventLoop
     private let logger: Logger
+    private let units: CommandUnits?
     private var children: [Int: ChildProcess] = [:]
     private var lastChild = 0
 
@@ -19,6 +22,7 @@ final class ActionRunner {
         self.bus = bus
         self.loop = loop
         self.logger = logger
+        units = ServiceManager.isThere ? CommandUnits(bus: bus, logger: logger) : nil
     }
 
     /// - Parameters:
@@ -46,6 +50,18 @@ final class ActionRunner {
             "message.id": "\(MessageID.action)", "event.id": "\(event.id)", "topic": "\(event.topic)",
             "action": "\(action.key)", "command": "\(action.command[0])",
         ]
+        let command = ButtonCommand(
+            vector: action.command, description: "Button “\(action.key)” of \(event.topic)",
+            environment: Self.environment(action, event, token), data: data)
+        if let units {
+            units.start(command) { [unowned self] in startChild(command) }
+        } else {
+            startChild(command)
+        }
+    }
+
+    private func startChild(_ command: ButtonCommand) {
+        let data = command.data
         guard children.count < Self.commandsAtOnce else {
             return logger.error("Too many commands of buttons are running, this one is not started", metadata: data)
         }
@@ -53,7 +69,7 @@ final class ActionRunner {
         let number = lastChild
         do throws(SystemdError) {
             children[number] = try ChildProcess.start(
-                action.command, environment: Self.environment(action, event, token), on: loop
+                command.vector, environment: command.environment, on: loop
             ) { [unowned self] end in
                 children[number] = nil
                 if end != .exited(0) {
@@ -72,10 +88,13 @@ final class ActionRunner {
             ("NOTIFYD_ACTION", action.key), ("NOTIFYD_ID", "\(event.id)"), ("NOTIFYD_TOPIC", "\(event.topic)"),
             ("NOTIFYD_TITLE", event.title), ("NOTIFYD_BODY", event.body),
         ]
+        var names: Set<String> = []
         for field in event.fields {
             guard let text = field.value.text, !text.utf8.contains(0) else { continue }
-            let name = field.name.uppercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" }
-            environment.append(("NOTIFYD_FIELD_" + String(name), text))
+            let letters = field.name.uppercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" }
+            let name = "NOTIFYD_FIELD_" + String(letters)
+            // Of two fields whose names become the same, the first one counts.
+            if names.insert(name).inserted { environment.append((name, text)) }
         }
         if let token { environment.append(("XDG_ACTIVATION_TOKEN", token)) }
         return environment

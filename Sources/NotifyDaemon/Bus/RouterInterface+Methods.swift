@@ -8,6 +8,7 @@ extension RouterInterface {
     func send(_ call: borrowing BusMessage) throws(BusFailure) {
         try requireStorage()
         let push = try read(call) { (call) throws -> Publication in try publication(call, method: .send) }
+        try authorize(.publish, .topic(push.topic), call)
         try perform(.published(push), for: call)
     }
 
@@ -22,6 +23,7 @@ extension RouterInterface {
             publication.size += fields.size + options.size
             return publication
         }
+        try authorize(.publish, .topic(push.topic), call)
         try perform(.published(push), for: call)
     }
 
@@ -37,17 +39,22 @@ extension RouterInterface {
     // MARK: Claiming one event
 
     func claim(_ call: borrowing BusMessage) throws(BusFailure) {
-        try perform(.claimed(try known(call), by: call.sender), for: call)
+        let id = try known(call)
+        try authorize(.claim, id, call)
+        try perform(.claimed(id, by: call.sender), for: call)
     }
 
     func claimProvisionally(_ call: borrowing BusMessage) throws(BusFailure) {
         let id = try known(call)
         let time = try read(call) { call in try Self.milliseconds(call) }
+        try authorize(.claim, id, call)
         try perform(.claimedProvisionally(id, within: time, by: call.sender), for: call)
     }
 
     func complete(_ call: borrowing BusMessage) throws(BusFailure) {
-        try perform(.completed(try known(call), by: call.sender), for: call)
+        let id = try known(call)
+        try authorize(.claim, id, call)
+        try perform(.completed(id, by: call.sender), for: call)
     }
 
     func release(_ call: borrowing BusMessage) throws(BusFailure) {
@@ -62,16 +69,19 @@ extension RouterInterface {
 
     func claimTopic(_ call: borrowing BusMessage) throws(BusFailure) {
         let (topic, grace) = try read(call) { call in (try Self.prefix(call), try Self.milliseconds(call)) }
+        try authorize(.claim, .prefix(topic), call)
         try perform(.topicClaimed(topic, grace: grace, by: call.sender), for: call)
     }
 
     func openScreen(_ call: borrowing BusMessage) throws(BusFailure) {
         let (topic, options) = try read(call) { call in (try Self.prefix(call), try screenOptions(call)) }
+        try authorize(.claim, .prefix(topic), call)
         try perform(.screenOpened(topic, options, by: call.sender), for: call)
     }
 
     func updateScreen(_ call: borrowing BusMessage) throws(BusFailure) {
         let (id, options) = try read(call) { call in (ScreenID(try call.readNumber("t")), try screenOptions(call)) }
+        if let screen = daemon.router.screen(id) { try authorize(.claim, .prefix(screen.topic), call) }
         try perform(.screenUpdated(id, options, by: call.sender), for: call)
     }
 
@@ -107,11 +117,14 @@ extension RouterInterface {
         let (topic, seconds) = try read(call) { call in
             (try Self.prefix(call), try call.readNumber("u", as: UInt32.self))
         }
+        try authorize(.control, .prefix(topic), call)
         try perform(.muted(topic, for: .seconds(Int64(seconds))), for: call)
     }
 
     func setPaused(_ value: borrowing BusMessage) throws(BusFailure) {
-        daemon.take(.paused(try read(value) { value in try value.readBoolean() }))
+        let isPaused = try read(value) { value in try value.readBoolean() }
+        try authorize(.control, .prefix(.all), value)
+        daemon.take(.paused(isPaused))
         bus.propertiesChanged(path: Self.path, interface: Self.name, ["Paused"])
     }
 

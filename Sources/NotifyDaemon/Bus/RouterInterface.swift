@@ -11,6 +11,8 @@ final class RouterInterface {
     unowned let daemon: Daemon
     let bus: BusConnection
     private let interface = BusInterface(RouterInterface.name)
+    /// Takes calls that set properties, while a policy wants to know who makes them.
+    var interception: BusSlot?
 
     init(daemon: Daemon, bus: BusConnection) {
         self.daemon = daemon
@@ -85,7 +87,10 @@ final class RouterInterface {
         _ name: String, in input: [BusInterface.Argument] = [], out output: [BusInterface.Argument] = [],
         _ body: @escaping (RouterInterface) -> BusInterface.Method
     ) {
-        interface.method(name, in: input, out: output) { [unowned self] call throws(BusFailure) in try body(self)(call)
+        interface.method(name, in: input, out: output) { [unowned self] call throws(BusFailure) in
+            // The usual case: no rule asks who somebody is.
+            guard daemon.callers.need > .nothing else { return try body(self)(call) }
+            try admit(call, body(self))
         }
     }
 

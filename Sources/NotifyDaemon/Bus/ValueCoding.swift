@@ -18,11 +18,10 @@ struct DictionaryReader {
     /// Reads an `a{sv}`, in its order.
     mutating func read(_ message: borrowing BusMessage) throws -> [Field] {
         var fields: [Field] = []
-        var names: Set<String> = []
         guard try message.enter("a", "{sv}") else { return [] }
         while try message.enter("e", "sv") {
             let name = try message.readString()
-            guard names.insert(name).inserted else {
+            guard !fields.contains(where: { $0.name == name }) else {
                 throw Refusal.invalidEvent("the \(noun) '\(shown(name))' is there twice")
             }
             guard fields.count < limits.fields else {

@@ -6,6 +6,7 @@ struct Configuration: Sendable {
     var routes: RouteTable
     var banners: BannerSettings
     var screens: ScreenSettings
+    var policy: Policy
     /// The shortest window of an event that is announced again after a restart.
     var recoveryWindow: Duration
     /// The compiled texts of the routes, by the route's name.

@@ -13,6 +13,7 @@ struct ConfigurationReader {
     private var defaults = Defaults()
     private var banners = BannerSettings()
     private var screens = ScreenSettings()
+    private var policy = Policy()
     private var recoveryWindow: Duration = .seconds(2)
     private var logLevel = Logger.Level.info
     private var files: [String] = []
@@ -50,6 +51,9 @@ struct ConfigurationReader {
         if let table = try reader.subtable("screens") { try readScreens(table, source) }
         if let table = try reader.subtable("recovery") { try readRecovery(table, source) }
         if let table = try reader.subtable("log") { try readLog(table, source) }
+        for (index, table) in try reader.tables("policy").enumerated() {
+            policy.rules.append(try PolicyRule(table, path: "policy[\(index)]", in: source))
+        }
         for (index, table) in try reader.tables("route").enumerated() {
             routes.append((table, "route[\(index)]", source))
         }
@@ -121,8 +125,8 @@ struct ConfigurationReader {
             texts[route.name] = templates
         }
         return Configuration(
-            routes: table, banners: banners, screens: screens, recoveryWindow: recoveryWindow, texts: texts,
-            logLevel: logLevel, files: files)
+            routes: table, banners: banners, screens: screens, policy: policy, recoveryWindow: recoveryWindow,
+            texts: texts, logLevel: logLevel, files: files)
     }
 
     private func readRoute(

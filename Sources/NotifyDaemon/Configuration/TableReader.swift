@@ -1,3 +1,4 @@
+import Glibc
 import Routing
 import TOMLKit
 
@@ -57,6 +58,17 @@ struct TableReader {
             throw error(key, "'\(key)' is \"\(text)\"; it is one of \(words.joined(separator: ", "))")
         }
         return word
+    }
+
+    /// A user of this machine, by number or by name.
+    mutating func user(_ key: String) throws(ConfigurationError) -> UInt32? {
+        guard let user = try value(key, "the number or the name of a user", { $0.int.map { "\($0)" } ?? $0.string })
+        else { return nil }
+        if let number = UInt32(user) { return number }
+        guard let entry = getpwnam(user) else {
+            throw error(key, "'\(key)' is \"\(user)\", and there is no such user; it is the number or the name of one")
+        }
+        return entry.pointee.pw_uid
     }
 
     /// A table inside this one.
@@ -131,6 +143,9 @@ struct ConfigurationSource {
         self.file = file
         keys = KeyLocator(text)
     }
+
+    /// The file and the line of a key, as `config.toml:3`.
+    func place(of path: String) -> String { "\(file):\(keys.place(of: path).line)" }
 
     func error(_ path: String, inside name: String? = nil, _ reason: String) -> ConfigurationError {
         let place = keys.place(of: path, inside: name)

@@ -4,6 +4,7 @@
 source "$(dirname "$0")/rig.bash"
 RECORDS=$1/records
 BUS=$2
+CGROUP=$3
 T=$(mktemp -d "$HOME/session.XXXXXX")
 trap 'rig_end "$BASH_COMMAND"' EXIT
 ln -s "$RECORDS" "$T/journal.log"
@@ -34,7 +35,11 @@ if [ "$BUS" = dbus-broker ]; then
 else
     cp /usr/lib/systemd/user/dbus.service "$HOME/.config/systemd/user/dbus.service"
 fi
-background "$T/manager.log" /lib/systemd/systemd --user --log-target=console
+# shellcheck disable=SC2016 # the dollars are the inner shell's
+background "$T/manager.log" bash -c \
+    'for own in "$@"; do [ ! -d "$own" ] || echo $$ > "$own/cgroup.procs"; done
+     exec /lib/systemd/systemd --user --log-target=console' \
+    manager /sys/fs/cgroup{,/*}/"$CGROUP/user@$(id -u).service"
 MANAGER=$!
 eventually_quiet "$PATIENCE" test -S "$XDG_RUNTIME_DIR/systemd/private" || fail "the user manager does not start"
 systemctl --user start dbus.socket || fail "the bus of the session does not start"
@@ -65,6 +70,113 @@ eventually "the event that started it is shown" outcome_is "$id" shown
 claimed=$(send /run/r1/mate/영희/finished 'A confidential title' 'A confidential body')
 equal "and another is claimed" suppressed "$(call Claim t "$claimed")"
 eventually "which is resolved" outcome_is "$claimed" claimed
+
+# --- in its sandbox
+
+process=$(unit MainPID)
+[ "$(readlink "/proc/$process/ns/user")" != "$(readlink /proc/self/ns/user)" ] || fail "notifyd is in no sandbox"
+ok "notifyd is in a user namespace of its own"
+equal "and may write its journal all the same" '' "$(property Degraded)"
+equal "which tells the history" "$id" "$(call History stu /post/27 "$((id - 1))" 1 | jq '.[0][0]')"
+threads=$(sed -n 's/^Threads:[[:space:]]*//p' "/proc/$process/status")
+[ "$threads" -le 16 ] || fail "notifyd has $threads threads, and may have 64"
+ok "it has $threads of the 64 threads it may have"
+
+# --- what the doctor says
+
+# doctor [FILTER]: its report, or what jq's filter makes of it.
+doctor() { "$HOME/.local/bin/notifyctl" doctor --json=short | jq -r "${1:-.}" || true; }
+# state CHECK, advice CHECK
+state() { doctor ".findings[] | select(.check == \"$1\").state"; }
+advice() { doctor ".findings[] | select(.check == \"$1\").advice"; }
+
+"$HOME/.local/bin/notifyctl" doctor > "$T/doctor.log" || fail "the doctor finds something"
+ok "the doctor finds everything well"
+equal "and the sandbox complete" "complete: namespaces, system calls, no new privileges" "$(state sandbox)"
+
+drop_in() { mkdir -p "$HOME/.config/systemd/user/notifyd.service.d" && cat > "$HOME/.config/systemd/user/notifyd.service.d/$1.conf"; }
+mkdir "$T/elsewhere"
+drop_in state <<< "[Service]
+Environment=XDG_STATE_HOME=$T/elsewhere"
+systemctl --user daemon-reload
+systemctl --user restart notifyd
+case $(advice journal) in
+    *"ReadWritePaths=-$T/elsewhere/notifyd") ok "it says how to let the journal be elsewhere" ;;
+    *) fail "of a journal elsewhere it says: $(advice journal)" ;;
+esac
+mkdir "$T/elsewhere/notifyd"
+drop_in writable <<< "[Service]
+ReadWritePaths=-$T/elsewhere/notifyd"
+systemctl --user daemon-reload
+systemctl --user restart notifyd
+equal "and that is right" '' "$(property Degraded)"
+rm -r "$HOME/.config/systemd/user/notifyd.service.d"
+systemctl --user daemon-reload
+
+systemctl --user stop notifyd
+mv "$HOME/.local/state/notifyd" "$T/state"
+: > "$HOME/.local/state/notifyd"
+systemctl --user start notifyd || fail "notifyd does not start where the folder of its journal cannot be made"
+[ -n "$(property Degraded)" ] || fail "notifyd does not say that the folder of its journal cannot be made"
+ok "it starts where the folder of its journal cannot be made, and says so"
+systemctl --user stop notifyd
+mv -T -f "$HOME/.local/state/notifyd" "$T/no-folder"
+mv "$T/state" "$HOME/.local/state/notifyd"
+
+# Namespaces that cannot be had fail like this.
+drop_in namespaces <<< '[Service]
+PrivateUsers=yes
+BindPaths=/nowhere'
+systemctl --user daemon-reload
+! systemctl --user restart notifyd 2> /dev/null || fail "a unit starts without its namespaces"
+equal "a unit without its namespaces fails at once" failed "$(unit ActiveState)"
+case $(state unit) in
+    *"failed with 226"*) ok "the doctor says that namespaces are missing" ;;
+    *) fail "of a unit without its namespaces the doctor says: $(state unit)" ;;
+esac
+remedy=$(advice unit)
+rm -r "$HOME/.config/systemd/user/notifyd.service.d"
+bash -c "${remedy#*: }" || fail "what the doctor advises cannot be done: $remedy"
+equal "with what it advises, notifyd runs" active "$(unit ActiveState)"
+equal "in the sandbox that is left" "system calls and no new privileges; namespaces.conf is left out" "$(state sandbox)"
+rm -r "$HOME/.config/systemd/user/notifyd.service.d"
+systemctl --user daemon-reload
+systemctl --user restart notifyd
+
+# --- the command of a button runs outside of it
+
+configure <<'TOML'
+[defaults]
+window = "210ms"
+[[route]]
+topic = "/button/{id}"
+[[route.actions]]
+key = "go"
+label = "Go"
+exec = ["sh", "-c", "cat /proc/self/cgroup > ~/pressed; printf '%s\\n' \"${NOTIFYD_TITLE}\" \"$NOTIFYD_BODY\" >> ~/pressed; until [ -e ~/end ]; do sleep 0.05; done"]
+[log]
+level = "debug"
+TOML
+rm -f "$HOME/end" "$HOME/pressed"
+systemctl --user reload notifyd
+eventually "a configuration with a button is in force" property_is DefaultWindowMilliseconds 210
+# The text would be a command, if anybody but the shell read the variable.
+button=$(send /button/1 '"; touch ~/fooled; "' $'A confidential body\nof 100 %h and $HOME')
+eventually "a banner with a button is shown" outcome_is "$button" shown
+press() { mock EmitSignal sssav $SERVER ActionInvoked us 2 u "$1" s go > /dev/null; }
+banner=$(jq "select(.member == \"Resolved\" and .payload.data[1] == $button) | .payload.data[3].banner.data" "$T/signals")
+press "$banner"
+eventually "its command can write where notifyd cannot" test -s "$HOME/pressed"
+grep -q notifyd-button-1.service "$HOME/pressed" || fail "the command is no unit: $(cat "$HOME/pressed")"
+ok "it is a unit of its own"
+eventually "the text of the event reaches it as it is" grep -q -x -F '"; touch ~/fooled; "' "$HOME/pressed"
+grep -q -x -F 'of 100 %h and $HOME' "$HOME/pressed" || fail "the body is not as it was sent: $(cat "$HOME/pressed")"
+[ ! -e "$HOME/fooled" ] || fail "the text of an event was run"
+press "$banner"
+eventually "pressed again while it runs, it runs twice" systemctl --user --quiet is-active notifyd-button-2.service
+: > "$HOME/end"
+gone_units() { [ -z "$(systemctl --user list-units --plain --no-legend 'notifyd-button-*')" ]; }
+eventually "nothing is left of the commands when they have ended" gone_units
 
 # --- what the journal gets
 
@@ -113,11 +225,57 @@ sed 's/^#\([^ ]\)/\1/' "$HOME/.local/share/doc/notifyd/config.toml" | configure
 systemctl --user reload notifyd || fail "systemctl reload fails after a bad configuration"
 eventually "and takes the next one that is right, the installed example" property_is DefaultWindowMilliseconds 100
 
+# --- who may do what
+
+configure <<'TOML'
+[defaults]
+window = "250ms"
+[log]
+level = "debug"
+[[policy]]
+topic = "/feed"
+allow = ["publish"]
+unit = "feed.service"
+[[policy]]
+topic = "/feed"
+deny = ["publish"]
+[[policy]]
+deny = ["claim"]
+app = "org.example.Game"
+TOML
+systemctl --user reload notifyd || fail "systemctl reload fails with a policy"
+eventually "reload applies a policy" property_is DefaultWindowMilliseconds 250
+
+# as UNIT METHOD SIGNATURE ARGUMENT …: what a call answers that is made in a unit of this name, one line.
+as() {
+    local unit=$1 kind=()
+    shift
+    [ "${unit%.scope}" = "$unit" ] && kind=(--wait --pipe) || kind=(--scope)
+    systemd-run --user --quiet --collect "${kind[@]}" --unit="$unit" \
+        busctl --user --timeout=5 call $ROUTER $ROUTER_PATH $ROUTER "$@" 2>&1 | tr '\n' ' ' || true
+}
+says() { [[ $2 == *$1* ]] || fail "$3: it says \"$2\", and should say \"$1\""; ok "$3"; }
+
+says 't 1' "$(as feed.service Send sss /feed/1 News '')" "the unit that the policy names publishes"
+answer=$(as other.service Send sss /feed/1 News '')
+says 'config.toml:9: deny publish at or below /feed' "$answer" "another does not, and hears which rule says so"
+says 'unit other.service' "$answer" "and who it is taken for"
+says 't 1' "$(as other.service Send sss /post/30 News '')" "elsewhere it publishes too"
+flatpak='app-flatpak-org.example.Game-4711.scope'
+says 'deny claim at or below / to app org.example.Game' "$(as $flatpak ClaimTopic su /post 0)" \
+    "an app in a scope as Flatpak makes it does not claim"
+says 'u 1' "$(as 'app-flatpak-org.example.Feed-4712.scope' ClaimTopic su /post/30 0)" "another app does"
+eventually "the journal says who the callers are" recorded '.NOTIFYD_CALLER // "" | test("unit feed.service")'
+
 # --- killed
 
 before=$(owner $ROUTER)
 kill -KILL "$process"
-new_owner() { [ -n "$(owner $ROUTER)" ] && [ "$(owner $ROUTER)" != "$before" ]; }
+new_owner() {
+    local now
+    now=$(owner $ROUTER)
+    [ -n "$now" ] && [ "$now" != "$before" ]
+}
 eventually "killed, it is back and owns its name" new_owner
 equal "it was restarted by systemd" 1 "$(unit NRestarts)"
 [ "$(unit MainPID)" != "$process" ] || fail "the process is the one that was killed"
@@ -143,8 +301,8 @@ systemctl --user enable --quiet notifyd || fail "systemctl enable fails"
 equal "it can be enabled for every session" enabled "$(systemctl --user is-enabled notifyd)"
 systemctl --user disable --quiet notifyd
 equal "and disabled" disabled "$(systemctl --user is-enabled notifyd || true)"
-mkdir -p "$HOME/.config/systemd/user/notifyd.service.d"
-printf '[Service]\nWatchdogSec=1\n' > "$HOME/.config/systemd/user/notifyd.service.d/watchdog.conf"
+drop_in watchdog <<< '[Service]
+WatchdogSec=1'
 systemctl --user daemon-reload
 systemctl --user start notifyd || fail "systemctl start fails"
 process=$(unit MainPID)

@@ -50,8 +50,8 @@ extension Router {
         if counts.questions != questions { return "screens have \(questions) questions, events \(counts.questions)" }
         if banners.values.filter({ $0.id != nil }).count != bannerKeys.count { return "the numbers of banners" }
         if banners.values.filter({ $0.call != nil }).count != calls.count { return "the calls of banners" }
-        for (key, banner) in banners where banner.id.map({ bannerKeys[$0] != key }) ?? false {
-            return "banner \(banner.id!) is known as another's"
+        for key in banners.keys {
+            if let id = banners[key]!.id, bannerKeys[id] != key { return "banner \(id) is known as another's" }
         }
         return nil
     }
@@ -59,7 +59,7 @@ extension Router {
     private func windowThatIsTooLong(_ longest: (Topic) -> Duration) -> String? {
         for window in windows.values {
             if window.deadline > window.limit { return "a window beyond its limit" }
-            for id in window.unclaimed.ids + window.held.ids
+            for id in Array(window.unclaimed) + window.held
             where window.opened + longest(events[id]!.event.topic) < window.deadline {
                 return "the window of event \(id) is too long"
             }
@@ -69,10 +69,11 @@ extension Router {
 
     /// Whatever waits is asked for, as long as the server may be called.
     private func bannerThatIsStuck() -> String? {
-        for (key, banner) in banners {
+        for key in banners.keys {
+            let banner = banners[key]!
             if banner.count == 0, banner.call == nil { return "a banner of claimed events stays" }
             guard gate.isOpen, banner.call == nil, !banner.waiting.isEmpty else { continue }
-            if key != .summary || summaryRestsUntil == nil { return "a banner waits for nothing" }
+            if key != .summary || summaryRest == nil { return "a banner waits for nothing" }
         }
         return nil
     }
@@ -86,8 +87,7 @@ extension Router {
             ("grace index", graceIndex.isEmpty ? 0 : 1), ("mutes", mutes.count), ("values", values.count),
             ("windows", windows.count),
             ("banners", banners.count), ("numbers", bannerKeys.count), ("calls", calls.count),
-            ("overdue calls", overdue.count), ("queue", queue.count), ("agenda", agenda.count),
-            ("lifetimes", lifetimes.count),
+            ("overdue calls", overdue.count), ("entries", standingEntries),
         ]
         for (name, count) in tables where count > 0 { return "\(count) left in \(name)" }
         for open in events.values {

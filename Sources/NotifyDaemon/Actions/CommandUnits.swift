@@ -1,0 +1,86 @@
+import Logging
+import Systemd
+
+/// Starts the commands of buttons as units of the user's service manager; org.freedesktop.systemd1(5),
+/// `StartTransientUnit`.
+///
+/// What notifyd's own unit forbids would hold its children too: no network, no files, no display. A unit has the
+/// environment of the session instead, and outlives notifyd. How it ends is in the manager's journal.
+struct CommandUnits {
+    private static let manager = "org.freedesktop.systemd1"
+
+    let bus: BusConnection
+    let logger: Logger
+
+    /// Starts a command.
+    ///
+    /// - Parameter instead: called where the manager is not on this bus.
+    func start(_ command: ButtonCommand, orElse instead: @escaping () -> Void) {
+        start(command, as: 1, orElse: instead)
+    }
+
+    /// There are as many names as commands may run at a time, and the manager refuses one that is in use: then the next
+    /// is tried.
+    private func start(_ command: ButtonCommand, as number: Int, orElse instead: @escaping () -> Void) {
+        guard number <= ActionRunner.commandsAtOnce else {
+            return logger.error(
+                "Too many commands of buttons are running, this one is not started", metadata: command.data)
+        }
+        var data = command.data
+        data["unit"] = "notifyd-button-\(number).service"
+        let call = call(command, "notifyd-button-\(number).service")
+        do throws(SystemdError) {
+            try bus.call(call, timeout: .seconds(25)) { [self] answer in
+                guard let failure = answer.failure else {
+                    return logger.debug("The command of a button was started", metadata: data)
+                }
+                switch failure.name {
+                case "\(Self.manager).UnitExists": start(command, as: number + 1, orElse: instead)
+                case "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner": instead()
+                default: logger.error("The command of a button could not be started: \(failure)", metadata: data)
+                }
+            }
+        } catch {
+            logger.error("The service manager could not be called: \(error)", metadata: data)
+        }
+    }
+
+    private func call(_ command: ButtonCommand, _ unit: String) -> BusMessage {
+        let call = bus.methodCall(
+            to: Self.manager, path: "/org/freedesktop/systemd1", interface: "\(Self.manager).Manager",
+            member: "StartTransientUnit")
+        call.append(unit)
+        call.append("fail")
+        call.appendContainer("a", "(sv)") { properties in
+            properties.appendProperty("Description", "s") { $0.append(command.description) }
+            properties.appendProperty("Type", "s") { $0.append("exec") }
+            // What the command starts in the background, as xdg-open does, belongs to it and stays.
+            properties.appendProperty("ExitType", "s") { $0.append("cgroup") }
+            properties.appendProperty("CollectMode", "s") { $0.append("inactive-or-failed") }
+            properties.appendProperty("Environment", "as") {
+                $0.append(command.environment.map { "\($0.name)=\($0.value)" })
+            }
+            properties.appendProperty("ExecStartEx", "a(sasas)") { value in
+                value.appendContainer("a", "(sasas)") { commands in
+                    commands.appendContainer("r", "sasas") { line in
+                        line.append(command.vector[0])
+                        line.append(command.vector)
+                        // Else the manager would put the text of an event in the place of ${NOTIFYD_TITLE}, for a shell to read.
+                        line.append(["no-env-expand"])
+                    }
+                }
+            }
+        }
+        call.appendContainer("a", "(sa(sv))") { _ in }
+        return call
+    }
+}
+
+extension BusMessage {
+    fileprivate func appendProperty(_ name: String, _ type: String, _ value: (borrowing BusMessage) -> Void) {
+        appendContainer("r", "sv") { property in
+            property.append(name)
+            property.appendContainer("v", type, value)
+        }
+    }
+}

@@ -1,0 +1,92 @@
+/// What is due when. The tables say what still stands: each keeps the ticket of its entry.
+extension Router {
+    /// What there is to do at a moment of the windows' clock.
+    enum Matter {
+        case window(CoalescingKey)
+        case hold(EventID)
+        case grace(GraceID)
+        case lease(ScreenID)
+        case call(BannerCall)
+        case serverRest
+        case summary
+    }
+
+    /// What there is to do at a moment of the lifetimes' clock.
+    enum LifetimeMatter {
+        case event(EventID)
+        case value(Topic)
+        case mute(TopicPrefix)
+    }
+
+    typealias WindowClock = Agenda<Instant, Matter>
+    typealias LifetimeClock = Agenda<Uptime, LifetimeMatter>
+    /// Banners that want to be sent, by when they began to.
+    typealias BannerQueue = Agenda<UInt64, CoalescingKey>
+
+    private func stands(_ entry: WindowClock.Entry) -> Bool {
+        switch entry.matter {
+        case .window(let key): windows[key]?.ticket == entry.ticket
+        case .hold(let id): provisional[id]?.ticket == entry.ticket
+        case .grace(let id): graces[id] != nil
+        case .lease(let id): screens[id]?.leaseTicket == entry.ticket
+        case .call(let call): calls[call] != nil
+        case .serverRest: serverRest == entry.ticket
+        case .summary: summaryRest == entry.ticket
+        }
+    }
+
+    private func stands(_ entry: LifetimeClock.Entry) -> Bool {
+        switch entry.matter {
+        case .event(let id): events[id]?.expiry == entry.ticket
+        case .value(let topic): values[topic]?.ticket == entry.ticket
+        case .mute(let topic): mutes[topic] == entry.ticket
+        }
+    }
+
+    private func stands(_ entry: BannerQueue.Entry) -> Bool {
+        banners[entry.matter]?.queued == entry.ticket
+    }
+
+    /// The next entry of the agenda that stands.
+    mutating func nextOfAgenda() -> WindowClock.Entry? {
+        while let entry = agenda.next {
+            if stands(entry) { return entry }
+            agenda.removeNext()
+        }
+        return nil
+    }
+
+    /// The next entry of the lifetimes that stands.
+    mutating func nextOfLifetimes() -> LifetimeClock.Entry? {
+        while let entry = lifetimes.next {
+            if stands(entry) { return entry }
+            lifetimes.removeNext()
+        }
+        return nil
+    }
+
+    /// Takes the next banner that wants to be sent.
+    mutating func takeFromQueue() -> CoalescingKey? {
+        while let entry = queue.next {
+            defer { queue.removeNext() }
+            if stands(entry) {
+                banners[entry.matter]!.queued = nil
+                return entry.matter
+            }
+        }
+        return nil
+    }
+
+    /// Keeps what is stale from outgrowing what stands.
+    mutating func sweepAgendas() {
+        if agenda.isCrowded { agenda.sweep(leaving: agenda.entries.filter(stands)) }
+        if lifetimes.isCrowded { lifetimes.sweep(leaving: lifetimes.entries.filter(stands)) }
+        if queue.isCrowded { queue.sweep(leaving: queue.entries.filter(stands)) }
+    }
+
+    /// How many entries stand, in all three.
+    var standingEntries: Int {
+        agenda.entries.count(where: stands) + lifetimes.entries.count(where: stands)
+            + queue.entries.count(where: stands)
+    }
+}

@@ -1,0 +1,137 @@
+import Glibc
+import NotifyClient
+import NotifyRehearsal
+import NotifyVersion
+
+/// Gathers what the checks judge. Nothing here has an opinion, and nothing here changes anything.
+struct Examination {
+    private static let manager = "org.freedesktop.systemd1"
+
+    private let inquiry: Inquiry
+    private let environment: [String: String]
+
+    init(connection: Connection, environment: [String: String]) {
+        inquiry = Inquiry(connection: connection)
+        self.environment = environment
+    }
+
+    func findings() async -> [Finding] {
+        var router = RouterCheck(ownVersion: projectVersion)
+        let owner = await inquiry.owner(of: Router.name)
+        let properties = await owner == nil ? [:] : inquiry.properties(Router.name, Router.path, Router.interface)
+        router.isRunning = owner != nil
+        router.version = properties["Version"]?.string
+        if owner != nil { router.process = await inquiry.process(of: Router.name) }
+        router.isActivatable = await inquiry.activatable().contains(Router.name)
+        router.isPaused = properties["Paused"]?.boolean ?? false
+
+        let (unit, service) = await unit()
+        let unitProcess: Int? = service["MainPID"]?.integer()
+        if let unitProcess, unitProcess > 0 { router.unitProcess = unitProcess }
+
+        var sandbox = SandboxCheck(hasManager: unit.hasManager)
+        sandbox.process = router.process.flatMap(ProcessFacts.init(of:))
+        if router.process != nil, router.process == unitProcess {
+            sandbox.wantsNamespaces = service["PrivateUsers"]?.boolean
+        }
+
+        let statistics = properties["Statistics"]?.entries ?? [:]
+        var server = await server()
+        server.rests = statistics["notification-server-rests"]?.integer(as: Int.self) == 1
+        let session = SessionCheck(
+            hasLogin: await hasLogin(),
+            isWatched: statistics["session-watched"]?.integer().map { (flag: Int) in flag == 1 },
+            lingers: lingers())
+
+        return router.findings + [unit.finding] + [sandbox.finding].compactMap { $0 } + [server.finding]
+            + journal(of: router.process, properties, sandbox.wantsNamespaces == nil ? [:] : service).findings
+            + [session.finding, await configuration().finding]
+    }
+
+    // MARK: The service manager
+
+    private func unit() async -> (UnitCheck, service: [String: Value]) {
+        var check = UnitCheck()
+        check.hasManager = await inquiry.owner(of: Self.manager) != nil
+        guard check.hasManager,
+            let path = try? await inquiry.ask(
+                Self.manager, "/org/freedesktop/systemd1", "\(Self.manager).Manager", "LoadUnit",
+                [.string("notifyd.service")]
+            ).first?.string
+        else { return (check, [:]) }
+        let unit = await inquiry.properties(Self.manager, path, "\(Self.manager).Unit")
+        let service = await inquiry.properties(Self.manager, path, "\(Self.manager).Service")
+        check.loadState = unit["LoadState"]?.string ?? ""
+        check.activeState = unit["ActiveState"]?.string ?? ""
+        check.fragment = unit["FragmentPath"]?.string ?? ""
+        check.needsReload = unit["NeedDaemonReload"]?.boolean ?? false
+        check.result = service["Result"]?.string ?? ""
+        check.exitStatus = service["ExecMainStatus"]?.integer() ?? 0
+        check.restarts = service["NRestarts"]?.integer() ?? 0
+        return (check, service)
+    }
+
+    // MARK: The notification server
+
+    private func server() async -> ServerCheck {
+        let name = "org.freedesktop.Notifications"
+        let path = "/org/freedesktop/Notifications"
+        var check = ServerCheck()
+        check.isThere = await inquiry.owner(of: name) != nil
+        guard check.isThere else { return check }
+        do throws(NotifyError) {
+            let information = try await inquiry.ask(name, path, name, "GetServerInformation").map { $0.string ?? "" }
+            check.answer = .information(name: information.first ?? "", version: information.dropFirst(2).first ?? "")
+            let capabilities = try? await inquiry.ask(name, path, name, "GetCapabilities")
+            check.capabilities = capabilities?.first?.elements?.compactMap(\.string)
+        } catch {
+            check.answer = error.code == .timedOut ? .none : .error(error.description)
+        }
+        return check
+    }
+
+    // MARK: The journal
+
+    /// - Parameter service: the unit that runs, whose sandbox may keep notifyd from writing.
+    private func journal(of process: Int?, _ properties: [String: Value], _ service: [String: Value]) -> JournalCheck {
+        let environment = process.flatMap(ProcessFacts.environment(of:)) ?? environment
+        let state = environment["XDG_STATE_HOME"].flatMap { $0.isEmpty ? nil : $0 }
+        var check = JournalCheck()
+        check.degradation = properties["Degraded"]?.string ?? ""
+        check.folder = (state ?? (environment["HOME"] ?? "") + "/.local/state") + "/notifyd"
+        check.mode = FileFacts.mode(of: check.folder + "/events.db")
+        check.room = FileFacts.room(at: check.folder)
+        check.damaged = FileFacts.names(in: check.folder).filter { $0.hasPrefix("events.db.damaged-") }
+        if service["ProtectSystem"]?.string == "strict" {
+            check.writableFolders = service["ReadWritePaths"]?.elements?.compactMap(\.string)
+                .map { $0.hasPrefix("-") ? String($0.dropFirst()) : $0 }
+        }
+        return check
+    }
+
+    // MARK: The session
+
+    private func hasLogin() async -> Bool {
+        let address = environment["DBUS_SYSTEM_BUS_ADDRESS"] ?? "unix:path=/run/dbus/system_bus_socket"
+        guard let connection = try? await Connection.open(address) else { return false }
+        defer { connection.close() }
+        return await Inquiry(connection: connection).owner(of: "org.freedesktop.login1") != nil
+    }
+
+    private func lingers() -> Bool {
+        guard let name = getpwuid(getuid())?.pointee.pw_name else { return false }
+        return FileFacts.mode(of: "/var/lib/systemd/linger/" + String(cString: name)) != nil
+    }
+
+    // MARK: The configuration
+
+    private func configuration() async -> ConfigurationCheck {
+        guard let program = try? Daemon.locate(),
+            let process = try? ChildProcess(
+                program, ["--check-config"], environment: environment, capturing: [1, 2]),
+            case .code(let code)? = await process.waitForExit()
+        else { return ConfigurationCheck() }
+        let lines = await process.allLines(of: code == 0 ? 1 : 2) ?? []
+        return ConfigurationCheck(report: (code, lines))
+    }
+}

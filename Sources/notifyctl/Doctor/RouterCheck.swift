@@ -1,0 +1,59 @@
+/// Whether notifyd runs, answers, and would be started by a call.
+struct RouterCheck {
+    var isRunning = false
+    /// `nil` where it does not answer.
+    var version: String?
+    /// The version of this notifyctl.
+    var ownVersion = ""
+    var process: Int?
+    /// The process of the unit, where a service manager has one.
+    var unitProcess: Int?
+    var isActivatable = false
+    var isPaused = false
+
+    var findings: [Finding] {
+        var findings = [router, activation]
+        if isPaused {
+            findings.append(
+                .warning(
+                    "banners", "paused", "“notifyctl resume” lets them appear again; what came meanwhile does not."))
+        }
+        return findings
+    }
+
+    private var router: Finding {
+        let check = "notifyd"
+        guard isRunning else {
+            return isActivatable
+                ? .ok(check, "not running; whoever calls it first starts it")
+                : .problem(
+                    check, "not running",
+                    "Start it: systemctl --user start notifyd, or, where there is no systemd, notifyd")
+        }
+        let place = process.map { ", process \($0)" } ?? ""
+        guard let version else {
+            return .problem(
+                check, "on the bus\(place), but it does not answer", "Restart it: systemctl --user restart notifyd")
+        }
+        guard version == ownVersion else {
+            return .warning(
+                check, "version \(version)\(place); this notifyctl is \(ownVersion)",
+                "After an update: systemctl --user daemon-reload && systemctl --user restart notifyd")
+        }
+        if let process, let unitProcess, unitProcess != process {
+            return .warning(
+                check, "version \(version)\(place), which is not that of notifyd.service",
+                "Somebody has started it by hand. End that one, then: systemctl --user restart notifyd")
+        }
+        return .ok(check, "version \(version)\(place)")
+    }
+
+    private var activation: Finding {
+        isActivatable
+            ? .ok("activation", "the bus knows how to start notifyd")
+            : .warning(
+                "activation", "the bus does not know how to start notifyd",
+                "org.notifyd.Router1.service belongs in share/dbus-1/services of a folder in $XDG_DATA_DIRS, or in "
+                    + "~/.local/share/dbus-1/services; the bus sees it when it starts anew.")
+    }
+}

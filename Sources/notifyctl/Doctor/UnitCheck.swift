@@ -1,0 +1,62 @@
+/// How the service manager sees notifyd.service; org.freedesktop.systemd1(5).
+struct UnitCheck {
+    var hasManager = false
+    /// `loaded`, `not-found`, `masked`, `bad-setting`, …
+    var loadState = ""
+    var activeState = ""
+    var fragment = ""
+    /// `success`, `exit-code`, `oom-kill`, `watchdog`, `start-limit-hit`, …
+    var result = ""
+    /// The exit status of notifyd, or of what was to become notifyd.
+    var exitStatus = 0
+    var restarts = 0
+    var needsReload = false
+
+    private static let check = "unit"
+    private static let reload = "systemctl --user daemon-reload"
+
+    var finding: Finding {
+        guard hasManager else { return .ok(Self.check, "no service manager on this bus: nothing watches over notifyd") }
+        switch loadState {
+        case "loaded": break
+        case "masked":
+            return .problem(Self.check, "masked", "Allow it again: systemctl --user unmask notifyd")
+        case "not-found":
+            return .warning(
+                Self.check, "the service manager knows no notifyd.service",
+                "Install it (make install), then: \(Self.reload)")
+        default:
+            return .problem(
+                Self.check, "it cannot be read (\(loadState))", "systemctl --user status notifyd says what is wrong.")
+        }
+        if activeState == "failed" { return failure }
+        if needsReload {
+            return .warning(Self.check, "\(fragment) has changed since it was read", "Read it again: \(Self.reload)")
+        }
+        let times = restarts == 0 ? "" : restarts == 1 ? ", restarted once" : ", restarted \(restarts) times"
+        return .ok(Self.check, "\(activeState)\(times), from \(fragment)")
+    }
+
+    private var failure: Finding {
+        switch exitStatus {
+        // EXIT_USER, EXIT_CAPABILITIES and EXIT_NAMESPACE of systemd.exec(5).
+        case 217, 218, 226:
+            .problem(
+                Self.check, "failed with \(exitStatus): users get no user namespaces on this system",
+                "Run notifyd without them: \(SandboxCheck.leaveNamespacesOut)")
+        case 78:
+            .problem(
+                Self.check, "failed: the configuration is bad",
+                "See below, then: systemctl --user reset-failed notifyd; systemctl --user start notifyd")
+        case 69:
+            .problem(
+                Self.check, "failed: another notifyd has the name on this bus",
+                "End that one, then: systemctl --user restart notifyd")
+        default:
+            .problem(
+                Self.check, "failed (\(result), exit status \(exitStatus))",
+                "journalctl --user -u notifyd says why. Then: systemctl --user reset-failed notifyd; "
+                    + "systemctl --user start notifyd")
+        }
+    }
+}

@@ -1,0 +1,149 @@
+import Foundation
+import NotifyClient
+import NotifyRehearsal
+import NotifyTestSupport
+import Testing
+
+/// `notifyctl doctor` as a process: what it finds among a bus, a daemon and a notification server, well and unwell.
+@Suite(.timeLimit(.minutes(1))) struct DoctorTests {
+    @Test func whereAllIsWellItSaysSoAndSucceeds() async throws {
+        try await withDiagnosis { stage in
+            let server = try await NotificationServer.start(on: stage.bus)
+            try await stage.daemon.start()
+            let report = try await stage.report()
+            #expect(report.isWell, "\(report.findings)")
+            #expect(report.exit == .code(0))
+            #expect(report["bus"]?["state"] == stage.bus.address)
+            #expect(report["notifyd"]?["state"]?.contains("process \(stage.daemon.identifier ?? 0)") == true)
+            #expect(report["notification server"]?["state"] == "rehearsal 1")
+            #expect(report["journal"]?["state"]?.hasPrefix(stage.state + "/events.db, mode 600") == true)
+            #expect(report["sandbox"]?["state"]?.hasPrefix("none") == true)
+            #expect(report["configuration"]?["state"]?.contains("/config.toml") == true)
+            server.stop()
+        }
+    }
+
+    @Test(arguments: [NotificationServer.Habits.gnome, .plasma, .mako, .isShyAtFirst])
+    func theHabitsOfRealServersAreNoFault(_ habits: NotificationServer.Habits) async throws {
+        try await withDiagnosis { stage in
+            let server = try await NotificationServer.start(on: stage.bus, habits: habits)
+            #expect(try await stage.report()["notification server"]?["level"] == "ok")
+            server.stop()
+        }
+    }
+
+    @Test func aServerThatHangsIsAProblemAndHangsNobody() async throws {
+        try await withDiagnosis { stage in
+            let server = try await Connection.open(stage.bus.address)
+            server.export(NotificationServer.name) { _ in }
+            try await server.requestName(NotificationServer.name)
+            let finding = try #require(try await stage.report()["notification server"])
+            #expect(finding["level"] == "problem")
+            #expect(finding["state"]?.contains("hangs") == true)
+            #expect(finding["advice"] != nil)
+            server.close()
+        }
+    }
+
+    @Test func whatIsNotThereIsNamedWithWhatToDo() async throws {
+        try await withDiagnosis(isActivatable: false) { stage in
+            let report = try await stage.report()
+            #expect(report.exit == .code(1))
+            #expect(report["notifyd"]?["level"] == "problem")
+            #expect(report["notifyd"]?["advice"]?.contains("systemctl --user start notifyd") == true)
+            #expect(report["activation"]?["advice"]?.contains("org.notifyd.Router1.service") == true)
+            #expect(report["notification server"]?["level"] == "warning")
+            // Nothing runs that could be in a sandbox.
+            #expect(report["sandbox"] == nil)
+        }
+    }
+
+    @Test func aJournalThatCannotBeWrittenIsAProblem() async throws {
+        try await withDiagnosis { stage in
+            try stage.daemon.folder.write("no folder", to: "state/notifyd")
+            try await stage.daemon.start()
+            let finding = try #require(try await stage.report()["journal"])
+            #expect(finding["level"] == "problem")
+            #expect(finding["state"]?.contains(stage.state) == true)
+        }
+    }
+
+    @Test func aBadConfigurationIsNamedWithItsPlace() async throws {
+        try await withDiagnosis { stage in
+            try stage.daemon.configure("[defaults]\nwindw = \"1s\"\n")
+            let finding = try #require(try await stage.report()["configuration"])
+            #expect(finding["level"] == "problem")
+            #expect(finding["state"]?.contains("windw") == true)
+            #expect(finding["state"]?.contains("config.toml:2:") == true)
+        }
+    }
+
+    @Test func withoutABusThatIsAllThereIsToSay() async throws {
+        try await withDiagnosis { stage in
+            let report = try await stage.report("--address", "unix:path=/nowhere/bus")
+            #expect(report.exit == .code(1))
+            #expect(report.findings.map { $0["check"] } == ["bus"])
+            let words = try await stage.run("--address", "unix:path=/nowhere/bus")
+            #expect(words.output.first?.hasPrefix("problem  bus  The message bus at unix:path=/nowhere/bus") == true)
+            #expect(words.output.count == 2)
+        }
+    }
+}
+
+/// A bus with a daemon that is not started yet.
+private struct Stage {
+    struct Report {
+        let exit: ChildProcess.Exit?
+        let isWell: Bool
+        let findings: [[String: String]]
+
+        subscript(check: String) -> [String: String]? { findings.first { $0["check"] == check } }
+    }
+
+    let bus: PrivateBus
+    let daemon: DaemonProcess
+
+    var state: String { daemon.folder.path + "/state/notifyd" }
+
+    func run(_ arguments: String...) async throws -> (exit: ChildProcess.Exit?, output: [String]) {
+        try await run(arguments)
+    }
+
+    func report(_ arguments: String...) async throws -> Report {
+        let result = try await run(["--json=short"] + arguments)
+        let line = try #require(result.output.first)
+        let json = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        return Report(
+            exit: result.exit, isWell: json["well"] as? Bool ?? false,
+            findings: json["findings"] as? [[String: String]] ?? [])
+    }
+
+    private func run(_ arguments: [String]) async throws -> (exit: ChildProcess.Exit?, output: [String]) {
+        let folder = daemon.folder.path
+        let process = try ChildProcess(
+            BuiltPrograms.notifyctl, ["doctor"] + arguments,
+            environment: [
+                "HOME": folder, "XDG_CONFIG_HOME": "\(folder)/config", "XDG_STATE_HOME": "\(folder)/state",
+                "DBUS_SESSION_BUS_ADDRESS": bus.address,
+                "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(folder)/no-system-bus",
+            ], capturing: [1])
+        return (await process.waitForExit(), await process.allLines(of: 1) ?? [])
+    }
+}
+
+private func withDiagnosis(isActivatable: Bool = true, _ body: (Stage) async throws -> Void) async throws {
+    let services = try TemporaryFolder()
+    if isActivatable {
+        try services.write(
+            "[D-BUS Service]\nName=\(Router.name)\nExec=/bin/false\n", to: "\(Router.name).service")
+    }
+    try await withPrivateBus(serviceFolder: services.path) { bus in
+        let daemon = try DaemonProcess(BuiltPrograms.notifyd, on: bus)
+        let result: Result<Void, any Error>
+        do { result = .success(try await body(Stage(bus: bus, daemon: daemon))) } catch { result = .failure(error) }
+        await daemon.stop()
+        daemon.folder.remove()
+        try result.get()
+    }
+    services.remove()
+}

@@ -1,0 +1,235 @@
+import Glibc
+import NotifyClient
+import NotifyRehearsal
+import NotifyTestSupport
+import Testing
+
+/// Who may do what, on a bus without units: what is known of a caller here is the user. Units and apps have their turn in
+/// `Rigs/systemd-user.sh`.
+@Suite(.timeLimit(.minutes(1))) struct PolicyTests {
+    private let me = "user = \(getuid())\n"
+
+    @Test func theBusIsAskedOnceAboutACallerAndOnlyWhereARuleIsAboutCallers() async throws {
+        try await withPolicy("[[policy]]\ntopic = \"/secret\"\ndeny = [\"claim\"]\n") { rig in
+            let (questions, monitor) = try await rig.calls(of: "GetConnectionCredentials", on: Bus.interface)
+            let test = try await Connection.open(rig.bus.address)
+            defer {
+                monitor.close()
+                test.close()
+            }
+            // The monitor sees everything in the order of the bus: a question of our own says that nothing came before it.
+            let ask = Message.call(
+                "GetConnectionCredentials", of: Bus.interface, at: Bus.path, on: Bus.name, [.string(test.uniqueName)])
+            let id = try await rig.client.send("/post/27")
+            #expect(try await rig.client.claim(id) == .suppressed)
+            _ = try await test.call(ask)
+            #expect(await questions.next(within: .seconds(10))?.sender == test.uniqueName)
+
+            try await rig.reconfigure("[[policy]]\ndeny = [\"control\"]\n\(me)")
+            for _ in 1...3 { _ = try await rig.client.send("/post/27") }
+            _ = try await test.call(ask)
+            let asker = try #require(await questions.next(within: .seconds(10))?.sender)
+            #expect(asker != test.uniqueName)
+            #expect(await questions.next(within: .seconds(10))?.sender == test.uniqueName)
+        }
+    }
+
+    @Test func whoMayNotPublishIsToldByWhichRule() async throws {
+        try await withPolicy("[[policy]]\ntopic = \"/secret\"\ndeny = [\"publish\"]\n\(me)") { rig in
+            let refusal = await #expect(throws: NotifyError.self) { try await rig.client.publish("/secret/plan") }
+            #expect(refusal?.shortName == "AccessDenied")
+            #expect(refusal?.message.contains("config.toml:1: deny publish at or below /secret") == true)
+            #expect(refusal?.message.contains("You are user \(getuid())") == true)
+            let other = try await rig.outcome(ofEventAt: "/secrets")
+            #expect(other == "shown")
+            #expect(try await rig.client.statistics()["denied"] == 1)
+            #expect(try await rig.client.history("/secret").isEmpty)
+        }
+    }
+
+    @Test func whoMayNotClaimKeepsNoBannerAway() async throws {
+        try await withPolicy("[[policy]]\ntopic = \"/post\"\ndeny = [\"claim\"]\n\(me)") { rig in
+            let id = try await rig.client.send("/post/27")
+            await expectDenied { _ = try await rig.client.claim(id) }
+            await expectDenied { _ = try await rig.client.claimProvisionally(id, within: .seconds(5)) }
+            await expectDenied { _ = try await rig.client.claimTopic("/post/27", grace: .seconds(5)) }
+            await expectDenied { _ = try await rig.client.openScreen("/") }
+            #expect(await rig.listener.resolution(of: id)?.outcome == "shown")
+            #expect(await rig.server.banners.next(within: .seconds(5)) != nil)
+            // Late claims are claims too.
+            await expectDenied { _ = try await rig.client.claim(id) }
+            #expect(rig.server.closes.all.isEmpty)
+            let screen = try await rig.client.openScreen("/run")
+            #expect(try await rig.outcome(ofEventAt: "/run/r1/cancelled") == "claimed")
+            await screen.close()
+        }
+    }
+
+    @Test func whoMayNotControlNeitherMutesNorPauses() async throws {
+        let rule = "[[policy]]\ntopic = \"/post\"\ndeny = [\"control\"]\n\(me)"
+        try await withPolicy(rule) { rig in
+            await expectDenied { try await rig.client.setPaused(true) }
+            await expectDenied { try await rig.client.mute("/post/27", for: .seconds(60)) }
+            await expectDenied { try await rig.client.mute("/", for: .seconds(60)) }
+            #expect(try await rig.client.paused() == false)
+            try await rig.client.mute("/run", for: .seconds(60))
+            #expect(try await rig.outcome(ofEventAt: "/run/r1/cancelled") == "muted")
+            #expect(try await rig.outcome(ofEventAt: "/post/27") == "shown")
+
+            try await rig.reconfigure("[[policy]]\nallow = [\"control\"]\n\(me)" + rule)
+            try await rig.client.setPaused(true)
+            #expect(try await rig.client.paused())
+            #expect(try await rig.outcome(ofEventAt: "/post/28") == "muted")
+        }
+    }
+
+    @Test func anotherPolicyClosesTheScreensItForbids() async throws {
+        try await withPolicy("") { rig in
+            let forbidden = try await rig.client.openScreen("/post/27")
+            let allowed = try await rig.client.openScreen("/run")
+            #expect(try await rig.outcome(ofEventAt: "/post/27") == "claimed")
+            try await rig.reconfigure("[[policy]]\ntopic = \"/post\"\ndeny = [\"claim\"]\n\(me)")
+            #expect(try await rig.eventually { try await rig.client.screens().map(\.topic) == ["/run"] })
+            #expect(try await rig.outcome(ofEventAt: "/post/27") == "shown")
+            #expect(try await rig.outcome(ofEventAt: "/run/r1/cancelled") == "claimed")
+            await forbidden.close()
+            await allowed.close()
+        }
+    }
+
+    @Test func aBadRuleLeavesTheOldPolicyInForce() async throws {
+        try await withPolicy("[[policy]]\ndeny = [\"control\"]\n") { rig in
+            try rig.daemon.configure("[[policy]]\ndenny = [\"control\"]\n")
+            rig.daemon.signal(SIGHUP)
+            #expect(await rig.daemon.errors.next(within: .seconds(10)) { $0.contains("config.toml:2:1") } != nil)
+            await expectDenied { try await rig.client.setPaused(true) }
+        }
+    }
+
+    @Test func callsOfOneCallerKeepTheirOrderWhileItIsFoundOutWhoItIs() async throws {
+        try await withPolicy("[[policy]]\ndeny = [\"control\"]\nunit = \"no.service\"\n") { rig in
+            let caller = try await Connection.open(rig.bus.address)
+            defer { caller.close() }
+            caller.send(oneWay("Send", ["/post/1", "", ""]))
+            caller.send(oneWay("Send", ["/post/1", "", ""]))
+            let claimed = try await caller.call(call("ClaimTopic", ["/post", .uint32(0)]))
+            #expect(claimed.arguments == [.uint32(2)])
+        }
+    }
+
+    /// The daemon stands still until the caller is gone, so that nobody can say any more who it was.
+    @Test func aCallerThatIsGoneMayOnlyWhatEverybodyMay() async throws {
+        let rules = """
+            [[policy]]
+            topic = "/a"
+            deny = ["publish"]
+            unit = "no.service"
+            [[policy]]
+            topic = "/b"
+            allow = ["publish"]
+            \(me)
+            [[policy]]
+            topic = "/b"
+            deny = ["publish"]
+
+            """
+        try await withPolicy(rules) { rig in
+            let caller = try await Connection.open(rig.bus.address)
+            let name = caller.uniqueName
+            rig.daemon.signal(SIGSTOP)
+            for topic in ["/a", "/b", "/c"] { caller.send(oneWay("Send", [.string(topic), "", ""])) }
+            caller.send(oneWay("OpenScreen", ["/c", .variants([:])]))
+            try await rig.departure(of: name) { caller.close() }
+            rig.daemon.signal(SIGCONT)
+            #expect(try await rig.eventually { try await rig.client.statistics()["denied"] == 2 })
+            let published = try await rig.client.history().map(\.event.topic)
+            #expect(published == ["/c"])
+            #expect(try await rig.client.screens().isEmpty)
+            // It is known of somebody who is there, and the same rules let it.
+            for topic in ["/a", "/b"] { #expect(try await rig.outcome(ofEventAt: topic) == "shown") }
+        }
+    }
+
+    /// What is left of it is a child that has its connection, and whose unit nobody knows.
+    @Test func aProcessThatHasEndedHasNoUnitEvenWhereItsConnectionGoesOn() async throws {
+        try await withPolicy("[[policy]]\ntopic = \"/a\"\ndeny = [\"publish\"]\nunit = \"no.service\"\n") { rig in
+            let script = """
+                import dbus.bus, os, time
+                bus = dbus.bus.BusConnection("\(rig.bus.address)")
+                parent = os.getpid()
+                if os.fork() > 0: os._exit(0)
+                while os.path.exists("/proc/%d" % parent): time.sleep(0.01)
+                for topic in ["/b", "/a"]:
+                    try:
+                        bus.call_blocking("org.notifyd.Router1", "/org/notifyd/Router1", "org.notifyd.Router1",
+                                          "Send", "sss", [topic, "", ""])
+                        print(topic, "published")
+                    except dbus.DBusException as error:
+                        print(topic, error)
+                """
+            let process = try ChildProcess("/usr/bin/python3", ["-c", script], environment: [:], capturing: [1])
+            let said = try #require(await process.allLines(of: 1))
+            #expect(said.first == "/b published")
+            #expect(said.last?.contains("AccessDenied") == true)
+            #expect(said.last?.contains("You are user \(getuid()), unit unknown, app unknown") == true, "\(said)")
+            #expect(try await rig.outcome(ofEventAt: "/a") == "shown")
+        }
+    }
+
+    @Test func onlySoManyCallsWait() async throws {
+        try await withPolicy("[[policy]]\ndeny = [\"control\"]\n\(me)") { rig in
+            let caller = try await Connection.open(rig.bus.address)
+            let (calls, monitor) = try await rig.calls(of: "Unread")
+            defer {
+                caller.close()
+                monitor.close()
+            }
+            // It stands still until all of them are on the bus, and so ahead of the answer about who makes them.
+            rig.daemon.signal(SIGSTOP)
+            for _ in 1...1024 { caller.send(oneWay("Unread", ["/"])) }
+            let last = Task { try await caller.call(call("Unread", ["/"])) }
+            #expect(try await rig.eventually { calls.all.count == 1025 })
+            rig.daemon.signal(SIGCONT)
+            let refusal = await #expect(throws: NotifyError.self) { try await last.value }
+            #expect(refusal?.shortName == "LimitExceeded")
+            #expect(try await caller.call(call("Unread", ["/"])).arguments == [.uint32(0)])
+        }
+    }
+
+    // MARK: Helpers
+
+    private func withPolicy(_ rules: String, _ body: (Rig) async throws -> Void) async throws {
+        try await withRig(configuration: rules, body)
+    }
+
+    private func call(_ member: String, _ arguments: [Value]) -> Message {
+        .call(member, of: Router.interface, at: Router.path, on: Router.name, arguments)
+    }
+
+    private func oneWay(_ member: String, _ arguments: [Value]) -> Message {
+        var message = call(member, arguments)
+        message.expectsReply = false
+        return message
+    }
+
+    private func expectDenied(_ body: () async throws -> Void) async {
+        do {
+            try await body()
+            Issue.record("It was not denied.")
+        } catch {
+            #expect((error as? NotifyError)?.shortName == "AccessDenied", "\(error)")
+        }
+    }
+}
+
+extension Rig {
+    /// Reloads a new configuration.
+    fileprivate func reconfigure(_ text: String) async throws {
+        try daemon.configure(text)
+        daemon.signal(SIGHUP)
+        guard await daemon.errors.next(within: .seconds(10), where: { $0.contains("Configuration reloaded") }) != nil
+        else {
+            throw RehearsalError("The daemon did not reload: \(daemon.log)")
+        }
+    }
+}

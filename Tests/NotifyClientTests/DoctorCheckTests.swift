@@ -1,0 +1,122 @@
+import Glibc
+import Testing
+
+@testable import notifyctl
+
+/// What `notifyctl doctor` makes of what it has gathered.
+struct DoctorCheckTests {
+    // MARK: The unit
+
+    @Test(arguments: [217, 218, 226])
+    func aUnitThatFailsForWantOfNamespacesIsToldToLeaveThemOut(_ status: Int) {
+        let unit = UnitCheck(
+            hasManager: true, loadState: "loaded", activeState: "failed", result: "exit-code", exitStatus: status)
+        #expect(unit.finding.level == .problem)
+        #expect(unit.finding.advice?.contains("ln -s /dev/null ~/.config/systemd/user/notifyd.service.d/") == true)
+    }
+
+    @Test(arguments: [
+        (UnitCheck(), Finding.Level.ok),
+        (UnitCheck(hasManager: true, loadState: "not-found"), .warning),
+        (UnitCheck(hasManager: true, loadState: "masked"), .problem),
+        (UnitCheck(hasManager: true, loadState: "bad-setting"), .problem),
+        (UnitCheck(hasManager: true, loadState: "loaded", activeState: "active"), .ok),
+        (UnitCheck(hasManager: true, loadState: "loaded", activeState: "inactive"), .ok),
+        (UnitCheck(hasManager: true, loadState: "loaded", activeState: "active", needsReload: true), .warning),
+        (UnitCheck(hasManager: true, loadState: "loaded", activeState: "failed", exitStatus: 78), .problem),
+        (UnitCheck(hasManager: true, loadState: "loaded", activeState: "failed", exitStatus: 69), .problem),
+        (UnitCheck(hasManager: true, loadState: "loaded", activeState: "failed", result: "oom-kill"), .problem),
+    ])
+    func theUnitIsAsTheManagerSeesIt(_ unit: UnitCheck, _ level: Finding.Level) {
+        #expect(unit.finding.level == level)
+        #expect((unit.finding.advice == nil) == (level == .ok))
+    }
+
+    // MARK: The sandbox
+
+    @Test func aSandboxCountsByWhatTheKernelSays() {
+        let complete = ProcessFacts(gainsNoPrivileges: true, filtersCalls: true, hasOwnUsers: true)
+        let callsOnly = ProcessFacts(gainsNoPrivileges: true, filtersCalls: true)
+        func level(_ wants: Bool?, _ process: ProcessFacts?, hasManager: Bool = true) -> Finding.Level? {
+            SandboxCheck(hasManager: hasManager, wantsNamespaces: wants, process: process).finding?.level
+        }
+        #expect(level(true, complete) == .ok)
+        #expect(level(false, callsOnly) == .ok)
+        #expect(level(true, callsOnly) == .problem)
+        #expect(level(false, ProcessFacts()) == .problem)
+        #expect(level(nil, ProcessFacts()) == .warning)
+        #expect(level(nil, ProcessFacts(), hasManager: false) == .ok)
+        #expect(level(true, nil) == nil)
+    }
+
+    @Test func aProcessIsLookedAt() throws {
+        let facts = try #require(ProcessFacts(of: Int(getpid())))
+        #expect(!facts.hasOwnUsers)
+        #expect(ProcessFacts(of: 0) == nil)
+    }
+
+    // MARK: notifyd
+
+    @Test func aRouterIsJudgedByItsAnswerItsVersionAndItsProcess() {
+        func levels(_ change: (inout RouterCheck) -> Void) -> [Finding.Level] {
+            var check = RouterCheck(
+                isRunning: true, version: "1", ownVersion: "1", process: 7, unitProcess: 7, isActivatable: true)
+            change(&check)
+            return check.findings.map(\.level)
+        }
+        #expect(levels { _ in } == [.ok, .ok])
+        #expect(levels { $0.version = nil } == [.problem, .ok])
+        #expect(levels { $0.version = "2" } == [.warning, .ok])
+        #expect(levels { $0.unitProcess = 8 } == [.warning, .ok])
+        #expect(levels { $0.unitProcess = nil } == [.ok, .ok])
+        #expect(levels { $0.isRunning = false } == [.ok, .ok])
+        #expect(levels { $0.isPaused = true } == [.ok, .ok, .warning])
+    }
+
+    // MARK: The notification server
+
+    @Test func aServerIsJudgedByItsAnswer() {
+        let known = ServerCheck.Answer.information(name: "dunst", version: "1.9")
+        #expect(ServerCheck().finding.level == .warning)
+        #expect(ServerCheck(isThere: true).finding.level == .problem)
+        #expect(ServerCheck(isThere: true, answer: .error("boom")).finding.state.contains("boom"))
+        #expect(ServerCheck(isThere: true, answer: known, rests: true).finding.level == .warning)
+        let plain = ServerCheck(isThere: true, answer: known, capabilities: ["body"]).finding
+        #expect(plain == .ok("notification server", "dunst 1.9, which cannot show buttons"))
+    }
+
+    // MARK: The journal
+
+    @Test func aJournalOutsideOfWhatTheSandboxAllowsIsExplained() {
+        let check = JournalCheck(
+            degradation: "the journal in /data/notifyd cannot be written: read-only", folder: "/data/notifyd",
+            writableFolders: ["/home/mina/.local/state/notifyd"])
+        #expect(check.findings.first?.level == .problem)
+        #expect(check.findings.first?.advice?.contains("ReadWritePaths=-/data/notifyd") == true)
+    }
+
+    @Test(arguments: [
+        (JournalCheck(folder: "/s", mode: 0o600, room: 1 << 30), [Finding.Level.ok]),
+        (JournalCheck(folder: "/s"), [.ok]),
+        (JournalCheck(folder: "/s", mode: 0o644, room: 1 << 30), [.warning]),
+        (JournalCheck(folder: "/s", mode: 0o600, room: 1 << 20), [.warning]),
+        (JournalCheck(folder: "/s", mode: 0o600, damaged: ["events.db.damaged-1"]), [.ok, .warning]),
+    ])
+    func aJournalIsJudgedByItsFile(_ check: JournalCheck, _ levels: [Finding.Level]) {
+        #expect(check.findings.map(\.level) == levels)
+    }
+
+    // MARK: The rest
+
+    @Test func aConfigurationIsWhatNotifydSaysOfIt() {
+        let good = "The configuration is good (/home/mina/.config/notifyd/config.toml). Routes:"
+        #expect(ConfigurationCheck(report: (0, [good])).finding.state == "good: /home/mina/.config/notifyd/config.toml")
+        #expect(ConfigurationCheck(report: (78, ["a:1:2: no"])).finding.state == "a:1:2: no")
+        #expect(ConfigurationCheck(report: nil).finding.level == .warning)
+    }
+
+    @Test func nobodyAtTheSessionIsNoFault() {
+        #expect(SessionCheck(hasLogin: true, isWatched: false, lingers: true).finding.level == .ok)
+        #expect(SessionCheck().finding.level == .ok)
+    }
+}
