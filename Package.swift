@@ -93,6 +93,11 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        // The example in examples/swift, built here too so that it cannot rot; it has a Package.swift of its own.
+        .executableTarget(
+            name: "RunBoard", dependencies: ["NotifyClient"], path: "examples/swift/Sources/run-board",
+            swiftSettings: strict),
+
         // Tests.
         .target(
             name: "NotifyTestSupport",
@@ -131,7 +136,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "Journal", "NotifyClient", "NotifyRehearsal", "NotifyTestSupport", "Routing", "notifyd", "notifyctl",
+                "Journal", "NotifyClient", "NotifyRehearsal", "NotifyTestSupport", "Routing", "RunBoard", "notifyd",
+                "notifyctl",
             ],
             exclude: ["Rigs", "PowerCut/disk.c"],
             swiftSettings: strict
