@@ -46,6 +46,17 @@ enum JournalSchema {
                     CREATE INDEX event_unread ON event(topic) WHERE outcome BETWEEN 1 AND 9;
                     """)
         }
+        migrator.registerMigration("3") { db in
+            try db.execute(
+                sql: """
+                    -- Removals that their publishers gave a name, so that a repeat is recognised.
+                    CREATE TABLE removal (
+                        id INTEGER PRIMARY KEY, source TEXT NOT NULL, source_id TEXT NOT NULL,
+                        accepted INTEGER NOT NULL, checksum INTEGER NOT NULL
+                    );
+                    CREATE INDEX removal_accepted ON removal(accepted);
+                    """)
+        }
         return migrator
     }
 

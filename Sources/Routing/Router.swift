@@ -79,6 +79,8 @@ public struct Router {
     var nextID: EventID
     var events = SlotTable<EventID, OpenEvent>()
     var undecided = 0
+    /// Undecided events of earlier runs that have not been handed over yet.
+    var unrestored = 0
     var undecidedBySender: [String: Int] = [:]
     var repeats: RepeatMemory
     /// Shown events, oldest first; those claimed since are still in it.
@@ -112,6 +114,8 @@ public struct Router {
     var gate = ServerGate()
     /// Stands while the server is left alone.
     var serverRest: WindowClock.Ticket?
+    /// Stands for the end of the newest call's head start.
+    var headStart: WindowClock.Ticket?
     var pace = BannerPace()
     /// Stands while the summary is not to be sent again.
     var summaryRest: WindowClock.Ticket?
@@ -151,7 +155,7 @@ public struct Router {
     }
 
     /// Events that have no outcome yet.
-    public var pending: Int { undecided }
+    public var pending: Int { undecided + unrestored }
     /// Windows in which claims are awaited.
     public var openWindows: Int { windows.count }
     /// Screens that are open.
@@ -239,6 +243,9 @@ public struct Router {
             case .grace(let id): graceEnded(id)
             case .lease(let id): closeScreen(id, at: now)
             case .call(let call): callOverdue(call, at: now)
+            case .headStart:
+                headStart = nil
+                gate.headStartEnded()
             case .serverRest:
                 serverRest = nil
                 gate.restEnded()

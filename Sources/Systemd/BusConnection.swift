@@ -59,6 +59,13 @@ public final class BusConnection {
         sd_bus_flush(raw)
     }
 
+    /// Messages that the bus has not taken yet.
+    public var queuedMessages: UInt64 {
+        var count: UInt64 = 0
+        // A connection that is gone takes none; `onDisconnect` deals with it.
+        return sd_bus_get_n_queued_write(raw, &count) < 0 ? 0 : count
+    }
+
     // MARK: Sending
 
     public func signal(path: String, interface: String, member: String) -> BusMessage {
