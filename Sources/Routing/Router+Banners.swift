@@ -104,7 +104,7 @@ extension Router {
         let count = banners[key]!.shown.count + ids.count
         for id in ids {
             let lateness = calledAt - events[id]!.deadline
-            decide(id, Resolution(.shown, banner: banner, count: count, lateness: max(.zero, lateness)))
+            decide(events[id]!, Resolution(.shown, banner: banner, count: count, lateness: max(.zero, lateness)))
             if let banner {
                 banners[key]!.shown.insert(id)
                 events[id]!.place = .shown(key, banner)
@@ -209,8 +209,7 @@ extension Router {
         guard let key = bannerKeys[id] else { return }
         guard reason == .dismissed else { return lose(id) }
         for event in banners[key]!.shown.takeAll() {
-            decide(event, Resolution(.dismissed, banner: id))
-            events[event] = nil
+            decide(events.removeValue(forKey: event)!, Resolution(.dismissed, banner: id))
         }
         forget(id)
     }
