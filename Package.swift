@@ -24,6 +24,7 @@ let package = Package(
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
         .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
+        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
     ],
     targets: [
         // The two C libraries, each imported by one module only.
@@ -87,9 +88,15 @@ let package = Package(
                 "NotifyVersion",
                 "Routing",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Histogram", package: "hdrhistogram-swift"),
             ],
             swiftSettings: strict
         ),
+
+        // The example in examples/swift, built here too so that it cannot rot; it has a Package.swift of its own.
+        .executableTarget(
+            name: "RunBoard", dependencies: ["NotifyClient"], path: "examples/swift/Sources/run-board",
+            swiftSettings: strict),
 
         // Tests.
         .target(
@@ -136,7 +143,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "Journal", "NotifyClient", "NotifyRehearsal", "NotifyTestSupport", "Routing", "notifyd", "notifyctl",
+                "Journal", "NotifyClient", "NotifyRehearsal", "NotifyTestSupport", "Routing", "RunBoard", "notifyd",
+                "notifyctl",
             ],
             exclude: ["Rigs", "PowerCut/disk.c"],
             swiftSettings: strict

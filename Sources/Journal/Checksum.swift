@@ -62,6 +62,18 @@ extension StoredDecision {
     }
 }
 
+extension Origin {
+    /// Of a removal with this name.
+    func checksum(of id: EventID, accepted: Int64) -> Int64 {
+        var sum = Checksum()
+        sum.add(Int64(bitPattern: id.rawValue))
+        sum.add(source)
+        sum.add(eventID)
+        sum.add(accepted)
+        return sum.value
+    }
+}
+
 extension ClaimRecord {
     func checksum(of id: EventID) -> Int64 {
         var sum = Checksum()

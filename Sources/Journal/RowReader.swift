@@ -48,6 +48,17 @@ struct RowReader {
         return claim
     }
 
+    /// What a removal was called.
+    func removal() throws -> NamedPush {
+        let push = NamedPush(
+            origin: Origin(source: try text("source"), eventID: try text("source_id")), id: try id("id"),
+            accepted: try number("accepted"))
+        guard push.origin.checksum(of: push.id, accepted: push.accepted) == (try number("checksum")) else {
+            throw Damaged()
+        }
+        return push
+    }
+
     private func decision(_ code: Int64) throws -> StoredDecision {
         guard let outcome = Outcome(code: Int(code)) else { throw Damaged() }
         var decision = StoredDecision(outcome: outcome, resolved: try number("resolved"))

@@ -17,16 +17,20 @@ final class Daemon<Outside: Host> {
     private var logger: Logger
     private let outbox = Outbox<Outside.Message, Outside.Call>()
     private var turn = Turn()
+    /// What is still to be read of earlier runs; `nil` before there is a journal, and afterwards.
+    private var recovery: Recovery?
+    private let recoveryPortion: Int
     private var isRestored = false
     private var isRetryArmed = false
     private var denials: UInt64 = 0
 
     init(
-        configuration: Configuration, limits: Limits = Limits(), storage: Storage, link: any NotificationLink,
-        host: Outside, logger: Logger
+        configuration: Configuration, limits: Limits = Limits(), recoveryPortion: Int = Recovery.usualPortion,
+        storage: Storage, link: any NotificationLink, host: Outside, logger: Logger
     ) {
         self.configuration = configuration
         self.limits = limits
+        self.recoveryPortion = recoveryPortion
         self.storage = storage
         self.host = host
         self.logger = logger
@@ -109,9 +113,9 @@ final class Daemon<Outside: Host> {
                 storage.note(ledger.entry(id, resolution, clock))
                 outbox.put(.signal(host.resolution(id, topic, resolution), about: id))
                 log(id, topic, resolution)
-            case .remove(let topic, let id):
-                storage.note(.removed(topic, id))
-                outbox.put(.signal(host.removal(topic, id), about: nil))
+            case .remove(let topic, let id, let origin, let isNews):
+                storage.note(.removed(topic, id, origin, accepted: clock.wall))
+                if isNews { outbox.put(.signal(host.removal(topic, id), about: nil)) }
             case .noteClaim(let id, let claim): storage.note(.claimed(id, claim))
             case .showBanner(let request): outbox.put(.show(request))
             case .closeBanner(let id): outbox.put(.close(id))
@@ -136,6 +140,7 @@ final class Daemon<Outside: Host> {
     func turnIsOver() {
         turn.ended()
         endTurn()
+        announceMore()
     }
 
     /// Commits, and lets everything leave that was decided.
@@ -182,17 +187,47 @@ final class Daemon<Outside: Host> {
 
     // MARK: The journal
 
-    /// Announces what an earlier run left undecided, as soon as there is a journal to read it from.
+    /// Goes on where an earlier run stopped, as soon as there is a journal to read that from.
     private func restore() {
         guard !isRestored else { return }
         do throws(Refusal) {
-            let restoration = try storage.restoration(
-                routes: configuration.routes, minimumWindow: configuration.recoveryWindow, limits: limits, at: clock)
+            let clock = clock
+            var restoration = try storage.restoration(at: clock)
+            recovery = try Recovery(from: storage, limits: limits, portion: recoveryPortion, at: clock.wall)
+            restoration.remaining = recovery?.remaining
             isRestored = true
             take(.restored(restoration))
+            host.endTurnWhenIdle()
         } catch {
             // Degraded says why, and it is tried again.
         }
+    }
+
+    /// Reads the next portion of what earlier runs left, unless the bus has not taken the last one.
+    private func announceMore() {
+        guard recovery != nil else { return }
+        guard host.queuedMessages < Recovery.queue else {
+            return host.armRecoveryTimer(at: host.now.instant + .milliseconds(5))
+        }
+        do throws(Refusal) {
+            let clock = clock
+            let restoration =
+                recovery!.hasNames
+                ? storage.restoration(of: try recovery!.names(from: storage), limits: limits, at: clock.wall)
+                : restoration(of: try recovery!.events(from: storage))
+            if recovery!.isOver { recovery = nil }
+            take(.restored(restoration))
+            host.endTurnWhenIdle()
+        } catch {
+            host.armRecoveryTimer(at: host.now.instant + .seconds(1))
+        }
+    }
+
+    private func restoration(of events: [StoredEvent]) -> Restoration {
+        var restoration = storage.restoration(
+            of: events, routes: configuration.routes, minimumWindow: configuration.recoveryWindow, at: clock)
+        restoration.remaining = recovery?.remaining
+        return restoration
     }
 
     /// Those who ask again and again must not put it off.
@@ -223,12 +258,35 @@ final class Daemon<Outside: Host> {
         guard let event = try storage.read({ journal throws(JournalError) in try journal.event(id) }) else {
             throw .unknownEvent("there is no event \(id); ids come from Send, Publish and the signal Event")
         }
-        guard isClaimed, let decision = event.decision, decision.outcome == .shown else { return }
+        guard let decision = event.decision else {
+            // An earlier run left it undecided, and its turn to be announced again has not come.
+            return announceOutOfTurn([event])
+        }
+        guard isClaimed, decision.outcome == .shown else { return }
         let age = Duration.microseconds(host.wall - event.accepted)
         take(
             .recalled(
                 storage.event(event, routes: configuration.routes), age: age,
                 banner: try storage.bannerStillUp(event.id, decision, server: server.owner)))
+    }
+
+    /// Sees to it that the router knows of everything that was named, before something that may be a repeat.
+    func recallNames() throws(Refusal) {
+        guard recovery?.hasNames == true else { return }
+        let names = try recovery!.names(from: storage, atMost: .max)
+        take(.restored(storage.restoration(of: names, limits: limits, at: host.wall)))
+    }
+
+    /// Sees to it that the router knows of everything undecided at or below a topic to which somebody refers.
+    func recall(_ topic: TopicPrefix) throws(Refusal) {
+        guard recovery != nil else { return }
+        endTurn()
+        announceOutOfTurn(try storage.read { journal throws(JournalError) in try journal.undecided(topic) })
+    }
+
+    private func announceOutOfTurn(_ events: [StoredEvent]) {
+        let events = recovery?.take(events, except: { router.remembers($0) }) ?? []
+        take(.restored(restoration(of: events)))
     }
 
     /// When the window of an undecided event ends, in microseconds since the epoch.
@@ -267,6 +325,7 @@ extension Daemon {
             ("open-windows", UInt64(router.openWindows)), ("open-screens", UInt64(router.screenCount)),
             ("remembered-events", UInt64(router.rememberedEvents)), ("stored-events", UInt64(storage.storedEvents)),
             ("damaged-rows", storage.damagedRows), ("lost-outcomes", storage.lostOutcomes),
+            ("journal-retries", storage.retries),
             ("denied", denials), ("notification-server", server.owner == nil ? 0 : 1),
             ("notification-server-rests", router.serverRests ? 1 : 0), ("session-watched", router.isWatched ? 1 : 0),
         ]

@@ -20,6 +20,8 @@ protocol Host: AnyObject {
     func armWindowTimer(at moment: Instant)
     func armLifetimeTimer(at moment: Uptime)
     func armRetryTimer(at moment: Instant)
+    /// Has a turn end at that moment, for what was put off till then.
+    func armRecoveryTimer(at moment: Instant)
     /// Has `Daemon.turnIsOver` called when there is nothing else to do.
     func endTurnWhenIdle()
 
@@ -32,6 +34,8 @@ protocol Host: AnyObject {
     func removal(_ topic: Topic, _ id: EventID) -> Message
     func action(_ event: Event, _ action: String) -> Message
     func send(_ message: Message)
+    /// How many of them the bus has not taken yet.
+    var queuedMessages: UInt64 { get }
 
     // MARK: The rest
 

@@ -23,6 +23,7 @@ final class SystemHost: Host {
     private var windowTimer: EventSource!
     private var lifetimeTimer: EventSource!
     private var retryTimer: EventSource!
+    private var recoveryTimer: EventSource!
 
     init(options: DaemonOptions, loop: EventLoop, bus: BusConnection, peers: PeerWatch, logger: Logger) {
         self.options = options
@@ -40,6 +41,7 @@ final class SystemHost: Host {
         windowTimer = try loop.timer(.monotonic) { [unowned daemon] in daemon.take(.timerFired) }
         lifetimeTimer = try loop.timer(.boottime) { [unowned daemon] in daemon.take(.timerFired) }
         retryTimer = try loop.timer(.monotonic) { [unowned daemon] in daemon.retryStorage() }
+        recoveryTimer = try loop.timer(.monotonic) { [unowned self] in endTurnWhenIdle() }
         endOfTurn = try loop.deferred { [unowned daemon] in daemon.turnIsOver() }
         for signal in [SIGTERM, SIGINT] {
             sources.append(try loop.signal(signal) { [unowned self] in stop() })
@@ -82,6 +84,7 @@ final class SystemHost: Host {
     func armWindowTimer(at moment: Instant) { windowTimer.arm(at: moment.microseconds) }
     func armLifetimeTimer(at moment: Uptime) { lifetimeTimer.arm(at: moment.microseconds) }
     func armRetryTimer(at moment: Instant) { retryTimer.arm(at: moment.microseconds) }
+    func armRecoveryTimer(at moment: Instant) { recoveryTimer.arm(at: moment.microseconds) }
     func endTurnWhenIdle() { endOfTurn.trigger() }
 
     // MARK: Messages
@@ -110,6 +113,8 @@ final class SystemHost: Host {
             logger.record(.messageNotSent, ["error": "\(error)"])
         }
     }
+
+    var queuedMessages: UInt64 { bus.queuedMessages }
 
     func run(_ action: String, of event: Event, by route: Route, token: String?) {
         actions.run(action, of: event, by: route, token: token)

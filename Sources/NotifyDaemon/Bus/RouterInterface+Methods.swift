@@ -22,6 +22,7 @@ extension RouterInterface {
             return publication
         }
         try authorize(.publish, .topic(push.topic), call)
+        if push.options.origin.namesAnEvent { try recalling { () throws(Refusal) in try daemon.recallNames() } }
         try perform(.published(push), for: call)
     }
 
@@ -68,6 +69,7 @@ extension RouterInterface {
     func claimTopic(_ call: borrowing BusMessage) throws(BusFailure) {
         let (topic, grace) = try read(call) { call in (try Self.prefix(call), try Self.milliseconds(call)) }
         try authorize(.claim, .prefix(topic), call)
+        try recalling { () throws(Refusal) in try daemon.recall(topic) }
         try perform(.topicClaimed(topic, grace: grace, by: call.sender), for: call)
     }
 
@@ -135,12 +137,16 @@ extension RouterInterface {
     /// The event to which a call refers, which the router then knows of.
     private func known(_ call: borrowing BusMessage, isClaimed: Bool = false) throws(BusFailure) -> EventID {
         let id = try event(call)
+        try recalling { () throws(Refusal) in try daemon.recall(id, isClaimed: isClaimed) }
+        return id
+    }
+
+    private func recalling(_ body: () throws(Refusal) -> Void) throws(BusFailure) {
         do throws(Refusal) {
-            try daemon.recall(id, isClaimed: isClaimed)
+            try body()
         } catch {
             throw BusFailure(error)
         }
-        return id
     }
 
     private static func milliseconds(_ call: borrowing BusMessage) throws -> Duration {

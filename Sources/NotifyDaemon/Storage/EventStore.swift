@@ -20,10 +20,11 @@ protocol EventStore: AnyObject {
     func event(_ id: EventID) throws(JournalError) -> StoredEvent?
     func claims(on id: EventID) throws(JournalError) -> [ClaimRecord]
     func othersShown(with id: EventID, banner: UInt32, server: String) throws(JournalError) -> Bool
-    func undecided() throws(JournalError) -> [StoredEvent]
-    func origins(since moment: Int64, limit: Int) throws(JournalError) -> [(
-        origin: Origin, id: EventID, accepted: Int64
-    )]
+    func undecided(_ topic: TopicPrefix) throws(JournalError) -> [StoredEvent]
+    func undecided(_ ids: some Sequence<EventID>) throws(JournalError) -> [StoredEvent]
+    func undecidedIDs() throws(JournalError) -> [EventID]
+    func firstName(since moment: Int64, last limit: Int) throws(JournalError) -> NamedPush.Position
+    func named(after position: NamedPush.Position, limit: Int) throws(JournalError) -> [NamedPush]
     func lastID() throws(JournalError) -> EventID
 }
 

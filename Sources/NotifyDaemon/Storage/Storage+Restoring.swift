@@ -12,30 +12,34 @@ extension Storage {
         return EventID(max(UInt64(wall), known.rawValue + 1))
     }
 
-    func restoration(
-        routes: RouteTable, minimumWindow: Duration, limits: Limits, at clock: WallClock
-    ) throws(Refusal) -> Restoration {
-        let since = clock.wall - limits.repeatMemory.microseconds
-        let found = try read { journal throws(JournalError) in
-            (
-                undecided: try journal.undecided(), values: try journal.values(.all),
-                origins: try journal.origins(since: since, limit: limits.rememberedRepeats),
-                lastID: try journal.lastID()
-            )
+    /// What has to be known before anything is published; what was named, and what is undecided, follows in portions.
+    func restoration(at clock: WallClock) throws(Refusal) -> Restoration {
+        var restoration = try restoredValues(at: clock)
+        restoration.lastID = try read { journal throws(JournalError) in try journal.lastID() }
+        return restoration
+    }
+
+    /// What was named, so that a repeat is recognised.
+    ///
+    /// - Parameter wall: microseconds since the epoch.
+    func restoration(of names: [NamedPush], limits: Limits, at wall: Int64) -> Restoration {
+        let since = wall - limits.repeatMemory.microseconds
+        var restoration = Restoration()
+        restoration.origins = names.map {
+            Restoration.Remembered((origin: $0.origin, id: $0.id), left: .microseconds($0.accepted - since))
         }
+        return restoration
+    }
+
+    /// Events that an earlier run left undecided.
+    func restoration(
+        of undecided: [StoredEvent], routes: RouteTable, minimumWindow: Duration, at clock: WallClock
+    ) -> Restoration {
         var restoration = Restoration()
         restoration.minimumWindow = minimumWindow
-        restoration.lastID = found.lastID
-        restoration.undecided = found.undecided.map {
+        restoration.undecided = undecided.map {
             Restoration.Remembered(
                 (event: event($0, routes: routes), window: .microseconds($0.window)), left: clock.left($0.expires))
-        }
-        restoration.values = found.values.map {
-            Restoration.Remembered((topic: $0.topic, id: $0.id), left: clock.left($0.expires))
-        }
-        let open = found.undecided.filter { $0.accepted > since }.map { ($0.origin, $0.id, $0.accepted) }
-        restoration.origins = (found.origins + open).sorted { $0.id < $1.id }.map {
-            Restoration.Remembered((origin: $0.origin, id: $0.id), left: .microseconds($0.accepted - since))
         }
         return restoration
     }

@@ -20,6 +20,8 @@ enum Fault: Sendable {
     case read
     /// The notification server has a new configuration.
     case serverLearns(Set<String>)
+    /// The daemon is killed and started on a bus that takes no messages for a time: what it goes on with comes late.
+    case killAndStall(Duration)
 }
 
 /// One step of a simulation.
@@ -94,7 +96,8 @@ struct FaultGenerator {
         case ..<70: .diskFailsOnce
         case ..<84: .diskMends
         case ..<88: .clockStep(.seconds(random.pick([-864_000, -3600, -1, 1, 3600, 864_000])))
-        case ..<95: .read
+        case ..<92: .read
+        case ..<96: .killAndStall(.milliseconds(random.pick([1, 100, 3000])))
         default: .serverLearns(random.pick([[], ["body", "body-markup"], ["body", "actions"]]))
         }
     }

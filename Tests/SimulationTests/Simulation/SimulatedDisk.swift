@@ -23,6 +23,8 @@ final class SimulatedDisk: Disk {
         var claims: [EventID: [ClaimRecord]] = [:]
         var values: [Topic: EventID] = [:]
         var lastRemoval = EventID(0)
+        /// Those that were named.
+        var removals: [NamedPush] = []
     }
 
     private static let ballastRoom = 40

@@ -53,9 +53,12 @@ final class SimulatedStore: EventStore {
             contents.events[id]?.decision = decision
         case .claimed(let id, let claim):
             contents.claims[id, default: []].append(claim)
-        case .removed(let topic, let id):
+        case .removed(let topic, let id, let origin, let accepted):
             contents.values[topic] = nil
             contents.lastRemoval = id
+            if origin.namesAnEvent {
+                contents.removals.append(NamedPush(origin: origin, id: id, accepted: accepted))
+            }
         }
     }
 
@@ -77,6 +80,7 @@ final class SimulatedStore: EventStore {
             contents.values = contents.values.filter { !gone.contains($0.value) }
             contents.ids.removeAll { gone.contains($0) }
             for id in refused { contents.events[id] = nil }
+            contents.removals.removeAll { gone.contains($0.id) }
             for (topic, id) in replaced where contents.values[topic] == nil { contents.values[topic] = id }
         }
         self.replaced = [:]
@@ -145,15 +149,27 @@ final class SimulatedStore: EventStore {
         }
     }
 
-    func undecided() throws(JournalError) -> [StoredEvent] { try all.filter { $0.decision == nil } }
+    func undecided(_ topic: TopicPrefix) throws(JournalError) -> [StoredEvent] {
+        try all.filter { $0.decision == nil && topic.covers($0.topic) }
+    }
 
-    func origins(since moment: Int64, limit: Int) throws(JournalError) -> [(
-        origin: Origin, id: EventID, accepted: Int64
-    )] {
-        let named = try all.filter {
-            $0.origin.source != nil && $0.origin.eventID != nil && $0.accepted > moment && $0.decision != nil
-        }
-        return named.sorted { $0.accepted < $1.accepted }.suffix(limit).map { ($0.origin, $0.id, $0.accepted) }
+    func undecided(_ ids: some Sequence<EventID>) throws(JournalError) -> [StoredEvent] {
+        _ = try all
+        return ids.compactMap { disk.contents.events[$0] }.filter { $0.decision == nil }
+    }
+
+    func undecidedIDs() throws(JournalError) -> [EventID] { try undecided(.all).map(\.id) }
+
+    func firstName(since moment: Int64, last limit: Int) throws(JournalError) -> NamedPush.Position {
+        let named = try all.filter { $0.origin.namesAnEvent && $0.accepted > moment }.map(\.accepted).sorted(by: >)
+        return NamedPush.Position(accepted: limit < named.count ? named[limit] : moment, id: EventID(1 << 62))
+    }
+
+    func named(after position: NamedPush.Position, limit: Int) throws(JournalError) -> [NamedPush] {
+        let events = try all.filter { $0.origin.namesAnEvent }
+            .map { NamedPush(origin: $0.origin, id: $0.id, accepted: $0.accepted) }
+        let named = (events + disk.contents.removals).filter { $0.position > position }
+        return Array(named.sorted { $0.position < $1.position }.prefix(limit))
     }
 
     func lastID() throws(JournalError) -> EventID {
@@ -167,7 +183,7 @@ extension JournalEntry {
         case .accepted(let event): "\(event.id)"
         case .decided(let id, let decision): "\(id) \(decision.outcome)"
         case .claimed(let id, let claim): "\(id) \(claim.verdict) by \(claim.claimant)"
-        case .removed(let topic, let id): "\(id) removal of \(topic)"
+        case .removed(let topic, let id, _, _): "\(id) removal of \(topic)"
         }
     }
 }

@@ -16,6 +16,7 @@ extension Simulation: Host {
     func armWindowTimer(at moment: Instant) { windowTimer = moment }
     func armLifetimeTimer(at moment: Uptime) { lifetimeTimer = moment }
     func armRetryTimer(at moment: Instant) { retryTimer = moment }
+    func armRecoveryTimer(at moment: Instant) { recoveryTimer = moment }
     func endTurnWhenIdle() { isTurnOpen = true }
 
     // MARK: Messages
@@ -42,6 +43,8 @@ extension Simulation: Host {
         case .verdict, .count, .done, .refused: break
         }
     }
+
+    var queuedMessages: UInt64 { now.instant < busStallsUntil ? Recovery.queue : 0 }
 
     func run(_ action: String, of event: Event, by route: Route, token: String?) {}
     func degradationChanged() {}

@@ -62,6 +62,8 @@ extension Simulation {
         case .claimed(let id, _): try daemon.recall(id, isClaimed: true)
         case .claimedProvisionally(let id, _, _), .completed(let id, _), .released(let id, _), .passed(let id, _):
             try daemon.recall(id, isClaimed: false)
+        case .topicClaimed(let topic, _, _): try daemon.recall(topic)
+        case .published(let push) where push.options.origin.namesAnEvent: try daemon.recallNames()
         default: break
         }
     }
@@ -70,13 +72,17 @@ extension Simulation {
 
     private var isTimerDue: Bool {
         windowTimer.map { $0 <= now.instant } ?? false || lifetimeTimer.map { $0 <= now.uptime } ?? false
-            || retryTimer.map { $0 <= now.instant } ?? false
+            || retryTimer.map { $0 <= now.instant } ?? false || recoveryTimer.map { $0 <= now.instant } ?? false
     }
 
     func fireTimers(_ daemon: Daemon<Simulation>) {
         if let moment = retryTimer, moment <= now.instant {
             retryTimer = nil
             daemon.retryStorage()
+        }
+        if let moment = recoveryTimer, moment <= now.instant {
+            recoveryTimer = nil
+            endTurnWhenIdle()
         }
         if let moment = windowTimer, moment <= now.instant {
             windowTimer = nil
@@ -92,7 +98,7 @@ extension Simulation {
     var nextDue: Int64? {
         [
             windowTimer?.microseconds, lifetimeTimer.map { $0.microseconds - slept }, retryTimer?.microseconds,
-            awaited.map { $0.until.microseconds }.min(),
+            recoveryTimer?.microseconds, awaited.map { $0.until.microseconds }.min(),
         ].compactMap { $0 }.min()
     }
 

@@ -116,6 +116,9 @@ extension Simulation {
             witness.remembersOrigins = false
             wallSteps = min(max(wallSteps + length.microseconds, -Self.longestClockStep), Self.longestClockStep)
         case .read: incoming.append(.read)
+        case .killAndStall(let length):
+            rest(.zero, isPowerCut: false)
+            busStallsUntil = now.instant + length
         case .serverLearns(let capabilities): server.capabilities = capabilities
         }
     }

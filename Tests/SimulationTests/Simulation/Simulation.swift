@@ -70,6 +70,8 @@ final class Simulation {
     /// How long the daemon works on a message, and how long the disk on a commit, in microseconds.
     let messageTime: Int64
     let commitTime: Int64
+    /// How many events of an earlier run are announced again in a turn.
+    let recoveryPortion: Int
 
     // The clocks. `time` goes on while the machine runs, and starts anew with it.
     var time: Int64 = 1_000_000
@@ -80,12 +82,15 @@ final class Simulation {
     var windowTimer: Instant?
     var lifetimeTimer: Uptime?
     var retryTimer: Instant?
+    var recoveryTimer: Instant?
     var isTurnOpen = false
 
     // The bus.
     var incoming: [Incoming] = []
     var awaited: [Awaited] = []
     var lastRequest = 0
+    /// Until then the bus takes no messages.
+    var busStallsUntil = Instant(microseconds: 0)
     var events: [Int: EventID] = [:]
     var screens: [Int: ScreenID] = [:]
 
@@ -94,6 +99,7 @@ final class Simulation {
         var random = SplitMix(seed: ~passage.seed)
         messageTime = random.pick([0, 0, 150, 900])
         commitTime = random.pick([0, 0, 100, 30_000])
+        recoveryPortion = random.pick([1, 3, 128])
         configuration = setup.configuration
         loaded = [setup.configuration]
         disk = SimulatedDisk(seed: passage.seed)
@@ -141,7 +147,7 @@ final class Simulation {
         disk.life = life
         let logger = Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }
         let daemon = Daemon(
-            configuration: Self.configurations[configuration], limits: limits,
+            configuration: Self.configurations[configuration], limits: limits, recoveryPortion: recoveryPortion,
             storage: Storage(disk: disk, logger: logger), link: self, host: self, logger: logger)
         self.daemon = daemon
         daemon.start()
@@ -155,6 +161,8 @@ final class Simulation {
         windowTimer = nil
         lifetimeTimer = nil
         retryTimer = nil
+        recoveryTimer = nil
+        busStallsUntil = Instant(microseconds: 0)
         isTurnOpen = false
         incoming = []
         awaited = []

@@ -91,6 +91,7 @@ final class Witness {
             if !isTheSame { complain("\(publication.body) was given the id \(id) of \(event.body)") }
         } else if publication.options.remove {
             removals.insert(id)
+            if isNamed, origins[origin]?.id != id { origins[origin] = (id, until: moment + Self.memory) }
         } else if !(isNamed && removals.contains(id)) {
             complain("event \(id) is acknowledged, and is not on disk")
         }
