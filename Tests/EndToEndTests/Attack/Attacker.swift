@@ -11,7 +11,7 @@ struct Attacker {
         "InvalidTopic", "InvalidEvent", "UnknownEvent", "UnknownScreen", "NotClaimant", "TooLarge", "LimitExceeded",
         "AccessDenied",
     ]
-    /// A refusal explains; it does not repeat what was sent.
+    /// A refusal of ours explains, and does not repeat what was sent; libsystemd's do.
     static let longestRefusal = 1000
     private static let batch = 200
 
@@ -94,7 +94,8 @@ struct Attacker {
         let standard = name.split(separator: "org.freedesktop.DBus.Error.").last.map(String.init)
         let isNamed = own.map(Self.ownErrors.contains) == true || standard.map(Self.standardErrors.contains) == true
         let text = error.arguments.first?.string ?? ""
-        if !isNamed || text.isEmpty || text.utf8.count > Self.longestRefusal {
+        let isTooLong = name.hasPrefix(Router.interface) && text.utf8.count > Self.longestRefusal
+        if !isNamed || text.isEmpty || isTooLong {
             faults.append("\(name): \(text.prefix(200))")
         }
     }
