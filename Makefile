@@ -111,6 +111,27 @@ flips: ## Flip a bit in every byte of a journal
 	.ci/packages build test
 	NOTIFYD_FLIPS=all $(SWIFT) test --filter FlipTests
 
+.PHONY: attack
+attack: ## Send 10,000,000 hostile calls to a daemon that is built for use
+	.ci/packages build test
+	NOTIFYD_ATTACKS=$${NOTIFYD_ATTACKS:-10000000} NOTIFYD_ATTACK_MIB=$${NOTIFYD_ATTACK_MIB:-64} \
+	    $(SWIFT) test -c release --scratch-path .build-attack -Xswiftc -enable-testing --filter AttackTests
+
+.PHONY: fuzz
+fuzz: ## Fuzz everything that reads what others wrote, FUZZ_SECONDS each (60)
+	.ci/packages build
+	SWIFT='$(SWIFT)' .ci/fuzz
+
+.PHONY: asan
+asan: ## Run all tests with the address and leak sanitizers
+	.ci/packages build test
+	SWIFT='$(SWIFT)' .ci/sanitize address
+
+.PHONY: tsan
+tsan: ## Run all tests with the thread sanitizer
+	.ci/packages build test
+	SWIFT='$(SWIFT)' .ci/sanitize thread
+
 release: ## Build what "make install" installs
 	.ci/packages build
 	$(SWIFT) build $(RELEASE)
@@ -179,4 +200,4 @@ lint: ## Check the format of the sources
 	$(SWIFT) format lint --strict --recursive $(SOURCES)
 
 clean: ## Remove what was built
-	rm -rf .build
+	rm -rf .build .build-*

@@ -16,6 +16,8 @@ let package = Package(
         .executable(name: "notifyctl", targets: ["notifyctl"]),
         .library(name: "NotifyClient", targets: ["NotifyClient"]),
         .library(name: "Routing", targets: ["Routing"]),
+        // For the fuzzer in Tests/Fuzzing, which is a package of its own.
+        .library(name: "NotifyFuzzing", targets: ["NotifyFuzzing"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -104,6 +106,16 @@ let package = Package(
             dependencies: ["NotifyClient", "NotifyRehearsal", "Routing"],
             swiftSettings: strict
         ),
+        // What is done with the inputs of a fuzzer; the tests do the same with those that are kept.
+        .target(
+            name: "NotifyFuzzing",
+            dependencies: [
+                "Journal", "NotifyClient", "NotifyDaemon", "Routing", "Systemd",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(name: "FuzzTests", dependencies: ["NotifyFuzzing", "NotifyTestSupport"], swiftSettings: strict),
         .testTarget(name: "RoutingTests", dependencies: ["Routing", "NotifyTestSupport"], swiftSettings: strict),
         .testTarget(
             name: "SimulationTests",

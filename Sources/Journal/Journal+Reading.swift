@@ -6,6 +6,9 @@ extension Journal {
     /// The most events that one page holds, whatever was asked for.
     public static var pageLimit: Int { 1000 }
 
+    /// The most that one answer holds, in bytes of what was published: a message is limited, and so is memory.
+    public static var answerLimit: Int { 16 << 20 }
+
     /// Events at or below a topic with an id above `after`, in ascending order. A page is only empty when there is no more.
     public func history(_ topic: TopicPrefix, after: EventID, limit: Int) throws(JournalError) -> [StoredEvent] {
         let limit = min(max(limit, 0), Self.pageLimit)
@@ -13,8 +16,22 @@ extension Journal {
             let rows = try Row.fetchCursor(
                 db.cachedStatement(sql: Self.historyQuery(topic)), arguments: Self.historyArguments(topic, after: after)
             )
-            return try self.events(rows, limit: limit)
+            var events: [StoredEvent] = []
+            var size = 0
+            while events.count < limit, let row = try rows.next() {
+                guard let event = checked({ try RowReader(row).event() }) else { continue }
+                size += try Self.size(of: event, in: row)
+                guard size <= Self.answerLimit || events.isEmpty else { break }
+                events.append(event)
+            }
+            return events
         }
+    }
+
+    /// The bytes whose number a publisher chose.
+    private static func size(of event: StoredEvent, in row: Row) throws -> Int {
+        let fields = try row.withUnsafeData(named: "fields") { $0?.count ?? 0 }
+        return event.title.utf8.count + event.body.utf8.count + fields
     }
 
     private static func historyQuery(_ topic: TopicPrefix) -> String {
@@ -34,16 +51,34 @@ extension Journal {
         return [text, number(after), text + "/", text + "0", number(after)]
     }
 
+    private static let valueQuery = """
+        SELECT event.* FROM value JOIN event
+            ON event.id = value.event AND event.topic = value.topic AND event.retained
+        ORDER BY event.id
+        """
+
+    /// The current values at or below a topic as one answer, in ascending order of their ids; `nil` where they are too much
+    /// for one.
+    public func snapshot(_ topic: TopicPrefix) throws(JournalError) -> [StoredEvent]? {
+        try read { db in
+            let rows = try Row.fetchCursor(db.cachedStatement(sql: Self.valueQuery))
+            var events: [StoredEvent] = []
+            var size = 0
+            while let row = try rows.next() {
+                guard let event = checked({ try RowReader(row).event() }), topic.covers(event.topic) else { continue }
+                size += try Self.size(of: event, in: row)
+                guard size <= Self.answerLimit else { return nil }
+                events.append(event)
+            }
+            return events
+        }
+    }
+
     /// The current values at or below a topic, in ascending order of their ids.
     public func values(_ topic: TopicPrefix) throws(JournalError) -> [StoredEvent] {
         try read { db in
-            let sql = """
-                SELECT event.* FROM value JOIN event
-                    ON event.id = value.event AND event.topic = value.topic AND event.retained
-                ORDER BY event.id
-                """
             let damagedBefore = self.damagedRows
-            let events = try self.events(db, sql, [])
+            let events = try self.events(db, Self.valueQuery, [])
             // A value that points nowhere was not written by us.
             let known = events.count + Int(self.damagedRows - damagedBefore)
             let all = try Int.fetchOne(db, sql: "SELECT count(*) FROM value") ?? 0

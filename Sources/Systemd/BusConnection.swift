@@ -39,6 +39,16 @@ public final class BusConnection {
         try check(sd_bus_get_unique_name(raw, &name), "sd_bus_get_unique_name")
     }
 
+    /// A connection to nobody: messages can be made on it and read back, and never leave. For tests of what reads messages.
+    package init(toNobody _: Void) throws(SystemdError) {
+        let nothing = try check(open("/dev/null", O_RDWR | O_CLOEXEC), "open")
+        var bus: OpaquePointer?
+        try check(sd_bus_new(&bus), "sd_bus_new")
+        raw = bus!
+        try check(sd_bus_set_fd(raw, nothing, nothing), "sd_bus_set_fd")
+        try check(sd_bus_start(raw), "sd_bus_start")
+    }
+
     deinit {
         pump = nil
         sd_bus_flush_close_unref(raw)

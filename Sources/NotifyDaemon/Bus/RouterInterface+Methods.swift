@@ -6,33 +6,16 @@ extension RouterInterface {
     // MARK: Publishing
 
     func send(_ call: borrowing BusMessage) throws(BusFailure) {
-        let push = try read(call) { (call) throws -> Publication in try publication(call, method: .send) }
+        let push = try read(call) { call in try Publication(reading: call, by: .send, limits: daemon.limits) }
         try authorize(.publish, .topic(push.topic), call)
         try perform(.published(push), for: call)
     }
 
     func publish(_ call: borrowing BusMessage) throws(BusFailure) {
-        let push = try read(call) { (call) throws -> Publication in
-            var publication = try publication(call, method: .publish)
-            var fields = DictionaryReader("field", limits: daemon.limits)
-            publication.fields = try fields.read(call)
-            var options = DictionaryReader("option", limits: daemon.limits)
-            publication.options = try PublishOptions(try options.read(call))
-            publication.size += fields.size + options.size
-            return publication
-        }
+        let push = try read(call) { call in try Publication(reading: call, by: .publish, limits: daemon.limits) }
         try authorize(.publish, .topic(push.topic), call)
         if push.options.origin.namesAnEvent { try recalling { () throws(Refusal) in try daemon.recallNames() } }
         try perform(.published(push), for: call)
-    }
-
-    private func publication(_ call: borrowing BusMessage, method: Publication.Method) throws -> Publication {
-        let topic = try call.readString()
-        let title = try call.readString()
-        let body = try call.readString()
-        return Publication(
-            topic: try Self.topic(topic), title: title, body: body, sender: call.sender, method: method,
-            received: Clock.realtime(), size: topic.utf8.count + title.utf8.count + body.utf8.count)
     }
 
     // MARK: Claiming one event
@@ -151,14 +134,6 @@ extension RouterInterface {
 
     private static func milliseconds(_ call: borrowing BusMessage) throws -> Duration {
         .milliseconds(Int64(try call.readNumber("u", as: UInt32.self)))
-    }
-
-    private static func topic(_ text: String) throws(Refusal) -> Topic {
-        do throws(TopicError) {
-            return try Topic(text)
-        } catch {
-            throw .invalidTopic(error.description)
-        }
     }
 
     static func prefix(_ call: borrowing BusMessage) throws -> TopicPrefix {

@@ -15,6 +15,7 @@ protocol EventStore: AnyObject {
     func expire(before: Int64, keeping count: Int, step: Int) throws(JournalError) -> Int
 
     func history(_ topic: TopicPrefix, after: EventID, limit: Int) throws(JournalError) -> [StoredEvent]
+    func snapshot(_ topic: TopicPrefix) throws(JournalError) -> [StoredEvent]?
     func values(_ topic: TopicPrefix) throws(JournalError) -> [StoredEvent]
     func unread(_ topic: TopicPrefix) throws(JournalError) -> Int
     func event(_ id: EventID) throws(JournalError) -> StoredEvent?

@@ -123,6 +123,9 @@ final class SimulatedStore: EventStore {
         Array(try all.lazy.filter { $0.id > after && topic.covers($0.topic) }.prefix(limit))
     }
 
+    /// Nothing is too much for one answer in a simulation.
+    func snapshot(_ topic: TopicPrefix) throws(JournalError) -> [StoredEvent]? { try values(topic) }
+
     func values(_ topic: TopicPrefix) throws(JournalError) -> [StoredEvent] {
         try all.filter { disk.contents.values[$0.topic] == $0.id && topic.covers($0.topic) }
     }

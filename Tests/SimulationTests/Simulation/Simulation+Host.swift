@@ -25,7 +25,8 @@ extension Simulation: Host {
     func refusal(_ refusal: Refusal, of call: Call) -> Message { .reply(.refused(refusal), call) }
 
     func announcement(_ event: Event, _ announcement: Announcement) -> Message {
-        .event(event, announcement, windowEnds: announcement.window.map { now.instant + $0 })
+        if announcement.isReplayed { lastReplay = now.instant }
+        return .event(event, announcement, windowEnds: announcement.window.map { now.instant + $0 })
     }
 
     func resolution(_ id: EventID, _ topic: Topic, _ resolution: Resolution) -> Message { .resolved(id, resolution) }

@@ -84,6 +84,8 @@ final class Simulation {
     var retryTimer: Instant?
     var recoveryTimer: Instant?
     var isTurnOpen = false
+    /// When an event was last announced again, which keeps its window open beyond the limit.
+    var lastReplay: Instant?
 
     // The bus.
     var incoming: [Incoming] = []
@@ -164,6 +166,7 @@ final class Simulation {
         recoveryTimer = nil
         busStallsUntil = Instant(microseconds: 0)
         isTurnOpen = false
+        lastReplay = nil
         incoming = []
         awaited = []
         witness.daemonDied()
@@ -187,7 +190,7 @@ final class Simulation {
 
     func checkTables() {
         guard let router = daemon?.router else { return }
-        let broken = router.brokenPromise { topic in
+        let broken = router.brokenPromise(lastReplay: lastReplay) { topic in
             max(longestOwnWindow, loaded.map { World.tables[$0].route(for: topic).maximumWindow }.max()!)
         }
         if let broken { witness.complain(broken) }
