@@ -66,7 +66,7 @@ import Testing
         let items = try ManualPage("docs/notifyctl.1").items.filter { $0.heading == "JSON OUTPUT" }
         let base = ["history": ["listen"], "watch": ["listen"], "screen": ["listen"]][command, default: []]
         let entries = items.filter { item in
-            ([command] + base).contains { item.text.split { $0 == " " || $0 == "," }.contains(Substring($0)) }
+            ([command] + base).contains { item.text.components(separatedBy: " , ").contains($0) }
         }
         return Set(entries.flatMap(\.literals))
     }

@@ -1,4 +1,5 @@
 import Glibc
+import NotifyClient
 
 /// A moment, microseconds since 1970-01-01 00:00 UTC, as people of this place write it.
 struct Moment {
@@ -6,11 +7,7 @@ struct Moment {
 
     init(_ microseconds: Int64) { self.microseconds = microseconds }
 
-    static var now: Int64 {
-        var time = timeval()
-        gettimeofday(&time, nil)
-        return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_usec)
-    }
+    static var now: Int64 { WallClock.now }
 
     /// Such as `2026-05-03 17:04:05.123`.
     var text: String { day + " " + time + "." + padded(fraction / 1000, 3) }

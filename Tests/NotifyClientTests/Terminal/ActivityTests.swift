@@ -13,10 +13,10 @@ struct ActivityTests {
         Outcome(id: EventID(rawValue: id), topic: topic, kind: kind, by: latency.map { _ in ":1.7" }, latency: latency)
     }
 
-    private func explanation(_ id: UInt64, _ outcome: Outcome.Kind?, deadline: Duration, window: Duration) -> Explanation {
+    private func explanation(_ id: UInt64, _ outcome: Outcome.Kind?, deadline: Int64, window: Duration) -> Explanation {
         Explanation(
             id: EventID(rawValue: id), topic: "/post/27", route: "/post/{id}", key: "/post/27", published: 0,
-            deadline: deadline.microseconds, window: window, outcome: outcome)
+            deadline: deadline, window: window, outcome: outcome)
     }
 
     private func health(published: UInt64, claimed: UInt64 = 0, banners: UInt64 = 0) -> Activity.Health {
@@ -67,7 +67,7 @@ struct ActivityTests {
         #expect(activity.doubtful(at: .milliseconds(400)) == [])
         #expect(activity.doubtful(at: .milliseconds(401)) == [1])
         activity.take(
-            explanation(1, nil, deadline: .milliseconds(100), window: .milliseconds(100)), at: .seconds(1), epoch: .zero)
+            explanation(1, nil, deadline: 100_000, window: .milliseconds(100)), at: .seconds(1), epoch: .zero)
         #expect(activity.windows.map(\.isWaiting) == [false, true])
         activity.forget(1)
         #expect(activity.windows.map(\.topic) == ["/post/28"])
@@ -76,7 +76,7 @@ struct ActivityTests {
     @Test func aWindowOpenedBeforeIsKnownFromItsExplanation() {
         var activity = Activity()
         activity.take(
-            explanation(1, nil, deadline: .seconds(100), window: .seconds(60)), at: .seconds(7), epoch: .seconds(-80))
+            explanation(1, nil, deadline: 100_000_000, window: .seconds(60)), at: .seconds(7), epoch: .seconds(-80))
         #expect(activity.windows.map { $0.left(at: .seconds(7)) } == [.seconds(13)])
         #expect(activity.isCountingDown(at: .seconds(7)))
     }
@@ -96,7 +96,7 @@ struct ActivityTests {
 
     @Test func anOutcomeThatIsHeardAndExplainedCountsOnce() {
         var activity = Activity()
-        var claimed = explanation(1, .claimed, deadline: .seconds(1), window: .seconds(1))
+        var claimed = explanation(1, .claimed, deadline: 1_000_000, window: .seconds(1))
         claimed.claims = [.init(by: ":1.7", after: .milliseconds(30), form: "Claim", verdict: .suppressed)]
         claimed.resolved = 30_000
         activity.take(claimed, at: .seconds(2), epoch: .zero)
