@@ -70,7 +70,9 @@ package final class PseudoTerminal: Sendable {
     }
 
     /// Returns whether something was written on it, in the end, after the first characters.
-    package func shows(_ wanted: String, after start: Int = 0, within limit: Duration = .seconds(10)) async throws -> Bool {
+    package func shows(_ wanted: String, after start: Int = 0, within limit: Duration = .seconds(10)) async throws
+        -> Bool
+    {
         let deadline = ContinuousClock.now + limit
         while ContinuousClock.now < deadline {
             if text.dropFirst(start).contains(wanted) { return true }

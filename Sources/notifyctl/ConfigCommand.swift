@@ -44,7 +44,8 @@ struct ConfigCommand: AsyncParsableCommand {
                     if !isText {
                         let lines = await process.allLines(of: code == 0 ? 1 : 2) ?? []
                         output.write(
-                            .object([("good", .bool(code == 0)), ("report", .array(lines.map(JSON.string)))]), text: nil)
+                            .object([("good", .bool(code == 0)), ("report", .array(lines.map(JSON.string)))]), text: nil
+                        )
                     }
                     if code != 0 { throw ExitCode(code) }
                 case .signal(let number)?: throw RehearsalError("\(program) was ended by signal \(number).")

@@ -69,7 +69,7 @@ extension Outcome.Kind {
     var cell: Cell { Cell(rawValue, style) }
 }
 
-extension Optional<Outcome.Kind> {
+extension Outcome.Kind? {
     /// The word in its colour; an event without an outcome is undecided.
     var cell: Cell { self?.cell ?? Cell("undecided", .bold) }
 }

@@ -65,7 +65,7 @@ import Testing
             #expect(try await terminal.shows("banners on", after: gone))
             let wide = terminal.text.count
             terminal.resize(columns: 30, rows: 10)
-            #expect(try await terminal.shows("banners…", after: wide))
+            #expect(try await terminal.shows("each second: 0.0 events, 0.0 …", after: wide))
             terminal.type("q")
             #expect(await top.waitForExit() == .code(0))
         }

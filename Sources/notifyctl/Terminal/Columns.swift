@@ -102,7 +102,7 @@ struct Columns: Sendable {
     }
 
     private func line(_ row: [Cell], _ widths: [Int], within limit: Int?) -> String {
-        var result = indentation
+        var result = limit.map { String(indentation.prefix($0)) } ?? indentation
         var room = limit.map { $0 - indentation.columns }
         for (index, cell) in row.enumerated() {
             let width = room.map { max(0, min(widths[index], $0)) } ?? widths[index]

@@ -39,6 +39,8 @@ extension Activity.Decision {
 
 extension Rates.PerSecond {
     fileprivate var json: JSON {
-        .object([("events", .number("\(events)")), ("claimed", .number("\(claimed)")), ("banners", .number("\(banners)"))])
+        .object([
+            ("events", .number("\(events)")), ("claimed", .number("\(claimed)")), ("banners", .number("\(banners)")),
+        ])
     }
 }

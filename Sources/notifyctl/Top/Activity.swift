@@ -50,7 +50,9 @@ struct Activity: Sendable {
 
     /// Those that end soonest first, and last what waits.
     var windows: [Window] {
-        windowsByTopic.values.sorted { ($0.isWaiting ? 1 : 0, $0.deadline, $0.topic) < ($1.isWaiting ? 1 : 0, $1.deadline, $1.topic) }
+        windowsByTopic.values.sorted {
+            ($0.isWaiting ? 1 : 0, $0.deadline, $0.topic) < ($1.isWaiting ? 1 : 0, $1.deadline, $1.topic)
+        }
     }
 
     var latencies: Latencies { Latencies(recentLatencies) }

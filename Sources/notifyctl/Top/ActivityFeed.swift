@@ -78,10 +78,18 @@ final class ActivityFeed: Sendable {
     func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                try await self.listen { try await self.client.events(at: "/") } to: { $0.hear($1, at: $2) }
+                try await self.listen {
+                    try await self.client.events(at: "/")
+                } to: {
+                    $0.hear($1, at: $2)
+                }
             }
             group.addTask {
-                try await self.listen { try await self.client.outcomes(at: "/") } to: { $0.hear($1, at: $2) }
+                try await self.listen {
+                    try await self.client.outcomes(at: "/")
+                } to: {
+                    $0.hear($1, at: $2)
+                }
             }
             group.addTask { await self.askAgainAndAgain() }
             try await group.waitForAll()

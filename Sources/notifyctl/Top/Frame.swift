@@ -52,7 +52,8 @@ struct Frame {
         let isCut = rows.count > room && room > 1
         let shown = rows.prefix(isCut ? room - 1 : room)
         let lines = Columns.lines(Array(shown), indentation: "  ", within: width)
-        return isCut ? lines + [Cell("  and \(rows.count - shown.count) more", .dim).written(within: width).text] : lines
+        return isCut
+            ? lines + [Cell("  and \(rows.count - shown.count) more", .dim).written(within: width).text] : lines
     }
 
     // MARK: How the daemon is doing
@@ -76,7 +77,8 @@ struct Frame {
 
     private var rates: Cell {
         guard let rates = activity.rates else { return Cell("each second: –", .dim) }
-        return Cell("each second: \(rates.events.rate) events, \(rates.claimed.rate) claimed, \(rates.banners.rate) banners")
+        return Cell(
+            "each second: \(rates.events.rate) events, \(rates.claimed.rate) claimed, \(rates.banners.rate) banners")
     }
 
     private var latency: Cell {

@@ -74,7 +74,7 @@ struct TopCommand: AsyncParsableCommand {
     private static let pause = Duration.milliseconds(100)
 
     private func show(_ feed: ActivityFeed) async throws {
-        let (showing, _) = Interruption.cancelling([SIGINT, SIGTERM, SIGHUP]) {
+        let (showing, interruption) = Interruption.cancelling([SIGINT, SIGTERM, SIGHUP]) {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await feed.run() }
                 group.addTask { await draw(feed) }
@@ -82,7 +82,9 @@ struct TopCommand: AsyncParsableCommand {
                 try await group.next()
             }
         }
-        try await showing.value
+        do {
+            try await showing.value
+        } catch let error as NotifyError where error.code == .cancelled && interruption.hasCome {}
     }
 
     private func draw(_ feed: ActivityFeed) async {
