@@ -5,7 +5,7 @@ import NotifyClient
 /// The whole terminal, lent by the user: its other screen, without a cursor, with single keys instead of lines. It is
 /// given back as it was by `leave`, and for as long as the user suspends the program.
 final class FullScreen: @unchecked Sendable {
-    // Proof: `watch` and `keys` are set once, before anybody else knows of this object; all else is guarded or constant.
+    // Proof: `watch` and `keys` are set once and never read, only kept; all else is guarded or constant.
 
     private static let entering = "\u{1b}[?1049h\u{1b}[?25l"
     private static let leaving = "\u{1b}[?25h\u{1b}[?1049l"

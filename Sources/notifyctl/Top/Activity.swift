@@ -14,6 +14,8 @@ struct Activity: Sendable {
         fileprivate(set) var length: Duration
         /// The daemon was asked: the window is over, and there is still no outcome.
         fileprivate(set) var isWaiting = false
+        /// When the daemon was last asked.
+        fileprivate var asked: Duration?
 
         func left(at now: Duration) -> Duration { max(.zero, deadline - now) }
     }
@@ -39,6 +41,8 @@ struct Activity: Sendable {
     private static let rememberedLatencies = 1000
     /// How late the news of an outcome may be before the daemon is asked for it.
     private static let patience = Duration.milliseconds(300)
+    /// How long an answer holds that there is none.
+    private static let rest = Duration.seconds(10)
 
     private var windowsByTopic: [String: Window] = [:]
     /// The newest first.
@@ -110,6 +114,7 @@ struct Activity: Sendable {
             let deadline = time(explanation.deadline) ?? now
             open(explanation.id, at: explanation.topic, until: deadline, length: explanation.window)
             windowsByTopic[explanation.topic]?.isWaiting = deadline <= now
+            windowsByTopic[explanation.topic]?.asked = now
         }
     }
 
@@ -119,9 +124,12 @@ struct Activity: Sendable {
     }
 
     /// One event of each window that should be over: an outcome was not heard, its window got longer by an event of
-    /// another topic, or it waits for a notification server.
+    /// another topic, or it waits for a notification server. First comes what was never asked about.
     func doubtful(at now: Duration) -> [EventID] {
-        windowsByTopic.values.filter { $0.deadline + Self.patience < now }.compactMap { $0.events.min() }.sorted()
+        windowsByTopic.values
+            .filter { $0.deadline + Self.patience < now && ($0.asked.map { $0 + Self.rest <= now } ?? true) }
+            .compactMap { window in window.events.min().map { (window.asked ?? .zero, $0) } }
+            .sorted { $0 < $1 }.map(\.1)
     }
 
     // MARK: Windows
@@ -133,6 +141,7 @@ struct Activity: Sendable {
             window.deadline = deadline
             window.length = length
             window.isWaiting = false
+            window.asked = nil
         }
         windowsByTopic[topic] = window
     }

@@ -5,7 +5,7 @@ import NotifyClient
 final class ActivityFeed: Sendable {
     private static let period = Duration.seconds(1)
     /// How much of the past is looked at when a daemon is there.
-    private static let past = 200
+    private static let past = 1000
     private static let explainedDecisions = 30
     /// How many events are asked about in one period, if something was not heard.
     private static let doubts = 16
@@ -54,8 +54,8 @@ final class ActivityFeed: Sendable {
 
     /// What was published before we listened, as far as it is of interest: what is undecided, and the last outcomes.
     private func unknown() async throws -> [EventID] {
-        let records = try await Archive(client: client, topic: "/").last(Self.past) { $0.outcome != .silent }
-        let decided = records.filter { $0.outcome != nil }.suffix(Self.explainedDecisions)
+        let records = try await Archive(client: client, topic: "/").last(Self.past)
+        let decided = records.filter { $0.outcome != nil && $0.outcome != .silent }.suffix(Self.explainedDecisions)
         return (records.filter { $0.outcome == nil } + decided).map(\.event.id).sorted()
     }
 

@@ -69,6 +69,9 @@ struct ActivityTests {
         activity.take(
             explanation(1, nil, deadline: 100_000, window: .milliseconds(100)), at: .seconds(1), epoch: .zero)
         #expect(activity.windows.map(\.isWaiting) == [false, true])
+        // Not every second: there may be thousands of them.
+        #expect(activity.doubtful(at: .milliseconds(10_999)) == [2])
+        #expect(activity.doubtful(at: .seconds(11)) == [2, 1])
         activity.forget(1)
         #expect(activity.windows.map(\.topic) == ["/post/28"])
     }
