@@ -90,6 +90,17 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .executableTarget(
+            name: "notifyload",
+            dependencies: [
+                "Journal",
+                "NotifyClient",
+                "NotifyRehearsal",
+                "Routing",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: strict
+        ),
 
         // Tests.
         .target(
