@@ -16,6 +16,8 @@ let package = Package(
         .executable(name: "notifyctl", targets: ["notifyctl"]),
         .library(name: "NotifyClient", targets: ["NotifyClient"]),
         .library(name: "Routing", targets: ["Routing"]),
+        // For the package of benchmarks alone.
+        .library(name: "Journal", targets: ["Journal"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -141,6 +143,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "Journal", "NotifyClient", "NotifyRehearsal", "NotifyTestSupport", "Routing", "notifyd", "notifyctl",
+                "notifyload",
             ],
             exclude: ["Rigs", "PowerCut/disk.c"],
             swiftSettings: strict

@@ -47,8 +47,13 @@ func measure(daemon program: String, seconds: Double, _ around: Surroundings) as
         try Past.write(
             decided: around.history, open: around.open, to: daemon.folder.path + "/state/notifyd")
         var measurement = Measurement()
-        let start = try await clock.measure { try await daemon.start(within: .seconds(60)) }
-        measurement.note("start_ms", start / .milliseconds(1))
+        let start = clock.now
+        try await daemon.start(within: .seconds(60))
+        measurement.note("start_ms", (clock.now - start) / .milliseconds(1))
+        let client = try await NotifyClient(address: bus.address)
+        _ = try await client.paused()
+        measurement.note("answer_ms", (clock.now - start) / .milliseconds(1))
+        await client.close()
         guard let identifier = daemon.identifier, let busIdentifier = bus.identifier else {
             throw RehearsalError("The daemon has ended: \(daemon.log)")
         }
@@ -67,11 +72,14 @@ func measure(daemon program: String, seconds: Double, _ around: Surroundings) as
             for connection in audience { connection.close() }
         }
 
-        try await workload.saturate(64) {
-            try await Task.sleep(for: .seconds(seconds / 4))
+        // With many subscribers few events fill the bus.
+        let underWay = max(4, min(64, 3200 / max(1, around.subscribers)))
+        measurement.note("in_flight", Double(underWay))
+        try await workload.saturate(underWay) {
+            try await workload.wait(for: 4 * underWay, and: .seconds(seconds / 4))
             let finished = workload.now.finished
             let before = (processes.daemon.time, processes.bus.time, processes.load.time)
-            let time = try await clock.measure { try await Task.sleep(for: .seconds(seconds)) }
+            let time = try await clock.measure { try await workload.wait(for: 100, and: .seconds(seconds)) }
             let events = Double(max(1, workload.now.finished - finished))
             measurement.note("events_per_s", events / (time / .seconds(1)))
             measurement.note("daemon_us", (processes.daemon.time - before.0) / .microseconds(1) / events)

@@ -11,7 +11,7 @@ struct NotifyloadCommand: AsyncParsableCommand {
         commandName: "notifyload",
         abstract: "Load notifyd on a private bus, and print what an event costs.",
         discussion: """
-            Two loads follow each other. The first keeps 64 events under way, each published, heard and claimed, and \
+            Two loads follow each other. The first keeps up to 64 events under way, each published, heard and claimed, and \
             gives events a second and processor time per event. The second publishes at a steady pace, 30 % of that \
             but at most 500 a second, and gives latencies.
             """)

@@ -1,4 +1,3 @@
-import Dispatch
 import Glibc
 import NotifyClient
 import NotifyRehearsal
@@ -8,32 +7,32 @@ import NotifyRehearsal
 ///
 /// Each is a connection, which says what the
 /// [specification](https://dbus.freedesktop.org/doc/dbus-specification.html) asks of it and then only reads.
-final class Onlookers {
-    private let sources: [any DispatchSourceRead]
+final class Onlookers: Sendable {
+    /// How long they let messages gather, in microseconds.
+    private static let pause: useconds_t = 5000
+
+    private let hasLeft = Guarded(false)
 
     init(_ count: Int, on bus: PrivateBus) throws {
         let path = String(bus.address.dropFirst("unix:path=".count))
         let sockets = try (0..<count).map { _ in try subscribe(path) }
-        let queue = DispatchQueue(label: "org.notifyd.onlookers")
-        let buffer = Buffer()
-        sources = sockets.map { socket in
-            let source = DispatchSource.makeReadSource(fileDescriptor: socket, queue: queue)
-            source.setEventHandler { buffer.empty(socket) }
-            source.setCancelHandler { close(socket) }
-            source.activate()
-            return source
+        guard count > 0 else { return }
+        let hasLeft = hasLeft
+        onOwnThread {
+            var polled = sockets.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+            var bytes = [UInt8](repeating: 0, count: 1 << 16)
+            while !hasLeft.withLock({ $0 }) {
+                _ = poll(&polled, nfds_t(polled.count), 100)
+                for socket in polled where socket.revents != 0 {
+                    _ = recv(socket.fd, &bytes, bytes.count, CInt(MSG_DONTWAIT))
+                }
+                usleep(Self.pause)
+            }
+            for socket in sockets { close(socket) }
         }
     }
 
-    func leave() { for source in sources { source.cancel() } }
-}
-
-/// Room for what nobody wants.
-private final class Buffer: @unchecked Sendable {
-    // Proof: used on one serial queue only.
-    private var bytes = [UInt8](repeating: 0, count: 1 << 16)
-
-    func empty(_ socket: CInt) { _ = recv(socket, &bytes, bytes.count, CInt(MSG_DONTWAIT)) }
+    func leave() { hasLeft.withLock { $0 = true } }
 }
 
 /// Returns a connection on which the bus has acknowledged the subscription.
@@ -47,7 +46,9 @@ private func subscribe(_ path: String) throws -> CInt {
             connect(connection, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
         }
     }
-    guard result == 0 else { throw RehearsalError("The bus takes no more subscribers: \(String(cString: strerror(errno)))") }
+    guard result == 0 else {
+        throw RehearsalError("The bus takes no more subscribers: \(String(cString: strerror(errno)))")
+    }
     let identity = String(getuid()).utf8.map { String($0, radix: 16) }.joined()
     try write(Array("\0AUTH EXTERNAL \(identity)\r\n".utf8), to: connection)
     while try read(1, from: connection) != [UInt8(ascii: "\n")] {}

@@ -60,6 +60,14 @@ final class Workload: Sendable {
         try await drain()
     }
 
+    /// Returns when so many more events are finished and so much time is over, whichever is later, or after 5 s.
+    func wait(for count: Int, and time: Duration) async throws {
+        let goal = now.finished + count
+        let start = ContinuousClock.now
+        try await Task.sleep(for: time)
+        while now.finished < goal, .now - start < .seconds(5) { try await Task.sleep(for: .milliseconds(5)) }
+    }
+
     /// Publishes at a steady pace, whatever becomes of it.
     func pace(_ rate: Double, for duration: Duration) async throws {
         tally.withLock {
