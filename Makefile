@@ -25,10 +25,10 @@ FISH_DIR ?= $(PREFIX)/share/fish/vendor_completions.d
 
 SWIFT ?= swift
 INSTALL ?= install
-SOURCES := Sources Tests Package.swift
+SOURCES := Sources Tests Package.swift debian/client debian/tests examples
 
-# What a user's machine runs: no Swift runtime has to be installed there.
-RELEASE := --configuration release --static-swift-stdlib
+# What a user's machine runs: no Swift runtime has to be installed there, and no library is looked for beside the programs.
+RELEASE := --configuration release --static-swift-stdlib --disable-local-rpath
 # The folder whose programs are installed.
 BUILT ?= .build/release
 
@@ -107,9 +107,36 @@ cuts: ## Cut the power 1,000 times under load, on a disk that keeps only what wa
 	.ci/packages build test
 	NOTIFYD_CUTS=$${NOTIFYD_CUTS:-1000} $(SWIFT) test --filter PowerCutTests
 
+.PHONY: backlog
+backlog: ## Start with 99,000 undecided events in the journal
+	.ci/packages build test
+	NOTIFYD_BACKLOG=$${NOTIFYD_BACKLOG:-99000} $(SWIFT) test -c release --scratch-path .build-model \
+	    -Xswiftc -enable-testing --filter BacklogTests
+
 flips: ## Flip a bit in every byte of a journal
 	.ci/packages build test
 	NOTIFYD_FLIPS=all $(SWIFT) test --filter FlipTests
+
+.PHONY: attack
+attack: ## Send 10,000,000 hostile calls to a daemon that is built for use
+	.ci/packages build test
+	NOTIFYD_ATTACKS=$${NOTIFYD_ATTACKS:-10000000} NOTIFYD_ATTACK_MIB=$${NOTIFYD_ATTACK_MIB:-64} \
+	    $(SWIFT) test -c release --scratch-path .build-attack -Xswiftc -enable-testing --filter AttackTests
+
+.PHONY: fuzz
+fuzz: ## Fuzz everything that reads what others wrote, FUZZ_SECONDS each (60)
+	.ci/packages build
+	SWIFT='$(SWIFT)' .ci/fuzz
+
+.PHONY: asan
+asan: ## Run all tests with the address and leak sanitizers
+	.ci/packages build test
+	SWIFT='$(SWIFT)' .ci/sanitize address
+
+.PHONY: tsan
+tsan: ## Run all tests with the thread sanitizer
+	.ci/packages build test
+	SWIFT='$(SWIFT)' .ci/sanitize thread
 
 release: ## Build what "make install" installs
 	.ci/packages build
@@ -150,6 +177,28 @@ uninstall: ## Remove what install has installed
 	rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(DOC_DIR)' '$(DESTDIR)$(UNIT_DIR)/notifyd.service.d' \
 	    2> /dev/null || true
 
+.PHONY: screenshot
+screenshot: ## Make docs/screenshot.png anew, with a real window and a real notification server
+	.ci/packages build screenshot
+	$(SWIFT) build
+	docs/screenshot.sh .build/debug
+
+.PHONY: deb
+deb: release ## Build the Debian packages into .build/deb
+	.ci/packages deb
+	rm -rf .build/deb
+	mkdir -p .build/deb
+	PACKAGES='$(CURDIR)/.build/deb' dpkg-buildpackage --build=binary --no-sign \
+	    --buildinfo-file=.build/deb/notifyd.buildinfo --buildinfo-option=-u.build/deb \
+	    --changes-file=.build/deb/notifyd.changes --changes-option=-u.build/deb
+	# The address of a maintainer is for those to fill in who publish packages.
+	lintian --fail-on error,warning --suppress-tags bogus-mail-host,bogus-mail-host-in-debian-changelog \
+	    --allow-root .build/deb/notifyd.changes
+
+.PHONY: deb-test
+deb-test: deb ## Install the Debian packages into a fresh root, and let calls start notifyd there
+	debian/tests/fresh-root .build/deb
+
 format: ## Format the sources
 	$(SWIFT) format --in-place --recursive $(SOURCES)
 
@@ -157,4 +206,4 @@ lint: ## Check the format of the sources
 	$(SWIFT) format lint --strict --recursive $(SOURCES)
 
 clean: ## Remove what was built
-	rm -rf .build
+	rm -rf .build .build-*

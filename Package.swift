@@ -18,6 +18,8 @@ let package = Package(
         .library(name: "Routing", targets: ["Routing"]),
         // For the package of benchmarks alone.
         .library(name: "Journal", targets: ["Journal"]),
+        // For the fuzzer in Tests/Fuzzing, which is a package of its own.
+        .library(name: "NotifyFuzzing", targets: ["NotifyFuzzing"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -26,6 +28,7 @@ let package = Package(
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
         .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
+        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
     ],
     targets: [
         // The two C libraries, each imported by one module only.
@@ -89,6 +92,7 @@ let package = Package(
                 "NotifyVersion",
                 "Routing",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Histogram", package: "hdrhistogram-swift"),
             ],
             swiftSettings: strict
         ),
@@ -104,12 +108,27 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        // The example in examples/swift, built here too so that it cannot rot; it has a Package.swift of its own.
+        .executableTarget(
+            name: "RunBoard", dependencies: ["NotifyClient"], path: "examples/swift/Sources/run-board",
+            swiftSettings: strict),
+
         // Tests.
         .target(
             name: "NotifyTestSupport",
             dependencies: ["NotifyClient", "NotifyRehearsal", "Routing"],
             swiftSettings: strict
         ),
+        // What is done with the inputs of a fuzzer; the tests do the same with those that are kept.
+        .target(
+            name: "NotifyFuzzing",
+            dependencies: [
+                "Journal", "NotifyClient", "NotifyDaemon", "Routing", "Systemd",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(name: "FuzzTests", dependencies: ["NotifyFuzzing", "NotifyTestSupport"], swiftSettings: strict),
         .testTarget(name: "RoutingTests", dependencies: ["Routing", "NotifyTestSupport"], swiftSettings: strict),
         .testTarget(
             name: "JournalTests", dependencies: ["Journal", "Routing", .product(name: "GRDB", package: "GRDB.swift")],
@@ -142,8 +161,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "Journal", "NotifyClient", "NotifyRehearsal", "NotifyTestSupport", "Routing", "notifyd", "notifyctl",
-                "notifyload",
+                "Journal", "NotifyClient", "NotifyRehearsal", "NotifyTestSupport", "Routing", "RunBoard", "notifyd",
+                "notifyctl", "notifyload",
             ],
             exclude: ["Rigs", "PowerCut/disk.c"],
             swiftSettings: strict

@@ -6,6 +6,9 @@ extension Journal {
     /// The most events that one page holds, whatever was asked for.
     public static var pageLimit: Int { 1000 }
 
+    /// The most that one answer holds, in bytes of what was published: a message is limited, and so is memory.
+    public static var answerLimit: Int { 16 << 20 }
+
     /// Events at or below a topic with an id above `after`, in ascending order. A page is only empty when there is no more.
     public func history(_ topic: TopicPrefix, after: EventID, limit: Int) throws(JournalError) -> [StoredEvent] {
         let limit = min(max(limit, 0), Self.pageLimit)
@@ -14,11 +17,21 @@ extension Journal {
                 db.cachedStatement(sql: Self.historyQuery(topic)), arguments: Self.historyArguments(topic, after: after)
             )
             var events: [StoredEvent] = []
+            var size = 0
             while events.count < limit, let row = try rows.next() {
-                if let event = checked({ try RowReader(row).event() }) { events.append(event) }
+                guard let event = checked({ try RowReader(row).event() }) else { continue }
+                size += try Self.size(of: event, in: row)
+                guard size <= Self.answerLimit || events.isEmpty else { break }
+                events.append(event)
             }
             return events
         }
+    }
+
+    /// The bytes whose number a publisher chose.
+    private static func size(of event: StoredEvent, in row: Row) throws -> Int {
+        let fields = try row.withUnsafeData(named: "fields") { $0?.count ?? 0 }
+        return event.title.utf8.count + event.body.utf8.count + fields
     }
 
     private static func historyQuery(_ topic: TopicPrefix) -> String {
@@ -38,16 +51,34 @@ extension Journal {
         return [text, number(after), text + "/", text + "0", number(after)]
     }
 
+    private static let valueQuery = """
+        SELECT event.* FROM value JOIN event
+            ON event.id = value.event AND event.topic = value.topic AND event.retained
+        ORDER BY event.id
+        """
+
+    /// The current values at or below a topic as one answer, in ascending order of their ids; `nil` where they are too much
+    /// for one.
+    public func snapshot(_ topic: TopicPrefix) throws(JournalError) -> [StoredEvent]? {
+        try read { db in
+            let rows = try Row.fetchCursor(db.cachedStatement(sql: Self.valueQuery))
+            var events: [StoredEvent] = []
+            var size = 0
+            while let row = try rows.next() {
+                guard let event = checked({ try RowReader(row).event() }), topic.covers(event.topic) else { continue }
+                size += try Self.size(of: event, in: row)
+                guard size <= Self.answerLimit else { return nil }
+                events.append(event)
+            }
+            return events
+        }
+    }
+
     /// The current values at or below a topic, in ascending order of their ids.
     public func values(_ topic: TopicPrefix) throws(JournalError) -> [StoredEvent] {
         try read { db in
-            let sql = """
-                SELECT event.* FROM value JOIN event
-                    ON event.id = value.event AND event.topic = value.topic AND event.retained
-                ORDER BY event.id
-                """
             let damagedBefore = self.damagedRows
-            let events = try self.events(db, sql, [])
+            let events = try self.events(db, Self.valueQuery, [])
             // A value that points nowhere was not written by us.
             let known = events.count + Int(self.damagedRows - damagedBefore)
             let all = try Int.fetchOne(db, sql: "SELECT count(*) FROM value") ?? 0
@@ -100,25 +131,76 @@ extension Journal {
 
     // MARK: For a start
 
-    /// Undecided events in the order of their ids.
-    public func undecided() throws(JournalError) -> [StoredEvent] {
+    /// Undecided events at or below a topic, in the order of their ids.
+    public func undecided(_ topic: TopicPrefix = .all) throws(JournalError) -> [StoredEvent] {
         try read { db in
-            try self.events(db, "SELECT * FROM event WHERE outcome = 0 ORDER BY id", [])
+            if topic == .all { return try self.events(db, "SELECT * FROM event WHERE outcome = 0 ORDER BY id", []) }
+            let text = topic.description
+            return try self.events(
+                db,
+                """
+                SELECT * FROM event WHERE outcome = 0 AND (topic = ? OR (topic > ? AND topic < ?)) ORDER BY id
+                """, [text, text + "/", text + "0"])
         }
     }
 
-    /// The origins of decided events accepted since a moment, in the order in which they were accepted. Those of undecided
-    /// ones are in `undecided`.
-    public func origins(since moment: Int64, limit: Int) throws(JournalError) -> [(
-        origin: Origin, id: EventID, accepted: Int64
-    )] {
+    /// The ids of undecided events in ascending order, damaged ones included.
+    public func undecidedIDs() throws(JournalError) -> [EventID] {
+        try read { db in
+            try Int64.fetchAll(db, sql: "SELECT id FROM event WHERE outcome = 0 ORDER BY id")
+                .map { EventID(UInt64(bitPattern: $0)) }
+        }
+    }
+
+    /// Those of some events that are still undecided, in the same order.
+    public func undecided(_ ids: some Sequence<EventID>) throws(JournalError) -> [StoredEvent] {
+        try read { db in
+            try ids.flatMap { id in
+                try self.events(db, "SELECT * FROM event WHERE id = ? AND outcome = 0", [Self.number(id)])
+            }
+        }
+    }
+
+    /// Where the names begin that are remembered: those given since a moment, and of these the last so many.
+    public func firstName(since moment: Int64, last limit: Int) throws(JournalError) -> NamedPush.Position {
         try read { db in
             let sql = """
-                SELECT * FROM event
-                WHERE source IS NOT NULL AND source_id IS NOT NULL AND accepted > ? AND outcome <> 0
-                ORDER BY accepted DESC LIMIT ?
+                SELECT accepted FROM event WHERE source IS NOT NULL AND source_id IS NOT NULL AND accepted > ?
+                ORDER BY accepted DESC LIMIT 1 OFFSET ?
                 """
-            return try self.events(db, sql, [moment, limit]).reversed().map { ($0.origin, $0.id, $0.accepted) }
+            let first = try Int64.fetchOne(db, sql: sql, arguments: [moment, limit])
+            return NamedPush.Position(accepted: first ?? moment, id: EventID(1 << 62))
+        }
+    }
+
+    /// What was named by its publisher, in the order in which it was accepted. A page is only shorter than its limit at the
+    /// end.
+    public func named(after position: NamedPush.Position, limit: Int) throws(JournalError) -> [NamedPush] {
+        try read { db in
+            let arguments: StatementArguments = [position.accepted, Self.number(position.id)]
+            let rows = try Row.fetchCursor(
+                db.cachedStatement(
+                    sql: """
+                        SELECT * FROM event
+                        WHERE source IS NOT NULL AND source_id IS NOT NULL AND (accepted, id) > (?, ?)
+                        ORDER BY accepted, id
+                        """), arguments: arguments)
+            var named: [NamedPush] = []
+            while named.count < limit, let row = try rows.next() {
+                guard let event = self.checked({ try RowReader(row).event() }) else { continue }
+                named.append(NamedPush(origin: event.origin, id: event.id, accepted: event.accepted))
+            }
+            let removals = try Row.fetchCursor(
+                db.cachedStatement(
+                    sql: "SELECT * FROM removal WHERE (accepted, id) > (?, ?) ORDER BY accepted, id"),
+                arguments: arguments)
+            var count = 0
+            while count < limit, let row = try removals.next() {
+                guard let removal = self.checked({ try RowReader(row).removal() }) else { continue }
+                named.append(removal)
+                count += 1
+            }
+            return Array(named.sorted { $0.position < $1.position }.prefix(limit))
         }
     }
 
@@ -141,9 +223,12 @@ extension Journal {
     // MARK: Rows
 
     private func events(_ db: Database, _ sql: String, _ arguments: StatementArguments) throws -> [StoredEvent] {
-        let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments)
+        try events(Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments), limit: .max)
+    }
+
+    private func events(_ rows: RowCursor, limit: Int) throws -> [StoredEvent] {
         var events: [StoredEvent] = []
-        while let row = try rows.next() {
+        while events.count < limit, let row = try rows.next() {
             if let event = checked({ try RowReader(row).event() }) { events.append(event) }
         }
         return events

@@ -13,7 +13,9 @@ extension Journal {
                 case .accepted(let event): try self.insert(event, db)
                 case .decided(let id, let decision): try self.update(id, decision, db)
                 case .claimed(let id, let claim): try self.insert(claim, of: id, db)
-                case .removed(let topic, let id): try self.remove(topic, id, db)
+                case .removed(let topic, let id, let origin, let accepted):
+                    try self.remove(topic, id, db)
+                    try self.remember(id, origin, accepted, db)
                 }
             }
         }
@@ -107,6 +109,25 @@ extension Journal {
         try db.cachedStatement(sql: "DELETE FROM value WHERE topic = ?").execute(arguments: [topic.description])
         try db.cachedStatement(sql: "INSERT OR REPLACE INTO last_removal (number, id) VALUES (1, ?)")
             .execute(arguments: [Self.number(id)])
+    }
+
+    /// Keeps what a removal is called. Those that are too old to be told from a new one, or too many, make room.
+    private func remember(_ id: EventID, _ origin: Origin, _ accepted: Int64, _ db: Database) throws {
+        guard let source = origin.source, let name = origin.eventID else { return }
+        try db.cachedStatement(
+            sql: "INSERT INTO removal (id, source, source_id, accepted, checksum) VALUES (?, ?, ?, ?, ?)"
+        ).execute(
+            arguments: [
+                Self.number(id), source, name, accepted, origin.checksum(of: id, accepted: accepted),
+            ])
+        let limits = Limits()
+        let isFull = removals >= limits.rememberedRepeats
+        try db.cachedStatement(
+            sql: """
+                DELETE FROM removal WHERE id IN (SELECT id FROM removal WHERE accepted < ? ORDER BY accepted LIMIT 2)
+                """
+        ).execute(arguments: [isFull ? accepted : accepted - limits.repeatMemory.microseconds])
+        removals += 1 - db.changesCount
     }
 
     // MARK: Retention

@@ -21,6 +21,9 @@ public final class Journal {
     /// How many events there are.
     public internal(set) var count = 0
 
+    /// How many named removals there are.
+    var removals = 0
+
     /// The values that those of the present transaction take the place of: should it fail, they are current again.
     var replaced: [String: Int64] = [:]
 
@@ -49,6 +52,8 @@ public final class Journal {
                 try db.execute(sql: "DELETE FROM value WHERE event = ?", arguments: [Self.number(id)])
                 try db.execute(sql: "DELETE FROM event WHERE id = ?", arguments: [Self.number(id)])
                 self.count -= db.changesCount
+                try db.execute(sql: "DELETE FROM removal WHERE id = ?", arguments: [Self.number(id)])
+                self.removals -= db.changesCount
             }
             for (topic, id) in self.replaced {
                 try db.execute(sql: "INSERT OR IGNORE INTO value (topic, event) VALUES (?, ?)", arguments: [topic, id])
@@ -93,13 +98,13 @@ public final class Journal {
             }
             let queue = try DatabaseQueue(path: path, configuration: configuration)
             chmod(path, 0o600)
-            let isComplete = try queue.read { db in
-                if try JournalSchema.migrator.hasBeenSuperseded(db) { throw JournalError.tooNew }
-                return try JournalSchema.migrator.hasCompletedMigrations(db)
+            let (isThere, isComplete) = try queue.read { db in
+                let migrator = JournalSchema.migrator
+                if try migrator.hasBeenSuperseded(db) { throw JournalError.tooNew }
+                return (try !migrator.appliedIdentifiers(db).isEmpty, try migrator.hasCompletedMigrations(db))
             }
-            if isComplete {
-                try FileCheck.check(queue)
-            } else {
+            if isThere { try FileCheck.check(queue) }
+            if !isComplete {
                 try JournalSchema.migrator.migrate(queue)
                 try queue.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
             }
@@ -111,7 +116,12 @@ public final class Journal {
                 let level = try Int.fetchOne(db, sql: "PRAGMA synchronous")
                 precondition(level == 2, "synchronous=FULL is what every promise rests on")
             }
-            count = try queue.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM event") ?? 0 }
+            (count, removals) = try queue.read { db in
+                (
+                    try Int.fetchOne(db, sql: "SELECT count(*) FROM event") ?? 0,
+                    try Int.fetchOne(db, sql: "SELECT count(*) FROM removal") ?? 0
+                )
+            }
             self.queue = queue
         } catch {
             throw JournalError(error)

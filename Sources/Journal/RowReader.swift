@@ -1,20 +1,20 @@
 import Foundation
-import GRDB
-import Routing
+package import GRDB
+package import Routing
 
 /// Takes a row apart without trusting it: a damaged file can hold any type in any column. What does not fit its checksum
 /// was not written by us.
-struct RowReader {
+package struct RowReader {
     /// The row is not what was written.
-    struct Damaged: Error {}
+    package struct Damaged: Error {}
 
     private let row: Row
 
-    init(_ row: Row) {
+    package init(_ row: Row) {
         self.row = row
     }
 
-    func event() throws -> StoredEvent {
+    package func event() throws -> StoredEvent {
         guard let bytes = Data.fromDatabaseValue(try value("fields")).map({ [UInt8]($0) }) else { throw Damaged() }
         let id = try id("id")
         var event = StoredEvent(
@@ -37,7 +37,7 @@ struct RowReader {
         return event
     }
 
-    func claim(of id: EventID) throws -> ClaimRecord {
+    package func claim(of id: EventID) throws -> ClaimRecord {
         guard let form = ClaimForm(rawValue: try text("form")), let verdict = Verdict(rawValue: try text("verdict"))
         else {
             throw Damaged()
@@ -46,6 +46,17 @@ struct RowReader {
             claimant: try text("claimant"), latency: .microseconds(try number("latency")), form: form, verdict: verdict)
         guard claim.checksum(of: id) == (try number("checksum")) else { throw Damaged() }
         return claim
+    }
+
+    /// What a removal was called.
+    func removal() throws -> NamedPush {
+        let push = NamedPush(
+            origin: Origin(source: try text("source"), eventID: try text("source_id")), id: try id("id"),
+            accepted: try number("accepted"))
+        guard push.origin.checksum(of: push.id, accepted: push.accepted) == (try number("checksum")) else {
+            throw Damaged()
+        }
+        return push
     }
 
     private func decision(_ code: Int64) throws -> StoredDecision {

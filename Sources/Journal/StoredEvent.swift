@@ -96,12 +96,38 @@ public struct StoredDecision: Sendable, Equatable {
     }
 }
 
+/// A push that its publisher gave a name, an event or a removal.
+public struct NamedPush: Sendable, Equatable {
+    /// Its place in the order in which pushes were accepted.
+    public struct Position: Sendable, Comparable {
+        /// Microseconds since the epoch.
+        public var accepted: Int64
+        public var id: EventID
+
+        public init(accepted: Int64, id: EventID) {
+            self.accepted = accepted
+            self.id = id
+        }
+
+        public static func < (left: Position, right: Position) -> Bool {
+            (left.accepted, left.id) < (right.accepted, right.id)
+        }
+    }
+
+    public var origin: Origin
+    public var id: EventID
+    /// Microseconds since the epoch.
+    public var accepted: Int64
+
+    public var position: Position { Position(accepted: accepted, id: id) }
+}
+
 /// Something to be kept, in the order in which it happened.
 public enum JournalEntry: Sendable, Equatable {
     case accepted(StoredEvent)
     case decided(EventID, StoredDecision)
     /// A claim that did not decide the event by itself.
     case claimed(EventID, ClaimRecord)
-    /// A topic lost its current value; the id is the removal's own.
-    case removed(Topic, EventID)
+    /// A topic has no current value; the id is the removal's own, and the origin what its publisher called it.
+    case removed(Topic, EventID, Origin = Origin(), accepted: Int64 = 0)
 }

@@ -29,6 +29,9 @@ final class Daemon {
     private var windowTimer: EventSource!
     private var lifetimeTimer: EventSource!
     private var retryTimer: EventSource!
+    private var recoveryTimer: EventSource!
+    /// What is still to be read of earlier runs; `nil` before there is a journal, and afterwards.
+    private var recovery: Recovery?
     private var isRestored = false
     private var isRetryArmed = false
     private var denials: UInt64 = 0
@@ -57,8 +60,10 @@ final class Daemon {
         windowTimer = try loop.timer(.monotonic) { [unowned self] in take(.timerFired) }
         lifetimeTimer = try loop.timer(.boottime) { [unowned self] in take(.timerFired) }
         retryTimer = try loop.timer(.monotonic) { [unowned self] in retryStorage() }
+        recoveryTimer = try loop.timer(.monotonic) { [unowned self] in turn.touch() }
         turn = try Turn(loop: loop) { [unowned self] isOverdue in
             endTurn()
+            announceMore()
             if isOverdue { take(.timerFired) }
         }
         for signal in [SIGTERM, SIGINT] {
@@ -123,9 +128,9 @@ final class Daemon {
                 storage.note(ledger.entry(id, resolution, clock))
                 outbox.put(.signal(interface.resolution(id, topic, resolution), about: id))
                 log(id, topic, resolution)
-            case .remove(let topic, let id):
-                storage.note(.removed(topic, id))
-                outbox.put(.signal(interface.removal(topic, id), about: nil))
+            case .remove(let topic, let id, let origin, let isNews):
+                storage.note(.removed(topic, id, origin, accepted: clock.wall))
+                if isNews { outbox.put(.signal(interface.removal(topic, id), about: nil)) }
             case .noteClaim(let id, let claim): storage.note(.claimed(id, claim))
             case .showBanner(let request): outbox.put(.show(request))
             case .closeBanner(let id): outbox.put(.close(id))
@@ -199,17 +204,43 @@ final class Daemon {
 
     // MARK: The journal
 
-    /// Announces what an earlier run left undecided, as soon as there is a journal to read it from.
+    /// Goes on where an earlier run stopped, as soon as there is a journal to read that from.
     private func restore() {
         guard !isRestored else { return }
         do throws(Refusal) {
-            let restoration = try storage.restoration(
-                routes: configuration.routes, minimumWindow: configuration.recoveryWindow, limits: limits, at: now)
+            var restoration = try storage.restoration(at: now)
+            recovery = try Recovery(from: storage, limits: limits)
+            restoration.remaining = recovery?.remaining
             isRestored = true
             take(.restored(restoration))
+            turn.touch()
         } catch {
             // Degraded says why, and it is tried again.
         }
+    }
+
+    /// Reads the next portion of what earlier runs left, unless the bus has not taken the last one.
+    private func announceMore() {
+        guard recovery != nil else { return }
+        guard bus.queuedMessages < Recovery.queue else { return recoveryTimer.arm(at: Clock.monotonic() + 5_000) }
+        do throws(Refusal) {
+            let restoration =
+                recovery!.hasNames
+                ? storage.restoration(of: try recovery!.names(from: storage), limits: limits)
+                : restoration(of: try recovery!.events(from: storage))
+            if recovery!.isOver { recovery = nil }
+            take(.restored(restoration))
+            turn.touch()
+        } catch {
+            recoveryTimer.arm(at: Clock.monotonic() + 1_000_000)
+        }
+    }
+
+    private func restoration(of events: [StoredEvent]) -> Restoration {
+        var restoration = storage.restoration(
+            of: events, routes: configuration.routes, minimumWindow: configuration.recoveryWindow, at: now)
+        restoration.remaining = recovery?.remaining
+        return restoration
     }
 
     /// Those who ask again and again must not put it off.
@@ -237,12 +268,35 @@ final class Daemon {
         guard let event = try storage.read({ journal throws(JournalError) in try journal.event(id) }) else {
             throw .unknownEvent("there is no event \(id); ids come from Send, Publish and the signal Event")
         }
-        guard let decision = event.decision, decision.outcome == .shown else { return }
+        guard let decision = event.decision else {
+            // An earlier run left it undecided, and its turn to be announced again has not come.
+            return announceOutOfTurn([event])
+        }
+        guard decision.outcome == .shown else { return }
         let age = Duration.microseconds(WallClock.now() - event.accepted)
         take(
             .recalled(
                 storage.event(event, routes: configuration.routes), age: age,
                 banner: try storage.bannerStillUp(event.id, decision, server: server.owner)))
+    }
+
+    /// Sees to it that the router knows of everything that was named, before something that may be a repeat.
+    func recallNames() throws(Refusal) {
+        guard recovery?.hasNames == true else { return }
+        let names = try recovery!.names(from: storage, atMost: .max)
+        take(.restored(storage.restoration(of: names, limits: limits)))
+    }
+
+    /// Sees to it that the router knows of everything undecided at or below a topic to which somebody refers.
+    func recall(_ topic: TopicPrefix) throws(Refusal) {
+        guard recovery != nil else { return }
+        endTurn()
+        announceOutOfTurn(try storage.read { journal throws(JournalError) in try journal.undecided(topic) })
+    }
+
+    private func announceOutOfTurn(_ events: [StoredEvent]) {
+        let events = recovery?.take(events, except: { router.remembers($0) }) ?? []
+        take(.restored(restoration(of: events)))
     }
 
     /// When the window of an undecided event ends, in microseconds since the epoch.
@@ -304,6 +358,7 @@ extension Daemon {
             ("open-windows", UInt64(router.openWindows)), ("open-screens", UInt64(router.screenCount)),
             ("remembered-events", UInt64(router.rememberedEvents)), ("stored-events", UInt64(storage.storedEvents)),
             ("damaged-rows", storage.damagedRows), ("lost-outcomes", storage.lostOutcomes),
+            ("journal-retries", storage.retries),
             ("denied", denials), ("notification-server", server.owner == nil ? 0 : 1),
             ("notification-server-rests", router.serverRests ? 1 : 0), ("session-watched", router.isWatched ? 1 : 0),
         ]

@@ -37,6 +37,6 @@ extension Rig {
             "PATH": folder.joined(separator: "/") + ":/usr/bin:/bin", "HOME": daemon.folder.path,
             "DBUS_SESSION_BUS_ADDRESS": bus.address,
             "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(daemon.folder.path)/no-system-bus",
-        ]
+        ].merging(ChildProcess.sanitizerEnvironment) { $1 }
     }
 }

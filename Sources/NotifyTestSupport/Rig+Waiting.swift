@@ -10,14 +10,9 @@ extension Rig {
         return await listener.resolution(of: id)?.outcome
     }
 
-    /// Asks again and again, for what nobody announces; `false` when it does not become true in time.
-    package func eventually(_ isTrue: () async throws -> Bool) async throws -> Bool {
-        let deadline = ContinuousClock.now + .seconds(10)
-        while ContinuousClock.now < deadline {
-            if try await isTrue() { return true }
-            try await Task.sleep(for: .milliseconds(10))
-        }
-        return false
+    /// Returns when something is true of which nobody is told.
+    package func until(_ fact: String, _ isTrue: () async throws -> Bool) async throws {
+        try await waitUntil(fact, within: .seconds(10), daemon, isTrue)
     }
 
     /// Returns when somebody, whom `body` starts, hears events at or below a topic.

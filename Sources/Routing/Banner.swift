@@ -27,8 +27,15 @@ struct OverdueCall {
 
 /// Says when the notification server may be called: only while there is one, a few calls at a time, and after failures in
 /// a row only after a rest, then with a single call to try it.
+///
+/// A call has the server to itself until it is answered, or for as long as its head start. An end of the daemon at a bad
+/// moment has then at most one banner repeated, the one that was asked for and not yet written down; a server that is slow
+/// still gets its few calls at a time. Where banners are not limited there is no head start: it would let one banner appear
+/// for each write to the disk, and not more.
 struct ServerGate {
     static let callsAtOnce = 4
+    /// How long a call that is not answered keeps the next one back.
+    static let headStart: Duration = .milliseconds(100)
     static let failuresInARow = 3
     static let rest: Duration = .seconds(30)
     /// How long a server that comes to itself has for everything it has not answered.
@@ -38,13 +45,16 @@ struct ServerGate {
 
     private(set) var isServerThere = false
     private var underWay = 0
+    /// The newest call, while it keeps others back.
+    private var ahead: BannerCall?
     private var failures = 0
     private var restsUntil: Instant?
 
     var isResting: Bool { restsUntil != nil }
 
     var isOpen: Bool {
-        isServerThere && restsUntil == nil && underWay < (failures >= Self.failuresInARow ? 1 : Self.callsAtOnce)
+        isServerThere && restsUntil == nil && ahead == nil
+            && underWay < (failures >= Self.failuresInARow ? 1 : Self.callsAtOnce)
     }
 
     mutating func serverChanged(isThere: Bool) {
@@ -52,22 +62,29 @@ struct ServerGate {
         isServerThere = isThere
     }
 
-    mutating func callBegan() {
+    mutating func callBegan(_ call: BannerCall, hasHeadStart: Bool) {
         underWay += 1
+        ahead = hasHeadStart ? call : nil
     }
 
-    mutating func callNotMade() {
+    /// - Returns: whether the call has kept others back until now.
+    mutating func callEnded(_ call: BannerCall) -> Bool {
         underWay -= 1
+        guard ahead == call else { return false }
+        ahead = nil
+        return true
+    }
+
+    mutating func headStartEnded() {
+        ahead = nil
     }
 
     mutating func callSucceeded() {
-        underWay -= 1
         failures = 0
     }
 
     /// Says until when the server is to be left alone, if it is.
     mutating func callFailed(at now: Instant) -> Instant? {
-        underWay -= 1
         failures += 1
         guard failures >= Self.failuresInARow else { return nil }
         restsUntil = now + Self.rest

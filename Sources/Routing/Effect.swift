@@ -14,8 +14,9 @@ public enum Effect: Sendable {
     case relayAction(Event, action: String)
     /// Keep a claim that did not decide the event by itself.
     case noteClaim(EventID, ClaimRecord)
-    /// Tell everybody that a topic has no current value any more (signal `Removed`); the id is the removal's own.
-    case remove(Topic, EventID)
+    /// Keep that a topic has no current value; the id is the removal's own, and the origin what its publisher called it.
+    /// Where the topic had a value until now, tell everybody (signal `Removed`).
+    case remove(Topic, EventID, Origin, isNews: Bool)
     /// Have `timerFired` handled at this moment, instead of the one asked for before.
     case armTimer(Instant)
     /// The same on the clock of lifetimes.

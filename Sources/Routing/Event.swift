@@ -71,7 +71,8 @@ public struct Origin: Hashable, Sendable {
         self.eventID = eventID
     }
 
-    var namesAnEvent: Bool { source != nil && eventID != nil }
+    /// Whether both parts are there, so that a repeat can be recognised.
+    public var namesAnEvent: Bool { source != nil && eventID != nil }
 }
 
 /// What a publisher asks for, before it has been accepted.

@@ -1,6 +1,7 @@
 /// Everything that can happen to the router.
 public enum Input: Sendable {
-    /// What an earlier run of the daemon left undecided, and what topics had as their values; before anything else.
+    /// What an earlier run of the daemon left undecided, what topics had as their values, and what was named. Events may come
+    /// in portions while other things happen, values and names only before what they matter to.
     case restored(Restoration)
     /// Somebody publishes an event.
     case published(Publication)

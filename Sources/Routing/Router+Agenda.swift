@@ -7,6 +7,7 @@ extension Router {
         case grace(GraceID)
         case lease(ScreenID)
         case call(BannerCall)
+        case headStart
         case serverRest
         case summary
     }
@@ -30,6 +31,7 @@ extension Router {
         case .grace(let id): graces[id] != nil
         case .lease(let id): screens[id]?.leaseTicket == entry.ticket
         case .call(let call): calls[call] != nil
+        case .headStart: headStart == entry.ticket
         case .serverRest: serverRest == entry.ticket
         case .summary: summaryRest == entry.ticket
         }

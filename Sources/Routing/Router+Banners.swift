@@ -41,7 +41,9 @@ extension Router {
         banners[key]!.call = (call, now)
         calls[call] = key
         _ = agenda.put(.call(call), at: now + ServerGate.patience)
-        gate.callBegan()
+        let hasHeadStart = bannerSettings.maximumPerSecond > 0
+        gate.callBegan(call, hasHeadStart: hasHeadStart)
+        headStart = hasHeadStart ? agenda.put(.headStart, at: now + ServerGate.headStart) : nil
         statistics.bannerCalls += 1
         if key == .summary {
             summaryRest = agenda.put(.summary, at: now + BannerPace.period)
@@ -71,7 +73,7 @@ extension Router {
 
     /// - Parameter answer: the server's number, or `nil` where it says that this very banner is on screen already.
     mutating func bannerShown(_ call: BannerCall, _ answer: BannerID?, at now: Now) {
-        guard let key = calls.removeValue(forKey: call) else { return answeredLate(call, answer, at: now) }
+        guard let key = end(call) else { return answeredLate(call, answer, at: now) }
         gate.callSucceeded()
         let calledAt = banners[key]!.call!.at
         banners[key]!.call = nil
@@ -88,12 +90,21 @@ extension Router {
         sendBanners(at: now)
     }
 
+    /// Nothing is awaited of a call any longer.
+    ///
+    /// - Returns: whose banner it was for, if it was under way.
+    private mutating func end(_ call: BannerCall) -> CoalescingKey? {
+        guard let key = calls.removeValue(forKey: call) else { return nil }
+        if gate.callEnded(call) { headStart = nil }
+        return key
+    }
+
     /// Gives events that are on screen now their outcome.
     private mutating func show(_ ids: EventList, in key: CoalescingKey, as banner: BannerID?, calledAt: Instant) {
         let count = banners[key]!.shown.count + ids.count
         for id in ids {
             let lateness = calledAt - events[id]!.deadline
-            decide(id, Resolution(.shown, banner: banner, count: count, lateness: max(.zero, lateness)))
+            decide(events[id]!, Resolution(.shown, banner: banner, count: count, lateness: max(.zero, lateness)))
             if let banner {
                 banners[key]!.shown.insert(id)
                 events[id]!.place = .shown(key, banner)
@@ -106,11 +117,10 @@ extension Router {
 
     mutating func bannerFailed(_ call: BannerCall, _ failure: BannerFailure, at now: Now) {
         overdue[call] = nil
-        guard let key = calls.removeValue(forKey: call) else { return }
+        guard let key = end(call) else { return }
         takeBack(key)
         switch failure {
         case .notAsked:
-            gate.callNotMade()
             if let banner = bannerWithNothingBehind(key) { close(banner) }
         case .unknownBanner:
             // What we took for ours is gone; the next call makes a new one. The server is well.
@@ -142,7 +152,7 @@ extension Router {
 
     /// The server is not waited for any longer, but what it was asked for may still appear.
     mutating func callOverdue(_ call: BannerCall, at now: Now) {
-        guard let key = calls.removeValue(forKey: call) else { return }
+        guard let key = end(call) else { return }
         let carried = banners[key]!.carried
         overdue[call] = OverdueCall(key: key, at: banners[key]!.call!.at, carried: carried)
         if overdue.count > limits.overdueCalls, let oldest = overdue.keys.min(by: { $0.rawValue < $1.rawValue }) {
@@ -199,8 +209,7 @@ extension Router {
         guard let key = bannerKeys[id] else { return }
         guard reason == .dismissed else { return lose(id) }
         for event in banners[key]!.shown.takeAll() {
-            decide(event, Resolution(.dismissed, banner: id))
-            events[event] = nil
+            decide(events.removeValue(forKey: event)!, Resolution(.dismissed, banner: id))
         }
         forget(id)
     }
@@ -264,6 +273,7 @@ extension Router {
     mutating func serverVanished() {
         gate.serverChanged(isThere: false)
         serverRest = nil
+        headStart = nil
         calls.removeAll()
         overdue.removeAll()
         bannerKeys.removeAll()

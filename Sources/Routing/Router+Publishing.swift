@@ -31,11 +31,7 @@ extension Router {
             statistics.count(.silent)
             effects.append(.announce(event, Announcement(window: nil, silence: silence, expires: expires)))
         } else if let claim {
-            statistics.count(.claimed)
-            effects.append(.announce(event, Announcement(window: nil, expires: expires)))
-            var resolution = Resolution(.claimed, claimant: claim.claimant, latency: .zero)
-            resolution.form = claim.form
-            effects.append(.resolve(id, event.topic, resolution))
+            announce(event, claimed: claim, expires: expires)
         } else {
             open(event, length: options.window ?? route.window, expires: expires, at: now)
         }
@@ -46,12 +42,25 @@ extension Router {
         return nextID
     }
 
+    /// Tells of an event that somebody claims on arrival.
+    mutating func announce(
+        _ event: Event, claimed claim: (claimant: String, form: ClaimForm), expires: Uptime, isReplayed: Bool = false
+    ) {
+        statistics.count(.claimed)
+        effects.append(.announce(event, Announcement(window: nil, isReplayed: isReplayed, expires: expires)))
+        var resolution = Resolution(.claimed, claimant: claim.claimant, latency: .zero)
+        resolution.form = claim.form
+        resolution.isReplayed = isReplayed
+        effects.append(.resolve(event.id, event.topic, resolution))
+    }
+
     /// Lets claims for an event be awaited, as long as there is somebody to wait for.
     mutating func open(_ event: Event, length: Duration, expires: Uptime, isReplayed: Bool = false, at now: Now) {
         let key = event.route.key(topic: event.topic, event: event.id)
         let asked = ask(about: event)
         let isAwaited = OpenEvent.isAwaited(event, asked: asked)
-        let window = join(event, key: key, length: length, isAwaited: isAwaited, at: now.instant)
+        let window = join(
+            event, key: key, length: length, isAwaited: isAwaited, isReplayed: isReplayed, at: now.instant)
         let deadline = window.deadline
         let isOver = window.isOverEarly
         events[event.id] = OpenEvent(
@@ -72,11 +81,13 @@ extension Router {
 
     /// Puts the event into its key's window, which is opened for it where there is none.
     private mutating func join(
-        _ event: Event, key: CoalescingKey, length: Duration, isAwaited: Bool, at now: Instant
+        _ event: Event, key: CoalescingKey, length: Duration, isAwaited: Bool, isReplayed: Bool, at now: Instant
     ) -> Window {
         var window = windows[key] ?? Window(length: length, maximum: event.route.maximumWindow, at: now)
         let before = window.ticket == nil ? nil : window.deadline
         window.add(event.id, length: length, isAwaited: isAwaited, at: now)
+        // What comes late of an earlier run's events is no stream of new ones: it gets its whole window.
+        if isReplayed { window.keepOpen(until: now + length) }
         if window.deadline != before { window.ticket = agenda.put(.window(key), at: window.deadline) }
         windows[key] = window
         return window
@@ -112,7 +123,7 @@ extension Router {
     }
 
     private func checkRoom(for sender: String) -> Refusal? {
-        if undecided >= limits.openEvents {
+        if pending >= limits.openEvents {
             return .limitExceeded(
                 "open events: \(limits.openEvents) are undecided already; try again when some have been claimed or shown"
             )

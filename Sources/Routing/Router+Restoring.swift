@@ -13,8 +13,10 @@ public struct Restoration: Sendable {
         }
     }
 
-    /// Undecided events with the lengths of their windows, in the order of their ids.
+    /// Undecided events with the lengths of their windows, in the order of their ids; all of them or a portion.
     public var undecided: [Remembered<(event: Event, window: Duration)>] = []
+    /// How many more there are, in portions to come; `nil` where this is about something else.
+    public var remaining: Int?
     /// The current values of topics.
     public var values: [Remembered<(topic: Topic, id: EventID)>] = []
     /// The origins of recent events, in the order of their ids.
@@ -32,6 +34,7 @@ public struct Restoration: Sendable {
 extension Router {
     mutating func restore(_ restoration: Restoration, at now: Now) {
         nextID = max(nextID, EventID(restoration.lastID.rawValue + 1))
+        unrestored = restoration.remaining ?? unrestored
         for origin in restoration.origins {
             repeats.remember(origin.subject.origin, as: origin.subject.id, at: now.uptime, for: origin.left)
         }
@@ -47,8 +50,13 @@ extension Router {
                 effects.append(.resolve(event.id, event.topic, resolution))
                 continue
             }
-            let length = max(window, restoration.minimumWindow)
-            open(event, length: length, expires: now.uptime + remembered.left, isReplayed: true, at: now)
+            let expires = now.uptime + remembered.left
+            if let claim = standingClaim(on: event.topic) {
+                announce(event, claimed: claim, expires: expires, isReplayed: true)
+            } else {
+                let length = max(window, restoration.minimumWindow)
+                open(event, length: length, expires: expires, isReplayed: true, at: now)
+            }
         }
     }
 

@@ -17,14 +17,14 @@ extension Router {
         statistics.published += 1
         repeats.remember(publication.options.origin, as: id, at: now.uptime)
         effects.append(.reply(.accepted(id)))
-        guard values.removeValue(forKey: publication.topic) != nil else { return }
-        effects.append(.remove(publication.topic, id))
+        let hadValue = values.removeValue(forKey: publication.topic) != nil
+        effects.append(.remove(publication.topic, id, publication.options.origin, isNews: hadValue))
     }
 
     /// The value's lifetime is over; the removal gets an id of its own, so that it has its place among the events.
     mutating func removeValue(at topic: Topic) {
         guard values.removeValue(forKey: topic) != nil else { return }
-        effects.append(.remove(topic, takeID()))
+        effects.append(.remove(topic, takeID(), Origin(), isNews: true))
     }
 
     func checkRoom(forValueAt topic: Topic) -> Refusal? {

@@ -79,6 +79,8 @@ public struct Router {
     var nextID: EventID
     var events = SlotTable<EventID, OpenEvent>()
     var undecided = 0
+    /// Undecided events of earlier runs that have not been handed over yet.
+    var unrestored = 0
     var undecidedBySender: [String: Int] = [:]
     var repeats: RepeatMemory
     /// Shown events, oldest first; those claimed since are still in it.
@@ -112,6 +114,8 @@ public struct Router {
     var gate = ServerGate()
     /// Stands while the server is left alone.
     var serverRest: WindowClock.Ticket?
+    /// Stands for the end of the newest call's head start.
+    var headStart: WindowClock.Ticket?
     var pace = BannerPace()
     /// Stands while the summary is not to be sent again.
     var summaryRest: WindowClock.Ticket?
@@ -151,7 +155,7 @@ public struct Router {
     }
 
     /// Events that have no outcome yet.
-    public var pending: Int { undecided }
+    public var pending: Int { undecided + unrestored }
     /// Windows in which claims are awaited.
     public var openWindows: Int { windows.count }
     /// Screens that are open.
@@ -163,7 +167,7 @@ public struct Router {
     /// Whether banners are paused.
     public var pausesBanners: Bool { isPaused }
     /// Whether the event is in memory: undecided, or shown not long ago.
-    public func remembers(_ id: EventID) -> Bool { events[id] != nil }
+    public func remembers(_ id: EventID) -> Bool { events.contains(id) }
     /// Where an event belongs that is in memory.
     public func topic(of id: EventID) -> Topic? { events[id]?.event.topic }
     /// A screen that is open.
@@ -218,11 +222,20 @@ public struct Router {
 
     /// A timer that is set too early costs one wake-up and is set again then; so only an earlier moment is worth a word.
     private mutating func armTimers() {
-        if let moment = nextOfAgenda()?.moment, armed.map({ moment < $0 }) ?? true {
+        func isEarlier<Moment: Comparable>(_ moment: Moment?, than armed: Moment?) -> Bool {
+            guard let moment else { return false }
+            return armed.map { moment < $0 } ?? true
+        }
+        // What comes up no earlier than the timer need not be looked at, be it stale or not.
+        if isEarlier(agenda.next?.moment, than: armed), let moment = nextOfAgenda()?.moment,
+            isEarlier(moment, than: armed)
+        {
             armed = moment
             effects.append(.armTimer(moment))
         }
-        if let moment = nextOfLifetimes()?.moment, armedLifetime.map({ moment < $0 }) ?? true {
+        if isEarlier(lifetimes.next?.moment, than: armedLifetime), let moment = nextOfLifetimes()?.moment,
+            isEarlier(moment, than: armedLifetime)
+        {
             armedLifetime = moment
             effects.append(.armLifetimeTimer(moment))
         }
@@ -239,6 +252,9 @@ public struct Router {
             case .grace(let id): graceEnded(id)
             case .lease(let id): closeScreen(id, at: now)
             case .call(let call): callOverdue(call, at: now)
+            case .headStart:
+                headStart = nil
+                gate.headStartEnded()
             case .serverRest:
                 serverRest = nil
                 gate.restEnded()
@@ -275,15 +291,14 @@ public struct Router {
     // MARK: Events
 
     /// Gives an undecided event its outcome and tells everybody.
-    mutating func decide(_ id: EventID, _ resolution: Resolution) {
-        guard let open = events[id] else { preconditionFailure("only an event in memory can be decided") }
+    mutating func decide(_ open: OpenEvent, _ resolution: Resolution) {
         if open.isUndecided { forgetUndecided(open) }
         var resolution = resolution
         resolution.opened = open.opened
         resolution.deadline = open.deadline
         resolution.isReplayed = open.isReplayed
         statistics.count(resolution.outcome)
-        effects.append(.resolve(id, open.event.topic, resolution))
+        effects.append(.resolve(open.event.id, open.event.topic, resolution))
     }
 
     mutating func forgetUndecided(_ open: OpenEvent) {

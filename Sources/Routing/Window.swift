@@ -7,7 +7,7 @@ struct Window {
     var ticket: Router.WindowClock.Ticket?
     let opened: Instant
     /// What no further event can push the deadline beyond.
-    let limit: Instant
+    private(set) var limit: Instant
     /// The events nobody has claimed yet.
     private(set) var unclaimed = EventList()
     /// Those of the unclaimed events that somebody may still claim.
@@ -32,6 +32,12 @@ struct Window {
         deadline = max(deadline, min(now + length, limit))
         unclaimed.insert(id)
         if isAwaited { awaited.insert(id) }
+    }
+
+    /// Keeps the window open beyond its limit.
+    mutating func keepOpen(until moment: Instant) {
+        limit = max(limit, moment)
+        deadline = max(deadline, moment)
     }
 
     mutating func claim(_ id: EventID) {

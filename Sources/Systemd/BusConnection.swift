@@ -17,6 +17,8 @@ public struct BusFailure: Error, Equatable, CustomStringConvertible {
 /// A connection to a message bus, sd-bus(3), attached to a loop. File descriptors are neither sent nor accepted.
 public final class BusConnection {
     let raw: OpaquePointer
+    private var pump: BusPump?
+    private var onFailure: () -> Void = {}
 
     /// Connects and says hello.
     ///
@@ -37,13 +39,24 @@ public final class BusConnection {
         try check(sd_bus_get_unique_name(raw, &name), "sd_bus_get_unique_name")
     }
 
+    /// A connection to nobody: messages can be made on it and read back, and never leave. For tests of what reads messages.
+    package init(toNobody _: Void) throws(SystemdError) {
+        let nothing = try check(open("/dev/null", O_RDWR | O_CLOEXEC), "open")
+        var bus: OpaquePointer?
+        try check(sd_bus_new(&bus), "sd_bus_new")
+        raw = bus!
+        try check(sd_bus_set_fd(raw, nothing, nothing), "sd_bus_set_fd")
+        try check(sd_bus_start(raw), "sd_bus_start")
+    }
+
     deinit {
+        pump = nil
         sd_bus_flush_close_unref(raw)
     }
 
     /// From now on the loop reads and writes for this connection, before it serves any timer.
     public func attach(to loop: EventLoop) throws(SystemdError) {
-        try check(sd_bus_attach_event(raw, loop.raw, CInt(Priority.messages.rawValue)), "sd_bus_attach_event")
+        pump = try BusPump(raw, loop: loop) { [unowned self] in onFailure() }
     }
 
     /// Takes a well-known name; neither waits in a queue for it nor lets anybody take it over.
@@ -57,6 +70,13 @@ public final class BusConnection {
     public func flush() {
         // A bus that is gone cannot be flushed, and nothing can be done about that here.
         sd_bus_flush(raw)
+    }
+
+    /// Messages that the bus has not taken yet.
+    public var queuedMessages: UInt64 {
+        var count: UInt64 = 0
+        // A connection that is gone takes none; `onDisconnect` deals with it.
+        return sd_bus_get_n_queued_write(raw, &count) < 0 ? 0 : count
     }
 
     // MARK: Sending
@@ -143,9 +163,10 @@ public final class BusConnection {
         return slot
     }
 
-    /// Says when the bus is gone. sd-bus makes this message up itself.
+    /// Says when the bus is gone, by a message that sd-bus makes up itself, or cannot be understood any more.
     public func onDisconnect(_ action: @escaping () -> Void) throws(SystemdError) -> BusSlot {
-        try match(
+        onFailure = action
+        return try match(
             "type='signal',sender='org.freedesktop.DBus.Local',path='/org/freedesktop/DBus/Local',"
                 + "interface='org.freedesktop.DBus.Local',member='Disconnected'"
         ) { _ in action() }

@@ -114,6 +114,14 @@ extension BusMessage {
 
 // MARK: Writing
 
+extension BusMessage {
+    /// Ends the writing of a message that never leaves, and begins to read it, as whoever gets it would.
+    package func turnAround() {
+        must(sd_bus_message_seal(raw, 1, 0), "sd_bus_message_seal")
+        must(sd_bus_message_rewind(raw, 1), "sd_bus_message_rewind")
+    }
+}
+
 // Appending to a message of our own fails only for a signature that is wrong or a text that is not UTF-8, and both are
 // impossible for what comes out of Swift values; lengths are limited when an event is accepted. Texts are passed by
 // `withCString`, for the conversion that Swift does by itself makes a copy on the heap.

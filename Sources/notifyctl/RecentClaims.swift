@@ -1,23 +1,28 @@
 import NotifyClient
 
-/// How long the claims on the last few hundred events took, all together and by claimant.
+/// How long the claims on the newest events took, all together and by claimant.
 struct RecentClaims {
-    private static let span: UInt64 = 500
+    /// What is asked of the daemon for it, so that a status takes a blink and not a minute: so many events are looked
+    /// through, and so many of them explained.
+    private static let events = 5_000
+    private static let explained = 2_000
+    /// Who claims only once, as a command does, is one of many.
+    private static let namedClaimants = 5
 
     private let all: Latencies
+    /// The busiest come first.
     private let claimants: [(name: String, latencies: Latencies)]
 
     /// Empty when the daemon cannot read its journal: its status matters all the more then.
     init(_ client: NotifyClient) async {
         var found: [Explanation.Claim] = []
         do {
-            // What was never published has no events: only the cursor is of interest.
-            let cursor = try await client.snapshot("/-").cursor.rawValue
-            let start = EventID(rawValue: cursor > Self.span ? cursor - Self.span : 0)
             let archive = Archive(client: client, topic: "/")
-            let records = try await client.history("/", after: start)
-            let awaited = records.filter { $0.outcome != nil && $0.outcome != .silent }
-            found = try await archive.explanations(of: awaited.map(\.event.id)).flatMap(\.claims)
+            let claimed = try await archive.newest(Self.events).filter {
+                $0.outcome == .claimed || $0.outcome == .retracted
+            }
+            let ids = claimed.suffix(Self.explained).map(\.event.id)
+            found = try await archive.explanations(of: ids).flatMap(\.claims)
         } catch {}
         self.init(found.filter { $0.verdict != .recorded }.map { ($0.by, $0.after) })
     }
@@ -25,20 +30,22 @@ struct RecentClaims {
     init(_ claims: [(by: String, after: Duration)]) {
         all = Latencies(claims.map(\.after))
         claimants = Dictionary(grouping: claims, by: \.by)
-            .map { ($0.key, Latencies($0.value.map(\.after))) }
-            .sorted { ($1.1.count, $0.0) < ($0.1.count, $1.0) }
+            .sorted { ($1.value.count, $0.key) < ($0.value.count, $1.key) }
+            .prefix(Self.namedClaimants).map { ($0.key, Latencies($0.value.map(\.after))) }
     }
 
     var rows: [(String, String)] {
         guard let line = all.line else { return [] }
-        let some = claimants.prefix(5).compactMap { claimant in claimant.latencies.line.map { (claimant.name, $0) } }
+        let some = claimants.compactMap { claimant in claimant.latencies.line.map { (claimant.name, $0) } }
         return [("all", line)] + (claimants.count > 1 ? some : [])
+            + [("window that would have sufficed", all.windowText)]
     }
 
     var json: JSON {
-        .object([
-            ("all", all.json),
-            ("claimants", .object(claimants.map { ($0.name, $0.latencies.json) })),
-        ])
+        .object(
+            [
+                ("all", all.json),
+                ("claimants", .object(claimants.map { ($0.name, $0.latencies.json) })),
+            ] + all.windows)
     }
 }

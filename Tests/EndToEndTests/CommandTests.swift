@@ -257,10 +257,9 @@ import Testing
                 try await rig.client.publish("/post/\(number)", options: PublishOptions(window: .zero))
                 #expect(await rig.server.banners.next(within: .seconds(5)) != nil)
             }
-            #expect(
-                try await rig.eventually {
-                    try await rig.client.statistics()["notification-server-rests"] == 1
-                })
+            try await rig.until("the server is left alone") {
+                try await rig.client.statistics()["notification-server-rests"] == 1
+            }
             let json = try await rig.run("status", "--json=short").output.first ?? ""
             #expect(json.contains(#""NotificationServer":"resting""#))
         }

@@ -89,7 +89,7 @@ import Testing
             let allowed = try await rig.client.openScreen("/run")
             #expect(try await rig.outcome(ofEventAt: "/post/27") == "claimed")
             try await rig.reconfigure("[[policy]]\ntopic = \"/post\"\ndeny = [\"claim\"]\n\(me)")
-            #expect(try await rig.eventually { try await rig.client.screens().map(\.topic) == ["/run"] })
+            try await rig.until("only /run is on screen") { try await rig.client.screens().map(\.topic) == ["/run"] }
             #expect(try await rig.outcome(ofEventAt: "/post/27") == "shown")
             #expect(try await rig.outcome(ofEventAt: "/run/r1/cancelled") == "claimed")
             await forbidden.close()
@@ -141,7 +141,7 @@ import Testing
             caller.send(oneWay("OpenScreen", ["/c", .variants([:])]))
             try await rig.departure(of: name) { caller.close() }
             rig.daemon.signal(SIGCONT)
-            #expect(try await rig.eventually { try await rig.client.statistics()["denied"] == 2 })
+            try await rig.until("two calls are denied") { try await rig.client.statistics()["denied"] == 2 }
             let published = try await rig.client.history().map(\.event.topic)
             #expect(published == ["/c"])
             #expect(try await rig.client.screens().isEmpty)
@@ -188,7 +188,7 @@ import Testing
             rig.daemon.signal(SIGSTOP)
             for _ in 1...1024 { caller.send(oneWay("Unread", ["/"])) }
             let last = Task { try await caller.call(call("Unread", ["/"])) }
-            #expect(try await rig.eventually { calls.all.count == 1025 })
+            try await rig.until("all calls are on the bus") { calls.all.count == 1025 }
             rig.daemon.signal(SIGCONT)
             let refusal = await #expect(throws: NotifyError.self) { try await last.value }
             #expect(refusal?.shortName == "LimitExceeded")

@@ -29,6 +29,10 @@ struct RigTests {
         try await run("completions.sh")
     }
 
+    @Test func theExamplesDoWhatTheySay() async throws {
+        try await run("examples.sh")
+    }
+
     @Test func theUnitRunsUnderAUserManager() async throws {
         try await run("systemd-user.sh")
     }

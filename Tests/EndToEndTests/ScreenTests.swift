@@ -55,7 +55,7 @@ import Testing
             #expect(try await rig.client.screens().count == 1)
             #expect(screen != nil)
             screen = nil
-            #expect(try await rig.eventually { try await rig.client.screens().isEmpty })
+            try await rig.until("no screen is open") { try await rig.client.screens().isEmpty }
             #expect(try await rig.outcome(ofEventAt: "/post/27") == "shown")
         }
     }
@@ -83,7 +83,7 @@ import Testing
             }
             #expect(await isOpen.next(within: .seconds(5)) != nil)
             task.cancel()
-            #expect(try await rig.eventually { try await rig.client.screens().isEmpty })
+            try await rig.until("no screen is open") { try await rig.client.screens().isEmpty }
             mayEnd.put(())
             try await task.value
         }
@@ -96,8 +96,7 @@ import Testing
                 task.cancel()
                 _ = try? await task.value
             }
-            let areGone = try await rig.eventually { try await rig.client.screens().isEmpty }
-            #expect(areGone)
+            try await rig.until("no screen is open") { try await rig.client.screens().isEmpty }
         }
     }
 
@@ -137,7 +136,7 @@ import Testing
         try await withRig { rig in
             let (process, _) = try await screenProcess(rig, "--lease", "1s")
             process.signal(SIGSTOP)
-            #expect(try await rig.eventually { try await rig.client.screens().isEmpty })
+            try await rig.until("no screen is open") { try await rig.client.screens().isEmpty }
             #expect(try await rig.outcome(ofEventAt: "/post/27") == "shown")
             process.signal(SIGCONT)
             // It comes back, and clears what was shown meanwhile.
@@ -248,10 +247,10 @@ import Testing
         try await withRig { rig in
             let screen = try await rig.client.openScreen("/post/27", state: .visible)
             await rig.daemon.kill()
-            #expect(try await rig.eventually { await screen.id == nil })
+            try await rig.until("the screen is closed") { await screen.id == nil }
             try await screen.update(state: .focused)
             try await rig.daemon.start()
-            #expect(try await rig.eventually { await screen.id != nil })
+            try await rig.until("the screen is open again") { await screen.id != nil }
             #expect(try await rig.client.screens().map(\.state) == [.focused])
             #expect(try await rig.outcome(ofEventAt: "/post/27") == "claimed")
         }
@@ -264,7 +263,7 @@ import Testing
             _ = await rig.daemon.waitForExit()
             try await rig.bus.start()
             try await rig.daemon.start()
-            #expect(try await rig.eventually { await screen.id != nil })
+            try await rig.until("the screen is open again") { await screen.id != nil }
             let other = try await NotifyClient(address: rig.bus.address)
             var outcomes = try await other.outcomes(at: "/").makeAsyncIterator()
             try await other.send("/post/27")

@@ -115,6 +115,22 @@ struct JournalTests {
         }
     }
 
+    @Test func oneAnswerHoldsNoMoreThanItsLimit() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            for id: UInt64 in 1...20 {
+                var event = try sample(id, topic: "/post/\(id)", retained: true)
+                event.body = String(repeating: "x", count: 1 << 20)
+                try journal.commit([.accepted(event)])
+            }
+            let page = try journal.history(.all, after: EventID(0), limit: 1000)
+            #expect(page.map(\.id.rawValue) == Array(1...15))
+            #expect(try journal.history(.all, after: EventID(15), limit: 1000).count == 5)
+            #expect(try journal.snapshot(.all) == nil)
+            #expect(try journal.snapshot(TopicPrefix("/post/20"))?.count == 1)
+        }
+    }
+
     @Test func anEventKeepsAFewOfTheClaimsThatDecidedNothing() throws {
         try withFolder { folder in
             let journal = try Journal(directory: folder)
@@ -203,6 +219,75 @@ struct JournalTests {
             }
             #expect(throws: JournalError.tooNew) { try Journal(directory: folder) }
             #expect(FileManager.default.fileExists(atPath: folder + "/events.db"))
+        }
+    }
+
+    @Test func anOlderFileIsBroughtUpToDate() throws {
+        try withFolder { folder in
+            do {
+                let old = try DatabaseQueue(path: folder + "/events.db")
+                try JournalSchema.migrator.migrate(old, upTo: "1")
+                try old.write { db in
+                    // A row as version 1 wrote it.
+                    let event = try sample(7)
+                    let fields = FieldCoding.encode(event.fields)
+                    try db.execute(
+                        sql: """
+                            INSERT INTO event (id, topic, title, body, fields, published, sender, source, source_id,
+                                urgency, retained, route, coalescing, window, accepted, expires, expires_uptime, boot,
+                                checksum, outcome)
+                            VALUES (7, '/post/27', 'Title', 'Mina has something to say 07', ?, 1000, ':1.5', 'test', '7',
+                                1, 0, '/post/{id}', '/post/27', 100000, 1007, 9000000, 7000000, 'boot', ?, 0)
+                            """,
+                        arguments: [Data(fields), event.checksum(fields: fields)])
+                }
+                try old.close()
+            }
+            let journal = try Journal(directory: folder)
+            #expect(journal.setAside == nil)
+            #expect(try journal.undecided() == [try sample(7)])
+            let origin = Origin(source: "test", eventID: "gone")
+            try journal.commit([.removed(Topic("/post/27"), EventID(8), origin, accepted: 2_000)])
+            #expect(
+                try journal.named(after: .init(accepted: 0, id: EventID(0)), limit: 10).map(\.id) == [
+                    EventID(7), EventID(8),
+                ])
+            #expect(journal.damagedRows == 0)
+        }
+    }
+
+    @Test func whatARemovalIsCalledIsKeptForADay() throws {
+        try withFolder { folder in
+            let day = Limits().repeatMemory.microseconds
+            var journal = try Journal(directory: folder)
+            for (number, moment) in [1, 2, 3, day + 2, day + 3].enumerated() {
+                let origin = Origin(source: "test", eventID: "\(number)")
+                try journal.commit([
+                    .removed(Topic("/post/27"), EventID(UInt64(number + 1)), origin, accepted: moment)
+                ])
+            }
+            journal.close()
+            journal = try Journal(directory: folder)
+            let kept = try journal.named(after: .init(accepted: 0, id: EventID(0)), limit: 10)
+            #expect(kept.map(\.origin.eventID) == ["2", "3", "4"])
+            #expect(kept.map(\.id.rawValue) == [3, 4, 5])
+            #expect(journal.removals == 3)
+            #expect(try journal.named(after: kept[0].position, limit: 1) == [kept[1]])
+            try journal.commit(try (10...14).map { .accepted(try sample($0)) })
+            #expect(try journal.firstName(since: 0, last: 4).accepted == 1_010)
+            #expect(try journal.firstName(since: 1_012, last: 4).accepted == 1_012)
+        }
+    }
+
+    @Test func undecidedEventsAreFoundByTopicAndById() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            try journal.commit(
+                try (1...10).map { .accepted(try sample($0, topic: $0 % 2 == 0 ? "/post/27/reply" : "/run/r1")) })
+            try journal.commit([.decided(EventID(2), StoredDecision(outcome: .shown, resolved: 1))])
+            #expect(try journal.undecidedIDs().map(\.rawValue) == [1] + Array(3...10))
+            #expect(try journal.undecided([2, 3, 4].map { EventID($0) }).map(\.id.rawValue) == [3, 4])
+            #expect(try journal.undecided(TopicPrefix("/post/27")).map(\.id.rawValue) == [4, 6, 8, 10])
         }
     }
 

@@ -202,43 +202,76 @@ extension Instant {
         #expect(openGate().isOpen)
     }
 
+    /// Calls with these numbers begin, and none keeps another back.
+    private func begin(_ numbers: ClosedRange<UInt64>, _ gate: inout ServerGate) {
+        for number in numbers { gate.callBegan(BannerCall(number), hasHeadStart: false) }
+    }
+
+    private func succeed(_ number: UInt64, _ gate: inout ServerGate) {
+        _ = gate.callEnded(BannerCall(number))
+        gate.callSucceeded()
+    }
+
+    private func fail(_ number: UInt64, _ gate: inout ServerGate) -> Instant? {
+        _ = gate.callEnded(BannerCall(number))
+        return gate.callFailed(at: start)
+    }
+
     @Test func letsFourCallsThroughAtOnce() {
         var gate = openGate()
-        for _ in 0..<4 { gate.callBegan() }
+        begin(1...4, &gate)
         #expect(!gate.isOpen)
-        gate.callSucceeded()
+        succeed(2, &gate)
         #expect(gate.isOpen)
+    }
+
+    @Test func aCallWithAHeadStartKeepsOthersBackUntilItEnds() {
+        var gate = openGate()
+        gate.callBegan(BannerCall(1), hasHeadStart: true)
+        #expect(!gate.isOpen)
+        let wasAhead = gate.callEnded(BannerCall(1))
+        #expect(wasAhead && gate.isOpen)
+    }
+
+    @Test func aHeadStartEndsAndThenOnlyTheNewestCallCounts() {
+        var gate = openGate()
+        gate.callBegan(BannerCall(1), hasHeadStart: true)
+        gate.headStartEnded()
+        #expect(gate.isOpen)
+        gate.callBegan(BannerCall(2), hasHeadStart: true)
+        let wasAhead = gate.callEnded(BannerCall(1))
+        #expect(!wasAhead && !gate.isOpen)
     }
 
     @Test func restsAfterThreeFailuresInARowThenTriesOne() {
         var gate = openGate()
-        for _ in 0..<3 { gate.callBegan() }
-        #expect(gate.callFailed(at: start) == nil)
-        #expect(gate.callFailed(at: start) == nil)
-        #expect(gate.callFailed(at: start) == start + .seconds(30))
+        begin(1...3, &gate)
+        #expect(fail(1, &gate) == nil)
+        #expect(fail(2, &gate) == nil)
+        #expect(fail(3, &gate) == start + .seconds(30))
         #expect(!gate.isOpen)
         gate.restEnded()
         #expect(gate.isOpen)
-        gate.callBegan()
+        begin(4...4, &gate)
         #expect(!gate.isOpen)
-        gate.callSucceeded()
+        succeed(4, &gate)
         #expect(gate.isOpen)
     }
 
     @Test func aSuccessEndsTheRow() {
         var gate = openGate()
-        for _ in 0..<4 { gate.callBegan() }
-        _ = gate.callFailed(at: start)
-        _ = gate.callFailed(at: start)
-        gate.callSucceeded()
-        #expect(gate.callFailed(at: start) == nil)
+        begin(1...4, &gate)
+        _ = fail(1, &gate)
+        _ = fail(2, &gate)
+        succeed(3, &gate)
+        #expect(fail(4, &gate) == nil)
         #expect(gate.isOpen)
     }
 
     @Test func aNewServerStartsWithAClearRecord() {
         var gate = openGate()
-        for _ in 0..<3 { gate.callBegan() }
-        for _ in 0..<3 { _ = gate.callFailed(at: start) }
+        begin(1...3, &gate)
+        for number in 1...3 as ClosedRange<UInt64> { _ = fail(number, &gate) }
         gate.serverChanged(isThere: true)
         #expect(gate.isOpen)
     }

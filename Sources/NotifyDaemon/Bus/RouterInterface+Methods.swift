@@ -7,33 +7,17 @@ extension RouterInterface {
 
     func send(_ call: borrowing BusMessage) throws(BusFailure) {
         try requireStorage()
-        let push = try read(call) { (call) throws -> Publication in try publication(call, method: .send) }
+        let push = try read(call) { call in try Publication(reading: call, by: .send, limits: daemon.limits) }
         try authorize(.publish, .topic(push.topic), call)
         try perform(.published(push), for: call)
     }
 
     func publish(_ call: borrowing BusMessage) throws(BusFailure) {
         try requireStorage()
-        let push = try read(call) { (call) throws -> Publication in
-            var publication = try publication(call, method: .publish)
-            var fields = DictionaryReader("field", limits: daemon.limits)
-            publication.fields = try fields.read(call)
-            var options = DictionaryReader("option", limits: daemon.limits)
-            publication.options = try PublishOptions(try options.read(call))
-            publication.size += fields.size + options.size
-            return publication
-        }
+        let push = try read(call) { call in try Publication(reading: call, by: .publish, limits: daemon.limits) }
         try authorize(.publish, .topic(push.topic), call)
+        if push.options.origin.namesAnEvent { try recalling { () throws(Refusal) in try daemon.recallNames() } }
         try perform(.published(push), for: call)
-    }
-
-    private func publication(_ call: borrowing BusMessage, method: Publication.Method) throws -> Publication {
-        let topic = try call.readString()
-        let title = try call.readString()
-        let body = try call.readString()
-        return Publication(
-            topic: try Self.topic(topic), title: title, body: body, sender: call.sender, method: method,
-            received: Clock.realtime(), size: topic.utf8.count + title.utf8.count + body.utf8.count)
     }
 
     // MARK: Claiming one event
@@ -70,6 +54,7 @@ extension RouterInterface {
     func claimTopic(_ call: borrowing BusMessage) throws(BusFailure) {
         let (topic, grace) = try read(call) { call in (try Self.prefix(call), try Self.milliseconds(call)) }
         try authorize(.claim, .prefix(topic), call)
+        try recalling { () throws(Refusal) in try daemon.recall(topic) }
         try perform(.topicClaimed(topic, grace: grace, by: call.sender), for: call)
     }
 
@@ -137,12 +122,16 @@ extension RouterInterface {
     /// The event to which a call refers, which the router then knows of.
     private func known(_ call: borrowing BusMessage) throws(BusFailure) -> EventID {
         let id = try event(call)
+        try recalling { () throws(Refusal) in try daemon.recall(id) }
+        return id
+    }
+
+    private func recalling(_ body: () throws(Refusal) -> Void) throws(BusFailure) {
         do throws(Refusal) {
-            try daemon.recall(id)
+            try body()
         } catch {
             throw BusFailure(error)
         }
-        return id
     }
 
     /// Nothing is accepted that cannot be kept.
@@ -152,14 +141,6 @@ extension RouterInterface {
 
     private static func milliseconds(_ call: borrowing BusMessage) throws -> Duration {
         .milliseconds(Int64(try call.readNumber("u", as: UInt32.self)))
-    }
-
-    private static func topic(_ text: String) throws(Refusal) -> Topic {
-        do throws(TopicError) {
-            return try Topic(text)
-        } catch {
-            throw .invalidTopic(error.description)
-        }
     }
 
     static func prefix(_ call: borrowing BusMessage) throws -> TopicPrefix {

@@ -8,7 +8,12 @@ extension RouterInterface {
         let topic = try read(call) { call in try Self.prefix(call) }
         daemon.endTurn()
         let cursor = daemon.router.lastID
-        let events = try stored { journal throws(JournalError) in try journal.values(topic) }
+        guard let events = try stored({ journal throws(JournalError) in try journal.snapshot(topic) }) else {
+            throw BusFailure(
+                .limitExceeded(
+                    "a snapshot: the values at or below \(topic) have more than \(Journal.answerLimit >> 20) MiB together; "
+                        + "ask for a narrower topic"))
+        }
         let reply = bus.methodReturn(to: call)
         reply.append(cursor.rawValue, as: "t")
         append(events, to: reply)

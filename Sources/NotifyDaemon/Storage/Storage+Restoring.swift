@@ -11,34 +11,34 @@ extension Storage {
         return EventID(max(UInt64(WallClock.now()), known.rawValue + 1))
     }
 
+    /// What has to be known before anything is published; what was named, and what is undecided, follows in portions.
+    func restoration(at now: Now) throws(Refusal) -> Restoration {
+        var restoration = try restoredValues(at: now)
+        restoration.lastID = try read { journal throws(JournalError) in try journal.lastID() }
+        return restoration
+    }
+
+    /// What was named, so that a repeat is recognised.
+    func restoration(of names: [NamedPush], limits: Limits) -> Restoration {
+        let since = WallClock.now() - limits.repeatMemory.microseconds
+        var restoration = Restoration()
+        restoration.origins = names.map {
+            Restoration.Remembered((origin: $0.origin, id: $0.id), left: .microseconds($0.accepted - since))
+        }
+        return restoration
+    }
+
+    /// Events that an earlier run left undecided.
     func restoration(
-        routes: RouteTable, minimumWindow: Duration, limits: Limits, at now: Now
-    ) throws(Refusal) -> Restoration {
+        of undecided: [StoredEvent], routes: RouteTable, minimumWindow: Duration, at now: Now
+    ) -> Restoration {
         let wall = WallClock.now()
-        let since = wall - limits.repeatMemory.microseconds
-        let found = try read { journal throws(JournalError) in
-            (
-                undecided: try journal.undecided(), values: try journal.values(.all),
-                origins: try journal.origins(since: since, limit: limits.rememberedRepeats),
-                lastID: try journal.lastID()
-            )
-        }
-        func left(_ expiry: Expiry) -> Duration {
-            expiry.left(wall: wall, uptime: now.uptime.microseconds, boot: WallClock.boot)
-        }
         var restoration = Restoration()
         restoration.minimumWindow = minimumWindow
-        restoration.lastID = found.lastID
-        restoration.undecided = found.undecided.map {
+        restoration.undecided = undecided.map {
             Restoration.Remembered(
-                (event: event($0, routes: routes), window: .microseconds($0.window)), left: left($0.expires))
-        }
-        restoration.values = found.values.map {
-            Restoration.Remembered((topic: $0.topic, id: $0.id), left: left($0.expires))
-        }
-        let open = found.undecided.filter { $0.accepted > since }.map { ($0.origin, $0.id, $0.accepted) }
-        restoration.origins = (found.origins + open).sorted { $0.id < $1.id }.map {
-            Restoration.Remembered((origin: $0.origin, id: $0.id), left: .microseconds($0.accepted - since))
+                (event: event($0, routes: routes), window: .microseconds($0.window)),
+                left: $0.expires.left(wall: wall, uptime: now.uptime.microseconds, boot: WallClock.boot))
         }
         return restoration
     }

@@ -25,6 +25,8 @@ final class Storage {
     private var backlog: [JournalEntry] = []
     private var refused: [EventID] = []
     private(set) var lostOutcomes: UInt64 = 0
+    /// How often it was tried to go on after a failure.
+    private(set) var retries: UInt64 = 0
     private var sinceExpiry = expiryInterval
     private var toldOf: String?
     private let ballast: Ballast
@@ -79,23 +81,26 @@ final class Storage {
     private func postpone(_ entries: [JournalEntry]) -> [EventID] {
         var failed: Set<EventID> = []
         for case .accepted(let event) in entries { failed.insert(event.id) }
-        for entry in entries {
+        for var entry in entries {
             switch entry {
             case .accepted: continue
             case .decided(let id, _), .claimed(let id, _):
                 if failed.contains(id) { continue }
-            case .removed: break
+            case .removed(let topic, let id, _, _):
+                // The value will be gone; nobody is told that this removal was accepted.
+                entry = .removed(topic, id)
             }
             if backlog.count < Self.backlogLimit { backlog.append(entry) } else { lostOutcomes += 1 }
         }
         refused += failed
         // A removal is made up for later, but nobody is told now that it is on disk.
-        for case .removed(_, let id) in entries { failed.insert(id) }
+        for case .removed(_, let id, _, _) in entries { failed.insert(id) }
         return failed.sorted()
     }
 
     /// Tries to go on after a failure.
     func retry() {
+        retries += 1
         do throws(JournalError) {
             if let journal {
                 if !journal.isOpen { try journal.reopen(without: refused) }

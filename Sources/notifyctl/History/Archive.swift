@@ -35,6 +35,23 @@ struct Archive {
         }
     }
 
+    /// The newest events, in ascending order: hardly more than `limit`, and fewer where finding more would take longer.
+    func newest(_ limit: Int) async throws(NotifyError) -> [RecordedEvent] {
+        // What was never published has no events: only the cursor is of interest.
+        let end = try await client.snapshot("/-").cursor.rawValue
+        var span = UInt64(limit)
+        var found: [RecordedEvent] = []
+        while true {
+            let start = end > span ? end - span : 0
+            // Pages go forwards: a span with too many events shows its oldest, which are not wanted.
+            let events = try await first(limit, after: EventID(rawValue: start))
+            if events.count == limit { return found.isEmpty ? events : found }
+            found = events
+            if start == 0 { return found }
+            span = span.multipliedReportingOverflow(by: 32).overflow ? .max : span * 32
+        }
+    }
+
     /// Events published since a moment, in microseconds since the epoch, in ascending order of their ids.
     func since(_ moment: Int64) async throws(NotifyError) -> [RecordedEvent] {
         try await first(.max, after: 0) { ($0.event.published ?? 0) >= moment }

@@ -1,23 +1,29 @@
-/// How long claims took, exactly: these are few enough to be kept one by one.
-struct Latencies: Hashable, Sendable {
-    private let sorted: [Duration]
+import Histogram
+import NotifyClient
+import Routing
 
-    init(_ latencies: [Duration]) { sorted = latencies.sorted() }
+/// How long claims took, in a [histogram with a high dynamic range](https://hdrhistogram.org): however many there are, it
+/// takes the same room, and says every time to within a thousandth.
+struct Latencies: Equatable, Sendable {
+    /// Microseconds.
+    private var histogram = Histogram<UInt32>(numberOfSignificantValueDigits: .three)
 
-    var count: Int { sorted.count }
-    var longest: Duration? { sorted.last }
+    init(_ latencies: some Sequence<Duration>) {
+        for latency in latencies { histogram.record(UInt64(clamping: latency.microseconds)) }
+    }
+
+    var count: Int { Int(histogram.totalCount) }
+    var longest: Duration? { count > 0 ? .microseconds(histogram.maxRecorded) : nil }
 
     /// The shortest time within which this many of 100 claims came.
     func reached(by percent: Int) -> Duration? {
-        guard !sorted.isEmpty else { return nil }
-        return sorted[max(0, (sorted.count * percent + 99) / 100 - 1)]
+        count > 0 ? .microseconds(histogram.valueAtPercentile(Double(percent))) : nil
     }
 
     /// The smallest window that would have caught this many of 100 claims; `nil` when none can be that long.
     func window(catching percent: Int) -> Duration? {
         guard let time = reached(by: percent) else { return nil }
-        let (seconds, attoseconds) = time.components
-        let milliseconds = seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
+        let milliseconds = (time.microseconds + 999) / 1000
         return milliseconds <= 60_000 ? .milliseconds(milliseconds) : nil
     }
 
@@ -29,6 +35,13 @@ struct Latencies: Hashable, Sendable {
         ])
     }
 
+    /// For programs, the windows that would have sufficed, in milliseconds.
+    var windows: [(String, JSON)] {
+        [95, 99].map { percent in
+            ("window-for-\(percent)", window(catching: percent).map { .milliseconds($0) } ?? .null)
+        }
+    }
+
     /// For people; `nil` without any.
     var line: String? {
         guard let half = reached(by: 50), let most = reached(by: 95), let nearlyAll = reached(by: 99), let longest
@@ -37,5 +50,15 @@ struct Latencies: Hashable, Sendable {
         }
         return
             "50% within \(half.figure), 95% \(most.figure), 99% \(nearlyAll.figure), longest \(longest.figure) (\(count))"
+    }
+
+    /// The windows that would have sufficed, for people.
+    var windowText: String {
+        [95, 99].map { percent in "\(windowText(catching: percent)) for \(percent) of 100 claims" }
+            .joined(separator: ", ")
+    }
+
+    func windowText(catching percent: Int) -> String {
+        window(catching: percent)?.shortFigure ?? "none (60 s is the longest there is)"
     }
 }

@@ -37,10 +37,8 @@ struct WhatIf {
         if latencies.count > 0 {
             lines.append("")
             for percent in [95, 99] {
-                let window = latencies.window(catching: percent)?.shortFigure
-                lines.append(
-                    "The smallest window that would have caught \(percent) of 100 claims: "
-                        + (window ?? "none, for 60 s is the longest there is"))
+                let window = latencies.windowText(catching: percent)
+                lines.append("The smallest window that would have caught \(percent) of 100 claims: \(window)")
             }
         }
         if agreeing < pushes.count {
@@ -77,15 +75,12 @@ struct WhatIf {
                 ("claimed", .integer(result.claimed.count)),
             ])
         }
-        func milliseconds(_ percent: Int) -> JSON {
-            latencies.window(catching: percent).map { .milliseconds($0) } ?? .null
-        }
-        return .object([
-            ("events", .integer(pushes.count)), ("window", window.map { .milliseconds($0) } ?? .null),
-            ("before", counts(before)),
-            ("after", counts(after)), ("more", ids(more)), ("fewer", ids(fewer)), ("latency", latencies.json),
-            ("window-for-95", milliseconds(95)), ("window-for-99", milliseconds(99)),
-            ("agreeing", .integer(agreeing)),
-        ])
+        return .object(
+            [
+                ("events", .integer(pushes.count)), ("window", window.map { .milliseconds($0) } ?? .null),
+                ("before", counts(before)),
+                ("after", counts(after)), ("more", ids(more)), ("fewer", ids(fewer)), ("latency", latencies.json),
+                ("agreeing", .integer(agreeing)),
+            ] + latencies.windows)
     }
 }

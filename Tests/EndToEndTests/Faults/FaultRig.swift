@@ -1,6 +1,7 @@
 import NotifyClient
 import NotifyRehearsal
 import NotifyTestSupport
+import Testing
 
 /// A bus, a recording notification server and a daemon with its state on a real disk, which a test treats badly. Everything
 /// the daemons say, one after the other, is heard over one connection that outlives them.
@@ -101,6 +102,12 @@ struct FaultRig: Sendable {
         }
     }
 
+    /// Publishing is refused, as it has to be where nothing can be kept.
+    func expectRefused() async throws {
+        let refusal = await #expect(throws: NotifyError.self) { try await send("/refused/1", "refused") }
+        #expect(refusal?.name == "org.notifyd.Router1.Error.StorageUnavailable")
+    }
+
     /// How often a banner was asked for, in all runs.
     func banners(_ title: String) -> Int { server.banners.all.filter { $0.title == title }.count }
 }
@@ -125,11 +132,11 @@ let faultDefaults = """
 ///
 /// - Parameters:
 ///   - state: the state's home, where it is not to be a new folder on the disk.
-///   - script: for a shell with a mount namespace of its own that has to make itself the daemon: `exec "$0"`.
+///   - command: a program and its arguments, which is given the daemon's path and has to become the daemon.
 ///   - isStarted: whether the daemon runs already.
 func withFaultRig(
     _ configuration: String = faultDefaults, state home: String? = nil, environment: [String: String] = [:],
-    script: String? = nil, isStarted: Bool = true, _ body: (FaultRig) async throws -> Void
+    through command: [String] = [], isStarted: Bool = true, _ body: (FaultRig) async throws -> Void
 ) async throws {
     try await withPrivateBus { bus in
         let disk = try TemporaryFolder(onDisk: true)
@@ -137,8 +144,8 @@ func withFaultRig(
         let home = home ?? disk.path
         let server = try await NotificationServer.start(on: bus)
         let daemon = try DaemonProcess(
-            script == nil ? BuiltPrograms.notifyd : "unshare", on: bus, configuration: configuration,
-            arguments: script.map { ["--mount", "sh", "-ec", $0, BuiltPrograms.notifyd] } ?? [],
+            command.first ?? BuiltPrograms.notifyd, on: bus, configuration: configuration,
+            arguments: command.isEmpty ? [] : command.dropFirst() + [BuiltPrograms.notifyd],
             environment: environment.merging(["XDG_STATE_HOME": home]) { $1 })
         let signals = Mailbox<Message>()
         let connection = try await Connection.open(bus.address, onSignal: { signals.put($0) })

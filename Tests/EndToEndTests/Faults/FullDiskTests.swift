@@ -9,14 +9,15 @@ import Testing
 @Suite(.timeLimit(.minutes(2)), .enabled(if: geteuid() == 0, "mounting a small disk needs root"))
 struct FullDiskTests {
     /// Mounts a disk for the state, and has `$T` filled; the rest of the room is taken by the file `filler`.
-    private func script(size: String, _ prepare: String) -> String {
-        """
-        T="$XDG_STATE_HOME/notifyd"
-        mkdir -p "$T"
-        mount -t tmpfs -o size=\(size),mode=700 none "$T"
-        \(prepare)
-        exec "$0"
-        """
+    private func disk(size: String, _ prepare: String) -> [String] {
+        let script = """
+            T="$XDG_STATE_HOME/notifyd"
+            mkdir -p "$T"
+            mount -t tmpfs -o size=\(size),mode=700 none "$T"
+            \(prepare)
+            exec "$0"
+            """
+        return ["unshare", "--mount", "sh", "-ec", script]
     }
 
     /// The disk, which only the daemon has mounted, from outside.
@@ -30,8 +31,8 @@ struct FullDiskTests {
     }
 
     @Test func aFullDiskRefusesNamesItAndGoesOnWhenThereIsRoom() async throws {
-        let disk = script(size: "2m", "head -c 600k /dev/zero > \"$T/filler\"")
-        try await withFaultRig(script: disk) { rig in
+        let disk = disk(size: "2m", "head -c 600k /dev/zero > \"$T/filler\"")
+        try await withFaultRig(through: disk) { rig in
             try await rig.connection.addMatch(MatchRule(interface: "org.freedesktop.DBus.Properties"))
             let open = try await rig.publish("/open/1", "open", ["window": .uint32(60_000)])
             var accepted = [open]
@@ -51,7 +52,10 @@ struct FullDiskTests {
             // What was accepted is still decided.
             #expect(try await rig.claim(open) == "suppressed")
             // For as long as it is full it does not say otherwise.
-            try await Task.sleep(for: .milliseconds(2_500))
+            let retries = try await rig.statistic("journal-retries")
+            try await rig.until("it has tried again twice") {
+                try await rig.statistic("journal-retries") >= retries + 2
+            }
             #expect(hasTold(rig) == [true])
             let again = await #expect(throws: NotifyError.self) { try await rig.send("/note/1", "refused") }
             #expect(again?.name == "org.notifyd.Router1.Error.StorageUnavailable")
@@ -74,7 +78,7 @@ struct FullDiskTests {
             head -c 4M /dev/zero > "$T/ballast"
             cat /dev/zero > "$T/filler" 2> /dev/null || true
             """
-        try await withFaultRig(script: script(size: "24m", fill)) { rig in
+        try await withFaultRig(through: disk(size: "24m", fill)) { rig in
             // Retention is a matter of idle turns, and nobody has made the daemon turn yet.
             _ = try? await rig.send("/note/1", "first")
             // Nobody makes room but the daemon.

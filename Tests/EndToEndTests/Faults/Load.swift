@@ -7,7 +7,7 @@ struct Load: Sendable {
         [recovery]
         min_window = "50ms"
         [banner]
-        max_per_second = 0
+        max_per_second = 1000
         [[route]]
         topic = "/claimed/{number}"
         window = "300ms"

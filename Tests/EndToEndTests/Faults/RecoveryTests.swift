@@ -89,6 +89,27 @@ struct RecoveryTests {
         }
     }
 
+    @Test func aRepeatedRemovalAfterARestartGetsTheFirstId() async throws {
+        try await withFaultRig { rig in
+            let named: [String: Value] = ["source": "test", "event-id": "1", "remove": true]
+            let value: [String: Value] = ["retain": true]
+            _ = try await rig.publish("/run/r1/mate/Mina", "first", value)
+            let removal = try await rig.publish("/run/r1/mate/Mina", "", named)
+            // There is nothing left to remove, and that was acknowledged too.
+            let nothing = try await rig.publish("/run/r1/mate/Mina", "", named.merging(["event-id": "2"]) { $1 })
+            let last = try await rig.publish("/run/r1/mate/Mina", "last", value)
+            for _ in 1...2 {
+                await rig.daemon.kill()
+                try await rig.daemon.start()
+                #expect(try await rig.publish("/run/r1/mate/Mina", "", named) == removal)
+                #expect(
+                    try await rig.publish("/run/r1/mate/Mina", "", named.merging(["event-id": "2"]) { $1 }) == nothing)
+                let reply = try await rig.call("Snapshot", ["/run"]).arguments
+                #expect(reply[1].elements?.compactMap { FaultRig.Entry($0) }.map(\.id) == [last])
+            }
+        }
+    }
+
     @Test func claimsOfEventsOfAnEarlierRun() async throws {
         try await withFaultRig { rig in
             let shown = try await rig.send("/note/1", "shown")

@@ -6,11 +6,6 @@ import Testing
 /// The disk is full, broken or closed to us: nothing is acknowledged that is not there, and it mends by itself.
 @Suite(.timeLimit(.minutes(2)))
 struct TroubleTests {
-    private func expectRefused(_ rig: FaultRig) async throws {
-        let refusal = await #expect(throws: NotifyError.self) { try await rig.send("/refused/1", "refused") }
-        #expect(refusal?.name == "org.notifyd.Router1.Error.StorageUnavailable")
-    }
-
     /// `Degraded` has changed, and everybody was told.
     private func expectTold(_ isDegraded: Bool, _ rig: FaultRig) async throws {
         let told = await rig.signals.next(within: FaultRig.patience) {
@@ -37,7 +32,7 @@ struct TroubleTests {
             #expect(refusal?.name == "org.notifyd.Router1.Error.StorageUnavailable")
             #expect(try await rig.degradation().contains("disk gives errors"))
             try await expectTold(true, rig)
-            try await expectRefused(rig)
+            try await rig.expectRefused()
             #expect(try await rig.signal("Resolved", about: open).arguments[2] == "shown")
             #expect(try await rig.claim(claimed) == "suppressed")
             try disk.mend()
@@ -98,7 +93,7 @@ struct TroubleTests {
             try Data().write(to: URL(filePath: rig.state))
             try await rig.daemon.start()
             #expect(try await rig.degradation().contains("state directory"))
-            try await expectRefused(rig)
+            try await rig.expectRefused()
             try FileManager.default.removeItem(atPath: rig.state)
             try await rig.until("it can keep state") { try await rig.degradation() == "" }
             let id = try await rig.send("/note/1")
@@ -122,20 +117,46 @@ struct TroubleTests {
         }
     }
 
+    @Test func aWriteAheadLogThatIsCutShortCostsOnlyItsEnd() async throws {
+        try await withFaultRig { rig in
+            var ids: [UInt64] = []
+            for number in 1...40 { ids.append(try await rig.send("/run/r1/mate/Mina", "\(number)")) }
+            await rig.daemon.kill()
+            let log = URL(filePath: rig.state + "/events.db-wal")
+            let file = URL(filePath: rig.state + "/events.db")
+            let (wal, database) = (try Data(contentsOf: log), try Data(contentsOf: file))
+            var kept: [Int] = []
+            for length in [0, 20, wal.count / 3, wal.count * 2 / 3 + 1, wal.count - 1] {
+                try wal.prefix(length).write(to: log)
+                try database.write(to: file)
+                try await rig.daemon.start()
+                #expect(try await rig.degradation() == "")
+                let found = try await rig.history().map(\.id)
+                #expect(found == Array(ids.prefix(found.count)), "\(length) bytes of \(wal.count)")
+                let next = try await rig.send("/run/r1/mate/Mina", "after")
+                #expect(next > ids.last!)
+                #expect(try await rig.statistic("damaged-rows") == 0)
+                await rig.daemon.kill()
+                kept.append(found.count)
+            }
+            #expect(kept == kept.sorted() && kept.last == ids.count - 1)
+        }
+    }
+
     @Test func aNewerJournalIsLeftAlone() async throws {
         try await withFaultRig { rig in
             _ = try await rig.send("/note/1", "before")
             await rig.daemon.stop()
             let file = URL(filePath: rig.state + "/events.db")
             var bytes = try Data(contentsOf: file)
-            // The only migration there is calls itself "1": a record of one column of text, and its copy in the index.
+            // The first migration calls itself "1": a record of one column of text, and its copy in the index.
             for name in [Data([0x02, 0x0F, 0x31]), Data([0x03, 0x0F, 0x01, 0x31]), Data([0x03, 0x0F, 0x09, 0x31])] {
                 while let place = bytes.range(of: name) { bytes[place.upperBound - 1] = 0x39 }
             }
             try bytes.write(to: file)
             try await rig.daemon.start()
             #expect(try await rig.degradation().contains("newer"))
-            try await expectRefused(rig)
+            try await rig.expectRefused()
             await rig.daemon.stop()
             #expect(try Data(contentsOf: file) == bytes)
         }

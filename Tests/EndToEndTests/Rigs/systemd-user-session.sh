@@ -188,6 +188,19 @@ equal "every record of an event has MESSAGE, PRIORITY and MESSAGE_ID" '' \
     "$(records ".NOTIFYD_EVENT_ID and ($complete | not)")"
 equal "no record of any kind has a title or a body in it" 0 "$(grep -c confidential "$RECORDS" || true)"
 
+# --- the timer of the examples
+
+cp "$RIGS"/../../../examples/systemd/stretch.* "$HOME/.config/systemd/user/"
+mkdir -p "$HOME/.config/systemd/user/stretch.timer.d"
+printf '[Timer]\nOnActiveSec=0\nAccuracySec=1us\n' > "$HOME/.config/systemd/user/stretch.timer.d/now.conf"
+systemctl --user set-environment "PATH=$HOME/.local/bin:$PATH"
+systemctl --user daemon-reload
+systemctl --user start stretch.timer || fail "the timer cannot be started"
+stretched() { [ "$(call History stu /reminder/stretch 0 10 | jq length)" -ge 1 ]; }
+eventually "the timer of the examples sends its push" stretched
+equal "and its service has done well" success "$(systemctl --user show --value --property=Result stretch.service)"
+systemctl --user stop stretch.timer
+
 # --- reload
 
 configure <<'TOML'

@@ -33,7 +33,9 @@ enum Observed: Equatable, CustomStringConvertible {
         case .closeBanner(let id): self = .close(id)
         case .relayAction(let event, let action): self = .relay(event.id, action: action)
         case .noteClaim(let id, let record): self = .note(id, record)
-        case .remove(let topic, let id): self = .remove(topic.description, id)
+        case .remove(let topic, let id, _, let isNews):
+            guard isNews else { return nil }
+            self = .remove(topic.description, id)
         case .armTimer, .armLifetimeTimer: return nil
         }
     }

@@ -39,9 +39,11 @@ extension ReferenceRouter {
 
     // MARK: Asking for banners
 
-    /// Four calls at once; after three failures in a row none for 30 s, and then one to see whether the server is well.
+    /// Four calls at once, where banners are limited each with a head start of a tenth of a second; after three failures in
+    /// a row none for 30 s, and then one to see whether the server is well.
     private var mayCall: Bool {
-        serverIsThere && serverRest == nil && banners.filter { $0.call != nil }.count < (failures >= 3 ? 1 : 4)
+        serverIsThere && serverRest == nil && ahead == nil
+            && banners.filter { $0.call != nil }.count < (failures >= 3 ? 1 : 4)
     }
 
     mutating func sendBanners() {
@@ -87,6 +89,8 @@ extension ReferenceRouter {
         let newest = waiting(key).last!
         for id in waiting(key) { change(id) { $0.place = .carried } }
         change(key) { $0.call = call }
+        let isLimited = configuration.banners.maximumPerSecond > 0
+        ahead = isLimited ? (call.id, Moment(at: now.instant + .milliseconds(100), stamp: stamp())) : nil
         // Inside choice: the summary is updated at most once a second.
         if key == .summary { summaryRest = Moment(at: now.instant + .seconds(1), stamp: stamp()) }
         let count = behind(key).count
@@ -107,7 +111,7 @@ extension ReferenceRouter {
         guard let banner = banners.first(where: { $0.call?.id == call }) else { return answeredLate(call, answer) }
         let key = banner.key
         failures = 0
-        change(key) { $0.call = nil }
+        callEnded(key)
         if let answer { number(key, answer) }
         show(ids { $0.banner == key && $0.place == .carried }, in: key, calledAt: banner.call!.at)
         closeIfEmpty(key)
@@ -176,8 +180,13 @@ extension ReferenceRouter {
         overdue.indices.min { overdue[$0].call.rawValue < overdue[$1].call.rawValue }!
     }
 
-    private mutating func waitAgain(_ key: CoalescingKey) {
+    private mutating func callEnded(_ key: CoalescingKey) {
+        if let call = banner(key)?.call?.id, call == ahead?.call { ahead = nil }
         change(key) { $0.call = nil }
+    }
+
+    private mutating func waitAgain(_ key: CoalescingKey) {
+        callEnded(key)
         for id in ids({ $0.banner == key && $0.place == .carried }) { wait(id, for: key) }
         lineUp(key)
     }

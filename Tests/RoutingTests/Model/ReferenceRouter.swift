@@ -110,6 +110,8 @@ struct ReferenceRouter {
     var serverIsThere = false
     var failures = 0
     var serverRest: Moment?
+    /// The newest call, and until when it keeps others back.
+    var ahead: (call: BannerCall, until: Moment)?
     var summaryRest: Moment?
     var recent: [(at: Instant, sender: String)] = []
 
@@ -188,7 +190,7 @@ struct ReferenceRouter {
         case grace(Int)
         case lease(ScreenID)
         case call(BannerCall)
-        case serverRest, summaryRest
+        case headStart, serverRest, summaryRest
     }
 
     private func dueMoments() -> [(at: Instant, stamp: Int, matter: Matter)] {
@@ -204,6 +206,7 @@ struct ReferenceRouter {
         for banner in banners {
             if let call = banner.call { due.append((call.at + .seconds(5), call.stamp, .call(call.id))) }
         }
+        if let ahead { due.append((ahead.until.at, ahead.until.stamp, .headStart)) }
         if let rest = serverRest { due.append((rest.at, rest.stamp, .serverRest)) }
         if let rest = summaryRest { due.append((rest.at, rest.stamp, .summaryRest)) }
         return due
@@ -218,6 +221,7 @@ struct ReferenceRouter {
             case .grace(let index): graces.remove(at: index)
             case .lease(let id): endScreen(id)
             case .call(let call): callOverdue(call)
+            case .headStart: ahead = nil
             case .serverRest: serverRest = nil
             case .summaryRest: summaryRestEnded()
             }

@@ -1,0 +1,65 @@
+import Journal
+import Routing
+
+/// Where the daemon stands with what earlier runs left. There may be a hundred thousand names to be remembered and as many
+/// undecided events, and somebody who calls meanwhile: both are read a portion a turn, names first.
+///
+/// Events are announced again in the order of their ids, and each has its fresh window from its announcement on. One to
+/// which somebody refers before that is announced out of turn. Who publishes something that has a name has to wait for all
+/// names.
+struct Recovery {
+    /// Names or events a turn; reading and announcing them takes a few milliseconds.
+    private static let portion = 128
+    /// The next portion waits while so many messages have not been taken by the bus.
+    static let queue = 256
+
+    /// The last name that was read; `nil` when there are no more.
+    private var name: NamedPush.Position?
+    /// The undecided events that are still to come, some of which may have been announced out of turn.
+    private var ids: ArraySlice<EventID>
+    /// Those of them.
+    private var outOfTurn: Set<EventID> = []
+
+    init(from storage: Storage, limits: Limits) throws(Refusal) {
+        let since = WallClock.now() - limits.repeatMemory.microseconds
+        let found = try storage.read { journal throws(JournalError) in
+            (
+                name: try journal.firstName(since: since, last: limits.rememberedRepeats),
+                undecided: try journal.undecidedIDs()
+            )
+        }
+        name = found.name
+        ids = found.undecided[...]
+    }
+
+    var hasNames: Bool { name != nil }
+    var isOver: Bool { !hasNames && ids.isEmpty }
+    /// How many events are still to come.
+    var remaining: Int { ids.count - outOfTurn.count }
+
+    /// The next portion of names, or all that are left.
+    mutating func names(from storage: Storage, atMost limit: Int = portion) throws(Refusal) -> [NamedPush] {
+        guard let name else { return [] }
+        let names = try storage.read { journal throws(JournalError) in try journal.named(after: name, limit: limit) }
+        self.name = names.count < limit ? nil : names.last?.position
+        return names
+    }
+
+    /// The next portion of events.
+    mutating func events(from storage: Storage) throws(Refusal) -> [StoredEvent] {
+        let next = ids.prefix(Self.portion)
+        let events = try storage.read { [outOfTurn] journal throws(JournalError) in
+            try journal.undecided(next.filter { !outOfTurn.contains($0) })
+        }
+        ids = ids.dropFirst(Self.portion)
+        outOfTurn.subtract(next)
+        return events
+    }
+
+    /// Events that are announced now because somebody refers to them; those of them that have not been.
+    mutating func take(_ events: [StoredEvent], except isKnown: (EventID) -> Bool) -> [StoredEvent] {
+        let unknown = events.filter { !isKnown($0.id) }
+        outOfTurn.formUnion(unknown.map(\.id))
+        return unknown
+    }
+}

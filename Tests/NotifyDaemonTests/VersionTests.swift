@@ -1,0 +1,26 @@
+import Foundation
+import NotifyDaemon
+import Testing
+
+/// The version stands in one place, and what has to repeat it agrees.
+struct VersionTests {
+    @Test func theDebianPackagesHaveIt() throws {
+        // Such as "notifyd (0.1.0) bookworm; urgency=medium".
+        let entry = try #require(lines(of: "debian/changelog").first)
+        #expect(entry.hasPrefix("notifyd (\(notifydVersion)) "), "debian/changelog begins with: \(entry)")
+    }
+
+    @Test func theChangelogSaysWhatIsInIt() throws {
+        // Such as "## [0.1.0] - 2026-11-21", newest first, under what is not released yet.
+        let headings = try lines(of: "CHANGELOG.md").filter { $0.hasPrefix("## [") }
+        #expect(headings.first == "## [Unreleased]")
+        let newest = try #require(headings.dropFirst().first)
+        #expect(newest.hasPrefix("## [\(notifydVersion)] - "), "CHANGELOG.md has as its newest version: \(newest)")
+    }
+
+    private func lines(of file: String) throws -> [Substring] {
+        let package = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        return try String(contentsOf: package.appending(path: file), encoding: .utf8).split(separator: "\n")
+    }
+}
