@@ -56,6 +56,13 @@ extension Router {
                     isSummary: key == .summary && count > 1)))
     }
 
+    /// Whether a banner that was asked for, and that the server has not been asked for yet, still says what there is to say.
+    /// It does not when it was given up in the meantime, or when something that it speaks of was claimed.
+    public func stillWants(_ request: BannerRequest) -> Bool {
+        guard let key = calls[request.call], let banner = banners[key] else { return false }
+        return banner.count == request.count && banner.carried.last == request.newest.id
+    }
+
     /// Moves what a banner would have said into the summary.
     private mutating func fold(_ key: CoalescingKey) {
         statistics.bannersFolded += 1

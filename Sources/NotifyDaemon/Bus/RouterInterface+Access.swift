@@ -96,8 +96,7 @@ extension RouterInterface {
             let deed = Deed(permission: .claim, reach: .prefix(screen.topic))
             guard let rule = daemon.policy.denial(of: deed, to: daemon.callers.caller(owner)) else { continue }
             daemon.noteDenial(of: deed, to: owner, by: rule)
-            // Nobody has called, so the reply that comes first is nobody's.
-            daemon.perform(daemon.decide(.screenClosed(screen.id, by: owner)).dropFirst())
+            daemon.closeScreen(screen.id, of: owner)
         }
     }
 }

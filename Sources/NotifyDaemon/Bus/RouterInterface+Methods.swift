@@ -6,14 +6,12 @@ extension RouterInterface {
     // MARK: Publishing
 
     func send(_ call: borrowing BusMessage) throws(BusFailure) {
-        try requireStorage()
         let push = try read(call) { call in try Publication(reading: call, by: .send, limits: daemon.limits) }
         try authorize(.publish, .topic(push.topic), call)
         try perform(.published(push), for: call)
     }
 
     func publish(_ call: borrowing BusMessage) throws(BusFailure) {
-        try requireStorage()
         let push = try read(call) { call in try Publication(reading: call, by: .publish, limits: daemon.limits) }
         try authorize(.publish, .topic(push.topic), call)
         if push.options.origin.namesAnEvent { try recalling { () throws(Refusal) in try daemon.recallNames() } }
@@ -23,7 +21,7 @@ extension RouterInterface {
     // MARK: Claiming one event
 
     func claim(_ call: borrowing BusMessage) throws(BusFailure) {
-        let id = try known(call)
+        let id = try known(call, isClaimed: true)
         try authorize(.claim, id, call)
         try perform(.claimed(id, by: call.sender), for: call)
     }
@@ -120,9 +118,9 @@ extension RouterInterface {
     }
 
     /// The event to which a call refers, which the router then knows of.
-    private func known(_ call: borrowing BusMessage) throws(BusFailure) -> EventID {
+    private func known(_ call: borrowing BusMessage, isClaimed: Bool = false) throws(BusFailure) -> EventID {
         let id = try event(call)
-        try recalling { () throws(Refusal) in try daemon.recall(id) }
+        try recalling { () throws(Refusal) in try daemon.recall(id, isClaimed: isClaimed) }
         return id
     }
 
@@ -132,11 +130,6 @@ extension RouterInterface {
         } catch {
             throw BusFailure(error)
         }
-    }
-
-    /// Nothing is accepted that cannot be kept.
-    private func requireStorage() throws(BusFailure) {
-        guard daemon.storage.isWritable else { throw BusFailure(.storageUnavailable(daemon.storage.degradation)) }
     }
 
     private static func milliseconds(_ call: borrowing BusMessage) throws -> Duration {

@@ -59,7 +59,7 @@ extension RouterInterface {
     }
 
     private func stored<Result>(
-        _ body: (Journal) throws(JournalError) -> Result
+        _ body: (any EventStore) throws(JournalError) -> Result
     ) throws(BusFailure) -> Result {
         do throws(Refusal) {
             return try daemon.storage.read(body)

@@ -46,12 +46,12 @@ extension RouterInterface {
         return HeldMessage(signal)
     }
 
-    func action(_ event: Event, _ action: String) -> BusMessage {
+    func action(_ event: Event, _ action: String) -> HeldMessage {
         let signal = signal("ActionInvoked")
         signal.append(event.topic.description)
         signal.append(event.id.rawValue, as: "t")
         signal.append(action)
-        return signal
+        return HeldMessage(signal)
     }
 
     func degradationChanged() {

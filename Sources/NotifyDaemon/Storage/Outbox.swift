@@ -1,14 +1,13 @@
 import Routing
-import Systemd
 
 /// What leaves the daemon at the end of a turn, after the commit, in the order in which it was decided: replies, signals,
 /// and what is asked of the notification server.
-final class Outbox {
+final class Outbox<Message, Call> {
     enum Item {
         /// The reply to a call, and the event that it acknowledges.
-        case reply(HeldMessage, to: HeldMessage, accepting: EventID?)
+        case reply(Message, to: Call, accepting: EventID?)
         /// A signal, and the event without which it has nothing to say.
-        case signal(HeldMessage, about: EventID?)
+        case signal(Message, about: EventID?)
         case show(BannerRequest)
         case close(BannerID)
         /// A button that was pressed, with what lets an application raise its window.

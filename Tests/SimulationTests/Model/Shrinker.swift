@@ -1,19 +1,17 @@
 /// Makes a failing script short: drops every run of steps without which it still fails.
 enum Shrinker {
-    static func shrink(_ script: Script, attempts: Int = 4000) -> Script {
-        var best = script
+    static func shrink<Step>(_ steps: [Step], attempts: Int = 4000, fails: ([Step]) -> Bool) -> [Step] {
+        var best = steps
         var left = attempts
-        if let failure = ModelRunner.run(best).failure { best.steps = Array(best.steps.prefix(failure.step + 1)) }
-        if ModelRunner.run(best).failure == nil { best = script }
-        var size = best.steps.count / 2
+        var size = best.count / 2
         while size > 0, left > 0 {
             var hasShrunk = false
             var start = 0
-            while start < best.steps.count, left > 0 {
+            while start < best.count, left > 0 {
                 var shorter = best
-                shorter.steps.removeSubrange(start..<min(start + size, best.steps.count))
+                shorter.removeSubrange(start..<min(start + size, best.count))
                 left -= 1
-                if ModelRunner.run(shorter).failure != nil {
+                if fails(shorter) {
                     best = shorter
                     hasShrunk = true
                 } else {

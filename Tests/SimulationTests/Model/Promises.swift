@@ -2,10 +2,14 @@
 
 /// What must hold in the router's own tables, whatever happens.
 extension Router {
-    /// - Parameter longest: how long a window for a topic may be open.
+    /// - Parameters:
+    ///   - longest: how long a window for a topic may be open.
+    ///   - lastReplay: when an event of an earlier run was last announced again: such a one keeps its window open for its
+    ///     own whole length.
     /// - Returns: the promise that is broken, if one is.
-    func brokenPromise(longest: (Topic) -> Duration) -> String? {
-        limitThatIsExceeded() ?? tableThatDisagrees() ?? windowThatIsTooLong(longest) ?? bannerThatIsStuck()
+    func brokenPromise(lastReplay: Instant? = nil, longest: (Topic) -> Duration) -> String? {
+        limitThatIsExceeded() ?? tableThatDisagrees() ?? windowThatIsTooLong(longest, lastReplay)
+            ?? bannerThatIsStuck()
     }
 
     private func limitThatIsExceeded() -> String? {
@@ -56,11 +60,13 @@ extension Router {
         return nil
     }
 
-    private func windowThatIsTooLong(_ longest: (Topic) -> Duration) -> String? {
+    private func windowThatIsTooLong(_ longest: (Topic) -> Duration, _ lastReplay: Instant?) -> String? {
         for window in windows.values {
             if window.deadline > window.limit { return "a window beyond its limit" }
             for id in Array(window.unclaimed) + window.held
-            where window.opened + longest(events[id]!.event.topic) < window.deadline {
+            where max(window.opened, lastReplay ?? window.opened) + longest(events[id]!.event.topic)
+                < window.deadline
+            {
                 return "the window of event \(id) is too long"
             }
         }

@@ -49,7 +49,14 @@ struct ModelTests {
     }
 
     private static func report(on script: Script) -> String {
-        let shrunk = Shrinker.shrink(script)
+        var shrunk = script
+        if let failure = ModelRunner.run(script).failure { shrunk.steps = Array(script.steps.prefix(failure.step + 1)) }
+        // What fails only after the end needs all of the script.
+        if ModelRunner.run(shrunk).failure == nil { shrunk = script }
+        shrunk.steps = Shrinker.shrink(shrunk.steps) { steps in
+            shrunk.steps = steps
+            return ModelRunner.run(shrunk).failure != nil
+        }
         guard let failure = ModelRunner.run(shrunk).failure else { return "\(shrunk)" }
         return "\(shrunk)\nstep \(failure.step), \(failure.description)"
     }
