@@ -19,6 +19,8 @@ public final class BusConnection {
     let raw: OpaquePointer
     private var pump: BusPump?
     private var onFailure: () -> Void = {}
+    /// Calls that are not answered yet.
+    private var calls: [ObjectIdentifier: BusSlot] = [:]
 
     /// Connects and says hello.
     ///
@@ -51,6 +53,7 @@ public final class BusConnection {
 
     deinit {
         pump = nil
+        calls = [:]
         sd_bus_flush_close_unref(raw)
     }
 
@@ -138,7 +141,13 @@ public final class BusConnection {
         }
         try check(
             sd_bus_call_async(raw, &slot.raw, message.raw, onMessage, slot.context, microseconds), "sd_bus_call_async")
-        slot.liveUntilAnswered()
+        slot.connection = self
+        calls[ObjectIdentifier(slot)] = slot
+    }
+
+    /// sd-bus answers every call, if only with a time-out.
+    fileprivate func answered(_ slot: BusSlot) {
+        calls[ObjectIdentifier(slot)] = nil
     }
 
     /// Hands every message that matches the rule to `action`, for as long as the slot is kept. The rule is installed
@@ -189,7 +198,8 @@ public final class BusSlot {
     fileprivate var raw: OpaquePointer?
     /// Answers whether nobody else needs to see the message.
     fileprivate let action: (borrowing BusMessage) -> Bool
-    private var myself: BusSlot?
+    /// For a call: who keeps the slot until it is answered.
+    fileprivate weak var connection: BusConnection?
 
     fileprivate init(_ action: @escaping (borrowing BusMessage) -> Bool) {
         self.action = action
@@ -201,13 +211,8 @@ public final class BusSlot {
 
     fileprivate var context: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
 
-    /// The slot of a call is kept by itself until `deliver`; sd-bus answers every call, if only with a time-out.
-    fileprivate func liveUntilAnswered() {
-        myself = self
-    }
-
     fileprivate func deliver(_ message: OpaquePointer) -> Bool {
-        defer { myself = nil }
+        defer { connection?.answered(self) }
         return action(BusMessage(retaining: message))
     }
 }

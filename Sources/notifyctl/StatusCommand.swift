@@ -94,7 +94,7 @@ private struct Status {
         func table(_ rows: [[Cell]], within limit: Int? = width) -> [String] {
             Columns.lines(rows, indentation: "  ", within: limit)
         }
-        // Sentences are not cut: they say what to do.
+        // Sentences are not cut.
         var lines = [Terminal.bold("notifyd \(Terminal.plain(version)) is running")]
         lines += table(rows.map { [Cell($0), Cell($1)] }, within: nil)
         if !screens.isEmpty {
@@ -103,7 +103,7 @@ private struct Status {
         }
         if !recent.rows.isEmpty {
             lines += ["", Terminal.bold("Recent claims")]
-            lines += table(recent.rows.map { [Cell($0), Cell($1)] })
+            lines += table(recent.rows.map { [Cell($0), Cell($1)] }, within: nil)
         }
         if !counters.isEmpty {
             lines += ["", Terminal.bold("Since its start")]

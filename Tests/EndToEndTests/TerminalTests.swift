@@ -91,35 +91,42 @@ import Testing
     @Test func topCanBeSuspendedAndComesBack() async throws {
         try await withRig { rig in
             let folder = try TemporaryFolder()
-            func tmux(_ arguments: String...) async throws -> String {
-                let process = try ChildProcess(
-                    "tmux", ["-S", folder.path + "/tmux", "-f", "/dev/null"] + arguments,
-                    environment: environment(rig, ["SHELL": "/bin/sh", "LC_ALL": "C.UTF-8"]), capturing: [1])
-                _ = await process.waitForExit()
-                return await process.allLines(of: 1)?.joined(separator: "\n") ?? ""
+            let base = ["-S", folder.path + "/tmux", "-f", "/dev/null"]
+            let environment = environment(rig, ["SHELL": "/bin/sh", "LC_ALL": "C.UTF-8"])
+            // Not as a daemon, so that it ends with us.
+            let server = try ChildProcess("tmux", base + ["-D"], environment: environment)
+            func tmux(_ arguments: String...) async throws -> String? {
+                let client = try ChildProcess(
+                    "tmux", base + ["-N"] + arguments, environment: environment, capturing: [1, 2])
+                guard await client.waitForExit() == .code(0) else { return nil }
+                return await client.allLines(of: 1)?.joined(separator: "\n")
             }
-            func screen(_ isRight: (String) -> Bool) async throws {
-                try await rig.until("the screen shows it") { isRight(try await tmux("capture-pane", "-p")) }
+            func shows(_ fact: String, _ isRight: (String) -> Bool) async throws {
+                try await rig.until(fact) { isRight(try await tmux("capture-pane", "-p") ?? "") }
             }
-            func isOurs(_ state: String) async throws {
-                try await rig.until("alternate screen and cursor are \(state)") {
-                    try await tmux("display", "-p", "#{alternate_on} #{cursor_flag}") == state
+            func isOnOtherScreen(_ flag: Bool) async throws {
+                try await rig.until(flag ? "top has the terminal" : "the shell has the terminal") {
+                    try await tmux("display", "-p", "#{alternate_on} #{cursor_flag}") == (flag ? "1 0" : "0 1")
                 }
             }
-            _ = try await tmux("new-session", "-d", "-x", "80", "-y", "24", "bash --norc --noprofile")
+            try await rig.until("tmux runs") {
+                try await tmux("new-session", "-d", "-x", "80", "-y", "24", "bash --norc --noprofile") != nil
+            }
             try await rig.client.publish("/run/r1/mate/영희/finished", options: PublishOptions(window: .seconds(60)))
             _ = try await tmux("send-keys", "echo $((40 + 2)); notifyctl top", "Enter")
-            try await screen { $0.contains("/run/r1/mate/영희/finished") }
-            try await isOurs("1 0")
+            try await shows("the event is seen") { $0.contains("/run/r1/mate/영희/finished") }
+            try await isOnOtherScreen(true)
             _ = try await tmux("send-keys", "C-z")
-            try await screen { $0.contains("Stopped") && $0.contains("42") && !$0.contains("Open windows") }
-            try await isOurs("0 1")
+            try await shows("the shell is back as it was") {
+                $0.contains("Stopped") && $0.contains("42") && !$0.contains("Open windows")
+            }
+            try await isOnOtherScreen(false)
             _ = try await tmux("send-keys", "fg", "Enter")
-            try await screen { $0.contains("Open windows (1)") }
-            try await isOurs("1 0")
+            try await shows("top is back") { $0.contains("Open windows (1)") }
+            try await isOnOtherScreen(true)
             _ = try await tmux("send-keys", "q")
-            try await isOurs("0 1")
-            _ = try await tmux("kill-server")
+            try await isOnOtherScreen(false)
+            await server.end()
         }
     }
 

@@ -83,7 +83,7 @@ struct Explanation {
         switch decision.outcome {
         case .claimed:
             let after = Duration.microseconds(decision.latency ?? 0)
-            let moment = after == .zero ? "as it came in" : "\(after.text) after it was published"
+            let moment = after == .zero ? "as it came in" : "\(Self.text(after)) after it was published"
             return "\(claimant) claimed it (\(decision.form?.rawValue ?? "Claim")) \(moment)."
         case .shown: return "Nobody claimed it within its window of \(window)."
         case .retracted: return "It was shown, and \(claimant) claimed it afterwards."
@@ -94,6 +94,12 @@ struct Explanation {
         case .muted: return decision.cause == "paused" ? "Banners were paused." : "Its topic was muted."
         case .expired: return "Its time to live ended before it could be shown."
         }
+    }
+
+    /// A length that was measured, to a tenth of a millisecond: nobody reads more in a sentence.
+    private static func text(_ duration: Duration) -> String {
+        let tenths = (duration.microseconds + 50) / 100
+        return tenths == 0 ? "\(duration.microseconds)us" : "\(tenths / 10).\(tenths % 10)ms"
     }
 
     private static func text(_ key: String, _ text: String?, _ entries: borrowing BusMessage) {

@@ -11,7 +11,7 @@ extension Activity {
         }
         return .object(
             members + [
-                ("windows", .array(windows.map { $0.json(at: now) })),
+                ("windows", .array(windows(at: now).map { $0.json(at: now) })),
                 ("screens", .array((health?.screens ?? []).map(\.json))),
                 ("outcomes", .array(decisions.map { $0.json(at: now) })),
                 ("rates", rates?.json ?? .null),

@@ -52,10 +52,12 @@ struct Activity: Sendable {
     private var counts = Rates()
     private var recentLatencies: [Duration] = []
 
-    /// Those that end soonest first, and last what waits.
-    var windows: [Window] {
-        windowsByTopic.values.sorted {
-            ($0.isWaiting ? 1 : 0, $0.deadline, $0.topic) < ($1.isWaiting ? 1 : 0, $1.deadline, $1.topic)
+    /// Those that end soonest first, and last what is over.
+    func windows(at now: Duration) -> [Window] {
+        windowsByTopic.values.sorted { left, right in
+            let (leftIsOver, rightIsOver) = (left.deadline <= now, right.deadline <= now)
+            if leftIsOver != rightIsOver { return rightIsOver }
+            return (left.deadline, left.topic) < (right.deadline, right.topic)
         }
     }
 

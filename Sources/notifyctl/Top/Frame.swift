@@ -33,15 +33,19 @@ struct Frame {
         return body + space + [footer.written(within: width).text]
     }
 
-    /// A third of the room for each section but the last, which takes what they leave; at least one line for each.
+    /// One line for each section, and then one more for each that has use for it, as long as there is room.
     private func shares(of sections: [Section], in room: Int?) -> [Int?] {
-        guard var rest = room else { return sections.map { _ in nil } }
-        let most = max(1, rest / sections.count)
-        return sections.enumerated().map { index, section in
-            let share = index == sections.count - 1 ? max(1, rest) : min(max(1, section.rows.count), most)
-            rest -= share
-            return share
+        guard let room else { return sections.map { _ in nil } }
+        var shares = sections.map { _ in 1 }
+        var rest = room - sections.count
+        while rest > 0,
+            let next = sections.indices.filter({ shares[$0] < sections[$0].rows.count })
+                .min(by: { shares[$0] < shares[$1] })
+        {
+            shares[next] += 1
+            rest -= 1
         }
+        return shares
     }
 
     private func lines(of section: Section, width: Int?, height: Int?) -> [String] {
@@ -88,7 +92,7 @@ struct Frame {
     // MARK: What there is
 
     private var sections: [Section] {
-        let windows = activity.windows
+        let windows = activity.windows(at: now)
         let screens = activity.health?.screens ?? []
         return [
             Section(title: "Open windows (\(windows.count))", rows: windows.map(row), absence: "none"),
