@@ -208,7 +208,7 @@ final class Daemon {
     private func restore() {
         guard !isRestored else { return }
         do throws(Refusal) {
-            var restoration = try storage.restoration(at: now)
+            var restoration = try storage.restoration(routes: configuration.routes, at: now)
             recovery = try Recovery(from: storage, limits: limits)
             restoration.remaining = recovery?.remaining
             isRestored = true
@@ -254,7 +254,7 @@ final class Daemon {
         isRetryArmed = false
         storage.retry()
         guard storage.degradation.isEmpty else { return armRetry() }
-        if isRestored, let values = try? storage.restoredValues(at: now) { take(.restored(values)) }
+        if isRestored, let values = try? storage.restoredValues(routes: configuration.routes, at: now) { take(.restored(values)) }
         restore()
         // Retention goes on in turns.
         turn.touch()
