@@ -6,6 +6,9 @@ extension Journal {
     /// The most events that one page holds, whatever was asked for.
     public static var pageLimit: Int { 1000 }
 
+    /// A page ends with the event with which it takes more bytes of memory than this.
+    public static var pageBytes: Int { 4 << 20 }
+
     /// Events at or below a topic with an id above `after`, in ascending order. A page is only empty when there is no more.
     public func history(_ topic: TopicPrefix, after: EventID, limit: Int) throws(JournalError) -> [StoredEvent] {
         let limit = min(max(limit, 0), Self.pageLimit)
@@ -13,7 +16,7 @@ extension Journal {
             let rows = try Row.fetchCursor(
                 db.cachedStatement(sql: Self.historyQuery(topic)), arguments: Self.historyArguments(topic, after: after)
             )
-            return try self.events(rows, limit: limit)
+            return try self.events(rows, limit: limit, bytes: Self.pageBytes)
         }
     }
 
@@ -191,10 +194,13 @@ extension Journal {
         try events(Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments), limit: .max)
     }
 
-    private func events(_ rows: RowCursor, limit: Int) throws -> [StoredEvent] {
+    private func events(_ rows: RowCursor, limit: Int, bytes limitInBytes: Int = .max) throws -> [StoredEvent] {
         var events: [StoredEvent] = []
-        while events.count < limit, let row = try rows.next() {
-            if let event = checked({ try RowReader(row).event() }) { events.append(event) }
+        var bytes = 0
+        while events.count < limit, bytes <= limitInBytes, let row = try rows.next() {
+            guard let event = checked({ try RowReader(row).event() }) else { continue }
+            bytes += event.footprint
+            events.append(event)
         }
         return events
     }

@@ -21,6 +21,7 @@ final class Daemon {
     private let server: NotificationServer
     private let actions: ActionRunner
     private let outbox = Outbox()
+    private var fanOut = FanOut()
     private var session: SessionWatch?
     private var interface: RouterInterface!
     private var turn: Turn!
@@ -30,6 +31,7 @@ final class Daemon {
     private var lifetimeTimer: EventSource!
     private var retryTimer: EventSource!
     private var recoveryTimer: EventSource!
+    private var fanOutTimer: EventSource!
     /// What is still to be read of earlier runs; `nil` before there is a journal, and afterwards.
     private var recovery: Recovery?
     private var isRestored = false
@@ -61,6 +63,7 @@ final class Daemon {
         lifetimeTimer = try loop.timer(.boottime) { [unowned self] in take(.timerFired) }
         retryTimer = try loop.timer(.monotonic) { [unowned self] in retryStorage() }
         recoveryTimer = try loop.timer(.monotonic) { [unowned self] in turn.touch() }
+        fanOutTimer = try loop.timer(.monotonic) { [unowned self] in turn.touch() }
         turn = try Turn(loop: loop) { [unowned self] isOverdue in
             endTurn()
             announceMore()
@@ -122,15 +125,15 @@ final class Daemon {
             case .reply: preconditionFailure("only a call is replied to, and its reply comes first")
             case .announce(let event, let announcement):
                 for entry in ledger.entries(event, announcement, clock) { storage.note(entry) }
-                outbox.put(.signal(interface.announcement(event, announcement), about: event.id))
+                outbox.put(.signal(.event(event, announcement), about: event.id))
                 log(event)
             case .resolve(let id, let topic, let resolution):
                 storage.note(ledger.entry(id, resolution, clock))
-                outbox.put(.signal(interface.resolution(id, topic, resolution), about: id))
+                outbox.put(.signal(.resolved(id, topic, resolution), about: id))
                 log(id, topic, resolution)
             case .remove(let topic, let id, let origin, let isNews):
                 storage.note(.removed(topic, id, origin, accepted: clock.wall))
-                if isNews { outbox.put(.signal(interface.removal(topic, id), about: nil)) }
+                if isNews { outbox.put(.signal(.removed(topic, id), about: nil)) }
             case .noteClaim(let id, let claim): storage.note(.claimed(id, claim))
             case .showBanner(let request): outbox.put(.show(request))
             case .closeBanner(let id): outbox.put(.close(id))
@@ -146,8 +149,12 @@ final class Daemon {
     // MARK: The end of a turn
 
     /// Lets a reply leave when what it acknowledges is on disk.
-    func leave(_ reply: consuming BusMessage, to call: borrowing BusMessage, accepting id: EventID? = nil) {
-        outbox.put(.reply(HeldMessage(reply), to: HeldMessage(retaining: call), accepting: id))
+    ///
+    /// - Parameter bytes: about how long the reply is, where it may be long.
+    func leave(
+        _ reply: consuming BusMessage, bytes: Int = 0, to call: borrowing BusMessage, accepting id: EventID? = nil
+    ) {
+        outbox.put(.reply(HeldMessage(reply), bytes: bytes, to: HeldMessage(retaining: call), accepting: id))
         turn.touch()
     }
 
@@ -156,6 +163,8 @@ final class Daemon {
         let refused = storage.commit()
         let items = outbox.takeAll()
         deliver(items, refusing: Set(refused))
+        // Replies come before what everybody has waited for already.
+        fanOutMore()
         if !refused.isEmpty {
             take(.withdrawn(refused))
             // A banner may speak of what was refused: none goes out, and the router makes new ones of what is left.
@@ -169,17 +178,16 @@ final class Daemon {
     private func deliver(_ items: [Outbox.Item], refusing refused: Set<EventID>) {
         for item in items {
             switch item {
-            case .reply(let reply, let call, let id):
+            case .reply(let reply, let bytes, let call, let id):
                 if let id, refused.contains(id) {
                     send(bus.methodError(to: call.message, BusFailure(.storageUnavailable(storage.degradation))))
                 } else {
-                    send(reply.message)
+                    send(reply.message, bytes)
                     Failpoint.afterReply.pass()
                 }
             case .signal(let signal, let id):
                 if let id, refused.contains(id) { continue }
-                send(signal.message)
-                Failpoint.afterSignal.pass()
+                announce(signal)
             case .show(let request):
                 guard refused.isEmpty else { continue }
                 Failpoint.beforeNotify.pass()
@@ -187,19 +195,82 @@ final class Daemon {
                 Failpoint.afterNotify.pass()
             case .close(let id): server.close(id)
             case .relay(let event, let action, let token):
-                send(interface.action(event, action))
+                announce(.action(event.id, event.topic, action))
                 actions.run(
                     action, of: event, by: configuration.routes.route(for: event.topic), token: token)
             }
         }
     }
 
-    private func send(_ message: borrowing BusMessage) {
+    private func send(_ message: borrowing BusMessage, _ bytes: Int = 0) {
         do throws(SystemdError) {
-            try bus.send(message)
+            try bus.send(message, bytes: bytes)
         } catch {
             logger.record(.messageNotSent, ["error": "\(error)"])
         }
+    }
+
+    // MARK: Signals
+
+    /// Tells everybody, now or when what came before has left and the bus has room.
+    private func announce(_ signal: FanOut.Signal) {
+        guard fanOut.isEmpty, bus.queuedBytes < FanOut.queueLimit, emit(signal) else {
+            fanOut.put(signal, at: now.instant)
+            return armFanOut()
+        }
+    }
+
+    /// Sends what has waited, as far as there is room.
+    private func fanOutMore() {
+        while let (signal, since) = fanOut.first {
+            guard bus.queuedBytes < FanOut.queueLimit, emit(signal, waited: now.instant - since) else {
+                return armFanOut()
+            }
+            fanOut.removeFirst()
+        }
+    }
+
+    private func armFanOut() {
+        fanOutTimer.arm(at: Clock.monotonic() + FanOut.pause)
+    }
+
+    /// - Returns: false when the signal cannot be made now, because the journal cannot be read.
+    private func emit(_ signal: FanOut.Signal, waited: Duration = .zero) -> Bool {
+        switch signal {
+        case .event(let event, let announcement):
+            send(interface.announcement(event, announcement, waited: waited), event.footprint)
+        case .stored(let id, let announcement):
+            guard storage.isWritable else { return false }
+            // One that is damaged or out of date is not in the journal any more.
+            let found = try? storage.read({ journal throws(JournalError) in try journal.event(id) })
+            guard let found = found ?? nil else { return true }
+            let event = storage.event(found, routes: configuration.routes)
+            return emit(.event(event, announcement), waited: waited)
+        case .resolved(let id, let topic, let resolution): send(interface.resolution(id, topic, resolution))
+        case .removed(let topic, let id): send(interface.removal(topic, id))
+        case .action(let id, let topic, let action): send(interface.action(id, topic, action))
+        }
+        Failpoint.afterSignal.pass()
+        return true
+    }
+
+    /// Nothing is accepted of which nobody could be told.
+    func requireFanOut() throws(Refusal) {
+        guard fanOut.isFull else { return }
+        throw .limitExceeded(
+            "signals that wait for the bus: there are \(fanOut.count) already; try again when the bus has taken some")
+    }
+
+    /// What is long and only asked for can be asked for again.
+    func requireRoomForReply() throws(Refusal) {
+        guard bus.queuedBytes >= FanOut.replyLimit else { return }
+        throw .limitExceeded(
+            "bytes that the bus has not taken: there are more than \(FanOut.replyLimit); try again in a moment")
+    }
+
+    /// A bus that takes less than it brings is given a moment: sd-bus writes before it reads the next call.
+    func awaitRoomForReplies() {
+        if bus.queuedBytes >= FanOut.replyLimit { bus.awaitRoom(milliseconds: 1) }
     }
 
     // MARK: The journal
@@ -208,7 +279,7 @@ final class Daemon {
     private func restore() {
         guard !isRestored else { return }
         do throws(Refusal) {
-            var restoration = try storage.restoration(routes: configuration.routes, at: now)
+            var restoration = try storage.restoration(at: now)
             recovery = try Recovery(from: storage, limits: limits)
             restoration.remaining = recovery?.remaining
             isRestored = true
@@ -222,7 +293,7 @@ final class Daemon {
     /// Reads the next portion of what earlier runs left, unless the bus has not taken the last one.
     private func announceMore() {
         guard recovery != nil else { return }
-        guard bus.queuedMessages < Recovery.queue else { return recoveryTimer.arm(at: Clock.monotonic() + 5_000) }
+        guard fanOut.isEmpty, bus.queuedMessages < Recovery.queue else { return recoveryTimer.arm(at: Clock.monotonic() + 5_000) }
         do throws(Refusal) {
             let restoration =
                 recovery!.hasNames
@@ -254,7 +325,7 @@ final class Daemon {
         isRetryArmed = false
         storage.retry()
         guard storage.degradation.isEmpty else { return armRetry() }
-        if isRestored, let values = try? storage.restoredValues(routes: configuration.routes, at: now) { take(.restored(values)) }
+        if isRestored, let values = try? storage.restoredValues(at: now) { take(.restored(values)) }
         restore()
         // Retention goes on in turns.
         turn.touch()
@@ -358,7 +429,7 @@ extension Daemon {
             ("open-windows", UInt64(router.openWindows)), ("open-screens", UInt64(router.screenCount)),
             ("remembered-events", UInt64(router.rememberedEvents)), ("stored-events", UInt64(storage.storedEvents)),
             ("damaged-rows", storage.damagedRows), ("lost-outcomes", storage.lostOutcomes),
-            ("journal-retries", storage.retries),
+            ("waiting-signals", UInt64(fanOut.count)), ("journal-retries", storage.retries),
             ("denied", denials), ("notification-server", server.owner == nil ? 0 : 1),
             ("notification-server-rests", router.serverRests ? 1 : 0), ("session-watched", router.isWatched ? 1 : 0),
         ]

@@ -1,6 +1,6 @@
 /// What keeping something costs in bytes of memory: an upper bound that is quick to reckon, the same before and after a
 /// restart, so that what was accepted under a limit fits again.
-enum Footprint {
+public enum Footprint {
     /// What an open event costs beside what its publisher wrote: its entries in the router's tables, its window and its place
     /// in the agenda. 100,000 of them were measured with half of that.
     static let event = 512
@@ -8,13 +8,20 @@ enum Footprint {
     static let name = 192
     /// The room a text takes on the heap beside its bytes.
     static let text = 32
+
+    /// What it costs to keep an event that says this.
+    public static func ofEvent(
+        topic: Topic, title: String, body: String, fields: [Field], origin: Origin
+    ) -> Int {
+        event + topic.description.utf8.count + title.utf8.count + body.utf8.count + origin.textBytes
+            + fields.reduce(0) { $0 + $1.footprint }
+    }
 }
 
 extension Event {
     /// What it costs to keep the event, in bytes.
     public var footprint: Int {
-        Footprint.event + topic.description.utf8.count + title.utf8.count + body.utf8.count + origin.textBytes
-            + fields.reduce(0) { $0 + $1.footprint }
+        Footprint.ofEvent(topic: topic, title: title, body: body, fields: fields, origin: origin)
     }
 }
 

@@ -6,14 +6,14 @@ extension RouterInterface {
     // MARK: Publishing
 
     func send(_ call: borrowing BusMessage) throws(BusFailure) {
-        try requireStorage()
+        try requireRoom()
         let push = try read(call) { (call) throws -> Publication in try publication(call, method: .send) }
         try authorize(.publish, .topic(push.topic), call)
         try perform(.published(push), for: call)
     }
 
     func publish(_ call: borrowing BusMessage) throws(BusFailure) {
-        try requireStorage()
+        try requireRoom()
         let push = try read(call) { (call) throws -> Publication in
             var publication = try publication(call, method: .publish)
             var fields = DictionaryReader("field", limits: daemon.limits)
@@ -93,9 +93,11 @@ extension RouterInterface {
     }
 
     func listScreens(_ call: borrowing BusMessage) throws(BusFailure) {
+        try requireRoomForReply()
+        let screens = daemon.router.openScreens
         let reply = bus.methodReturn(to: call)
         reply.appendContainer("a", "(tssss)") { list in
-            for screen in daemon.router.openScreens {
+            for screen in screens {
                 list.appendContainer("r", "tssss") { entry in
                     entry.append(screen.id.rawValue, as: "t")
                     entry.append(screen.topic.description)
@@ -105,7 +107,7 @@ extension RouterInterface {
                 }
             }
         }
-        daemon.leave(reply, to: call)
+        daemon.leave(reply, bytes: screens.count * 320, to: call)
     }
 
     private func screenOptions(_ call: borrowing BusMessage) throws -> ScreenOptions {
@@ -151,9 +153,10 @@ extension RouterInterface {
         }
     }
 
-    /// Nothing is accepted that cannot be kept.
-    private func requireStorage() throws(BusFailure) {
+    /// Nothing is accepted that cannot be kept, or of which nobody can be told.
+    private func requireRoom() throws(BusFailure) {
         guard daemon.storage.isWritable else { throw BusFailure(.storageUnavailable(daemon.storage.degradation)) }
+        do throws(Refusal) { try daemon.requireFanOut() } catch { throw BusFailure(error) }
     }
 
     private static func milliseconds(_ call: borrowing BusMessage) throws -> Duration {
@@ -184,6 +187,11 @@ extension RouterInterface {
             return try body(message)
         } catch let refusal as Refusal {
             throw BusFailure(refusal)
+        } catch let error as SystemdError where error.isTooLong {
+            throw BusFailure(
+                .tooLarge(
+                    "a text has more than \(BusMessage.longestText) bytes; "
+                        + "a message may have \(daemon.limits.messageBytes) in all"))
         } catch {
             throw BusFailure(.invalidArguments("the message cannot be read: \(error)"))
         }

@@ -3,7 +3,8 @@ import Systemd
 
 /// The signals, with only the keys that apply in their dictionaries.
 extension RouterInterface {
-    func announcement(_ event: Event, _ announcement: Announcement) -> HeldMessage {
+    /// - Parameter waited: how long the signal has had to wait for the bus.
+    func announcement(_ event: Event, _ announcement: Announcement, waited: Duration) -> BusMessage {
         let signal = signal("Event")
         signal.append(event.topic.description)
         signal.append(event.id.rawValue, as: "t")
@@ -13,17 +14,17 @@ extension RouterInterface {
         signal.appendContainer("a", "{sv}") { info in
             info.appendEntry("published", "x") { $0.append(event.published, as: "x") }
             info.appendEntry("sender", "s") { $0.append(event.sender) }
-            let window = announcement.window?.millisecondsRoundedUp ?? 0
+            let window = announcement.window.map { max(.zero, $0 - waited).millisecondsRoundedUp } ?? 0
             info.appendEntry("window", "u") { $0.append(window, as: "u") }
             if let source = event.origin.source { info.appendEntry("source", "s") { $0.append(source) } }
             if let id = event.origin.eventID { info.appendEntry("event-id", "s") { $0.append(id) } }
             if announcement.isReplayed { info.appendEntry("replayed", "b") { $0.append(true) } }
             if event.retained { info.appendEntry("retained", "b") { $0.append(true) } }
         }
-        return HeldMessage(signal)
+        return signal
     }
 
-    func resolution(_ id: EventID, _ topic: Topic, _ resolution: Resolution) -> HeldMessage {
+    func resolution(_ id: EventID, _ topic: Topic, _ resolution: Resolution) -> BusMessage {
         let signal = signal("Resolved")
         signal.append(topic.description)
         signal.append(id.rawValue, as: "t")
@@ -43,13 +44,13 @@ extension RouterInterface {
                 details.appendEntry("lateness", "t") { $0.append(UInt64(clamping: lateness.microseconds), as: "t") }
             }
         }
-        return HeldMessage(signal)
+        return signal
     }
 
-    func action(_ event: Event, _ action: String) -> BusMessage {
+    func action(_ id: EventID, _ topic: Topic, _ action: String) -> BusMessage {
         let signal = signal("ActionInvoked")
-        signal.append(event.topic.description)
-        signal.append(event.id.rawValue, as: "t")
+        signal.append(topic.description)
+        signal.append(id.rawValue, as: "t")
         signal.append(action)
         return signal
     }
@@ -62,11 +63,11 @@ extension RouterInterface {
         bus.propertiesChanged(path: Self.path, interface: Self.name, ["DefaultWindowMilliseconds"])
     }
 
-    func removal(_ topic: Topic, _ id: EventID) -> HeldMessage {
+    func removal(_ topic: Topic, _ id: EventID) -> BusMessage {
         let signal = signal("Removed")
         signal.append(topic.description)
         signal.append(id.rawValue, as: "t")
-        return HeldMessage(signal)
+        return signal
     }
 
     private func signal(_ member: String) -> BusMessage {

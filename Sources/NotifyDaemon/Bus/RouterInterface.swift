@@ -88,6 +88,7 @@ final class RouterInterface {
         _ body: @escaping (RouterInterface) -> BusInterface.Method
     ) {
         interface.method(name, in: input, out: output) { [unowned self] call throws(BusFailure) in
+            daemon.awaitRoomForReplies()
             // The usual case: no rule asks who somebody is.
             guard daemon.callers.need > .nothing else { return try body(self)(call) }
             try admit(call, body(self))

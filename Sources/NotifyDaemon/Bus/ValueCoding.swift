@@ -7,7 +7,7 @@ struct DictionaryReader {
     let limits: Limits
     /// What the entries are called in errors: "field" or "option".
     let noun: String
-    /// The bytes of everything read, without padding.
+    /// The bytes of everything read as they are in a message, without padding: even what is empty has some.
     private(set) var size = 0
 
     init(_ noun: String, limits: Limits) {
@@ -28,7 +28,7 @@ struct DictionaryReader {
                 throw Refusal.invalidEvent(
                     "the \(noun) '\(shown(name))' is one too many; \(limits.fields) \(noun)s are allowed")
             }
-            size += name.utf8.count
+            try count(5 + name.utf8.count)
             guard let next = try message.peek(), try message.enter("v", next.contents) else {
                 throw Refusal.invalidEvent("the \(noun) '\(shown(name))' has no value")
             }
@@ -45,9 +45,9 @@ struct DictionaryReader {
             throw Refusal.invalidEvent("the \(noun) '\(shown(name))' has no value")
         }
         switch type {
-        case "s": return .string(sized(try message.readString()))
-        case "o": return .objectPath(sized(try message.readString(as: "o")))
-        case "g": return .signature(sized(try message.readString(as: "g")))
+        case "s": return .string(try sized( message.readString()))
+        case "o": return .objectPath(try sized( message.readString(as: "o")))
+        case "g": return .signature(try sized( message.readString(as: "g")))
         case "b": return .boolean(try fixed(4, message.readBoolean()))
         case "y": return .byte(try fixed(1, message.readNumber(type)))
         case "n": return .int16(try fixed(2, message.readNumber(type)))
@@ -76,6 +76,7 @@ struct DictionaryReader {
         guard try message.enter(type, contents) else {
             throw Refusal.invalidEvent("the \(noun) '\(shown(name))' has no value")
         }
+        try count(type == "v" ? 2 + contents.utf8.count : 4)
         defer { try? message.leave() }
         if type == "v" { return .variant(try value(message, of: name, depth: depth)) }
         guard contents.hasPrefix("{") else {
@@ -101,14 +102,22 @@ struct DictionaryReader {
         return .dictionary(key: String(inner.prefix(1)), value: String(inner.dropFirst()), pairs)
     }
 
-    private mutating func sized(_ text: String) -> String {
-        size += text.utf8.count
+    private mutating func sized(_ text: String) throws(Refusal) -> String {
+        try count(5 + text.utf8.count)
         return text
     }
 
-    private mutating func fixed<Number>(_ bytes: Int, _ number: Number) -> Number {
-        size += bytes
+    private mutating func fixed<Number>(_ bytes: Int, _ number: Number) throws(Refusal) -> Number {
+        try count(bytes)
         return number
+    }
+
+    /// What is too large is not read to its end.
+    private mutating func count(_ bytes: Int) throws(Refusal) {
+        size += bytes
+        guard size <= limits.messageBytes else {
+            throw .tooLarge("the \(noun)s have more than \(limits.messageBytes) bytes, which a message may have in all")
+        }
     }
 
     /// A name in an error is cut to a length that fits into one.

@@ -5,10 +5,10 @@ import Systemd
 /// and what is asked of the notification server.
 final class Outbox {
     enum Item {
-        /// The reply to a call, and the event that it acknowledges.
-        case reply(HeldMessage, to: HeldMessage, accepting: EventID?)
+        /// The reply to a call with about how long it is, and the event that it acknowledges.
+        case reply(HeldMessage, bytes: Int, to: HeldMessage, accepting: EventID?)
         /// A signal, and the event without which it has nothing to say.
-        case signal(HeldMessage, about: EventID?)
+        case signal(FanOut.Signal, about: EventID?)
         case show(BannerRequest)
         case close(BannerID)
         /// A button that was pressed, with what lets an application raise its window.

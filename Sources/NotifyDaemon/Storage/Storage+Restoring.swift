@@ -12,8 +12,8 @@ extension Storage {
     }
 
     /// What has to be known before anything is published; what was named, and what is undecided, follows in portions.
-    func restoration(routes: RouteTable, at now: Now) throws(Refusal) -> Restoration {
-        var restoration = try restoredValues(routes: routes, at: now)
+    func restoration(at now: Now) throws(Refusal) -> Restoration {
+        var restoration = try restoredValues(at: now)
         restoration.lastID = try read { journal throws(JournalError) in try journal.lastID() }
         return restoration
     }
@@ -44,12 +44,12 @@ extension Storage {
     }
 
     /// The current values as the journal has them: one that could not be kept took the place of another in memory.
-    func restoredValues(routes: RouteTable, at now: Now) throws(Refusal) -> Restoration {
+    func restoredValues(at now: Now) throws(Refusal) -> Restoration {
         let wall = WallClock.now()
         var restoration = Restoration()
         restoration.values = try read { journal throws(JournalError) in try journal.values(.all) }.map {
             let left = $0.expires.left(wall: wall, uptime: now.uptime.microseconds, boot: WallClock.boot)
-            return Restoration.Remembered((topic: $0.topic, id: $0.id, bytes: event($0, routes: routes).footprint), left: left)
+            return Restoration.Remembered((topic: $0.topic, id: $0.id, bytes: $0.footprint), left: left)
         }
         return restoration
     }
