@@ -293,7 +293,9 @@ final class Daemon {
     /// Reads the next portion of what earlier runs left, unless the bus has not taken the last one.
     private func announceMore() {
         guard recovery != nil else { return }
-        guard fanOut.isEmpty, bus.queuedMessages < Recovery.queue else { return recoveryTimer.arm(at: Clock.monotonic() + 5_000) }
+        guard fanOut.isEmpty, bus.queuedMessages < Recovery.queue else {
+            return recoveryTimer.arm(at: Clock.monotonic() + 5_000)
+        }
         do throws(Refusal) {
             let restoration =
                 recovery!.hasNames

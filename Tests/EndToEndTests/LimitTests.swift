@@ -76,7 +76,9 @@ import Testing
             let start = try await rig.client.snapshot("/").cursor
             let body = String(repeating: "x", count: 8192)
             let field = Value.string(String(repeating: "y", count: 50_000))
-            for number in 1...120 { _ = try await rig.client.publish("/long/\(number)", body: body, fields: ["f": field]) }
+            for number in 1...120 {
+                _ = try await rig.client.publish("/long/\(number)", body: body, fields: ["f": field])
+            }
             let page = try await rig.client.history("/", after: start)
             #expect((1..<120).contains(page.count))
             var count = 0

@@ -39,7 +39,11 @@ import Testing
         Edge(name: "mutes: 1000", advice: "unmute one", count: 1_000) { .muted(topic($0), for: .seconds(60)) },
         Edge(
             name: "questions to screens: 3", advice: "claimed or passed", count: 4,
-            limits: { var limits = Limits(); limits.questions = 3; return limits }()
+            limits: {
+                var limits = Limits()
+                limits.questions = 3
+                return limits
+            }()
         ) { $0 == 0 ? ask : publish($0) },
     ]
 
@@ -63,7 +67,8 @@ import Testing
     }
 
     @Test func timesAreAcceptedUpToTheirLimits() throws {
-        var router = Router(routes: RouteTable(fallback: Route(pattern: nil, window: .seconds(60))), firstID: EventID(1))
+        var router = Router(
+            routes: RouteTable(fallback: Route(pattern: nil, window: .seconds(60))), firstID: EventID(1))
         _ = answer(&router, Self.publish(0))
         let accepted: [Input] = [
             .claimedProvisionally(EventID(1), within: .seconds(600), by: ":1.1"),
@@ -136,8 +141,10 @@ import Testing
     private static func narrow(_ limit: WritableKeyPath<Limits, Int>, _ count: Int) -> Limits {
         var limits = Limits()
         guard case .published(let publication) = publish(0) else { return limits }
-        limits[keyPath: limit] = count * Footprint.ofEvent(
-            topic: publication.topic, title: "", body: "", fields: [], origin: Origin())
+        limits[keyPath: limit] =
+            count
+            * Footprint.ofEvent(
+                topic: publication.topic, title: "", body: "", fields: [], origin: Origin())
         return limits
     }
 

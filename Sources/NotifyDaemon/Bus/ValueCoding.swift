@@ -45,9 +45,9 @@ struct DictionaryReader {
             throw Refusal.invalidEvent("the \(noun) '\(shown(name))' has no value")
         }
         switch type {
-        case "s": return .string(try sized( message.readString()))
-        case "o": return .objectPath(try sized( message.readString(as: "o")))
-        case "g": return .signature(try sized( message.readString(as: "g")))
+        case "s": return .string(try sized(message.readString()))
+        case "o": return .objectPath(try sized(message.readString(as: "o")))
+        case "g": return .signature(try sized(message.readString(as: "g")))
         case "b": return .boolean(try fixed(4, message.readBoolean()))
         case "y": return .byte(try fixed(1, message.readNumber(type)))
         case "n": return .int16(try fixed(2, message.readNumber(type)))

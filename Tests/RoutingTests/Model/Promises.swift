@@ -39,7 +39,9 @@ extension Router {
         if retractableBytes != retractable.reduce(0, { $0 + $1.bytes }) { return "the bytes of shown events" }
         if valueBytes != values.values.reduce(0, { $0 + $1.bytes }) { return "the bytes of live values" }
         if screens.questions != screens.all.reduce(0, { $0 + $1.asked.count }) { return "the count of questions" }
-        if undecidedBySender.values.reduce(0, { $0 + $1.events }) != undecided { return "the counts of undecided events by sender" }
+        if undecidedBySender.values.reduce(0, { $0 + $1.events }) != undecided {
+            return "the counts of undecided events by sender"
+        }
         let inWindows = windows.values.reduce(0) { $0 + $1.unclaimed.count + $1.held.count }
         let behindBanners = banners.values.reduce(0) { $0 + $1.count }
         var counts = (window: 0, banner: 0, questions: 0)
