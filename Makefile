@@ -78,14 +78,32 @@ docs: ## Compile the documentation of the libraries with DocC
 	$(SWIFT) build
 	.ci/docs
 
-bench: ## Measure what a decision costs, with little and with much around it
-	.ci/packages build
-	cd Benchmarks && $(SWIFT) package --disable-sandbox benchmark
+# Where the comparison with routers in C is to be found; without it there is none.
+YARDSTICK ?= ../shared/yardstick
+
+bench: ## Measure what an event costs; writes docs/benchmarks.md, and its main lines to README.md
+	.ci/packages build bench
+	$(SWIFT) build --configuration release --product notifyd
+	$(SWIFT) build --configuration release --product notifyload
+	YARDSTICK='$(YARDSTICK)' Benchmarks/report/bench.py
+
+.PHONY: bench-scale
+bench-scale: ## Measure what an event costs as the work grows; writes docs/benchmarks.md and docs/scale.svg
+	.ci/packages build bench
+	$(SWIFT) build --configuration release --product notifyd
+	$(SWIFT) build --configuration release --product notifyload
+	Benchmarks/report/scale.py
 
 model: ## Play 100,000 random scripts against the router and its reference
 	.ci/packages build
 	NOTIFYD_MODEL_SCRIPTS=100000 $(SWIFT) test -c release --scratch-path .build-model -Xswiftc -enable-testing \
 	    --filter ModelTests
+
+.PHONY: simulate
+simulate: ## Simulate the whole daemon with all its faults, 1,000,000 seeds; NOTIFYD_SEED=n replays one
+	.ci/packages build
+	NOTIFYD_SEEDS=$${NOTIFYD_SEEDS:-1000000} $(SWIFT) test -c release --scratch-path .build-model -Xswiftc -enable-testing \
+	    --filter SimulationTests.SimulationTests
 
 kills: ## Kill the daemon 1,000 times under load
 	.ci/packages build test
@@ -104,6 +122,27 @@ backlog: ## Start with 99,000 undecided events in the journal
 flips: ## Flip a bit in every byte of a journal
 	.ci/packages build test
 	NOTIFYD_FLIPS=all $(SWIFT) test --filter FlipTests
+
+.PHONY: attack
+attack: ## Send 10,000,000 hostile calls to a daemon that is built for use
+	.ci/packages build test
+	NOTIFYD_ATTACKS=$${NOTIFYD_ATTACKS:-10000000} NOTIFYD_ATTACK_MIB=$${NOTIFYD_ATTACK_MIB:-64} \
+	    $(SWIFT) test -c release --scratch-path .build-attack -Xswiftc -enable-testing --filter AttackTests
+
+.PHONY: fuzz
+fuzz: ## Fuzz everything that reads what others wrote, FUZZ_SECONDS each (60)
+	.ci/packages build
+	SWIFT='$(SWIFT)' .ci/fuzz
+
+.PHONY: asan
+asan: ## Run all tests with the address and leak sanitizers
+	.ci/packages build test
+	SWIFT='$(SWIFT)' .ci/sanitize address
+
+.PHONY: tsan
+tsan: ## Run all tests with the thread sanitizer
+	.ci/packages build test
+	SWIFT='$(SWIFT)' .ci/sanitize thread
 
 release: ## Build what "make install" installs
 	.ci/packages build
@@ -173,4 +212,4 @@ lint: ## Check the format of the sources
 	$(SWIFT) format lint --strict --recursive $(SOURCES)
 
 clean: ## Remove what was built
-	rm -rf .build
+	rm -rf .build .build-*

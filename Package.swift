@@ -16,6 +16,10 @@ let package = Package(
         .executable(name: "notifyctl", targets: ["notifyctl"]),
         .library(name: "NotifyClient", targets: ["NotifyClient"]),
         .library(name: "Routing", targets: ["Routing"]),
+        // For the package of benchmarks alone.
+        .library(name: "Journal", targets: ["Journal"]),
+        // For the fuzzer in Tests/Fuzzing, which is a package of its own.
+        .library(name: "NotifyFuzzing", targets: ["NotifyFuzzing"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -93,6 +97,17 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .executableTarget(
+            name: "notifyload",
+            dependencies: [
+                "Journal",
+                "NotifyClient",
+                "NotifyRehearsal",
+                "Routing",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: strict
+        ),
 
         // The example in examples/swift, built here too so that it cannot rot; it has a Package.swift of its own.
         .executableTarget(
@@ -105,7 +120,24 @@ let package = Package(
             dependencies: ["NotifyClient", "NotifyRehearsal", "Routing"],
             swiftSettings: strict
         ),
+        // What is done with the inputs of a fuzzer; the tests do the same with those that are kept.
+        .target(
+            name: "NotifyFuzzing",
+            dependencies: [
+                "Journal", "NotifyClient", "NotifyDaemon", "Routing", "Systemd",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(name: "FuzzTests", dependencies: ["NotifyFuzzing", "NotifyTestSupport"], swiftSettings: strict),
         .testTarget(name: "RoutingTests", dependencies: ["Routing", "NotifyTestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "SimulationTests",
+            dependencies: [
+                "Journal", "NotifyDaemon", "Routing", "Systemd", .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "JournalTests", dependencies: ["Journal", "Routing", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: strict),
@@ -138,7 +170,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "Journal", "NotifyClient", "NotifyRehearsal", "NotifyTestSupport", "Routing", "RunBoard", "notifyd",
-                "notifyctl",
+                "notifyctl", "notifyload",
             ],
             exclude: ["Rigs", "PowerCut/disk.c"],
             swiftSettings: strict

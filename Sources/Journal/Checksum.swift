@@ -1,4 +1,4 @@
-import Routing
+package import Routing
 
 /// CRC-32 as in IEEE 802.3, over the content of a row: SQLite does not notice a flipped byte within a value.
 struct Checksum {
@@ -34,7 +34,7 @@ struct Checksum {
 
 extension StoredEvent {
     /// Over everything that never changes once the event is accepted.
-    func checksum(fields: [UInt8]) -> Int64 {
+    package func checksum(fields: [UInt8]) -> Int64 {
         var sum = Checksum()
         sum.add(Int64(bitPattern: id.rawValue))
         for text in [topic.description, title, body, sender, origin.source, origin.eventID, route, key] {
@@ -51,7 +51,7 @@ extension StoredEvent {
 }
 
 extension StoredDecision {
-    func checksum(of id: EventID) -> Int64 {
+    package func checksum(of id: EventID) -> Int64 {
         var sum = Checksum()
         sum.add(Int64(bitPattern: id.rawValue))
         for text in [outcome.rawValue, claimant, form?.rawValue, server, cause] { sum.add(text) }
@@ -75,7 +75,7 @@ extension Origin {
 }
 
 extension ClaimRecord {
-    func checksum(of id: EventID) -> Int64 {
+    package func checksum(of id: EventID) -> Int64 {
         var sum = Checksum()
         sum.add(Int64(bitPattern: id.rawValue))
         for text in [claimant, form.rawValue, verdict.rawValue] { sum.add(text) }

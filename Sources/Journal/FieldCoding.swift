@@ -1,13 +1,13 @@
-import Routing
+package import Routing
 
 /// The fields of an event as bytes: each is its name, its D-Bus signature and its value, all lengths in front.
 ///
 /// Reading checks every length and type, for the bytes come from a disk.
-enum FieldCoding {
+package enum FieldCoding {
     /// The bytes say something that was never written.
-    struct Malformed: Error {}
+    package struct Malformed: Error {}
 
-    static func encode(_ fields: [Field]) -> [UInt8] {
+    package static func encode(_ fields: [Field]) -> [UInt8] {
         var writer = Writer()
         for field in fields {
             writer.text(field.name)
@@ -17,15 +17,13 @@ enum FieldCoding {
         return writer.bytes
     }
 
-    static func decode(_ bytes: [UInt8]) throws(Malformed) -> [Field] {
+    package static func decode(_ bytes: [UInt8]) throws(Malformed) -> [Field] {
         var reader = Reader(bytes: bytes[...])
         var fields: [Field] = []
         while !reader.bytes.isEmpty {
             let name = try reader.text()
-            let signature = Array(try reader.text().utf8)
-            var types = signature[...]
+            var types = try reader.completeType()
             fields.append(Field(name: name, value: try reader.value(&types, depth: 0)))
-            guard types.isEmpty else { throw Malformed() }
         }
         return fields
     }
@@ -90,10 +88,22 @@ enum FieldCoding {
 
         mutating func text() throws(Malformed) -> String {
             let count = Int(try number(UInt32.self))
-            guard bytes.count >= count, let text = String(validating: bytes.prefix(count), as: UTF8.self) else {
-                throw Malformed()
-            }
+            guard bytes.count >= count, let text = String(validating: bytes.prefix(count), as: UTF8.self),
+                text.fitsIntoMessage
+            else { throw Malformed() }
             bytes = bytes.dropFirst(count)
+            return text
+        }
+
+        /// The signature of one complete type.
+        mutating func completeType() throws(Malformed) -> ArraySlice<UInt8> {
+            let signature = Array(try text().utf8)
+            guard TypeSyntax.isOneType(signature) else { throw Malformed() }
+            return signature[...]
+        }
+
+        private func checked(_ text: String, _ isValid: (String) -> Bool) throws(Malformed) -> String {
+            guard isValid(text) else { throw Malformed() }
             return text
         }
 
@@ -110,14 +120,11 @@ enum FieldCoding {
             case "t": return .uint64(try number())
             case "d": return .double(Double(bitPattern: try number()))
             case "s": return .string(try text())
-            case "o": return .objectPath(try text())
-            case "g": return .signature(try text())
+            case "o": return .objectPath(try checked(try text(), TypeSyntax.isObjectPath))
+            case "g": return .signature(try checked(try text(), TypeSyntax.isSignature))
             case "v":
-                let signature = Array(try text().utf8)
-                var inner = signature[...]
-                let value = try value(&inner, depth: depth + 1)
-                guard inner.isEmpty else { throw Malformed() }
-                return .variant(value)
+                var inner = try completeType()
+                return .variant(try value(&inner, depth: depth + 1))
             case "a": return try container(&types, depth: depth + 1)
             default: throw Malformed()
             }
@@ -126,7 +133,7 @@ enum FieldCoding {
         private mutating func container(_ types: inout ArraySlice<UInt8>, depth: Int) throws(Malformed) -> Value {
             let count = Int(try number(UInt32.self))
             // Every element takes a byte at least, so that a wild count ends here and not with all the memory.
-            guard count <= bytes.count, let element = Self.takeType(&types) else { throw Malformed() }
+            guard count <= bytes.count, let element = TypeSyntax.takeElement(&types) else { throw Malformed() }
             guard element.first == UInt8(ascii: "{") else {
                 var elements: [Value] = []
                 for _ in 0..<count {
@@ -143,26 +150,6 @@ enum FieldCoding {
                 pairs.append(Value.Pair(key: key, value: try value(&type, depth: depth)))
             }
             return .dictionary(key: Self.string(inner.prefix(1)), value: Self.string(inner.dropFirst()), pairs)
-        }
-
-        /// Takes one complete type off the front.
-        private static func takeType(_ types: inout ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
-            var end = types.startIndex
-            while end < types.endIndex, types[end] == UInt8(ascii: "a") { end += 1 }
-            guard end < types.endIndex else { return nil }
-            if types[end] == UInt8(ascii: "{") {
-                var depth = 0
-                repeat {
-                    if types[end] == UInt8(ascii: "{") { depth += 1 }
-                    if types[end] == UInt8(ascii: "}") { depth -= 1 }
-                    end += 1
-                } while depth > 0 && end < types.endIndex
-                guard depth == 0 else { return nil }
-            } else {
-                end += 1
-            }
-            defer { types = types[end...] }
-            return types[..<end]
         }
 
         private static func string(_ bytes: ArraySlice<UInt8>) -> String {

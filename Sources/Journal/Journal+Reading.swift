@@ -6,8 +6,11 @@ extension Journal {
     /// The most events that one page holds, whatever was asked for.
     public static var pageLimit: Int { 1000 }
 
-    /// A page ends with the event with which it takes more bytes of memory than this.
+    /// What the events of a page take in memory at most, where there is more than one.
     public static var pageBytes: Int { 4 << 20 }
+
+    /// The most that a snapshot holds, in bytes of what was published: a message is limited, and so is memory.
+    public static var answerLimit: Int { 16 << 20 }
 
     /// Events at or below a topic with an id above `after`, in ascending order. A page is only empty when there is no more.
     public func history(_ topic: TopicPrefix, after: EventID, limit: Int) throws(JournalError) -> [StoredEvent] {
@@ -16,8 +19,22 @@ extension Journal {
             let rows = try Row.fetchCursor(
                 db.cachedStatement(sql: Self.historyQuery(topic)), arguments: Self.historyArguments(topic, after: after)
             )
-            return try self.events(rows, limit: limit, bytes: Self.pageBytes)
+            var events: [StoredEvent] = []
+            var size = 0
+            while events.count < limit, let row = try rows.next() {
+                guard let event = checked({ try RowReader(row).event() }) else { continue }
+                size += event.footprint
+                guard size <= Self.pageBytes || events.isEmpty else { break }
+                events.append(event)
+            }
+            return events
         }
+    }
+
+    /// The bytes whose number a publisher chose.
+    private static func size(of event: StoredEvent, in row: Row) throws -> Int {
+        let fields = try row.withUnsafeData(named: "fields") { $0?.count ?? 0 }
+        return event.title.utf8.count + event.body.utf8.count + fields
     }
 
     private static func historyQuery(_ topic: TopicPrefix) -> String {
@@ -37,16 +54,34 @@ extension Journal {
         return [text, number(after), text + "/", text + "0", number(after)]
     }
 
+    private static let valueQuery = """
+        SELECT event.* FROM value JOIN event
+            ON event.id = value.event AND event.topic = value.topic AND event.retained
+        ORDER BY event.id
+        """
+
+    /// The current values at or below a topic as one answer, in ascending order of their ids; `nil` where they are too much
+    /// for one.
+    public func snapshot(_ topic: TopicPrefix) throws(JournalError) -> [StoredEvent]? {
+        try read { db in
+            let rows = try Row.fetchCursor(db.cachedStatement(sql: Self.valueQuery))
+            var events: [StoredEvent] = []
+            var size = 0
+            while let row = try rows.next() {
+                guard let event = checked({ try RowReader(row).event() }), topic.covers(event.topic) else { continue }
+                size += try Self.size(of: event, in: row)
+                guard size <= Self.answerLimit else { return nil }
+                events.append(event)
+            }
+            return events
+        }
+    }
+
     /// The current values at or below a topic, in ascending order of their ids.
     public func values(_ topic: TopicPrefix) throws(JournalError) -> [StoredEvent] {
         try read { db in
-            let sql = """
-                SELECT event.* FROM value JOIN event
-                    ON event.id = value.event AND event.topic = value.topic AND event.retained
-                ORDER BY event.id
-                """
             let damagedBefore = self.damagedRows
-            let events = try self.events(db, sql, [])
+            let events = try self.events(db, Self.valueQuery, [])
             // A value that points nowhere was not written by us.
             let known = events.count + Int(self.damagedRows - damagedBefore)
             let all = try Int.fetchOne(db, sql: "SELECT count(*) FROM value") ?? 0
@@ -194,13 +229,10 @@ extension Journal {
         try events(Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments), limit: .max)
     }
 
-    private func events(_ rows: RowCursor, limit: Int, bytes limitInBytes: Int = .max) throws -> [StoredEvent] {
+    private func events(_ rows: RowCursor, limit: Int) throws -> [StoredEvent] {
         var events: [StoredEvent] = []
-        var bytes = 0
-        while events.count < limit, bytes <= limitInBytes, let row = try rows.next() {
-            guard let event = checked({ try RowReader(row).event() }) else { continue }
-            bytes += event.footprint
-            events.append(event)
+        while events.count < limit, let row = try rows.next() {
+            if let event = checked({ try RowReader(row).event() }) { events.append(event) }
         }
         return events
     }

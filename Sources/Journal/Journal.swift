@@ -55,7 +55,8 @@ public final class Journal {
                 try db.execute(sql: "DELETE FROM removal WHERE id = ?", arguments: [Self.number(id)])
                 self.removals -= db.changesCount
             }
-            for (topic, id) in self.replaced {
+            // Of two values of the same transaction the first is no better than the second.
+            for (topic, id) in self.replaced where !refused.contains(where: { Self.number($0) == id }) {
                 try db.execute(sql: "INSERT OR IGNORE INTO value (topic, event) VALUES (?, ?)", arguments: [topic, id])
             }
         }

@@ -64,10 +64,18 @@ enum JournalSchema {
     ///
     /// - Throws: `JournalError.damaged` where the tables are not those that the migrations make.
     static func verify(_ queue: DatabaseQueue) throws {
-        let model = try DatabaseQueue()
-        try migrator.migrate(model)
-        guard try description(queue) == description(model) else { throw JournalError.damaged }
+        guard try description(queue) == model.get() else { throw JournalError.damaged }
     }
+
+    private static let model = Result {
+        try migrator.migrate(modelQueue.get())
+        let tables = try description(modelQueue.get())
+        try modelQueue.get().close()
+        return tables
+    }
+
+    /// Kept when it is closed: letting go of a queue starts threads, which then wake up a while for nothing.
+    private static let modelQueue = Result { try DatabaseQueue() }
 
     private static func description(_ queue: DatabaseQueue) throws -> Set<String> {
         try queue.read { db in

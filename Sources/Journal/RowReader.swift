@@ -1,20 +1,20 @@
 import Foundation
-import GRDB
-import Routing
+package import GRDB
+package import Routing
 
 /// Takes a row apart without trusting it: a damaged file can hold any type in any column. What does not fit its checksum
 /// was not written by us.
-struct RowReader {
+package struct RowReader {
     /// The row is not what was written.
-    struct Damaged: Error {}
+    package struct Damaged: Error {}
 
     private let row: Row
 
-    init(_ row: Row) {
+    package init(_ row: Row) {
         self.row = row
     }
 
-    func event() throws -> StoredEvent {
+    package func event() throws -> StoredEvent {
         guard let bytes = Data.fromDatabaseValue(try value("fields")).map({ [UInt8]($0) }) else { throw Damaged() }
         let id = try id("id")
         var event = StoredEvent(
@@ -37,7 +37,7 @@ struct RowReader {
         return event
     }
 
-    func claim(of id: EventID) throws -> ClaimRecord {
+    package func claim(of id: EventID) throws -> ClaimRecord {
         guard let form = ClaimForm(rawValue: try text("form")), let verdict = Verdict(rawValue: try text("verdict"))
         else {
             throw Damaged()

@@ -125,6 +125,12 @@ public struct NamedPush: Sendable, Equatable {
     public var accepted: Int64
 
     public var position: Position { Position(accepted: accepted, id: id) }
+
+    public init(origin: Origin, id: EventID, accepted: Int64) {
+        self.origin = origin
+        self.id = id
+        self.accepted = accepted
+    }
 }
 
 /// Something to be kept, in the order in which it happened.

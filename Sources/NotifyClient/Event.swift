@@ -61,7 +61,7 @@ public struct Event: Hashable, Sendable {
 
 extension Event {
     /// From the arguments of the signal: `s t s s a{sv} a{sv}`.
-    init?(arguments: [Value]) {
+    package init?(arguments: [Value]) {
         guard arguments.count >= 6,
             case .string(let topic) = arguments[0],
             case .uint64(let id) = arguments[1],

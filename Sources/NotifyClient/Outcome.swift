@@ -58,7 +58,7 @@ public struct Outcome: Hashable, Sendable {
 
 extension Outcome {
     /// From the arguments of the signal: `s t s a{sv}`.
-    init?(arguments: [Value]) {
+    package init?(arguments: [Value]) {
         guard arguments.count >= 4,
             case .string(let topic) = arguments[0],
             case .uint64(let id) = arguments[1],

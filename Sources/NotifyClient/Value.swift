@@ -142,7 +142,7 @@ extension Value: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Expres
 extension Value {
     /// Whatever libdbus would abort the program for is found here first. `nil` when the value can be sent, else what
     /// is wrong with it, never quoting its text.
-    func flaw(depth: Int = 0) -> String? {
+    package func flaw(depth: Int = 0) -> String? {
         guard depth < 16 else { return "it is nested more than 16 levels deep" }
         switch self {
         case .byte, .boolean, .int16, .uint16, .int32, .uint32, .int64, .uint64, .double: return nil

@@ -1,96 +1,54 @@
-import Glibc
 import Journal
 import Logging
 import Routing
-import Systemd
 
 /// The shell around the router: it feeds in what happens on the bus and on the clocks, keeps what is decided, and does it.
-final class Daemon {
-    let limits = Limits()
+///
+/// Everything outside comes through its host, its storage's disk and the link to the notification server.
+final class Daemon<Outside: Host> {
+    let limits: Limits
     let storage: Storage
+    let server: NotificationServer
     private(set) var configuration: Configuration
     var policy: Policy { configuration.policy }
     private(set) var router: Router
-    let callers: CallerDirectory
 
-    private let options: DaemonOptions
-    private let loop: EventLoop
-    private let bus: BusConnection
-    private let peers: PeerWatch
+    let host: Outside
     private var logger: Logger
-    private let server: NotificationServer
-    private let actions: ActionRunner
-    private let outbox = Outbox()
+    private let outbox = Outbox<Outside.Message, Outside.Call>()
     private var fanOut = FanOut()
-    private var session: SessionWatch?
-    private var interface: RouterInterface!
-    private var turn: Turn!
-    private var sources: [EventSource] = []
-    private var slots: [BusSlot] = []
-    private var windowTimer: EventSource!
-    private var lifetimeTimer: EventSource!
-    private var retryTimer: EventSource!
-    private var recoveryTimer: EventSource!
-    private var fanOutTimer: EventSource!
+    private var turn = Turn()
     /// What is still to be read of earlier runs; `nil` before there is a journal, and afterwards.
     private var recovery: Recovery?
+    private let recoveryPortion: Int
     private var isRestored = false
     private var isRetryArmed = false
     private var denials: UInt64 = 0
 
     init(
-        configuration: Configuration, options: DaemonOptions, storage: Storage, loop: EventLoop, bus: BusConnection,
-        peers: PeerWatch, logger: Logger
+        configuration: Configuration, limits: Limits = Limits(), recoveryPortion: Int = Recovery.usualPortion,
+        storage: Storage, link: any NotificationLink, host: Outside, logger: Logger
     ) {
         self.configuration = configuration
-        self.options = options
+        self.limits = limits
+        self.recoveryPortion = recoveryPortion
         self.storage = storage
-        self.loop = loop
-        self.bus = bus
-        self.peers = peers
+        self.host = host
         self.logger = logger
-        callers = CallerDirectory(bus: bus)
-        server = NotificationServer(bus: bus, logger: logger)
-        actions = ActionRunner(bus: bus, loop: loop, logger: logger)
+        server = NotificationServer(link: link, clock: { [unowned host] in host.now.instant }, logger: logger)
         router = Router(
             routes: configuration.routes, banners: configuration.banners, screens: configuration.screens,
-            limits: limits, firstID: storage.firstID, oldestID: EventID(0))
+            limits: limits, firstID: storage.firstID(at: host.wall), oldestID: EventID(0))
     }
 
-    /// Sets everything up, in the order in which it is needed.
-    func start() throws(SystemdError) {
-        windowTimer = try loop.timer(.monotonic) { [unowned self] in take(.timerFired) }
-        lifetimeTimer = try loop.timer(.boottime) { [unowned self] in take(.timerFired) }
-        retryTimer = try loop.timer(.monotonic) { [unowned self] in retryStorage() }
-        recoveryTimer = try loop.timer(.monotonic) { [unowned self] in turn.touch() }
-        fanOutTimer = try loop.timer(.monotonic) { [unowned self] in turn.touch() }
-        turn = try Turn(loop: loop) { [unowned self] isOverdue in
-            endTurn()
-            announceMore()
-            if isOverdue { take(.timerFired) }
-        }
-        for signal in [SIGTERM, SIGINT] {
-            sources.append(try loop.signal(signal) { [unowned self] in stop() })
-        }
-        sources.append(try loop.signal(SIGHUP) { [unowned self] in reload() })
-        slots.append(try bus.onDisconnect { [unowned self] in busLost() })
-        try bus.attach(to: loop)
-        interface = RouterInterface(daemon: self, bus: bus)
-        try interface.export()
-        interface.applyPolicy()
+    /// Goes on where an earlier run stopped; from now on the host calls.
+    func start() {
         server.onInput = { [unowned self] in take($0) }
-        server.onChange = { [unowned self] in ServiceManager.status(status) }
-        try server.watch()
-        callers.onIdentification = { [unowned self] in log($0, $1) }
-        peers.onLeave = { [unowned self] name in
-            callers.left(name)
-            take(.peerLeft(name))
-        }
-        session = SessionWatch.start(on: loop, logger: logger)
-        session?.onChange = { [unowned self] in take(.attentionChanged(isWatched: $0)) }
+        server.isWanted = { [unowned self] in router.stillWants($0) }
+        server.onChange = { [unowned self] in host.statusChanged() }
         storage.onDegradation = { [unowned self] _ in
-            interface.degradationChanged()
-            ServiceManager.status(status)
+            host.degradationChanged()
+            host.statusChanged()
         }
         if !storage.degradation.isEmpty { armRetry() }
         restore()
@@ -98,27 +56,55 @@ final class Daemon {
 
     // MARK: Deciding
 
-    var now: Now {
-        Now(
-            instant: Instant(microseconds: Clock.monotonic()), uptime: Uptime(microseconds: Clock.boottime()))
-    }
+    private var clock: WallClock { WallClock(wall: host.wall, now: host.now, boot: host.boot) }
 
-    /// Has the router decide about a call; the caller replies, and then has the rest performed.
-    func decide(_ input: Input) -> [Effect] {
-        turn.messageArrived()
-        return router.handle(input, at: now)
+    /// Has the router decide about a call, lets the reply leave when the turn ends, and only then has everything else done
+    /// that follows from it.
+    func answer(_ input: Input, to call: Outside.Call) throws(Refusal) {
+        // Nothing is accepted that cannot be kept.
+        if case .published = input {
+            guard storage.isWritable else { throw .storageUnavailable(storage.degradation) }
+            try requireFanOut()
+        }
+        var now = host.now
+        if turn.isTooLong(at: now.instant) {
+            turnIsOver()
+            // Timers have had to wait for the messages.
+            take(.timerFired)
+            now = host.now
+        }
+        turn.messageArrived(at: now.instant)
+        host.endTurnWhenIdle()
+        let effects = router.handle(input, at: now)
+        guard case .reply(let reply) = effects.first else {
+            preconditionFailure("the router replies to every call before it does anything else")
+        }
+        if case .refused(let refusal) = reply {
+            // What else there is to do, such as setting a timer, is done all the same.
+            perform(effects.dropFirst())
+            throw refusal
+        }
+        var accepted: EventID?
+        if case .accepted(let id) = reply { accepted = id }
+        leave(host.reply(reply, to: call), to: call, accepting: accepted)
+        perform(effects.dropFirst())
     }
 
     /// Has the router decide about something nobody waits for.
     func take(_ input: Input) {
         if case .bannerShown = input { Failpoint.beforeOutcome.pass() }
-        perform(router.handle(input, at: now)[...])
+        perform(router.handle(input, at: host.now)[...])
+    }
+
+    /// Closes a screen whose owner has not asked for it: the reply that comes first is nobody's.
+    func closeScreen(_ id: ScreenID, of owner: String) {
+        perform(router.handle(.screenClosed(id, by: owner), at: host.now).dropFirst())
     }
 
     /// Keeps what is to be kept, and puts what is to leave into the outbox, until the turn ends.
-    func perform(_ effects: ArraySlice<Effect>) {
+    private func perform(_ effects: ArraySlice<Effect>) {
         guard !effects.isEmpty else { return }
-        let clock = WallClock(now)
+        let clock = clock
         let ledger = Ledger(server: server.owner, muteCause: router.pausesBanners ? "paused" : "muted")
         for effect in effects {
             switch effect {
@@ -139,23 +125,26 @@ final class Daemon {
             case .closeBanner(let id): outbox.put(.close(id))
             case .relayAction(let event, let action):
                 outbox.put(.relay(event, action: action, token: server.takeActivationToken()))
-            case .armTimer(let instant): windowTimer.arm(at: instant.microseconds)
-            case .armLifetimeTimer(let uptime): lifetimeTimer.arm(at: uptime.microseconds)
+            case .armTimer(let instant): host.armWindowTimer(at: instant)
+            case .armLifetimeTimer(let uptime): host.armLifetimeTimer(at: uptime)
             }
         }
-        turn.touch()
+        host.endTurnWhenIdle()
     }
 
     // MARK: The end of a turn
 
     /// Lets a reply leave when what it acknowledges is on disk.
-    ///
-    /// - Parameter bytes: about how long the reply is, where it may be long.
-    func leave(
-        _ reply: consuming BusMessage, bytes: Int = 0, to call: borrowing BusMessage, accepting id: EventID? = nil
-    ) {
-        outbox.put(.reply(HeldMessage(reply), bytes: bytes, to: HeldMessage(retaining: call), accepting: id))
-        turn.touch()
+    func leave(_ reply: Outside.Message, to call: Outside.Call, accepting id: EventID? = nil) {
+        outbox.put(.reply(reply, to: call, accepting: id))
+        host.endTurnWhenIdle()
+    }
+
+    /// There is nothing else to do.
+    func turnIsOver() {
+        turn.ended()
+        endTurn()
+        announceMore()
     }
 
     /// Commits, and lets everything leave that was decided.
@@ -170,19 +159,19 @@ final class Daemon {
             // A banner may speak of what was refused: none goes out, and the router makes new ones of what is left.
             for case .show(let request) in items { take(.bannerFailed(request.call, .notAsked)) }
         }
-        if storage.expire() { turn.touch() }
+        if storage.expire(at: host.wall) { host.endTurnWhenIdle() }
         if !storage.degradation.isEmpty { armRetry() }
     }
 
     /// - Parameter refused: events that could not be kept: their publishers hear so, and nobody else hears of them.
-    private func deliver(_ items: [Outbox.Item], refusing refused: Set<EventID>) {
+    private func deliver(_ items: [Outbox<Outside.Message, Outside.Call>.Item], refusing refused: Set<EventID>) {
         for item in items {
             switch item {
-            case .reply(let reply, let bytes, let call, let id):
+            case .reply(let reply, let call, let id):
                 if let id, refused.contains(id) {
-                    send(bus.methodError(to: call.message, BusFailure(.storageUnavailable(storage.degradation))))
+                    host.send(host.refusal(.storageUnavailable(storage.degradation), of: call))
                 } else {
-                    send(reply.message, bytes)
+                    host.send(reply)
                     Failpoint.afterReply.pass()
                 }
             case .signal(let signal, let id):
@@ -195,18 +184,9 @@ final class Daemon {
                 Failpoint.afterNotify.pass()
             case .close(let id): server.close(id)
             case .relay(let event, let action, let token):
-                announce(.action(event.id, event.topic, action))
-                actions.run(
-                    action, of: event, by: configuration.routes.route(for: event.topic), token: token)
+                announce(.action(event, action))
+                host.run(action, of: event, by: configuration.routes.route(for: event.topic), token: token)
             }
-        }
-    }
-
-    private func send(_ message: borrowing BusMessage, _ bytes: Int = 0) {
-        do throws(SystemdError) {
-            try bus.send(message, bytes: bytes)
-        } catch {
-            logger.record(.messageNotSent, ["error": "\(error)"])
         }
     }
 
@@ -214,8 +194,8 @@ final class Daemon {
 
     /// Tells everybody, now or when what came before has left and the bus has room.
     private func announce(_ signal: FanOut.Signal) {
-        guard fanOut.isEmpty, bus.queuedBytes < FanOut.queueLimit, emit(signal) else {
-            fanOut.put(signal, at: now.instant)
+        guard fanOut.isEmpty, host.queuedBytes < FanOut.queueLimit, emit(signal) else {
+            fanOut.put(signal, at: host.now.instant)
             return armFanOut()
         }
     }
@@ -223,7 +203,7 @@ final class Daemon {
     /// Sends what has waited, as far as there is room.
     private func fanOutMore() {
         while let (signal, since) = fanOut.first {
-            guard bus.queuedBytes < FanOut.queueLimit, emit(signal, waited: now.instant - since) else {
+            guard host.queuedBytes < FanOut.queueLimit, emit(signal, waited: host.now.instant - since) else {
                 return armFanOut()
             }
             fanOut.removeFirst()
@@ -231,14 +211,14 @@ final class Daemon {
     }
 
     private func armFanOut() {
-        fanOutTimer.arm(at: Clock.monotonic() + FanOut.pause)
+        host.armRecoveryTimer(at: host.now.instant + FanOut.pause)
     }
 
     /// - Returns: false when the signal cannot be made now, because the journal cannot be read.
     private func emit(_ signal: FanOut.Signal, waited: Duration = .zero) -> Bool {
         switch signal {
         case .event(let event, let announcement):
-            send(interface.announcement(event, announcement, waited: waited), event.footprint)
+            host.send(host.announcement(event, announcement.after(waited)))
         case .stored(let id, let announcement):
             guard storage.isWritable else { return false }
             // One that is damaged or out of date is not in the journal any more.
@@ -246,16 +226,16 @@ final class Daemon {
             guard let found = found ?? nil else { return true }
             let event = storage.event(found, routes: configuration.routes)
             return emit(.event(event, announcement), waited: waited)
-        case .resolved(let id, let topic, let resolution): send(interface.resolution(id, topic, resolution))
-        case .removed(let topic, let id): send(interface.removal(topic, id))
-        case .action(let id, let topic, let action): send(interface.action(id, topic, action))
+        case .resolved(let id, let topic, let resolution): host.send(host.resolution(id, topic, resolution))
+        case .removed(let topic, let id): host.send(host.removal(topic, id))
+        case .action(let event, let action): host.send(host.action(event, action))
         }
         Failpoint.afterSignal.pass()
         return true
     }
 
     /// Nothing is accepted of which nobody could be told.
-    func requireFanOut() throws(Refusal) {
+    private func requireFanOut() throws(Refusal) {
         guard fanOut.isFull else { return }
         throw .limitExceeded(
             "signals that wait for the bus: there are \(fanOut.count) already; try again when the bus has taken some")
@@ -263,14 +243,9 @@ final class Daemon {
 
     /// What is long and only asked for can be asked for again.
     func requireRoomForReply() throws(Refusal) {
-        guard bus.queuedBytes >= FanOut.replyLimit else { return }
+        guard host.queuedBytes >= FanOut.replyLimit else { return }
         throw .limitExceeded(
             "bytes that the bus has not taken: there are more than \(FanOut.replyLimit); try again in a moment")
-    }
-
-    /// A bus that takes less than it brings is given a moment: sd-bus writes before it reads the next call.
-    func awaitRoomForReplies() {
-        if bus.queuedBytes >= FanOut.replyLimit { bus.awaitRoom(milliseconds: 1) }
     }
 
     // MARK: The journal
@@ -279,12 +254,13 @@ final class Daemon {
     private func restore() {
         guard !isRestored else { return }
         do throws(Refusal) {
-            var restoration = try storage.restoration(at: now)
-            recovery = try Recovery(from: storage, limits: limits)
+            let clock = clock
+            var restoration = try storage.restoration(at: clock)
+            recovery = try Recovery(from: storage, limits: limits, portion: recoveryPortion, at: clock.wall)
             restoration.remaining = recovery?.remaining
             isRestored = true
             take(.restored(restoration))
-            turn.touch()
+            host.endTurnWhenIdle()
         } catch {
             // Degraded says why, and it is tried again.
         }
@@ -293,25 +269,26 @@ final class Daemon {
     /// Reads the next portion of what earlier runs left, unless the bus has not taken the last one.
     private func announceMore() {
         guard recovery != nil else { return }
-        guard fanOut.isEmpty, bus.queuedMessages < Recovery.queue else {
-            return recoveryTimer.arm(at: Clock.monotonic() + 5_000)
+        guard fanOut.isEmpty, host.queuedMessages < Recovery.queue else {
+            return host.armRecoveryTimer(at: host.now.instant + .milliseconds(5))
         }
         do throws(Refusal) {
+            let clock = clock
             let restoration =
                 recovery!.hasNames
-                ? storage.restoration(of: try recovery!.names(from: storage), limits: limits)
+                ? storage.restoration(of: try recovery!.names(from: storage), limits: limits, at: clock.wall)
                 : restoration(of: try recovery!.events(from: storage))
             if recovery!.isOver { recovery = nil }
             take(.restored(restoration))
-            turn.touch()
+            host.endTurnWhenIdle()
         } catch {
-            recoveryTimer.arm(at: Clock.monotonic() + 1_000_000)
+            host.armRecoveryTimer(at: host.now.instant + .seconds(1))
         }
     }
 
     private func restoration(of events: [StoredEvent]) -> Restoration {
         var restoration = storage.restoration(
-            of: events, routes: configuration.routes, minimumWindow: configuration.recoveryWindow, at: now)
+            of: events, routes: configuration.routes, minimumWindow: configuration.recoveryWindow, at: clock)
         restoration.remaining = recovery?.remaining
         return restoration
     }
@@ -320,22 +297,25 @@ final class Daemon {
     private func armRetry() {
         guard !isRetryArmed else { return }
         isRetryArmed = true
-        retryTimer.arm(at: Clock.monotonic() + 1_000_000)
+        host.armRetryTimer(at: host.now.instant + .seconds(1))
     }
 
-    private func retryStorage() {
+    /// To be called by the timer for it.
+    func retryStorage() {
         isRetryArmed = false
-        storage.retry()
+        storage.retry(at: host.wall)
         guard storage.degradation.isEmpty else { return armRetry() }
-        if isRestored, let values = try? storage.restoredValues(at: now) { take(.restored(values)) }
+        if isRestored, let values = try? storage.restoredValues(at: clock) { take(.restored(values)) }
         restore()
         // Retention goes on in turns.
-        turn.touch()
+        host.endTurnWhenIdle()
     }
 
     /// Sees to it that the router knows of an event to which somebody refers: one that was shown long ago, or by an earlier
-    /// run, is taken into memory again.
-    func recall(_ id: EventID) throws(Refusal) {
+    /// run, is taken into memory again when it is claimed.
+    ///
+    /// It is not to stay there otherwise: whether it is the last one behind its banner may change.
+    func recall(_ id: EventID, isClaimed: Bool) throws(Refusal) {
         guard !router.remembers(id), storage.isWritable else { return }
         endTurn()
         guard let event = try storage.read({ journal throws(JournalError) in try journal.event(id) }) else {
@@ -345,8 +325,8 @@ final class Daemon {
             // An earlier run left it undecided, and its turn to be announced again has not come.
             return announceOutOfTurn([event])
         }
-        guard decision.outcome == .shown else { return }
-        let age = Duration.microseconds(WallClock.now() - event.accepted)
+        guard isClaimed, decision.outcome == .shown else { return }
+        let age = Duration.microseconds(host.wall - event.accepted)
         take(
             .recalled(
                 storage.event(event, routes: configuration.routes), age: age,
@@ -357,7 +337,7 @@ final class Daemon {
     func recallNames() throws(Refusal) {
         guard recovery?.hasNames == true else { return }
         let names = try recovery!.names(from: storage, atMost: .max)
-        take(.restored(storage.restoration(of: names, limits: limits)))
+        take(.restored(storage.restoration(of: names, limits: limits, at: host.wall)))
     }
 
     /// Sees to it that the router knows of everything undecided at or below a topic to which somebody refers.
@@ -374,46 +354,23 @@ final class Daemon {
 
     /// When the window of an undecided event ends, in microseconds since the epoch.
     func deadline(of id: EventID) -> Int64? {
-        router.deadline(of: id).map { WallClock(now).moment($0) }
+        router.deadline(of: id).map { clock.moment($0) }
     }
 
     // MARK: Orders
 
-    private func stop() {
-        logger.record(.stopping)
-        ServiceManager.stopping()
-        finish()
-        loop.exit(ExitCode.success)
-    }
-
-    private func busLost() {
-        logger.record(.busLost)
-        finish()
-        loop.exit(ExitCode.busLost)
-    }
-
     /// What was accepted is on disk, and what was acknowledged has left, before the daemon ends.
-    private func finish() {
+    func finish() {
         endTurn()
         storage.close()
     }
 
-    private func reload() {
-        ServiceManager.reloading()
-        do throws(ConfigurationError) {
-            let loaded = try ConfigurationFiles.load(only: options.configuration)
-            let windowChanged = loaded.defaultWindow != configuration.defaultWindow
-            configuration = loaded
-            logger.logLevel = options.logLevel ?? loaded.logLevel
-            take(.reconfigured(loaded.routes, loaded.banners, loaded.screens))
-            interface.applyPolicy()
-            if windowChanged { interface.defaultWindowChanged() }
-            logger.record(.reloaded)
-            ServiceManager.ready(status: status)
-        } catch {
-            logger.record(.badNewConfiguration, ["error": "\(error)"])
-            ServiceManager.ready(status: "\(status); the configuration on disk is bad: \(error)")
-        }
+    func reconfigure(_ loaded: Configuration, logLevel: Logger.Level) {
+        let windowChanged = loaded.defaultWindow != configuration.defaultWindow
+        configuration = loaded
+        logger.logLevel = logLevel
+        take(.reconfigured(loaded.routes, loaded.banners, loaded.screens))
+        if windowChanged { host.defaultWindowChanged() }
     }
 }
 
@@ -446,7 +403,7 @@ extension Daemon {
             ])
     }
 
-    private func log(_ name: String, _ caller: Caller) {
+    func log(_ name: String, _ caller: Caller) {
         logger.record(.caller, ["sender": "\(name)", "caller": "\(caller)"])
     }
 

@@ -85,6 +85,11 @@ package final class ChildProcess: Sendable {
         return await waitForExit(within: limit)
     }
 
+    /// What a program that is built with a sanitizer is told by the environment: others do not mind it.
+    package static var sanitizerEnvironment: [String: String] {
+        currentEnvironment.filter { ["ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS"].contains($0.key) }
+    }
+
     /// The environment of this process.
     package static var currentEnvironment: [String: String] {
         var result: [String: String] = [:]

@@ -37,6 +37,7 @@ package final class DaemonProcess: Sendable {
             "XDG_STATE_HOME": try folder.folder("state"),
             "XDG_RUNTIME_DIR": try folder.folder("runtime"),
         ]
+        environment.merge(ChildProcess.sanitizerEnvironment) { $1 }
         environment.merge(extra) { $1 }
         self.environment = environment
         try configure(configuration)

@@ -2,7 +2,7 @@ import Glibc
 
 /// Runs what blocks for long. Dispatch has 255 threads at most, for everything: enough children that are waited for would
 /// leave none to any connection.
-func onOwnThread(_ work: @escaping @Sendable () -> Void) {
+package func onOwnThread(_ work: @escaping @Sendable () -> Void) {
     let context = Unmanaged.passRetained(Work(work)).toOpaque()
     var thread = pthread_t()
     guard pthread_create(&thread, nil, run, context) == 0 else { fatalError("no thread can be made") }

@@ -31,12 +31,13 @@ extension Rig {
         try ChildProcess(BuiltPrograms.notifyctl, arguments, environment: environment, capturing: [1, 2])
     }
 
-    private var environment: [String: String] {
+    /// With `notifyctl` in its `$PATH`, and nothing of ours but the bus of this rig.
+    package var environment: [String: String] {
         let folder = BuiltPrograms.notifyctl.split(separator: "/", omittingEmptySubsequences: false).dropLast()
         return [
             "PATH": folder.joined(separator: "/") + ":/usr/bin:/bin", "HOME": daemon.folder.path,
             "DBUS_SESSION_BUS_ADDRESS": bus.address,
             "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(daemon.folder.path)/no-system-bus",
-        ]
+        ].merging(ChildProcess.sanitizerEnvironment) { $1 }
     }
 }

@@ -1,12 +1,14 @@
+import DequeModule
+
 /// Events in the order of their ids, each once.
 ///
 /// Most lists hold one event, which needs no memory of its own. Ids grow, so that adding is nearly always appending; taking
-/// one out is a search by halves and a short move.
+/// one out is a search by halves and a short move, from whichever end is nearer.
 struct EventList: RandomAccessCollection {
     private enum Storage {
         case one(EventID)
         /// None, or more than one.
-        case several([EventID])
+        case several(Deque<EventID>)
     }
 
     private var storage = Storage.several([])
@@ -69,7 +71,7 @@ struct EventList: RandomAccessCollection {
     }
 
     /// Where the id is, or where it would belong.
-    private static func position(of id: EventID, in ids: [EventID]) -> Int {
+    private static func position(of id: EventID, in ids: Deque<EventID>) -> Int {
         var low = 0
         var high = ids.count
         while low < high {

@@ -63,7 +63,7 @@ public enum Input: Sendable {
 public enum BannerFailure: Sendable {
     /// The server gave an error, or none of its answers came in time.
     case noAnswer
-    /// The server was not asked after all, because something that the banner speaks of could not be kept.
+    /// The server was not asked after all: something that the banner speaks of could not be kept, or was claimed before.
     case notAsked
     /// The server does not know the banner that was to be updated, or does not count it as ours.
     case unknownBanner

@@ -43,7 +43,7 @@ public struct PublishOptions: Sendable, Equatable {
             case "published": published = try Self.integer(entry, in: 0...Int64.max, "microseconds since the epoch")
             default:
                 throw .invalidEvent(
-                    "there is no option '\(entry.name)'; the options are banner, event-id, published, remove, retain, source, ttl, "
+                    "there is no option '\(entry.name.quotable)'; the options are banner, event-id, published, remove, retain, source, ttl, "
                         + "urgency and window")
             }
         }

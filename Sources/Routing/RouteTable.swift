@@ -2,7 +2,7 @@
 /// beats a capture. A topic that no pattern matches gets the default route.
 public struct RouteTable: Sendable {
     private struct Node: Sendable {
-        var literals: [Substring: Int] = [:]
+        var literals: [Spelling: Int] = [:]
         var capture: Int?
         var route: Route?
     }
@@ -25,14 +25,14 @@ public struct RouteTable: Sendable {
         var index = 0
         for part in pattern.shape {
             let next: Int?
-            if let part { next = nodes[index].literals[Substring(part)] } else { next = nodes[index].capture }
+            if let part { next = nodes[index].literals[part] } else { next = nodes[index].capture }
             if let next {
                 index = next
                 continue
             }
             nodes.append(Node())
             if let part {
-                nodes[index].literals[Substring(part)] = nodes.count - 1
+                nodes[index].literals[part] = nodes.count - 1
             } else {
                 nodes[index].capture = nodes.count - 1
             }
@@ -52,7 +52,7 @@ public struct RouteTable: Sendable {
 
     private func find(_ segments: ArraySlice<Substring>, from index: Int) -> Route? {
         guard let first = segments.first else { return nodes[index].route }
-        if let literal = nodes[index].literals[first], let route = find(segments.dropFirst(), from: literal) {
+        if let literal = nodes[index].literals[Spelling(first)], let route = find(segments.dropFirst(), from: literal) {
             return route
         }
         guard let capture = nodes[index].capture else { return nil }

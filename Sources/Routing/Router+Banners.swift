@@ -56,6 +56,13 @@ extension Router {
                     isSummary: key == .summary && count > 1)))
     }
 
+    /// Whether a banner that was asked for, and that the server has not been asked for yet, still says what there is to say.
+    /// It does not when it was given up in the meantime, or when something that it speaks of was claimed.
+    public func stillWants(_ request: BannerRequest) -> Bool {
+        guard let key = calls[request.call], let banner = banners[key] else { return false }
+        return banner.count == request.count && banner.carried.last == request.newest.id
+    }
+
     /// Moves what a banner would have said into the summary.
     private mutating func fold(_ key: CoalescingKey) {
         statistics.bannersFolded += 1
@@ -104,7 +111,7 @@ extension Router {
         let count = banners[key]!.shown.count + ids.count
         for id in ids {
             let lateness = calledAt - events[id]!.deadline
-            decide(id, Resolution(.shown, banner: banner, count: count, lateness: max(.zero, lateness)))
+            decide(events[id]!, Resolution(.shown, banner: banner, count: count, lateness: max(.zero, lateness)))
             if let banner {
                 banners[key]!.shown.insert(id)
                 events[id]!.place = .shown(key, banner)
@@ -209,8 +216,7 @@ extension Router {
         guard let key = bannerKeys[id] else { return }
         guard reason == .dismissed else { return lose(id) }
         for event in banners[key]!.shown.takeAll() {
-            decide(event, Resolution(.dismissed, banner: id))
-            events[event] = nil
+            decide(events.removeValue(forKey: event)!, Resolution(.dismissed, banner: id))
         }
         forget(id)
     }

@@ -3,59 +3,58 @@
 extension Router {
     mutating func claim(_ id: EventID, by claimant: String, at now: Now) {
         guard isKnown(id) else { return refuseUnknown(id) }
-        guard events[id] != nil else {
+        guard remembers(id) else {
             statistics.recordedClaims += 1
             return effects.append(.reply(.verdict(.recorded)))
         }
-        let verdict = take(id, by: claimant, as: .claim, at: now)
+        let verdict = settle(id, by: claimant, as: .claim, at: now)
         // The claimant hears of it before everybody else.
         effects.insert(.reply(.verdict(verdict)), at: 0)
         sendBanners(at: now)
     }
 
-    /// Claims an event that is in memory.
-    private mutating func take(_ id: EventID, by claimant: String, as form: ClaimForm, at now: Now) -> Verdict {
-        settle(id, by: claimant, as: form, latency: now.instant - events[id]!.accepted, at: now)
-    }
-
     /// Claims events at one stroke: the end of a window that the first claim brings about does not decide what the next
     /// one names.
     mutating func takeAll(_ ids: [EventID], by claimant: String, as form: ClaimForm, at now: Now) {
-        var shrunk: [CoalescingKey] = []
-        for id in ids {
-            if case .window(let key) = events[id]!.place { shrunk.append(key) }
-            takeOut(id, by: claimant, as: form, latency: now.instant - events[id]!.accepted)
-        }
+        let shrunk = ids.compactMap { takeOut($0, by: claimant, as: form, at: now).window }
         for key in shrunk { closeIfOver(key, at: now) }
     }
 
     /// Claims an event, and closes its window if nothing is left to wait for.
+    ///
+    /// - Parameter latency: how long after the event the claim came, where that was not now.
     @discardableResult
     mutating func settle(
-        _ id: EventID, by claimant: String, as form: ClaimForm, latency: Duration, at now: Now
+        _ id: EventID, by claimant: String, as form: ClaimForm, latency: Duration? = nil, at now: Now
     ) -> Verdict {
-        let place = events[id]!.place
-        let verdict = takeOut(id, by: claimant, as: form, latency: latency)
-        if case .window(let key) = place { closeIfOver(key, at: now) }
+        let (verdict, window) = takeOut(id, by: claimant, as: form, latency: latency, at: now)
+        if let window { closeIfOver(window, at: now) }
         return verdict
     }
 
     /// Takes a claimed event out of wherever it is.
-    @discardableResult
+    ///
+    /// - Returns: the window that it was in, if it was in one.
     private mutating func takeOut(
-        _ id: EventID, by claimant: String, as form: ClaimForm, latency: Duration
-    ) -> Verdict {
+        _ id: EventID, by claimant: String, as form: ClaimForm, latency: Duration? = nil, at now: Now
+    ) -> (verdict: Verdict, window: CoalescingKey?) {
+        guard var open = events.removeValue(forKey: id) else {
+            preconditionFailure("only an event in memory can be claimed")
+        }
         dropHold(id)
-        forgetQuestions(about: id)
-        var resolution = Resolution(.retracted, claimant: claimant, latency: latency)
+        for screen in open.asked { screens.noteAnswered(screen, about: id) }
+        var resolution = Resolution(
+            .retracted, claimant: claimant, latency: latency ?? (now.instant - open.accepted))
         resolution.form = form
         var verdict = Verdict.recorded
+        var window: CoalescingKey?
         var closing: BannerID?
-        switch events[id]!.place {
+        switch open.place {
         case .window(let key):
             resolution.outcome = .claimed
+            window = key
             // Events that came later may have kept the window open since it was announced.
-            events[id]!.deadline = windows[key]!.deadline
+            open.deadline = windows[key]!.deadline
             windows[key]!.claim(id)
         case .held:
             resolution.outcome = .claimed
@@ -78,10 +77,9 @@ extension Router {
         }
         if resolution.outcome == .claimed { verdict = .suppressed }
         if verdict == .recorded { statistics.recordedClaims += 1 }
-        decide(id, resolution)
-        events[id] = nil
+        decide(open, resolution)
         if let closing { close(closing) }
-        return verdict
+        return (verdict, window)
     }
 
     /// A window of which every event is claimed closes at once; one that waits only for answers it has closes early.

@@ -65,8 +65,9 @@ extension Router {
     mutating func recall(_ event: Event, age: Duration, banner: BannerID?, at now: Now) {
         guard events[event.id] == nil else { return }
         var place = OpenEvent.Place.gone(banner)
-        let key = event.key
-        if let banner, banners[key] == nil, bannerKeys[banner] == nil {
+        // A newer banner of the same key says nothing about an older one, which has to be closed by itself.
+        let key = banners[event.key] == nil ? event.key : .event(event.id)
+        if let banner, bannerKeys[banner] == nil {
             lastSerial += 1
             banners[key] = Banner(serial: lastSerial)
             banners[key]!.id = banner

@@ -53,8 +53,7 @@ extension Router {
     }
 
     private mutating func settleUnshown(_ id: EventID, _ outcome: Outcome) {
-        decide(id, Resolution(outcome))
-        events[id] = nil
+        decide(events.removeValue(forKey: id)!, Resolution(outcome))
     }
 
     /// What waits for the server is looked at once more before it goes there: a banner may have become unwanted or stale

@@ -181,7 +181,7 @@ public struct Router {
     /// Whether banners are paused.
     public var pausesBanners: Bool { isPaused }
     /// Whether the event is in memory: undecided, or shown not long ago.
-    public func remembers(_ id: EventID) -> Bool { events[id] != nil }
+    public func remembers(_ id: EventID) -> Bool { events.contains(id) }
     /// Where an event belongs that is in memory.
     public func topic(of id: EventID) -> Topic? { events[id]?.event.topic }
     /// A screen that is open.
@@ -236,11 +236,20 @@ public struct Router {
 
     /// A timer that is set too early costs one wake-up and is set again then; so only an earlier moment is worth a word.
     private mutating func armTimers() {
-        if let moment = nextOfAgenda()?.moment, armed.map({ moment < $0 }) ?? true {
+        func isEarlier<Moment: Comparable>(_ moment: Moment?, than armed: Moment?) -> Bool {
+            guard let moment else { return false }
+            return armed.map { moment < $0 } ?? true
+        }
+        // What comes up no earlier than the timer need not be looked at, be it stale or not.
+        if isEarlier(agenda.next?.moment, than: armed), let moment = nextOfAgenda()?.moment,
+            isEarlier(moment, than: armed)
+        {
             armed = moment
             effects.append(.armTimer(moment))
         }
-        if let moment = nextOfLifetimes()?.moment, armedLifetime.map({ moment < $0 }) ?? true {
+        if isEarlier(lifetimes.next?.moment, than: armedLifetime), let moment = nextOfLifetimes()?.moment,
+            isEarlier(moment, than: armedLifetime)
+        {
             armedLifetime = moment
             effects.append(.armLifetimeTimer(moment))
         }
@@ -296,15 +305,14 @@ public struct Router {
     // MARK: Events
 
     /// Gives an undecided event its outcome and tells everybody.
-    mutating func decide(_ id: EventID, _ resolution: Resolution) {
-        guard let open = events[id] else { preconditionFailure("only an event in memory can be decided") }
+    mutating func decide(_ open: OpenEvent, _ resolution: Resolution) {
         if open.isUndecided { forgetUndecided(open) }
         var resolution = resolution
         resolution.opened = open.opened
         resolution.deadline = open.deadline
         resolution.isReplayed = open.isReplayed
         statistics.count(resolution.outcome)
-        effects.append(.resolve(id, open.event.topic, resolution))
+        effects.append(.resolve(open.event.id, open.event.topic, resolution))
     }
 
     mutating func noteUndecided(_ open: OpenEvent) {

@@ -80,7 +80,7 @@ public struct ScreenOptions: Sendable, Equatable {
                 clear = flag
             default:
                 throw .invalidArguments(
-                    "there is no option '\(entry.name)'; the options are clear, lease, mode and state")
+                    "there is no option '\(entry.name.quotable)'; the options are clear, lease, mode and state")
             }
         }
     }

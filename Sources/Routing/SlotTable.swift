@@ -19,6 +19,8 @@ struct SlotTable<Key: Hashable, Value> {
     var keys: some Collection<Key> { slots.keys }
     var values: some Sequence<Value> { chunks.lazy.joined().compactMap { $0 } }
 
+    func contains(_ key: Key) -> Bool { slots[key] != nil }
+
     subscript(key: Key) -> Value? {
         // Both work in place, where get and set would carry the value out and in again.
         _read {

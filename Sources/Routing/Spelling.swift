@@ -1,5 +1,5 @@
 /// A text that is told apart from others by its bytes, as the bus does: two spellings of the same character are different.
-struct Spelling: Hashable {
+struct Spelling: Hashable, Sendable {
     private let text: Substring
 
     init(_ text: Substring) {

@@ -4,7 +4,7 @@
 /// captures match the same topics and count as the same pattern.
 public struct TopicPattern: Hashable, Sendable, CustomStringConvertible {
     enum Segment: Hashable, Sendable {
-        case literal(String)
+        case literal(Spelling)
         case capture(String)
     }
 
@@ -21,7 +21,7 @@ public struct TopicPattern: Hashable, Sendable, CustomStringConvertible {
         for part in TopicSyntax.segments(of: text) {
             defer { offset += part.utf8.count + 1 }
             guard part.utf8.contains(where: { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "}") }) else {
-                segments.append(.literal(String(part)))
+                segments.append(.literal(Spelling(part)))
                 continue
             }
             let name = String(part.dropFirst().dropLast())
@@ -46,7 +46,7 @@ public struct TopicPattern: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The pattern with every capture's name left out: equal for patterns that match the same topics.
-    var shape: [String?] {
+    var shape: [Spelling?] {
         segments.map { if case .literal(let text) = $0 { text } else { nil } }
     }
 
@@ -58,7 +58,7 @@ public struct TopicPattern: Hashable, Sendable, CustomStringConvertible {
         for (segment, part) in zip(segments, parts) {
             switch segment {
             case .literal(let text):
-                if text != part { return nil }
+                if text != Spelling(part) { return nil }
             case .capture(let name):
                 captures.append((name, String(part)))
             }

@@ -18,6 +18,8 @@ public struct BusFailure: Error, Equatable, CustomStringConvertible {
 public final class BusConnection {
     let raw: OpaquePointer
     private var writeQueue = WriteQueue()
+    private var pump: BusPump?
+    private var onFailure: () -> Void = {}
 
     /// Connects and says hello.
     ///
@@ -38,13 +40,24 @@ public final class BusConnection {
         try check(sd_bus_get_unique_name(raw, &name), "sd_bus_get_unique_name")
     }
 
+    /// A connection to nobody: messages can be made on it and read back, and never leave. For tests of what reads messages.
+    package init(toNobody _: Void) throws(SystemdError) {
+        let nothing = try check(open("/dev/null", O_RDWR | O_CLOEXEC), "open")
+        var bus: OpaquePointer?
+        try check(sd_bus_new(&bus), "sd_bus_new")
+        raw = bus!
+        try check(sd_bus_set_fd(raw, nothing, nothing), "sd_bus_set_fd")
+        try check(sd_bus_start(raw), "sd_bus_start")
+    }
+
     deinit {
+        pump = nil
         sd_bus_flush_close_unref(raw)
     }
 
     /// From now on the loop reads and writes for this connection, before it serves any timer.
     public func attach(to loop: EventLoop) throws(SystemdError) {
-        try check(sd_bus_attach_event(raw, loop.raw, CInt(Priority.messages.rawValue)), "sd_bus_attach_event")
+        pump = try BusPump(raw, loop: loop) { [unowned self] in onFailure() }
     }
 
     /// Takes a well-known name; neither waits in a queue for it nor lets anybody take it over.
@@ -166,9 +179,10 @@ public final class BusConnection {
         return slot
     }
 
-    /// Says when the bus is gone. sd-bus makes this message up itself.
+    /// Says when the bus is gone, by a message that sd-bus makes up itself, or cannot be understood any more.
     public func onDisconnect(_ action: @escaping () -> Void) throws(SystemdError) -> BusSlot {
-        try match(
+        onFailure = action
+        return try match(
             "type='signal',sender='org.freedesktop.DBus.Local',path='/org/freedesktop/DBus/Local',"
                 + "interface='org.freedesktop.DBus.Local',member='Disconnected'"
         ) { _ in action() }

@@ -3,8 +3,8 @@ import Glibc
 
 /// One D-Bus interface that this process offers: methods, properties and signals with the names of their arguments.
 ///
-/// sd-bus answers Introspectable, Properties and Peer by itself from this table. The table and its strings are never freed:
-/// there is one of each for the life of the process. sd_bus_add_object_vtable(3).
+/// sd-bus answers Introspectable, Properties and Peer by itself from this table. The table and its strings live as long as this
+/// object: until then sd-bus refers to them. sd_bus_add_object_vtable(3).
 public final class BusInterface {
     public typealias Argument = (name: String, type: String)
     /// Reads the call, and replies through the connection before it returns; or throws what goes back as an error.
@@ -15,6 +15,8 @@ public final class BusInterface {
     private var handlers: [Handler] = []
     private var slot: OpaquePointer?
     private var contexts: UnsafeMutablePointer<Unmanaged<Handler>>?
+    private var table: UnsafeMutablePointer<sd_bus_vtable>?
+    private var texts: [UnsafePointer<CChar>] = []
 
     public init(_ name: String) {
         self.name = name
@@ -28,6 +30,9 @@ public final class BusInterface {
 
     deinit {
         sd_bus_slot_unref(slot)
+        contexts?.deallocate()
+        table?.deallocate()
+        for text in texts { text.deallocate() }
     }
 
     public func method(_ name: String, in input: [Argument] = [], out output: [Argument] = [], _ body: @escaping Method)
@@ -35,10 +40,10 @@ public final class BusInterface {
         var entry = sd_bus_vtable()
         entry.type = UInt8(_SD_BUS_VTABLE_METHOD)
         entry.flags = UInt64(SD_BUS_VTABLE_UNPRIVILEGED)
-        entry.x.method.member = permanent(name)
-        entry.x.method.signature = permanent(input.map(\.type).joined())
-        entry.x.method.result = permanent(output.map(\.type).joined())
-        entry.x.method.names = permanent(input + output)
+        entry.x.method.member = kept(name)
+        entry.x.method.signature = kept(input.map(\.type).joined())
+        entry.x.method.result = kept(output.map(\.type).joined())
+        entry.x.method.names = kept(input + output)
         entry.x.method.handler = onCall
         entry.x.method.offset = register(.method(body))
         entries.append(entry)
@@ -47,9 +52,9 @@ public final class BusInterface {
     public func signal(_ name: String, _ arguments: [Argument]) {
         var entry = sd_bus_vtable()
         entry.type = UInt8(_SD_BUS_VTABLE_SIGNAL)
-        entry.x.signal.member = permanent(name)
-        entry.x.signal.signature = permanent(arguments.map(\.type).joined())
-        entry.x.signal.names = permanent(arguments)
+        entry.x.signal.member = kept(name)
+        entry.x.signal.signature = kept(arguments.map(\.type).joined())
+        entry.x.signal.names = kept(arguments)
         entries.append(entry)
     }
 
@@ -69,8 +74,8 @@ public final class BusInterface {
         case .constant: entry.flags = UInt64(SD_BUS_VTABLE_PROPERTY_CONST)
         case .unannounced: entry.flags = 0
         }
-        entry.x.property.member = permanent(name)
-        entry.x.property.signature = permanent(type)
+        entry.x.property.member = kept(name)
+        entry.x.property.signature = kept(type)
         entry.x.property.get = onGet
         entry.x.property.offset = register(.property(get))
         entries.append(entry)
@@ -83,8 +88,8 @@ public final class BusInterface {
         var entry = sd_bus_vtable()
         entry.type = UInt8(_SD_BUS_VTABLE_WRITABLE_PROPERTY)
         entry.flags = UInt64(SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE) | UInt64(SD_BUS_VTABLE_UNPRIVILEGED)
-        entry.x.property.member = permanent(name)
-        entry.x.property.signature = permanent(type)
+        entry.x.property.member = kept(name)
+        entry.x.property.signature = kept(type)
         entry.x.property.get = onGet
         entry.x.property.set = onSet
         entry.x.property.offset = register(.writableProperty(get, set))
@@ -103,8 +108,25 @@ public final class BusInterface {
         let contexts = UnsafeMutablePointer<Unmanaged<Handler>>.allocate(capacity: max(1, handlers.count))
         contexts.initialize(from: handlers.map { Unmanaged.passUnretained($0) }, count: handlers.count)
         self.contexts = contexts
+        self.table = table
         try check(
             sd_bus_add_object_vtable(bus.raw, &slot, path, name, table, contexts), "sd_bus_add_object_vtable")
+    }
+
+    private func kept(_ text: String) -> UnsafePointer<CChar> {
+        kept(Array(text.utf8CString))
+    }
+
+    /// The names of arguments as sd-bus wants them: each ends with a NUL, and one more NUL ends them all.
+    private func kept(_ arguments: [Argument]) -> UnsafePointer<CChar> {
+        kept(arguments.flatMap { Array($0.name.utf8CString) } + [0])
+    }
+
+    private func kept(_ bytes: [CChar]) -> UnsafePointer<CChar> {
+        let block = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count)
+        block.initialize(from: bytes, count: bytes.count)
+        texts.append(UnsafePointer(block))
+        return UnsafePointer(block)
     }
 
     private func register(_ kind: Handler.Kind) -> Int {
@@ -161,18 +183,4 @@ private let onSet: sd_bus_property_set_t = { _, _, _, _, value, context, error i
     } catch let failure {
         return sd_bus_error_set(error, failure.name, failure.text)
     }
-}
-
-private func permanent(_ text: String) -> UnsafePointer<CChar>? {
-    UnsafePointer(strdup(text))
-}
-
-/// The names of arguments as sd-bus wants them: each ends with a NUL, and one more NUL ends them all.
-private func permanent(_ arguments: [BusInterface.Argument]) -> UnsafePointer<CChar>? {
-    var bytes: [CChar] = []
-    for argument in arguments { bytes += argument.name.utf8CString }
-    bytes.append(0)
-    let block = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count)
-    block.initialize(from: bytes, count: bytes.count)
-    return UnsafePointer(block)
 }

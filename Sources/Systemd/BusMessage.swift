@@ -44,14 +44,18 @@ public struct BusMessage: ~Copyable {
 /// A message that is kept for later, in a list.
 public final class HeldMessage {
     public let message: BusMessage
+    /// About how long it is, where it may be long.
+    public let bytes: Int
 
-    public init(_ message: consuming BusMessage) {
+    public init(_ message: consuming BusMessage, bytes: Int = 0) {
         self.message = message
+        self.bytes = bytes
     }
 
     /// Keeps a message that somebody else owns too.
     public init(retaining message: borrowing BusMessage) {
         self.message = BusMessage(retaining: message.raw)
+        bytes = 0
     }
 }
 
@@ -121,6 +125,14 @@ extension BusMessage {
 }
 
 // MARK: Writing
+
+extension BusMessage {
+    /// Ends the writing of a message that never leaves, and begins to read it, as whoever gets it would.
+    package func turnAround() {
+        must(sd_bus_message_seal(raw, 1, 0), "sd_bus_message_seal")
+        must(sd_bus_message_rewind(raw, 1), "sd_bus_message_rewind")
+    }
+}
 
 // Appending to a message of our own fails only for a signature that is wrong or a text that is not UTF-8, and both are
 // impossible for what comes out of Swift values; lengths are limited when an event is accepted. Texts are passed by

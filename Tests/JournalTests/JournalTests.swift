@@ -115,6 +115,22 @@ struct JournalTests {
         }
     }
 
+    @Test func oneAnswerHoldsNoMoreThanItsLimit() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            for id: UInt64 in 1...20 {
+                var event = try sample(id, topic: "/post/\(id)", retained: true)
+                event.body = String(repeating: "x", count: 1 << 20)
+                try journal.commit([.accepted(event)])
+            }
+            let page = try journal.history(.all, after: EventID(0), limit: 1000)
+            #expect(page.map(\.id.rawValue) == Array(1...15))
+            #expect(try journal.history(.all, after: EventID(15), limit: 1000).count == 5)
+            #expect(try journal.snapshot(.all) == nil)
+            #expect(try journal.snapshot(TopicPrefix("/post/20"))?.count == 1)
+        }
+    }
+
     @Test func anEventKeepsAFewOfTheClaimsThatDecidedNothing() throws {
         try withFolder { folder in
             let journal = try Journal(directory: folder)

@@ -90,7 +90,7 @@ public struct Explanation: Hashable, Sendable {
 
 extension Explanation {
     /// From the dictionary that `Explain` answers with.
-    init?(_ id: EventID, _ record: [String: Value]) {
+    package init?(_ id: EventID, _ record: [String: Value]) {
         guard let topic = record["topic"]?.string, let published: Int64 = record["published"]?.integer() else {
             return nil
         }

@@ -31,7 +31,7 @@ extension RecordedEvent {
             outcome: outcome.isEmpty ? nil : Outcome.Kind(rawValue: outcome))
     }
 
-    static func list(_ value: Value?) throws(NotifyError) -> [RecordedEvent] {
+    package static func list(_ value: Value?) throws(NotifyError) -> [RecordedEvent] {
         guard let elements = value?.elements else { throw .strangeReply }
         var events: [RecordedEvent] = []
         events.reserveCapacity(elements.count)

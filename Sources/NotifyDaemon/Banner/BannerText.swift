@@ -1,14 +1,14 @@
-import Routing
+package import Routing
 
 /// The words of a banner, as plain text.
-struct BannerText: Equatable {
-    var title: String
-    var body: String
+package struct BannerText: Equatable {
+    package var title: String
+    package var body: String
 }
 
 extension BannerText {
     /// - Parameter templates: those of the newest event's route.
-    init(_ request: BannerRequest, templates: BannerTemplates?) {
+    package init(_ request: BannerRequest, templates: BannerTemplates?) {
         self.init(newest: request.newest, count: request.isSummary ? 1 : request.count, templates: templates)
         if request.isSummary {
             body = "The newest: \(title)"
@@ -42,10 +42,10 @@ extension BannerText {
 }
 
 /// Makes text fit for a notification server.
-enum SafeText {
+package enum SafeText {
     /// Without what could change how the rest reads: control characters, and the marks that turn the direction of writing.
     /// A line break stays one in a body and becomes a space in a title.
-    static func cleaned(_ text: String, lineBreaks: Bool) -> String {
+    package static func cleaned(_ text: String, lineBreaks: Bool) -> String {
         var result = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             switch scalar.value {
@@ -53,14 +53,14 @@ enum SafeText {
             case 0x09, 0x0A, 0x0D, 0x2028, 0x2029: result.append(" ")
             case 0x00...0x1F, 0x7F...0x9F: continue
             case 0x061C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: continue
-            default: result.append(scalar)
+            default: if !scalar.isForInternalUse { result.append(scalar) }
             }
         }
         return String(result)
     }
 
     /// As text within the markup of the Desktop Notifications Specification.
-    static func escaped(_ text: String) -> String {
+    package static func escaped(_ text: String) -> String {
         var result = ""
         result.reserveCapacity(text.utf8.count)
         for scalar in text.unicodeScalars {

@@ -2,10 +2,10 @@ import Mustache
 
 /// A mustache template for a banner's text. Nothing in it is escaped: escaping happens once, when it is known whether the
 /// notification server understands markup.
-struct TextTemplate: Sendable {
+package struct TextTemplate: Sendable {
     /// Why a text is no template.
-    struct Mistake: Error {
-        let reason: String
+    package struct Mistake: Error {
+        package let reason: String
     }
 
     private let template: MustacheTemplate
@@ -14,7 +14,7 @@ struct TextTemplate: Sendable {
 
     /// - Parameter names: what the template may name beside `title`, `body`, `topic` and `count`. A name outside of
     ///   these is only allowed inside a section of its own, `{{#distance}}…{{/distance}}`, for it may be absent.
-    init(_ text: String, names: Set<String>) throws(Mistake) {
+    package init(_ text: String, names: Set<String>) throws(Mistake) {
         do {
             template = try MustacheTemplate(string: "{{% CONTENT_TYPE:TEXT}}" + text)
         } catch let error as MustacheTemplate.ParserError {
@@ -32,7 +32,7 @@ struct TextTemplate: Sendable {
         mentionsCount = tags.all.contains("count")
     }
 
-    func render(_ values: [String: String]) -> String {
+    package func render(_ values: [String: String]) -> String {
         template.render(values)
     }
 }
@@ -64,7 +64,7 @@ private struct TemplateTags {
 }
 
 /// The texts of one route; what is absent is taken from the event.
-struct BannerTemplates: Sendable {
+package struct BannerTemplates: Sendable {
     var title: TextTemplate?
     var body: TextTemplate?
 }

@@ -15,8 +15,8 @@ struct FanOut {
     static let memoryLimit = 8 << 20
     /// While so many signals wait, nothing is published.
     static let lengthLimit = 100_000
-    /// How long until it is seen whether there is room, in microseconds.
-    static let pause: Int64 = 5_000
+    /// How long until it is seen whether there is room.
+    static let pause: Duration = .milliseconds(5)
 
     /// What everybody is to be told.
     enum Signal {
@@ -25,7 +25,7 @@ struct FanOut {
         case stored(EventID, Announcement)
         case resolved(EventID, Topic, Resolution)
         case removed(Topic, EventID)
-        case action(EventID, Topic, String)
+        case action(Event, String)
     }
 
     private var line = Deque<(signal: Signal, since: Instant)>()

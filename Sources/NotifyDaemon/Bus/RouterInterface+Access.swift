@@ -39,7 +39,7 @@ extension RouterInterface {
 
     /// For calls about an event. One that the router does not have in memory cannot be changed by anybody.
     func authorize(_ permission: Permission, _ id: EventID, _ call: borrowing BusMessage) throws(BusFailure) {
-        guard let topic = daemon.router.topic(of: id) else { return }
+        guard !daemon.policy.rules.isEmpty, let topic = daemon.router.topic(of: id) else { return }
         try authorize(permission, .topic(topic), call)
     }
 
@@ -96,8 +96,7 @@ extension RouterInterface {
             let deed = Deed(permission: .claim, reach: .prefix(screen.topic))
             guard let rule = daemon.policy.denial(of: deed, to: daemon.callers.caller(owner)) else { continue }
             daemon.noteDenial(of: deed, to: owner, by: rule)
-            // Nobody has called, so the reply that comes first is nobody's.
-            daemon.perform(daemon.decide(.screenClosed(screen.id, by: owner)).dropFirst())
+            daemon.closeScreen(screen.id, of: owner)
         }
     }
 }

@@ -6,41 +6,22 @@ extension RouterInterface {
     // MARK: Publishing
 
     func send(_ call: borrowing BusMessage) throws(BusFailure) {
-        try requireRoom()
-        let push = try read(call) { (call) throws -> Publication in try publication(call, method: .send) }
+        let push = try read(call) { call in try Publication(reading: call, by: .send, limits: daemon.limits) }
         try authorize(.publish, .topic(push.topic), call)
         try perform(.published(push), for: call)
     }
 
     func publish(_ call: borrowing BusMessage) throws(BusFailure) {
-        try requireRoom()
-        let push = try read(call) { (call) throws -> Publication in
-            var publication = try publication(call, method: .publish)
-            var fields = DictionaryReader("field", limits: daemon.limits)
-            publication.fields = try fields.read(call)
-            var options = DictionaryReader("option", limits: daemon.limits)
-            publication.options = try PublishOptions(try options.read(call))
-            publication.size += fields.size + options.size
-            return publication
-        }
+        let push = try read(call) { call in try Publication(reading: call, by: .publish, limits: daemon.limits) }
         try authorize(.publish, .topic(push.topic), call)
         if push.options.origin.namesAnEvent { try recalling { () throws(Refusal) in try daemon.recallNames() } }
         try perform(.published(push), for: call)
     }
 
-    private func publication(_ call: borrowing BusMessage, method: Publication.Method) throws -> Publication {
-        let topic = try call.readString()
-        let title = try call.readString()
-        let body = try call.readString()
-        return Publication(
-            topic: try Self.topic(topic), title: title, body: body, sender: call.sender, method: method,
-            received: Clock.realtime(), size: topic.utf8.count + title.utf8.count + body.utf8.count)
-    }
-
     // MARK: Claiming one event
 
     func claim(_ call: borrowing BusMessage) throws(BusFailure) {
-        let id = try known(call)
+        let id = try known(call, isClaimed: true)
         try authorize(.claim, id, call)
         try perform(.claimed(id, by: call.sender), for: call)
     }
@@ -139,9 +120,9 @@ extension RouterInterface {
     }
 
     /// The event to which a call refers, which the router then knows of.
-    private func known(_ call: borrowing BusMessage) throws(BusFailure) -> EventID {
+    private func known(_ call: borrowing BusMessage, isClaimed: Bool = false) throws(BusFailure) -> EventID {
         let id = try event(call)
-        try recalling { () throws(Refusal) in try daemon.recall(id) }
+        try recalling { () throws(Refusal) in try daemon.recall(id, isClaimed: isClaimed) }
         return id
     }
 
@@ -153,22 +134,8 @@ extension RouterInterface {
         }
     }
 
-    /// Nothing is accepted that cannot be kept, or of which nobody can be told.
-    private func requireRoom() throws(BusFailure) {
-        guard daemon.storage.isWritable else { throw BusFailure(.storageUnavailable(daemon.storage.degradation)) }
-        do throws(Refusal) { try daemon.requireFanOut() } catch { throw BusFailure(error) }
-    }
-
     private static func milliseconds(_ call: borrowing BusMessage) throws -> Duration {
         .milliseconds(Int64(try call.readNumber("u", as: UInt32.self)))
-    }
-
-    private static func topic(_ text: String) throws(Refusal) -> Topic {
-        do throws(TopicError) {
-            return try Topic(text)
-        } catch {
-            throw .invalidTopic(error.description)
-        }
     }
 
     static func prefix(_ call: borrowing BusMessage) throws -> TopicPrefix {

@@ -9,7 +9,12 @@ extension RouterInterface {
         try requireRoomForReply()
         daemon.endTurn()
         let cursor = daemon.router.lastID
-        let events = try stored { journal throws(JournalError) in try journal.values(topic) }
+        guard let events = try stored({ journal throws(JournalError) in try journal.snapshot(topic) }) else {
+            throw BusFailure(
+                .limitExceeded(
+                    "a snapshot: the values at or below \(topic) have more than \(Journal.answerLimit >> 20) MiB together; "
+                        + "ask for a narrower topic"))
+        }
         let reply = bus.methodReturn(to: call)
         reply.append(cursor.rawValue, as: "t")
         append(events, to: reply)
@@ -60,7 +65,7 @@ extension RouterInterface {
     }
 
     private func stored<Result>(
-        _ body: (Journal) throws(JournalError) -> Result
+        _ body: (any EventStore) throws(JournalError) -> Result
     ) throws(BusFailure) -> Result {
         do throws(Refusal) {
             return try daemon.storage.read(body)

@@ -3,8 +3,7 @@ import Systemd
 
 /// The signals, with only the keys that apply in their dictionaries.
 extension RouterInterface {
-    /// - Parameter waited: how long the signal has had to wait for the bus.
-    func announcement(_ event: Event, _ announcement: Announcement, waited: Duration) -> BusMessage {
+    func announcement(_ event: Event, _ announcement: Announcement) -> HeldMessage {
         let signal = signal("Event")
         signal.append(event.topic.description)
         signal.append(event.id.rawValue, as: "t")
@@ -14,17 +13,17 @@ extension RouterInterface {
         signal.appendContainer("a", "{sv}") { info in
             info.appendEntry("published", "x") { $0.append(event.published, as: "x") }
             info.appendEntry("sender", "s") { $0.append(event.sender) }
-            let window = announcement.window.map { max(.zero, $0 - waited).millisecondsRoundedUp } ?? 0
+            let window = announcement.window?.millisecondsRoundedUp ?? 0
             info.appendEntry("window", "u") { $0.append(window, as: "u") }
             if let source = event.origin.source { info.appendEntry("source", "s") { $0.append(source) } }
             if let id = event.origin.eventID { info.appendEntry("event-id", "s") { $0.append(id) } }
             if announcement.isReplayed { info.appendEntry("replayed", "b") { $0.append(true) } }
             if event.retained { info.appendEntry("retained", "b") { $0.append(true) } }
         }
-        return signal
+        return HeldMessage(signal, bytes: event.footprint)
     }
 
-    func resolution(_ id: EventID, _ topic: Topic, _ resolution: Resolution) -> BusMessage {
+    func resolution(_ id: EventID, _ topic: Topic, _ resolution: Resolution) -> HeldMessage {
         let signal = signal("Resolved")
         signal.append(topic.description)
         signal.append(id.rawValue, as: "t")
@@ -44,15 +43,15 @@ extension RouterInterface {
                 details.appendEntry("lateness", "t") { $0.append(UInt64(clamping: lateness.microseconds), as: "t") }
             }
         }
-        return signal
+        return HeldMessage(signal)
     }
 
-    func action(_ id: EventID, _ topic: Topic, _ action: String) -> BusMessage {
+    func action(_ event: Event, _ action: String) -> HeldMessage {
         let signal = signal("ActionInvoked")
-        signal.append(topic.description)
-        signal.append(id.rawValue, as: "t")
+        signal.append(event.topic.description)
+        signal.append(event.id.rawValue, as: "t")
         signal.append(action)
-        return signal
+        return HeldMessage(signal)
     }
 
     func degradationChanged() {
@@ -63,11 +62,11 @@ extension RouterInterface {
         bus.propertiesChanged(path: Self.path, interface: Self.name, ["DefaultWindowMilliseconds"])
     }
 
-    func removal(_ topic: Topic, _ id: EventID) -> BusMessage {
+    func removal(_ topic: Topic, _ id: EventID) -> HeldMessage {
         let signal = signal("Removed")
         signal.append(topic.description)
         signal.append(id.rawValue, as: "t")
-        return signal
+        return HeldMessage(signal)
     }
 
     private func signal(_ member: String) -> BusMessage {

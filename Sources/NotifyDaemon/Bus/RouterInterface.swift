@@ -8,40 +8,37 @@ final class RouterInterface {
     static let name = "org.notifyd.Router1"
     static let path = "/org/notifyd/Router1"
 
-    unowned let daemon: Daemon
+    unowned let daemon: Daemon<SystemHost>
     let bus: BusConnection
     private let interface = BusInterface(RouterInterface.name)
     /// Takes calls that set properties, while a policy wants to know who makes them.
     var interception: BusSlot?
 
-    init(daemon: Daemon, bus: BusConnection) {
+    init(daemon: Daemon<SystemHost>, bus: BusConnection) {
         self.daemon = daemon
         self.bus = bus
     }
 
-    /// Has the router handle a call, replies, and only then lets everything else happen that follows from it.
+    /// Has the router handle a call.
     func perform(_ input: Input, for call: borrowing BusMessage) throws(BusFailure) {
-        let effects = daemon.decide(input)
-        guard case .reply(let reply) = effects.first else {
-            preconditionFailure("the router replies to every call before it does anything else")
+        do throws(Refusal) {
+            try daemon.answer(input, to: HeldMessage(retaining: call))
+        } catch {
+            throw BusFailure(error)
         }
-        let message = bus.methodReturn(to: call)
-        var accepted: EventID?
+    }
+
+    func reply(_ reply: Reply, to call: HeldMessage) -> HeldMessage {
+        let message = bus.methodReturn(to: call.message)
         switch reply {
-        case .accepted(let id):
-            accepted = id
-            message.append(id.rawValue, as: "t")
+        case .accepted(let id): message.append(id.rawValue, as: "t")
         case .verdict(let verdict): message.append(verdict.rawValue)
         case .count(let count): message.append(UInt32(clamping: count), as: "u")
         case .screen(let id): message.append(id.rawValue, as: "t")
         case .done: break
-        case .refused(let refusal):
-            // What else there is to do, such as setting a timer, is done all the same.
-            daemon.perform(effects.dropFirst())
-            throw BusFailure(refusal)
+        case .refused: preconditionFailure("a refusal is thrown, and goes back as an error")
         }
-        daemon.leave(message, to: call, accepting: accepted)
-        daemon.perform(effects.dropFirst())
+        return HeldMessage(message)
     }
 
     // MARK: The table
@@ -88,7 +85,8 @@ final class RouterInterface {
         _ body: @escaping (RouterInterface) -> BusInterface.Method
     ) {
         interface.method(name, in: input, out: output) { [unowned self] call throws(BusFailure) in
-            daemon.awaitRoomForReplies()
+            // A bus that takes less than it brings is given a moment: what is queued leaves before the next call is read.
+            if bus.queuedBytes >= FanOut.replyLimit { bus.awaitRoom(milliseconds: 1) }
             // The usual case: no rule asks who somebody is.
             guard daemon.callers.need > .nothing else { return try body(self)(call) }
             try admit(call, body(self))

@@ -1,36 +1,36 @@
-import Routing
-import Systemd
+package import Routing
+package import Systemd
 
 /// Reads the dictionaries that publishers write. The wire form has been validated by sd-bus; what is checked here is what
-/// our own rules say: known types, at most so many fields, so deep, and no name twice.
-struct DictionaryReader {
+/// our own rules say: known types, at most so many fields, so deep, so large, and no name twice.
+package struct DictionaryReader {
     let limits: Limits
     /// What the entries are called in errors: "field" or "option".
     let noun: String
-    /// The bytes of everything read as they are in a message, without padding: even what is empty has some.
-    private(set) var size = 0
+    /// The bytes of everything read, as the bus carries it but without padding: empty values take room too.
+    package private(set) var size = 0
 
-    init(_ noun: String, limits: Limits) {
+    package init(_ noun: String, limits: Limits) {
         self.noun = noun
         self.limits = limits
     }
 
     /// Reads an `a{sv}`, in its order.
-    mutating func read(_ message: borrowing BusMessage) throws -> [Field] {
+    package mutating func read(_ message: borrowing BusMessage) throws -> [Field] {
         var fields: [Field] = []
         guard try message.enter("a", "{sv}") else { return [] }
         while try message.enter("e", "sv") {
             let name = try message.readString()
             guard !fields.contains(where: { $0.name == name }) else {
-                throw Refusal.invalidEvent("the \(noun) '\(shown(name))' is there twice")
+                throw Refusal.invalidEvent("the \(noun) '\(name.quotable)' is there twice")
             }
             guard fields.count < limits.fields else {
                 throw Refusal.invalidEvent(
-                    "the \(noun) '\(shown(name))' is one too many; \(limits.fields) \(noun)s are allowed")
+                    "the \(noun) '\(name.quotable)' is one too many; \(limits.fields) \(noun)s are allowed")
             }
-            try count(5 + name.utf8.count)
+            try charge(5 + name.utf8.count)
             guard let next = try message.peek(), try message.enter("v", next.contents) else {
-                throw Refusal.invalidEvent("the \(noun) '\(shown(name))' has no value")
+                throw Refusal.invalidEvent("the \(noun) '\(name.quotable)' has no value")
             }
             fields.append(Field(name: name, value: try value(message, of: name, depth: 0)))
             try message.leave()
@@ -42,12 +42,12 @@ struct DictionaryReader {
 
     private mutating func value(_ message: borrowing BusMessage, of name: String, depth: Int) throws -> Value {
         guard let (type, contents) = try message.peek() else {
-            throw Refusal.invalidEvent("the \(noun) '\(shown(name))' has no value")
+            throw Refusal.invalidEvent("the \(noun) '\(name.quotable)' has no value")
         }
         switch type {
-        case "s": return .string(try sized(message.readString()))
-        case "o": return .objectPath(try sized(message.readString(as: "o")))
-        case "g": return .signature(try sized(message.readString(as: "g")))
+        case "s": return .string(try text(message, type))
+        case "o": return .objectPath(try text(message, type))
+        case "g": return .signature(try text(message, type))
         case "b": return .boolean(try fixed(4, message.readBoolean()))
         case "y": return .byte(try fixed(1, message.readNumber(type)))
         case "n": return .int16(try fixed(2, message.readNumber(type)))
@@ -60,12 +60,12 @@ struct DictionaryReader {
         case "a", "v":
             guard depth < limits.nesting else {
                 throw Refusal.invalidEvent(
-                    "the \(noun) '\(shown(name))' has more than \(limits.nesting) containers within one another")
+                    "the \(noun) '\(name.quotable)' has more than \(limits.nesting) containers within one another")
             }
             return try container(message, type, contents, of: name, depth: depth + 1)
         default:
             throw Refusal.invalidEvent(
-                "the \(noun) '\(shown(name))' holds the type '\(type)'; basic types, arrays and dictionaries are allowed"
+                "the \(noun) '\(name.quotable)' holds the type '\(type)'; basic types, arrays and dictionaries are allowed"
             )
         }
     }
@@ -74,15 +74,15 @@ struct DictionaryReader {
         _ message: borrowing BusMessage, _ type: Unicode.Scalar, _ contents: String, of name: String, depth: Int
     ) throws -> Value {
         guard try message.enter(type, contents) else {
-            throw Refusal.invalidEvent("the \(noun) '\(shown(name))' has no value")
+            throw Refusal.invalidEvent("the \(noun) '\(name.quotable)' has no value")
         }
-        try count(type == "v" ? 2 + contents.utf8.count : 4)
+        try charge(type == "v" ? 2 + contents.utf8.count : 4)
         defer { try? message.leave() }
         if type == "v" { return .variant(try value(message, of: name, depth: depth)) }
         guard contents.hasPrefix("{") else {
             guard !contents.contains("("), !contents.contains("h") else {
                 throw Refusal.invalidEvent(
-                    "the \(noun) '\(shown(name))' is an array of '\(contents)', which is not allowed")
+                    "the \(noun) '\(name.quotable)' is an array of '\(contents)', which is not allowed")
             }
             var elements: [Value] = []
             while try message.peek() != nil { elements.append(try value(message, of: name, depth: depth)) }
@@ -91,7 +91,7 @@ struct DictionaryReader {
         let inner = contents.dropFirst().dropLast()
         guard !inner.contains("("), !inner.contains("h") else {
             throw Refusal.invalidEvent(
-                "the \(noun) '\(shown(name))' is a dictionary of '\(contents)', which is not allowed")
+                "the \(noun) '\(name.quotable)' is a dictionary of '\(contents)', which is not allowed")
         }
         var pairs: [Value.Pair] = []
         while try message.enter("e", String(inner)) {
@@ -102,33 +102,29 @@ struct DictionaryReader {
         return .dictionary(key: String(inner.prefix(1)), value: String(inner.dropFirst()), pairs)
     }
 
-    private mutating func sized(_ text: String) throws(Refusal) -> String {
-        try count(5 + text.utf8.count)
+    private mutating func text(_ message: borrowing BusMessage, _ type: Unicode.Scalar) throws -> String {
+        let text = try message.readString(as: type)
+        try charge((type == "g" ? 2 : 5) + text.utf8.count)
         return text
     }
 
     private mutating func fixed<Number>(_ bytes: Int, _ number: Number) throws(Refusal) -> Number {
-        try count(bytes)
+        try charge(bytes)
         return number
     }
 
-    /// What is too large is not read to its end.
-    private mutating func count(_ bytes: Int) throws(Refusal) {
+    /// A message is given up as soon as it is too large: read to its end, what takes a byte on the bus takes many here.
+    private mutating func charge(_ bytes: Int) throws(Refusal) {
         size += bytes
         guard size <= limits.messageBytes else {
-            throw .tooLarge("the \(noun)s have more than \(limits.messageBytes) bytes, which a message may have in all")
+            throw .tooLarge("the \(noun)s have more than the \(limits.messageBytes) bytes that are allowed")
         }
-    }
-
-    /// A name in an error is cut to a length that fits into one.
-    private func shown(_ name: String) -> String {
-        name.utf8.count <= 64 ? name : name.prefix(32) + "…"
     }
 }
 
 extension BusMessage {
     /// Writes an `a{sv}` of fields.
-    func append(_ fields: [Field]) {
+    package func append(_ fields: [Field]) {
         appendContainer("a", "{sv}") { message in
             for field in fields {
                 message.appendEntry(field.name, field.value.signature) { $0.append(field.value) }

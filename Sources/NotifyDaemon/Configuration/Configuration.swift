@@ -1,16 +1,16 @@
 import Logging
-import Routing
+package import Routing
 
 /// What the daemon is told to do: the built-in routes, changed and added to by the files of the administrator and the user.
-struct Configuration: Sendable {
-    var routes: RouteTable
+package struct Configuration: Sendable {
+    package var routes: RouteTable
     var banners: BannerSettings
     var screens: ScreenSettings
     var policy: Policy
     /// The shortest window of an event that is announced again after a restart.
     var recoveryWindow: Duration
     /// The compiled texts of the routes, by the route's name.
-    var texts: [String: BannerTemplates]
+    package var texts: [String: BannerTemplates]
     var logLevel: Logger.Level
     /// The files that were read, in the order in which each overrides the one before.
     var files: [String]
@@ -20,14 +20,14 @@ struct Configuration: Sendable {
 }
 
 /// Why a configuration cannot be used: where, and what would be right.
-struct ConfigurationError: Error, Equatable, CustomStringConvertible {
-    let file: String
+package struct ConfigurationError: Error, Equatable, CustomStringConvertible {
+    package let file: String
     /// Counted from 1; 0 where the error is not at one place.
-    let line: Int
-    let column: Int
-    let reason: String
+    package let line: Int
+    package let column: Int
+    package let reason: String
 
-    var description: String {
+    package var description: String {
         line > 0 ? "\(file):\(line):\(column): \(reason)" : "\(file): \(reason)"
     }
 }

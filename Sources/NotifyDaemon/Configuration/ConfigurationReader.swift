@@ -3,7 +3,7 @@ import Routing
 import TOMLKit
 
 /// Builds a configuration out of TOML texts, each of which overrides the ones before.
-struct ConfigurationReader {
+package struct ConfigurationReader {
     private struct Defaults {
         var window: Duration = .milliseconds(100)
         var maximumWindow: Duration?
@@ -25,16 +25,22 @@ struct ConfigurationReader {
         try ConfigurationReader().finish()
     }
 
-    init() throws(ConfigurationError) {
+    package init() throws(ConfigurationError) {
         try parse(file: BuiltInRoutes.file, text: BuiltInRoutes.text)
     }
 
-    mutating func add(file: String, text: String) throws(ConfigurationError) {
+    package mutating func add(file: String, text: String) throws(ConfigurationError) {
         try parse(file: file, text: text)
         files.append(file)
     }
 
     private mutating func parse(file: String, text: String) throws(ConfigurationError) {
+        let source = ConfigurationSource(file: file, text: text)
+        // The library reads up to here, and would say nothing of what comes behind.
+        if let end = text.utf8.firstIndex(of: 0) {
+            throw source.error(at: end, of: text, "the file has a NUL character, which is no text")
+        }
+        try source.checkHeaders()
         let root: TOMLTable
         do {
             root = try TOMLTable(string: text)
@@ -44,7 +50,6 @@ struct ConfigurationReader {
         } catch {
             throw ConfigurationError(file: file, line: 0, column: 0, reason: "\(error)")
         }
-        let source = ConfigurationSource(file: file, text: text)
         var reader = TableReader(root, path: "", in: source)
         if let table = try reader.subtable("defaults") { try readDefaults(table, source) }
         if let table = try reader.subtable("banner") { try readBanners(table, source) }
@@ -107,7 +112,7 @@ struct ConfigurationReader {
 
     // MARK: Routes
 
-    func finish() throws(ConfigurationError) -> Configuration {
+    package func finish() throws(ConfigurationError) -> Configuration {
         let fallback = Route(
             pattern: nil, window: defaults.window, maximumWindow: defaults.maximumWindow, lifetime: defaults.lifetime)
         var table = RouteTable(fallback: fallback)

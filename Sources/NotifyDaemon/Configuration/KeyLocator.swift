@@ -5,10 +5,13 @@ struct KeyLocator {
     typealias Place = (line: Int, column: Int)
 
     private var places: [String: Place] = [:]
+    /// The first header of a table whose name does not begin as one can. The TOML library ends the program over it.
+    private(set) var badHeader: Place?
     private let lines: [Substring]
 
     init(_ text: String) {
-        lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        // To Swift, the line end of other systems is one character, and not this one.
+        lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { Substring($0) }
         var table = ""
         var arrayCounts: [String: Int] = [:]
         var quotes: String?
@@ -19,6 +22,9 @@ struct KeyLocator {
             }
             let content = line.drop { $0 == " " || $0 == "\t" }
             let place = (line: index + 1, column: line.count - content.count + 1)
+            if badHeader == nil, content.hasPrefix("["), !Self.beginsAsName(Self.name(inHeader: content)) {
+                badHeader = place
+            }
             if content.hasPrefix("[[") {
                 let name = Self.trimmed(content.dropFirst(2).prefix { $0 != "]" })
                 table = "\(name)[\(arrayCounts[name, default: 0])]"
@@ -52,6 +58,20 @@ struct KeyLocator {
             }
         }
         return place
+    }
+
+    /// What comes behind one bracket or two.
+    private static func name(inHeader line: Substring) -> Substring {
+        line.dropFirst(line.hasPrefix("[[") ? 2 : 1).drop { $0 == " " || $0 == "\t" }
+    }
+
+    /// Whether it begins with a letter, a digit or a quote, or with nothing that the library does not name itself.
+    private static func beginsAsName(_ text: Substring) -> Bool {
+        guard let first = text.utf8.first else { return true }
+        return switch Unicode.Scalar(first) {
+        case "A"..."Z", "a"..."z", "0"..."9", "_", "-", "\"", "'", "]", "\r": true
+        default: false
+        }
     }
 
     private static func trimmed(_ text: Substring) -> String {

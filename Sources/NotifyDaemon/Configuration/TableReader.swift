@@ -19,7 +19,16 @@ struct TableReader {
     // MARK: Values
 
     mutating func string(_ key: String) throws(ConfigurationError) -> String? {
-        try value(key, "a string such as \"text\"") { $0.string }
+        guard let text = try value(key, "a string such as \"text\"", { $0.string }) else { return nil }
+        return try deliverable(text, key)
+    }
+
+    /// What a configuration says goes out in messages, sooner or later.
+    private func deliverable(_ text: String, _ key: String) throws(ConfigurationError) -> String {
+        guard text.fitsIntoMessage else {
+            throw error(key, "'\(key)' has a character that no message can carry, such as NUL or U+FFFE")
+        }
+        return text
     }
 
     mutating func boolean(_ key: String) throws(ConfigurationError) -> Bool? {
@@ -82,7 +91,7 @@ struct TableReader {
         var strings: [String] = []
         for element in array {
             guard let string = element.string else { throw error(key, "'\(key)' is a list of strings") }
-            strings.append(string)
+            strings.append(try deliverable(string, key))
         }
         return strings
     }
@@ -150,5 +159,19 @@ struct ConfigurationSource {
     func error(_ path: String, inside name: String? = nil, _ reason: String) -> ConfigurationError {
         let place = keys.place(of: path, inside: name)
         return ConfigurationError(file: file, line: place.line, column: place.column, reason: reason)
+    }
+
+    /// What the TOML library would not survive.
+    func checkHeaders() throws(ConfigurationError) {
+        guard let place = keys.badHeader else { return }
+        throw ConfigurationError(
+            file: file, line: place.line, column: place.column,
+            reason:
+                "this is no table; a table begins like [defaults] or [[route]], with its name in letters or in quotes")
+    }
+
+    func error(at index: String.Index, of text: String, _ reason: String) -> ConfigurationError {
+        let before = text.utf8[..<index].split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        return ConfigurationError(file: file, line: before.count, column: before.last!.count + 1, reason: reason)
     }
 }

@@ -18,7 +18,7 @@ struct Ledger {
             window: announcement.window?.microseconds ?? 0, accepted: clock.wall,
             expires: Expiry(
                 wall: clock.moment(announcement.expires), uptime: announcement.expires.microseconds,
-                boot: WallClock.boot))
+                boot: clock.boot))
         guard let silence = announcement.silence else { return [.accepted(stored)] }
         var decision = StoredDecision(outcome: .silent, resolved: clock.wall)
         decision.cause = silence.rawValue

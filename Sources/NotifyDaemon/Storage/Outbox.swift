@@ -1,12 +1,11 @@
 import Routing
-import Systemd
 
 /// What leaves the daemon at the end of a turn, after the commit, in the order in which it was decided: replies, signals,
 /// and what is asked of the notification server.
-final class Outbox {
+final class Outbox<Message, Call> {
     enum Item {
-        /// The reply to a call with about how long it is, and the event that it acknowledges.
-        case reply(HeldMessage, bytes: Int, to: HeldMessage, accepting: EventID?)
+        /// The reply to a call, and the event that it acknowledges.
+        case reply(Message, to: Call, accepting: EventID?)
         /// A signal, and the event without which it has nothing to say.
         case signal(FanOut.Signal, about: EventID?)
         case show(BannerRequest)

@@ -9,10 +9,11 @@ import Routing
 /// names.
 struct Recovery {
     /// Names or events a turn; reading and announcing them takes a few milliseconds.
-    private static let portion = 128
+    static let usualPortion = 128
     /// The next portion waits while so many messages have not been taken by the bus.
-    static let queue = 256
+    static let queue: UInt64 = 256
 
+    private let portion: Int
     /// The last name that was read; `nil` when there are no more.
     private var name: NamedPush.Position?
     /// The undecided events that are still to come, some of which may have been announced out of turn.
@@ -20,8 +21,10 @@ struct Recovery {
     /// Those of them.
     private var outOfTurn: Set<EventID> = []
 
-    init(from storage: Storage, limits: Limits) throws(Refusal) {
-        let since = WallClock.now() - limits.repeatMemory.microseconds
+    /// - Parameter wall: microseconds since the epoch.
+    init(from storage: Storage, limits: Limits, portion: Int, at wall: Int64) throws(Refusal) {
+        self.portion = portion
+        let since = wall - limits.repeatMemory.microseconds
         let found = try storage.read { journal throws(JournalError) in
             (
                 name: try journal.firstName(since: since, last: limits.rememberedRepeats),
@@ -38,8 +41,9 @@ struct Recovery {
     var remaining: Int { ids.count - outOfTurn.count }
 
     /// The next portion of names, or all that are left.
-    mutating func names(from storage: Storage, atMost limit: Int = portion) throws(Refusal) -> [NamedPush] {
+    mutating func names(from storage: Storage, atMost limit: Int? = nil) throws(Refusal) -> [NamedPush] {
         guard let name else { return [] }
+        let limit = limit ?? portion
         let names = try storage.read { journal throws(JournalError) in try journal.named(after: name, limit: limit) }
         self.name = names.count < limit ? nil : names.last?.position
         return names
@@ -47,11 +51,11 @@ struct Recovery {
 
     /// The next portion of events.
     mutating func events(from storage: Storage) throws(Refusal) -> [StoredEvent] {
-        let next = ids.prefix(Self.portion)
+        let next = ids.prefix(portion)
         let events = try storage.read { [outOfTurn] journal throws(JournalError) in
             try journal.undecided(next.filter { !outOfTurn.contains($0) })
         }
-        ids = ids.dropFirst(Self.portion)
+        ids = ids.dropFirst(portion)
         outOfTurn.subtract(next)
         return events
     }

@@ -1,26 +1,29 @@
 import Journal
 import Routing
-import Systemd
 
 /// What the journal knows of earlier runs, in the router's terms.
 extension Storage {
     /// The id of the next event: above the time, so that it is above all ids of earlier runs even without a journal, and
     /// above all that the journal knows, should the clock have been set back.
-    var firstID: EventID {
+    ///
+    /// - Parameter wall: microseconds since the epoch.
+    func firstID(at wall: Int64) -> EventID {
         let known = (try? read { journal throws(JournalError) in try journal.lastID() }) ?? EventID(0)
-        return EventID(max(UInt64(WallClock.now()), known.rawValue + 1))
+        return EventID(max(UInt64(wall), known.rawValue + 1))
     }
 
     /// What has to be known before anything is published; what was named, and what is undecided, follows in portions.
-    func restoration(at now: Now) throws(Refusal) -> Restoration {
-        var restoration = try restoredValues(at: now)
+    func restoration(at clock: WallClock) throws(Refusal) -> Restoration {
+        var restoration = try restoredValues(at: clock)
         restoration.lastID = try read { journal throws(JournalError) in try journal.lastID() }
         return restoration
     }
 
     /// What was named, so that a repeat is recognised.
-    func restoration(of names: [NamedPush], limits: Limits) -> Restoration {
-        let since = WallClock.now() - limits.repeatMemory.microseconds
+    ///
+    /// - Parameter wall: microseconds since the epoch.
+    func restoration(of names: [NamedPush], limits: Limits, at wall: Int64) -> Restoration {
+        let since = wall - limits.repeatMemory.microseconds
         var restoration = Restoration()
         restoration.origins = names.map {
             Restoration.Remembered((origin: $0.origin, id: $0.id), left: .microseconds($0.accepted - since))
@@ -30,26 +33,23 @@ extension Storage {
 
     /// Events that an earlier run left undecided.
     func restoration(
-        of undecided: [StoredEvent], routes: RouteTable, minimumWindow: Duration, at now: Now
+        of undecided: [StoredEvent], routes: RouteTable, minimumWindow: Duration, at clock: WallClock
     ) -> Restoration {
-        let wall = WallClock.now()
         var restoration = Restoration()
         restoration.minimumWindow = minimumWindow
         restoration.undecided = undecided.map {
             Restoration.Remembered(
-                (event: event($0, routes: routes), window: .microseconds($0.window)),
-                left: $0.expires.left(wall: wall, uptime: now.uptime.microseconds, boot: WallClock.boot))
+                (event: event($0, routes: routes), window: .microseconds($0.window)), left: clock.left($0.expires))
         }
         return restoration
     }
 
     /// The current values as the journal has them: one that could not be kept took the place of another in memory.
-    func restoredValues(at now: Now) throws(Refusal) -> Restoration {
-        let wall = WallClock.now()
+    func restoredValues(at clock: WallClock) throws(Refusal) -> Restoration {
         var restoration = Restoration()
         restoration.values = try read { journal throws(JournalError) in try journal.values(.all) }.map {
-            let left = $0.expires.left(wall: wall, uptime: now.uptime.microseconds, boot: WallClock.boot)
-            return Restoration.Remembered((topic: $0.topic, id: $0.id, bytes: $0.footprint), left: left)
+            Restoration.Remembered(
+                (topic: $0.topic, id: $0.id, bytes: $0.footprint), left: clock.left($0.expires))
         }
         return restoration
     }

@@ -18,9 +18,9 @@ final class Storage {
     /// Called when that changes.
     var onDegradation: (String) -> Void = { _ in }
 
-    private let directory: String
+    private let disk: any Disk
     private let logger: Logger
-    private var journal: Journal?
+    private var journal: (any EventStore)?
     private var pending: [JournalEntry] = []
     private var backlog: [JournalEntry] = []
     private var refused: [EventID] = []
@@ -29,17 +29,14 @@ final class Storage {
     private(set) var retries: UInt64 = 0
     private var sinceExpiry = expiryInterval
     private var toldOf: String?
-    private let ballast: Ballast
 
     /// Opens the journal; one that cannot be opened leaves the daemon running, degraded.
-    init(directory: String, logger: Logger) {
-        self.directory = directory
+    init(disk: any Disk, logger: Logger) {
+        self.disk = disk
         self.logger = logger
-        ballast = Ballast(directory: directory)
         do throws(JournalError) {
-            let journal = try Journal(directory: directory)
-            self.journal = journal
-            ballast.fill()
+            journal = try disk.openJournal()
+            disk.fillBallast()
             tellOfDamage()
         } catch {
             degrade(error)
@@ -99,22 +96,24 @@ final class Storage {
     }
 
     /// Tries to go on after a failure.
-    func retry() {
+    ///
+    /// - Parameter wall: microseconds since the epoch.
+    func retry(at wall: Int64) {
         retries += 1
         do throws(JournalError) {
             if let journal {
                 if !journal.isOpen { try journal.reopen(without: refused) }
             } else {
-                journal = try Journal(directory: directory)
+                journal = try disk.openJournal()
             }
             refused = []
             tellOfDamage()
             // Old events make room before anything is added.
-            if !ballast.isFull { _ = try expireStep() }
+            if !disk.isBallastFull { _ = try expireStep(at: wall) }
             try journal?.commit(backlog)
             backlog = []
             try journal?.probe()
-            ballast.fill()
+            disk.fillBallast()
             guard !degradation.isEmpty else { return }
             degradation = ""
             logger.record(.journalRecovered)
@@ -133,21 +132,22 @@ final class Storage {
     }
 
     private func degrade(_ error: JournalError) {
-        if error == .diskFull { ballast.giveUp() }
-        let words = "the journal in \(directory) cannot be written: \(error)"
+        if error == .diskFull { disk.giveUpBallast() }
+        let words = "the journal in \(disk.name) cannot be written: \(error)"
         guard words != degradation else { return }
         degradation = words
-        logger.record(.journalFailed, ["directory": "\(directory)", "error": "\(error)"])
+        logger.record(.journalFailed, ["directory": "\(disk.name)", "error": "\(error)"])
         onDegradation(words)
     }
 
     /// Takes one small step of retention, when it is time for it.
     ///
+    /// - Parameter wall: microseconds since the epoch.
     /// - Returns: whether there is more to do.
-    func expire() -> Bool {
+    func expire(at wall: Int64) -> Bool {
         guard isWritable, sinceExpiry >= Self.expiryInterval else { return false }
         do throws(JournalError) {
-            if try expireStep() { return true }
+            if try expireStep(at: wall) { return true }
             sinceExpiry = 0
         } catch {
             degrade(error)
@@ -155,9 +155,9 @@ final class Storage {
         return false
     }
 
-    private func expireStep() throws(JournalError) -> Bool {
+    private func expireStep(at wall: Int64) throws(JournalError) -> Bool {
         let step = 200
-        let oldest = WallClock.now() - Self.historyDays * 24 * 3_600_000_000
+        let oldest = wall - Self.historyDays * 24 * 3_600_000_000
         return try journal?.expire(before: oldest, keeping: Self.historyEvents, step: step) ?? 0 == step
     }
 
@@ -170,12 +170,12 @@ final class Storage {
     // MARK: Reading
 
     /// - Throws: `Refusal.storageUnavailable`.
-    func read<Result>(_ body: (Journal) throws(JournalError) -> Result) throws(Refusal) -> Result {
+    func read<Result>(_ body: (any EventStore) throws(JournalError) -> Result) throws(Refusal) -> Result {
         guard let journal, journal.isOpen else { throw .storageUnavailable(degradation) }
         do throws(JournalError) {
             return try body(journal)
         } catch {
-            throw .storageUnavailable("the journal in \(directory) cannot be read: \(error)")
+            throw .storageUnavailable("the journal in \(disk.name) cannot be read: \(error)")
         }
     }
 }

@@ -1,17 +1,13 @@
-import Glibc
+import Journal
 import Routing
-import Systemd
 
 /// The wall clock, and what the other clocks' moments are on it.
 struct WallClock {
-    let wall = Clock.realtime()
+    /// Microseconds since the epoch.
+    let wall: Int64
     let now: Now
-
-    init(_ now: Now) {
-        self.now = now
-    }
-
-    static func now() -> Int64 { Clock.realtime() }
+    /// Which boot this is; see `Expiry`.
+    let boot: String
 
     func moment(_ instant: Instant) -> Int64 {
         wall + instant.microseconds - now.instant.microseconds
@@ -21,12 +17,8 @@ struct WallClock {
         wall + uptime.microseconds - now.uptime.microseconds
     }
 
-    /// Which boot this is: random(4).
-    static let boot: String = {
-        guard let file = fopen("/proc/sys/kernel/random/boot_id", "re") else { return "unknown" }
-        defer { fclose(file) }
-        var bytes = [UInt8](repeating: 0, count: 36)
-        let count = fread(&bytes, 1, bytes.count, file)
-        return String(decoding: bytes.prefix(count), as: UTF8.self)
-    }()
+    /// What is left of a kept event's time; negative when it is over.
+    func left(_ expiry: Expiry) -> Duration {
+        expiry.left(wall: wall, uptime: now.uptime.microseconds, boot: boot)
+    }
 }

@@ -1,0 +1,146 @@
+import Logging
+import Routing
+import Systemd
+
+/// The notification server as it is reached over the session bus.
+///
+/// The Desktop Notifications Specification, version 1.2, is the contract.
+final class BusNotificationLink: NotificationLink {
+    private static let name = "org.freedesktop.Notifications"
+    private static let path = "/org/freedesktop/Notifications"
+    private static let interface = "org.freedesktop.Notifications"
+    /// How long the answer to a small question is awaited.
+    private static let patience: Duration = .seconds(5)
+
+    private let bus: BusConnection
+    private let logger: Logger
+    private var slots: [BusSlot] = []
+
+    init(bus: BusConnection, logger: Logger) {
+        self.bus = bus
+        self.logger = logger
+    }
+
+    // MARK: What comes from it
+
+    /// Begins to watch for the server. What is there already is found too.
+    func watch(_ server: NotificationServer) throws(SystemdError) {
+        slots.append(
+            try bus.match(
+                "type='signal',sender='org.freedesktop.DBus',path='/org/freedesktop/DBus',"
+                    + "interface='org.freedesktop.DBus',member='NameOwnerChanged',arg0='\(Self.name)'"
+            ) { [unowned server] message in
+                guard (try? message.skip("ss")) != nil, let new = try? message.readString() else { return }
+                server.ownerChanged(to: new)
+            })
+        try hear("NotificationClosed") { [unowned server] message in
+            guard let id: UInt32 = try? message.readNumber("u"), let reason: UInt32 = try? message.readNumber("u")
+            else { return }
+            server.closed(BannerID(id), reason: reason, says: message.sender)
+        }
+        try hear("ActivationToken") { [unowned server] message in
+            guard let id: UInt32 = try? message.readNumber("u"), let token = try? message.readString() else { return }
+            server.activationGranted(BannerID(id), token, says: message.sender)
+        }
+        try hear("ActionInvoked") { [unowned server] message in
+            guard let id: UInt32 = try? message.readNumber("u"), let key = try? message.readString() else { return }
+            server.actionInvoked(BannerID(id), key, says: message.sender)
+        }
+        let question = bus.methodCall(
+            to: "org.freedesktop.DBus", path: "/org/freedesktop/DBus", interface: "org.freedesktop.DBus",
+            member: "GetNameOwner")
+        question.append(Self.name)
+        try bus.call(question, timeout: Self.patience) { [unowned server] answer in
+            server.ownerIs(answer.failure == nil ? try? answer.readString() : nil)
+        }
+    }
+
+    private func hear(_ signal: String, _ action: @escaping (borrowing BusMessage) -> Void) throws(SystemdError) {
+        slots.append(
+            try bus.match(
+                "type='signal',sender='\(Self.name)',path='\(Self.path)',interface='\(Self.interface)',"
+                    + "member='\(signal)'", action))
+    }
+
+    // MARK: What it is asked for
+
+    func askForCapabilities(
+        of server: String, within time: Duration, _ answer: @escaping (Result<Set<String>, BusFailure>) -> Void
+    ) {
+        send(call("GetCapabilities", to: server), within: time) { message in
+            if let failure = message.failure { return answer(.failure(failure)) }
+            guard (try? message.enter("a", "s")) == true else { return answer(.failure(.notUnderstood)) }
+            var names: Set<String> = []
+            while (try? message.peek()) != nil, let name = try? message.readString() { names.insert(name) }
+            answer(.success(names))
+        }
+    }
+
+    func notify(
+        _ server: String, _ request: BannerRequest, _ text: BannerText, hasButtons: Bool, within time: Duration,
+        _ answer: @escaping (Result<BannerID, BusFailure>) -> Void
+    ) {
+        let event = request.newest
+        let appearance = event.route.appearance
+        let message = call("Notify", to: server)
+        message.append("notifyd")
+        message.append(request.replaces?.rawValue ?? 0, as: "u")
+        message.append(request.isSummary ? "" : appearance.icon)
+        message.append(text.title)
+        message.append(text.body)
+        message.append(hasButtons ? appearance.actions.flatMap { [$0.key, $0.label] } : [])
+        message.appendContainer("a", "{sv}") { hints in
+            Self.append(hintsOf: event, to: hints)
+        }
+        // Rounded up: 0 would mean for ever.
+        let timeout = appearance.timeout.map { Int32(clamping: ($0.microseconds + 999) / 1000) }
+        message.append(timeout ?? -1, as: "i")
+        send(message, within: time) { message in
+            if let failure = message.failure { return answer(.failure(failure)) }
+            guard let number: UInt32 = try? message.readNumber("u"), number > 0 else {
+                return answer(.failure(.notUnderstood))
+            }
+            answer(.success(BannerID(number)))
+        }
+    }
+
+    private static func append(hintsOf event: Event, to hints: borrowing BusMessage) {
+        let appearance = event.route.appearance
+        if let urgency = event.urgency ?? appearance.urgency {
+            hints.appendEntry("urgency", "y") { $0.append(urgency.rawValue, as: "y") }
+        }
+        for (name, value) in [
+            ("category", appearance.category), ("sound-name", appearance.sound),
+            ("desktop-entry", appearance.desktopEntry),
+        ] {
+            guard let value else { continue }
+            hints.appendEntry(name, "s") { $0.append(value) }
+        }
+    }
+
+    func close(_ banner: BannerID, at server: String) {
+        let message = call("CloseNotification", to: server)
+        message.append(banner.rawValue, as: "u")
+        send(message, within: Self.patience) { _ in }
+    }
+
+    private func call(_ member: String, to server: String) -> BusMessage {
+        bus.methodCall(to: server, path: Self.path, interface: Self.interface, member: member)
+    }
+
+    private func send(
+        _ call: consuming BusMessage, within time: Duration, _ answer: @escaping (borrowing BusMessage) -> Void
+    ) {
+        do throws(SystemdError) {
+            try bus.call(call, timeout: time, answer)
+        } catch {
+            // Only a bus that is gone takes no calls, and then the daemon ends.
+            logger.record(.messageNotSent, ["error": "\(error)"])
+        }
+    }
+}
+
+extension BusFailure {
+    fileprivate static let notUnderstood = BusFailure(
+        name: "org.freedesktop.DBus.Error.InconsistentMessage", text: "the answer is not what the specification says")
+}

@@ -1,0 +1,17 @@
+import Routing
+import Systemd
+
+/// The calls to a notification server. None of them waits: what the server says, or the error that takes its place, comes
+/// later, and comes for every call.
+protocol NotificationLink: AnyObject {
+    func askForCapabilities(
+        of server: String, within time: Duration, _ answer: @escaping (Result<Set<String>, BusFailure>) -> Void)
+    /// - Parameters:
+    ///   - text: as it is to be sent, escaped or not.
+    ///   - hasButtons: whether the banner gets the buttons of its route.
+    func notify(
+        _ server: String, _ request: BannerRequest, _ text: BannerText, hasButtons: Bool, within time: Duration,
+        _ answer: @escaping (Result<BannerID, BusFailure>) -> Void)
+    /// Nobody waits for the answer.
+    func close(_ banner: BannerID, at server: String)
+}

@@ -1,0 +1,32 @@
+import Journal
+import Routing
+
+/// The journal as the daemon uses it; what each operation does is said at `Journal`.
+protocol EventStore: AnyObject {
+    var isOpen: Bool { get }
+    var count: Int { get }
+    var damagedRows: UInt64 { get }
+    var setAside: String? { get }
+
+    func commit(_ entries: [JournalEntry]) throws(JournalError)
+    func reopen(without refused: [EventID]) throws(JournalError)
+    func close()
+    func probe() throws(JournalError)
+    func expire(before: Int64, keeping count: Int, step: Int) throws(JournalError) -> Int
+
+    func history(_ topic: TopicPrefix, after: EventID, limit: Int) throws(JournalError) -> [StoredEvent]
+    func snapshot(_ topic: TopicPrefix) throws(JournalError) -> [StoredEvent]?
+    func values(_ topic: TopicPrefix) throws(JournalError) -> [StoredEvent]
+    func unread(_ topic: TopicPrefix) throws(JournalError) -> Int
+    func event(_ id: EventID) throws(JournalError) -> StoredEvent?
+    func claims(on id: EventID) throws(JournalError) -> [ClaimRecord]
+    func othersShown(with id: EventID, banner: UInt32, server: String) throws(JournalError) -> Bool
+    func undecided(_ topic: TopicPrefix) throws(JournalError) -> [StoredEvent]
+    func undecided(_ ids: some Sequence<EventID>) throws(JournalError) -> [StoredEvent]
+    func undecidedIDs() throws(JournalError) -> [EventID]
+    func firstName(since moment: Int64, last limit: Int) throws(JournalError) -> NamedPush.Position
+    func named(after position: NamedPush.Position, limit: Int) throws(JournalError) -> [NamedPush]
+    func lastID() throws(JournalError) -> EventID
+}
+
+extension Journal: EventStore {}

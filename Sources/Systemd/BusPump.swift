@@ -1,0 +1,83 @@
+internal import CSystemd
+import Glibc
+
+/// Reads and writes for a connection whenever the loop says that it can, and handles every message that is there at once.
+///
+/// sd_bus_attach_event(3) does the same with one turn of the loop for each message, and with a system call that asks whether
+/// there is another.
+final class BusPump {
+    /// After so many messages everything else in the loop has its turn.
+    private static let messages = 512
+
+    private let bus: OpaquePointer
+    private let onFailure: () -> Void
+    private var input: OpaquePointer?
+    private var timer: OpaquePointer?
+
+    /// - Parameter onFailure: called when the connection cannot go on although the bus has not left it.
+    init(_ bus: OpaquePointer, loop: EventLoop, onFailure: @escaping () -> Void) throws(SystemdError) {
+        self.bus = bus
+        self.onFailure = onFailure
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        let descriptor = try check(sd_bus_get_fd(bus), "sd_bus_get_fd")
+        try check(sd_event_add_io(loop.raw, &input, descriptor, 0, onReady, context), "sd_event_add_io")
+        try check(sd_event_source_set_prepare(input, onPrepare), "sd_event_source_set_prepare")
+        // The time-outs of calls may be late by the default, a quarter of a second.
+        try check(sd_event_add_time(loop.raw, &timer, CLOCK_MONOTONIC, .max, 0, onTime, context), "sd_event_add_time")
+        for source in [input, timer] {
+            try check(
+                sd_event_source_set_priority(source, Priority.messages.rawValue), "sd_event_source_set_priority")
+        }
+    }
+
+    deinit {
+        sd_event_source_disable_unref(input)
+        sd_event_source_disable_unref(timer)
+    }
+
+    /// Before the loop waits: for what, and until when, sd_bus_get_events(3).
+    fileprivate func prepare() {
+        let events = sd_bus_get_events(bus)
+        var moment = UInt64.max
+        guard events >= 0, sd_bus_get_timeout(bus, &moment) >= 0 else { return stop() }
+        must(sd_event_source_set_io_events(input, UInt32(events)), "sd_event_source_set_io_events")
+        must(sd_event_source_set_time(timer, moment), "sd_event_source_set_time")
+        must(sd_event_source_set_enabled(timer, CInt(SD_EVENT_ONESHOT)), "sd_event_source_set_enabled")
+    }
+
+    fileprivate func drain() {
+        for _ in 0..<Self.messages {
+            let result = sd_bus_process(bus, nil)
+            if result == 0 { return }
+            guard result > 0 else {
+                stop()
+                return onFailure()
+            }
+        }
+    }
+
+    private func stop() {
+        for source in [input, timer] {
+            must(sd_event_source_set_enabled(source, CInt(SD_EVENT_OFF)), "sd_event_source_set_enabled")
+        }
+    }
+}
+
+private func pump(_ context: UnsafeMutableRawPointer?) -> BusPump {
+    Unmanaged<BusPump>.fromOpaque(context!).takeUnretainedValue()
+}
+
+private let onReady: sd_event_io_handler_t = { _, _, _, context in
+    pump(context).drain()
+    return 0
+}
+
+private let onTime: sd_event_time_handler_t = { _, _, context in
+    pump(context).drain()
+    return 0
+}
+
+private let onPrepare: sd_event_handler_t = { _, context in
+    pump(context).prepare()
+    return 0
+}

@@ -1,0 +1,77 @@
+import Glibc
+import Routing
+import Testing
+
+/// Random scripts through `Router` and through a naive router written from the design: both must want the same.
+///
+/// A failure is printed with its seed, the script shortened to the steps that matter, and what either side did.
+///
+///     swift test --filter ModelTests                                   a few thousand scripts
+///     NOTIFYD_MODEL_SEED=17 swift test --filter ModelTests             the script of one seed, step by step
+///     NOTIFYD_MODEL_SCRIPTS=100000 swift test -c release -Xswiftc -enable-testing --filter ModelTests
+///                                                                      the long run
+struct ModelTests {
+    private static let stepsPerScript = 200
+    private static let reportedFailures = 3
+
+    /// The seeds from 0, dealt out to a few runs at the same time.
+    @Test(arguments: slices)
+    func routerAgreesWithTheReferenceOnRandomScripts(_ seeds: Range<UInt64>) {
+        if seeds.count == 1 { print(ScriptGenerator.script(seed: seeds.lowerBound, steps: Self.stepsPerScript)) }
+        let statistics = Self.check(seeds)
+        // A few scripts need not reach everything.
+        guard seeds.count >= 500 else { return }
+        for (name, count) in Self.whatMustHappen(statistics) { #expect(count > 0, "no script reached: \(name)") }
+    }
+
+    private static let slices: [Range<UInt64>] = {
+        if let seed = number("NOTIFYD_MODEL_SEED") { return [seed..<seed + 1] }
+        let size = ((number("NOTIFYD_MODEL_SCRIPTS") ?? 2000) + 3) / 4
+        return (0..<4).map { $0 * size..<($0 + 1) * size }
+    }()
+
+    private static func check(_ seeds: Range<UInt64>) -> [Statistics] {
+        var statistics: [Statistics] = []
+        var failures = 0
+        let started = ContinuousClock.now
+        for seed in seeds where failures < reportedFailures {
+            let script = ScriptGenerator.script(seed: seed, steps: stepsPerScript)
+            let run = ModelRunner.run(script)
+            if statistics.count < 1000 { statistics.append(run.statistics) }
+            guard run.failure != nil else { continue }
+            failures += 1
+            Issue.record("\(report(on: script))")
+        }
+        print(
+            "model: scripts \(seeds) of \(stepsPerScript) steps each, \(failures) failures, "
+                + "\(ContinuousClock.now - started)")
+        return statistics
+    }
+
+    private static func report(on script: Script) -> String {
+        var shrunk = script
+        if let failure = ModelRunner.run(script).failure { shrunk.steps = Array(script.steps.prefix(failure.step + 1)) }
+        // What fails only after the end needs all of the script.
+        if ModelRunner.run(shrunk).failure == nil { shrunk = script }
+        shrunk.steps = Shrinker.shrink(shrunk.steps) { steps in
+            shrunk.steps = steps
+            return ModelRunner.run(shrunk).failure != nil
+        }
+        guard let failure = ModelRunner.run(shrunk).failure else { return "\(shrunk)" }
+        return "\(shrunk)\nstep \(failure.step), \(failure.description)"
+    }
+
+    private static func whatMustHappen(_ all: [Statistics]) -> [(String, UInt64)] {
+        let counters: [(String, KeyPath<Statistics, UInt64>)] = [
+            ("a repeat", \.repeated), ("a refusal", \.refused), ("claimed", \.claimed), ("shown", \.shown),
+            ("retracted", \.retracted), ("dismissed", \.dismissed), ("silent", \.silent), ("muted", \.muted),
+            ("expired", \.expired), ("a recorded claim", \.recordedClaims), ("a failed call", \.bannerFailures),
+            ("a closed banner", \.bannersClosed), ("a folded banner", \.bannersFolded), ("forgotten", \.forgotten),
+        ]
+        return counters.map { counter in (counter.0, all.reduce(0) { $0 + $1[keyPath: counter.1] }) }
+    }
+
+    private static func number(_ variable: String) -> UInt64? {
+        getenv(variable).flatMap { UInt64(String(cString: $0)) }
+    }
+}

@@ -1,0 +1,112 @@
+import Journal
+import Routing
+
+@testable import NotifyDaemon
+
+/// What is on the disk, with everything that can go wrong with one. It outlives the daemon.
+final class SimulatedDisk: Disk {
+    enum Condition {
+        case well
+        /// So many entries still fit.
+        case full(room: Int)
+        /// Nothing can be read or written.
+        case broken
+        /// The next commit fails, and nobody can say whether it is on the disk.
+        case failsOnce
+    }
+
+    /// The tables of the journal.
+    struct Contents {
+        var events: [EventID: StoredEvent] = [:]
+        /// In ascending order.
+        var ids: [EventID] = []
+        var claims: [EventID: [ClaimRecord]] = [:]
+        var values: [Topic: EventID] = [:]
+        var lastRemoval = EventID(0)
+        /// Those that were named.
+        var removals: [NamedPush] = []
+    }
+
+    private static let ballastRoom = 40
+
+    let name = "a simulated disk"
+    var contents = Contents()
+    var condition = Condition.well
+    private(set) var isBallastFull = false
+    private var random: SplitMix
+    /// The run of the daemon that has the disk now: what an earlier one would still do has no effect.
+    var life = Life()
+    /// Told of what changes an outcome in a way that no outcome may change.
+    var onFault: (String) -> Void = { _ in }
+    var onWrite: () -> Void = {}
+    var trace: ((String) -> Void)?
+
+    init(seed: UInt64) {
+        random = SplitMix(seed: seed)
+    }
+
+    var isWell: Bool { if case .well = condition { true } else { false } }
+
+    func openJournal() throws(JournalError) -> any EventStore {
+        if case .broken = condition { throw .inputOutput }
+        return SimulatedStore(disk: self)
+    }
+
+    func fillBallast() {
+        if case .well = condition { isBallastFull = true }
+    }
+
+    func giveUpBallast() {
+        guard isBallastFull else { return }
+        isBallastFull = false
+        if case .full(let room) = condition { condition = .full(room: room + Self.ballastRoom) }
+    }
+
+    /// Has a transaction written: all of it, or nothing.
+    ///
+    /// - Parameters:
+    ///   - cost: how much of the room it takes.
+    ///   - transaction: makes the changes, if they reach the disk; that they did is no reason for success to be reported.
+    func write(cost: Int, _ transaction: (inout Contents) -> Void) throws(JournalError) {
+        onWrite()
+        switch life.act() {
+        case .done: break
+        case .interrupted:
+            if random.chance(50) { transaction(&contents) }
+            return
+        case .over: return
+        }
+        switch condition {
+        case .well: transaction(&contents)
+        case .full(let room):
+            guard room >= cost else { throw .diskFull }
+            condition = .full(room: room - cost)
+            transaction(&contents)
+        case .broken: throw .inputOutput
+        case .failsOnce:
+            condition = .well
+            if random.chance(50) { transaction(&contents) }
+            throw .inputOutput
+        }
+    }
+}
+
+/// One run of the daemon, which can end between any two of the things it does to the world.
+final class Life {
+    enum Act { case done, interrupted, over }
+
+    private(set) var isOver = false
+    /// How many acts are left; `nil` for as many as there may be.
+    var actsLeft: Int?
+
+    func act() -> Act {
+        guard !isOver else { return .over }
+        guard let left = actsLeft else { return .done }
+        actsLeft = left - 1
+        if left > 0 { return .done }
+        isOver = true
+        return .interrupted
+    }
+
+    func end() { isOver = true }
+}

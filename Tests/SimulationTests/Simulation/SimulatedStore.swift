@@ -1,0 +1,192 @@
+import Journal
+import Routing
+
+@testable import NotifyDaemon
+
+/// A journal in memory that does what `Journal` does, on a disk that may fail.
+final class SimulatedStore: EventStore {
+    private let disk: SimulatedDisk
+    private(set) var isOpen = true
+    private var replaced: [Topic: EventID] = [:]
+    let damagedRows: UInt64 = 0
+    let setAside: String? = nil
+
+    init(disk: SimulatedDisk) {
+        self.disk = disk
+    }
+
+    var count: Int { disk.contents.ids.count }
+
+    // MARK: Writing
+
+    func commit(_ entries: [JournalEntry]) throws(JournalError) {
+        guard !entries.isEmpty else { return }
+        replaced = [:]
+        disk.trace?("commit \(entries.map(\.summary).joined(separator: ", "))")
+        // What a failed transaction replaces has to be known even if nothing of it reaches the disk.
+        for case .accepted(let event) in entries where event.retained && replaced[event.topic] == nil {
+            replaced[event.topic] = disk.contents.values[event.topic]
+        }
+        try write(cost: entries.count) { contents in
+            let before = entries.map { entry -> Outcome? in
+                guard case .decided(let id, _) = entry else { return nil }
+                return contents.events[id]?.decision?.outcome
+            }
+            for entry in entries { self.apply(entry, to: &contents) }
+            for (entry, old) in zip(entries, before) {
+                if case .decided(let id, _) = entry { self.check(id, old, contents.events[id]?.decision?.outcome) }
+            }
+        }
+        replaced = [:]
+    }
+
+    private func apply(_ entry: JournalEntry, to contents: inout SimulatedDisk.Contents) {
+        switch entry {
+        case .accepted(let event):
+            if contents.events[event.id] != nil { disk.onFault("event \(event.id) is written twice") }
+            contents.events[event.id] = event
+            contents.ids.append(event.id)
+            if contents.ids.count > 1, contents.ids[contents.ids.count - 2] > event.id { contents.ids.sort() }
+            if event.retained { contents.values[event.topic] = event.id }
+        case .decided(let id, let decision):
+            if contents.events[id] == nil { disk.onFault("event \(id) is decided, and is not there") }
+            contents.events[id]?.decision = decision
+        case .claimed(let id, let claim):
+            contents.claims[id, default: []].append(claim)
+        case .removed(let topic, let id, let origin, let accepted):
+            contents.values[topic] = nil
+            contents.lastRemoval = id
+            if origin.namesAnEvent {
+                contents.removals.append(NamedPush(origin: origin, id: id, accepted: accepted))
+            }
+        }
+    }
+
+    /// An outcome is final, but for what was shown.
+    private func check(_ id: EventID, _ old: Outcome?, _ new: Outcome?) {
+        guard let old, let new, old != new else { return }
+        if old == .shown, new == .retracted || new == .dismissed { return }
+        disk.onFault("event \(id) was \(old) and is \(new)")
+    }
+
+    func reopen(without refused: [EventID]) throws(JournalError) {
+        isOpen = false
+        if case .broken = disk.condition { throw .inputOutput }
+        isOpen = true
+        guard !refused.isEmpty else { return }
+        let gone = Set(refused)
+        let replaced = replaced
+        try write(cost: 1) { contents in
+            contents.values = contents.values.filter { !gone.contains($0.value) }
+            contents.ids.removeAll { gone.contains($0) }
+            for id in refused { contents.events[id] = nil }
+            contents.removals.removeAll { gone.contains($0.id) }
+            for (topic, id) in replaced where contents.values[topic] == nil { contents.values[topic] = id }
+        }
+        self.replaced = [:]
+        disk.trace?("reopened without \(refused)")
+    }
+
+    func close() { isOpen = false }
+
+    func probe() throws(JournalError) {
+        try write(cost: 3) { _ in }
+    }
+
+    /// Nothing gets old enough in a simulation.
+    func expire(before: Int64, keeping count: Int, step: Int) throws(JournalError) -> Int { 0 }
+
+    private func write(
+        cost: Int, _ transaction: (inout SimulatedDisk.Contents) -> Void
+    ) throws(JournalError) {
+        guard isOpen else { throw .other("the journal is closed") }
+        do throws(JournalError) {
+            try disk.write(cost: cost, transaction)
+        } catch {
+            disk.trace?("a commit fails: \(error)")
+            isOpen = false
+            throw error
+        }
+    }
+
+    // MARK: Reading
+
+    private var all: [StoredEvent] {
+        get throws(JournalError) {
+            guard isOpen else { throw .other("the journal is closed") }
+            if case .broken = disk.condition { throw .inputOutput }
+            return disk.contents.ids.compactMap { disk.contents.events[$0] }
+        }
+    }
+
+    func history(_ topic: TopicPrefix, after: EventID, limit: Int) throws(JournalError) -> [StoredEvent] {
+        Array(try all.lazy.filter { $0.id > after && topic.covers($0.topic) }.prefix(limit))
+    }
+
+    /// Nothing is too much for one answer in a simulation.
+    func snapshot(_ topic: TopicPrefix) throws(JournalError) -> [StoredEvent]? { try values(topic) }
+
+    func values(_ topic: TopicPrefix) throws(JournalError) -> [StoredEvent] {
+        try all.filter { disk.contents.values[$0.topic] == $0.id && topic.covers($0.topic) }
+    }
+
+    func unread(_ topic: TopicPrefix) throws(JournalError) -> Int {
+        try all.filter { event in
+            guard topic.covers(event.topic) else { return false }
+            guard let outcome = event.decision?.outcome else { return true }
+            return outcome == .shown || outcome == .muted || outcome == .expired
+        }.count
+    }
+
+    func event(_ id: EventID) throws(JournalError) -> StoredEvent? {
+        _ = try all
+        return disk.contents.events[id]
+    }
+
+    func claims(on id: EventID) throws(JournalError) -> [ClaimRecord] { disk.contents.claims[id] ?? [] }
+
+    func othersShown(with id: EventID, banner: UInt32, server: String) throws(JournalError) -> Bool {
+        try all.contains {
+            $0.id != id && $0.decision?.outcome == .shown && $0.decision?.banner == banner
+                && $0.decision?.server == server
+        }
+    }
+
+    func undecided(_ topic: TopicPrefix) throws(JournalError) -> [StoredEvent] {
+        try all.filter { $0.decision == nil && topic.covers($0.topic) }
+    }
+
+    func undecided(_ ids: some Sequence<EventID>) throws(JournalError) -> [StoredEvent] {
+        _ = try all
+        return ids.compactMap { disk.contents.events[$0] }.filter { $0.decision == nil }
+    }
+
+    func undecidedIDs() throws(JournalError) -> [EventID] { try undecided(.all).map(\.id) }
+
+    func firstName(since moment: Int64, last limit: Int) throws(JournalError) -> NamedPush.Position {
+        let named = try all.filter { $0.origin.namesAnEvent && $0.accepted > moment }.map(\.accepted).sorted(by: >)
+        return NamedPush.Position(accepted: limit < named.count ? named[limit] : moment, id: EventID(1 << 62))
+    }
+
+    func named(after position: NamedPush.Position, limit: Int) throws(JournalError) -> [NamedPush] {
+        let events = try all.filter { $0.origin.namesAnEvent }
+            .map { NamedPush(origin: $0.origin, id: $0.id, accepted: $0.accepted) }
+        let named = (events + disk.contents.removals).filter { $0.position > position }
+        return Array(named.sorted { $0.position < $1.position }.prefix(limit))
+    }
+
+    func lastID() throws(JournalError) -> EventID {
+        max(try all.last?.id ?? EventID(0), disk.contents.lastRemoval)
+    }
+}
+
+extension JournalEntry {
+    fileprivate var summary: String {
+        switch self {
+        case .accepted(let event): "\(event.id)"
+        case .decided(let id, let decision): "\(id) \(decision.outcome)"
+        case .claimed(let id, let claim): "\(id) \(claim.verdict) by \(claim.claimant)"
+        case .removed(let topic, let id, _, _): "\(id) removal of \(topic)"
+        }
+    }
+}

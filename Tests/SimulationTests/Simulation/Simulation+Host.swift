@@ -1,0 +1,142 @@
+import Routing
+import Systemd
+
+@testable import NotifyDaemon
+@testable import Routing
+
+/// The machine as the daemon sees it.
+extension Simulation: Host {
+    var now: Now {
+        Now(instant: Instant(microseconds: time), uptime: Uptime(microseconds: time + slept))
+    }
+
+    var wall: Int64 { time + slept + wallOffset + wallSteps }
+    var boot: String { "boot \(boots)" }
+
+    func armWindowTimer(at moment: Instant) { windowTimer = moment }
+    func armLifetimeTimer(at moment: Uptime) { lifetimeTimer = moment }
+    func armRetryTimer(at moment: Instant) { retryTimer = moment }
+    func armRecoveryTimer(at moment: Instant) { recoveryTimer = moment }
+    func endTurnWhenIdle() { isTurnOpen = true }
+
+    // MARK: Messages
+
+    func reply(_ reply: Reply, to call: Call) -> Message { .reply(reply, call) }
+    func refusal(_ refusal: Refusal, of call: Call) -> Message { .reply(.refused(refusal), call) }
+
+    func announcement(_ event: Event, _ announcement: Announcement) -> Message {
+        if announcement.isReplayed { lastReplay = now.instant }
+        return .event(event, announcement, windowEnds: announcement.window.map { now.instant + $0 })
+    }
+
+    func resolution(_ id: EventID, _ topic: Topic, _ resolution: Resolution) -> Message { .resolved(id, resolution) }
+    func removal(_ topic: Topic, _ id: EventID) -> Message { .removed(topic, id) }
+    func action(_ event: Event, _ action: String) -> Message { .action(event.id) }
+
+    func send(_ message: Message) {
+        guard case .done = life.act() else { return }
+        trace?("  sent: \(message)")
+        witness.heard(message, isDegraded: !(daemon?.storage.degradation.isEmpty ?? true), at: wall - wallSteps)
+        guard case .reply(let reply, let call) = message, let label = call.label else { return }
+        switch reply {
+        case .accepted(let id): events[label] = id
+        case .screen(let id): screens[label] = id
+        case .verdict, .count, .done, .refused: break
+        }
+    }
+
+    var queuedMessages: UInt64 { now.instant < busStallsUntil ? Recovery.queue : 0 }
+    var queuedBytes: Int { now.instant < busStallsUntil ? FanOut.queueLimit : 0 }
+
+    func run(_ action: String, of event: Event, by route: Route, token: String?) {}
+    func degradationChanged() {}
+    func defaultWindowChanged() {}
+    func statusChanged() {}
+}
+
+/// The notification server as the daemon sees it.
+extension Simulation: NotificationLink {
+    func askForCapabilities(
+        of server: String, within time: Duration, _ answer: @escaping (Result<Set<String>, BusFailure>) -> Void
+    ) {
+        request(server, .capabilities, within: time) { reply in
+            switch reply {
+            case .success(.capabilities(let names)): answer(.success(names))
+            case .success(.banner): preconditionFailure("a question about capabilities is not answered with a banner")
+            case .failure(let failure): answer(.failure(failure))
+            }
+        }
+    }
+
+    func notify(
+        _ server: String, _ request: BannerRequest, _ text: BannerText, hasButtons: Bool, within time: Duration,
+        _ answer: @escaping (Result<BannerID, BusFailure>) -> Void
+    ) {
+        let router = daemon!.router
+        let key = router.calls[request.call]
+        let carried = Array(key.flatMap { router.banners[$0]?.carried } ?? EventList())
+        let shown = Array(key.flatMap { router.banners[$0]?.shown } ?? EventList())
+        guard !life.isOver else { return }
+        witness.asked(request, carried: carried, at: now.instant)
+        var all = EventList()
+        for id in shown + carried + [request.newest.id] { all.insert(id) }
+        self.request(server, .notify(request.replaces, events: Array(all)), within: time) { [unowned self] reply in
+            switch reply {
+            case .success(.banner(let id)):
+                if let index = self.server.up.firstIndex(where: { $0.id == id }) {
+                    self.server.up[index].knownTo = life
+                }
+                answer(.success(id))
+            case .success(.capabilities): preconditionFailure("a banner is not answered with capabilities")
+            case .failure(let failure): answer(.failure(failure))
+            }
+        }
+    }
+
+    func close(_ banner: BannerID, at server: String) {
+        guard case .done = life.act() else { return }
+        trace?("  closes banner \(banner)")
+        guard server == self.server.name, self.server.close(banner) else { return }
+        incoming.append(.closed(banner, reason: 3, server: server))
+    }
+
+    private func request(
+        _ server: String, _ kind: SimulatedServer.Request.Kind, within time: Duration,
+        _ answer: @escaping (Result<SimulatedServer.Reply, BusFailure>) -> Void
+    ) {
+        guard case .done = life.act() else { return }
+        trace?("  asks \(server): \(kind)")
+        lastRequest += 1
+        awaited.append(Awaited(number: lastRequest, server: server, until: now.instant + time, answer: answer))
+        guard server == self.server.name else {
+            serverAnswers(lastRequest, .failure(.nobody))
+            return
+        }
+        self.server.take(SimulatedServer.Request(number: lastRequest, kind: kind))
+    }
+
+    /// An answer goes on its way, if the daemon that asked is still there and has not given up.
+    @discardableResult
+    func serverAnswers(_ number: Int, _ reply: Result<SimulatedServer.Reply, BusFailure>) -> Bool {
+        guard let index = awaited.firstIndex(where: { $0.number == number }) else { return false }
+        let answer = awaited.remove(at: index).answer
+        trace?("  \(number) is answered: \(reply)")
+        incoming.append(.answer { answer(reply) })
+        return true
+    }
+}
+
+extension Simulation.Message: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .reply(let reply, let call): "\(reply) to \(call.peer)"
+        case .event(let event, let announcement, let windowEnds):
+            "event \(event.id) \(event.body)\(announcement.isReplayed ? " again" : "")"
+                + (windowEnds.map { ", window until \($0.microseconds)" } ?? ", no window")
+        case .resolved(let id, let resolution):
+            "\(id) is \(resolution.outcome)\(resolution.banner.map { " in banner \($0)" } ?? "")"
+        case .removed(let topic, let id): "\(topic) has no value since \(id)"
+        case .action(let id): "button of \(id)"
+        }
+    }
+}

@@ -1,0 +1,115 @@
+import Journal
+import Routing
+import Systemd
+
+@testable import NotifyDaemon
+
+/// The daemon's loop: what lies in the socket first, then what is due, and when there is nothing else the end of the turn.
+extension Simulation {
+    func runLoop() {
+        while let daemon {
+            if life.isOver {
+                trace?("  the daemon dies")
+                bury()
+                startDaemon()
+            } else if let awaited = awaited.first(where: { $0.until <= now.instant }) {
+                serverAnswers(awaited.number, .failure(.silence))
+            } else if !incoming.isEmpty {
+                handle(incoming.removeFirst(), daemon)
+            } else if isTimerDue {
+                fireTimers(daemon)
+            } else if isTurnOpen {
+                isTurnOpen = false
+                daemon.turnIsOver()
+            } else {
+                return
+            }
+        }
+    }
+
+    private func handle(_ message: Incoming, _ daemon: Daemon<Simulation>) {
+        time += messageTime
+        switch message {
+        case .call(let call):
+            do throws(Refusal) {
+                try recall(call.input, daemon)
+                try daemon.answer(call.input, to: call)
+            } catch {
+                send(.reply(.refused(error), call))
+            }
+        case .peerLeft(let name): daemon.take(.peerLeft(name))
+        case .attention(let isWatched): daemon.take(.attentionChanged(isWatched: isWatched))
+        case .paused(let flag): daemon.take(.paused(flag))
+        case .owner(let name): daemon.server.ownerChanged(to: name)
+        case .answer(let deliver): deliver()
+        case .closed(let id, let reason, let server): daemon.server.closed(id, reason: reason, says: server)
+        case .pressed(let id, let server):
+            daemon.server.activationGranted(id, "token", says: server)
+            daemon.server.actionInvoked(id, "accept", says: server)
+        case .read:
+            daemon.endTurn()
+            guard !life.isOver else { return }
+            let history = try? daemon.storage.read { store throws(JournalError) in
+                try store.history(.all, after: EventID(0), limit: .max)
+            }
+            if let history { witness.read(history.map(\.id)) }
+        }
+    }
+
+    /// What a call refers to is known to the router before anything is made of the call.
+    private func recall(_ input: Input, _ daemon: Daemon<Simulation>) throws(Refusal) {
+        switch input {
+        case .claimed(let id, _): try daemon.recall(id, isClaimed: true)
+        case .claimedProvisionally(let id, _, _), .completed(let id, _), .released(let id, _), .passed(let id, _):
+            try daemon.recall(id, isClaimed: false)
+        case .topicClaimed(let topic, _, _): try daemon.recall(topic)
+        case .published(let push) where push.options.origin.namesAnEvent: try daemon.recallNames()
+        default: break
+        }
+    }
+
+    // MARK: Time
+
+    private var isTimerDue: Bool {
+        windowTimer.map { $0 <= now.instant } ?? false || lifetimeTimer.map { $0 <= now.uptime } ?? false
+            || retryTimer.map { $0 <= now.instant } ?? false || recoveryTimer.map { $0 <= now.instant } ?? false
+    }
+
+    func fireTimers(_ daemon: Daemon<Simulation>) {
+        if let moment = retryTimer, moment <= now.instant {
+            retryTimer = nil
+            daemon.retryStorage()
+        }
+        if let moment = recoveryTimer, moment <= now.instant {
+            recoveryTimer = nil
+            endTurnWhenIdle()
+        }
+        if let moment = windowTimer, moment <= now.instant {
+            windowTimer = nil
+            daemon.take(.timerFired)
+        }
+        if let moment = lifetimeTimer, moment <= now.uptime {
+            lifetimeTimer = nil
+            daemon.take(.timerFired)
+        }
+    }
+
+    /// The next moment at which the daemon wants to be woken.
+    var nextDue: Int64? {
+        [
+            windowTimer?.microseconds, lifetimeTimer.map { $0.microseconds - slept }, retryTimer?.microseconds,
+            recoveryTimer?.microseconds, awaited.map { $0.until.microseconds }.min(),
+        ].compactMap { $0 }.min()
+    }
+
+    func advance(by length: Duration) {
+        let end = time + length.microseconds
+        runLoop()
+        while let due = nextDue, due <= end {
+            time = max(time, due)
+            runLoop()
+            if witness.complaint != nil { break }
+        }
+        time = max(time, end)
+    }
+}

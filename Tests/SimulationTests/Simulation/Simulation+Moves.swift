@@ -1,0 +1,174 @@
+import Journal
+import Logging
+import Routing
+
+@testable import NotifyDaemon
+@testable import Routing
+
+/// What clients, the notification server and fate do.
+extension Simulation {
+    func take(_ step: Step) {
+        switch step {
+        case .publish(let label, let topic, let peer, let extras):
+            longestOwnWindow = max(longestOwnWindow, extras.window ?? .zero)
+            call(peer, .published(publication(label, topic, peer, extras)), label)
+        case .claim(let label, let peer): call(peer, .claimed(event(label), by: peer))
+        case .hold(let label, let time, let peer):
+            call(peer, .claimedProvisionally(event(label), within: time, by: peer))
+        case .complete(let label, let peer): call(peer, .completed(event(label), by: peer))
+        case .release(let label, let peer): call(peer, .released(event(label), by: peer))
+        case .pass(let label, let peer): call(peer, .passed(event(label), by: peer))
+        case .claimTopic(let topic, let grace, let peer): call(peer, .topicClaimed(topic, grace: grace, by: peer))
+        case .openScreen(let label, let topic, let options, let peer):
+            call(peer, .screenOpened(topic, options, by: peer), label)
+        case .updateScreen(let label, let options, let peer):
+            call(peer, .screenUpdated(screen(label), options, by: peer))
+        case .closeScreen(let label, let peer): call(peer, .screenClosed(screen(label), by: peer))
+        case .peerLeaves(let peer): incoming.append(.peerLeft(peer))
+        case .watched(let flag): incoming.append(.attention(flag))
+        case .paused(let flag): incoming.append(.paused(flag))
+        case .mute(let topic, let time): call(World.peers[0], .muted(topic, for: time))
+        case .reconfigure(let index):
+            configuration = index
+            loaded.append(index)
+            daemon?.reconfigure(Self.configurations[index], logLevel: .critical)
+        case .serverAppears, .serverVanishes, .serverIsPrompt, .answer, .answerStale, .closeBanner, .press:
+            takeServer(step)
+        case .wait(let time): advance(by: time)
+        case .stall(let time): self.time += time.microseconds
+        case .sleep(let time): slept += time.microseconds
+        case .untilDue:
+            if let due = nextDue, due > time { time = due }
+        case .fire: daemon?.take(.timerFired)
+        }
+    }
+
+    func call(_ peer: String, _ input: Input, _ label: Int? = nil) {
+        incoming.append(.call(Call(peer: peer, input: input, label: label)))
+    }
+
+    private func publication(_ label: Int, _ topic: Topic, _ peer: String, _ extras: Step.Extras) -> Publication {
+        var options = PublishOptions()
+        if let eventID = extras.eventID { options.origin = Origin(source: "script", eventID: "\(eventID)") }
+        options.banner = extras.banner
+        options.window = extras.window
+        options.lifetime = extras.lifetime
+        options.retain = extras.retain
+        options.remove = extras.remove
+        return Publication(
+            topic: topic, title: extras.title, body: "e\(label)",
+            fields: extras.lacksFields ? [] : [Field(name: "from", value: .string("Mina"))], options: options,
+            sender: peer, received: wall)
+    }
+
+    private func event(_ label: Int) -> EventID { events[label] ?? EventID(1) }
+    private func screen(_ label: Int) -> ScreenID { screens[label] ?? ScreenID(1) }
+
+    // MARK: The notification server
+
+    private func takeServer(_ step: Step) {
+        switch step {
+        case .serverAppears: replaceServer(isThere: true)
+        case .serverVanishes: replaceServer(isThere: false)
+        case .serverIsPrompt(let flag):
+            server.isPrompt = flag
+            server.catchUp()
+        case .answer(let pick, let answer): server.answer(pick, answer)
+        case .closeBanner(let pick, let reason):
+            guard let name = server.name, !server.up.isEmpty else { return }
+            let banner = server.up[pick % server.up.count]
+            _ = server.close(banner.id)
+            incoming.append(.closed(banner.id, reason: reason == .dismissed ? 2 : 1, server: name))
+        case .press(let pick):
+            guard let name = server.name, !server.up.isEmpty else { return }
+            incoming.append(.pressed(server.up[pick % server.up.count].id, server: name))
+        // The bus lets nobody answer twice.
+        default: break
+        }
+    }
+
+    private func replaceServer(isThere: Bool) {
+        let before = server.name
+        let lost = awaited.filter { $0.server == before }.map(\.number)
+        if isThere { server.appear() } else { server.vanish() }
+        let answersFirst = lost.count % 2 == 1
+        if answersFirst { for number in lost { serverAnswers(number, .failure(.silence)) } }
+        if before != nil || isThere { incoming.append(.owner(server.name ?? "")) }
+        if !answersFirst { for number in lost { serverAnswers(number, .failure(.silence)) } }
+    }
+
+    // MARK: Faults
+
+    func suffer(_ fault: Fault) {
+        switch fault {
+        case .kill(let down): rest(down, isPowerCut: false)
+        case .killAfter(let acts): life.actsLeft = acts
+        case .powerCut(let down): rest(down, isPowerCut: true)
+        case .stop:
+            daemon?.finish()
+            bury()
+            startDaemon()
+        case .diskFills(let room): disk.condition = .full(room: room)
+        case .diskBreaks: disk.condition = .broken
+        case .diskFailsOnce: disk.condition = .failsOnce
+        case .diskMends: disk.condition = .well
+        case .clockStep(let length):
+            witness.remembersOrigins = false
+            wallSteps = min(max(wallSteps + length.microseconds, -Self.longestClockStep), Self.longestClockStep)
+        case .read: incoming.append(.read)
+        case .killAndStall(let length):
+            rest(.zero, isPowerCut: false)
+            busStallsUntil = now.instant + length
+        case .serverLearns(let capabilities): server.capabilities = capabilities
+        }
+    }
+
+    private func rest(_ length: Duration, isPowerCut: Bool) {
+        bury()
+        time += length.microseconds
+        if isPowerCut {
+            if server.name != nil { server.appear() }
+            boots += 1
+            // The clocks of the machine start anew, and that of the wall goes on.
+            wallOffset += time - 1_000_000 + slept - 500_000
+            time = 1_000_000
+            slept = 500_000
+        }
+        startDaemon()
+    }
+
+    // MARK: The end
+
+    /// Everything is well again, everybody leaves, and time passes until there is nothing more to wait for. Then somebody
+    /// claims whatever was shown, and nothing may be left.
+    func drain() {
+        disk.condition = .well
+        life.actsLeft = nil
+        runLoop()
+        advance(by: .seconds(2))
+        if let daemon, !daemon.storage.degradation.isEmpty {
+            witness.complain("the disk is well, and the journal is not")
+        }
+        if let daemon, daemon.router.values.mapValues(\.id) != disk.contents.values {
+            witness.complain("the values are not those on disk")
+        }
+        for peer in World.peers { incoming.append(.peerLeft(peer)) }
+        incoming.append(.attention(true))
+        incoming.append(.paused(false))
+        if server.name == nil { replaceServer(isThere: true) }
+        server.isPrompt = true
+        server.catchUp()
+        advance(by: .seconds(3600))
+        witness.checkScreen(life)
+        for id in disk.contents.ids where disk.contents.events[id]?.decision?.outcome == .shown {
+            call(":1.9", .claimed(id, by: ":1.9"))
+        }
+        // Lifetimes go by the wall clock after a power cut, and that may have been set from one end to the other.
+        advance(by: .microseconds(2 * Self.longestClockStep) + .seconds(48 * 3600))
+        witness.checkEnd(life)
+        guard witness.complaint == nil, let daemon else { return }
+        if let leftovers = daemon.router.leftovers() { witness.complain(leftovers) }
+        if !daemon.server.unsent.isEmpty { witness.complain("banners are left that were never asked for") }
+        if nextDue != nil { witness.complain("a timer is set for something that is over") }
+    }
+}

@@ -1,0 +1,198 @@
+import Journal
+import Logging
+import Routing
+import Systemd
+
+@testable import NotifyDaemon
+@testable import Routing
+
+/// What was not so in a simulation that should have been, and after which move.
+struct Wreck: Error, CustomStringConvertible {
+    let move: Int
+    let description: String
+}
+
+/// A machine of its own, in which a whole daemon runs: its router, storage, turns, outbox and its dealings with the notification
+/// server are the code that the program runs; the bus, the disk, the clocks and the server are made up. There is no waiting
+/// and no chance in it but the seed's.
+final class Simulation {
+    /// What lies in the daemon's socket, in the order of the bus.
+    enum Incoming {
+        case call(Call)
+        case peerLeft(String)
+        case attention(Bool)
+        case owner(String)
+        case answer(() -> Void)
+        case closed(BannerID, reason: UInt32, server: String)
+        case pressed(BannerID, server: String)
+        case paused(Bool)
+        case read
+    }
+
+    struct Call {
+        let peer: String
+        let input: Input
+        /// The label of the step that made it.
+        var label: Int?
+    }
+
+    /// What the daemon lets out to everybody or to one.
+    enum Message {
+        case reply(Reply, Call)
+        case event(Event, Announcement, windowEnds: Instant?)
+        case resolved(EventID, Resolution)
+        case removed(Topic, EventID)
+        case action(EventID)
+    }
+
+    struct Awaited {
+        let number: Int
+        let server: String
+        let until: Instant
+        let answer: (Result<SimulatedServer.Reply, BusFailure>) -> Void
+    }
+
+    static let recoveryWindow: Duration = .seconds(2)
+    static let longestClockStep: Int64 = 10 * 24 * 3_600_000_000
+    private static let movesBetweenChecks = _isDebugAssertConfiguration() ? 40 : 5
+
+    let setup: Setup
+    let disk: SimulatedDisk
+    let server = SimulatedServer()
+    let witness: Witness
+    var daemon: Daemon<Simulation>?
+    var life = Life()
+    var configuration: Int
+    var loaded: [Int]
+    var longestOwnWindow = recoveryWindow
+    var trace: ((String) -> Void)?
+
+    /// How long the daemon works on a message, and how long the disk on a commit, in microseconds.
+    let messageTime: Int64
+    let commitTime: Int64
+    /// How many events of an earlier run are announced again in a turn.
+    let recoveryPortion: Int
+
+    // The clocks. `time` goes on while the machine runs, and starts anew with it.
+    var time: Int64 = 1_000_000
+    var slept: Int64 = 7_000_000
+    var wallOffset: Int64 = 1_700_000_000_000_000
+    var wallSteps: Int64 = 0
+    var boots = 1
+    var windowTimer: Instant?
+    var lifetimeTimer: Uptime?
+    var retryTimer: Instant?
+    var recoveryTimer: Instant?
+    var isTurnOpen = false
+    /// When an event was last announced again, which keeps its window open beyond the limit.
+    var lastReplay: Instant?
+
+    // The bus.
+    var incoming: [Incoming] = []
+    var awaited: [Awaited] = []
+    var lastRequest = 0
+    /// Until then the bus takes no messages.
+    var busStallsUntil = Instant(microseconds: 0)
+    var events: [Int: EventID] = [:]
+    var screens: [Int: ScreenID] = [:]
+
+    private init(_ passage: Passage, trace: ((String) -> Void)?) {
+        setup = passage.setup
+        var random = SplitMix(seed: ~passage.seed)
+        messageTime = random.pick([0, 0, 150, 900])
+        commitTime = random.pick([0, 0, 100, 30_000])
+        recoveryPortion = random.pick([1, 3, 128])
+        configuration = setup.configuration
+        loaded = [setup.configuration]
+        disk = SimulatedDisk(seed: passage.seed)
+        witness = Witness(disk: disk, server: server)
+        witness.remembersOrigins = !setup.isTight
+        self.trace = trace
+        disk.trace = trace
+        disk.onWrite = { [unowned self] in time += commitTime }
+        disk.onFault = { [witness] in witness.complain($0) }
+        server.onAnswer = { [unowned self] number, answer in serverAnswers(number, answer) }
+    }
+
+    /// - Returns: what is wrong with the passage, if anything is, and what the last run of the daemon counted.
+    static func run(_ passage: Passage, trace: ((String) -> Void)? = nil) -> (wreck: Wreck?, counts: Witness.Counts) {
+        let simulation = Simulation(passage, trace: trace)
+        let wreck = simulation.run(passage)
+        simulation.bury()
+        return (wreck, simulation.witness.counts)
+    }
+
+    private func run(_ passage: Passage) -> Wreck? {
+        if setup.serverIsThere { server.appear() }
+        startDaemon()
+        runLoop()
+        for (index, move) in passage.moves.enumerated() {
+            if let trace { trace("\(index): \(move)") }
+            switch move.kind {
+            case .step(let step): take(step)
+            case .fault(let fault): suffer(fault)
+            }
+            if move.isAlone { runLoop() }
+            if move.isAlone, index % Self.movesBetweenChecks == 0 { checkTables() }
+            if let complaint = witness.complaint { return Wreck(move: index, description: complaint) }
+        }
+        trace?("the end")
+        drain()
+        return witness.complaint.map { Wreck(move: passage.moves.count, description: "after the end: \($0)") }
+    }
+
+    // MARK: The daemon's life
+
+    /// Starts the daemon on what is on the disk.
+    func startDaemon() {
+        life = Life()
+        disk.life = life
+        let logger = Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }
+        let daemon = Daemon(
+            configuration: Self.configurations[configuration], limits: limits, recoveryPortion: recoveryPortion,
+            storage: Storage(disk: disk, logger: logger), link: self, host: self, logger: logger)
+        self.daemon = daemon
+        daemon.start()
+        incoming.append(.owner(server.name ?? ""))
+    }
+
+    /// The daemon is gone, and with it all it had not done yet.
+    func bury() {
+        life.end()
+        daemon = nil
+        windowTimer = nil
+        lifetimeTimer = nil
+        retryTimer = nil
+        recoveryTimer = nil
+        busStallsUntil = Instant(microseconds: 0)
+        isTurnOpen = false
+        lastReplay = nil
+        incoming = []
+        awaited = []
+        witness.daemonDied()
+    }
+
+    /// A banner that comes so late that its call is forgotten stays, and is no fault of what is looked at here.
+    private var limits: Limits {
+        var limits = setup.limits
+        limits.overdueCalls = Limits().overdueCalls
+        return limits
+    }
+
+    static let configurations = World.configurations.indices.map { index in
+        Configuration(
+            routes: World.tables[index], banners: World.configurations[index].banners,
+            screens: World.configurations[index].screens, policy: Policy(),
+            recoveryWindow: recoveryWindow, texts: [:], logLevel: .critical, files: [])
+    }
+
+    // MARK: What must hold
+
+    func checkTables() {
+        guard let router = daemon?.router else { return }
+        let broken = router.brokenPromise(lastReplay: lastReplay) { topic in
+            max(longestOwnWindow, loaded.map { World.tables[$0].route(for: topic).maximumWindow }.max()!)
+        }
+        if let broken { witness.complain(broken) }
+    }
+}

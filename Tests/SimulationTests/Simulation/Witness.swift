@@ -1,0 +1,249 @@
+import Journal
+import Routing
+
+/// What the world outside was told, over any number of the daemon's lives, and what it was promised by that.
+final class Witness {
+    struct Counts {
+        var acknowledged = 0
+        var refused = 0
+        var announced = 0
+        var replayed = 0
+        var suppressed = 0
+        var retracted = 0
+        var banners = 0
+        var deaths = 0
+        /// Outcomes that were told while the journal could not be written.
+        var onTrust = 0
+        var read = 0
+    }
+
+    private struct Account {
+        /// The end of its window, as far as it was announced.
+        var windowEnds: Instant?
+        var waitsForAnyone = true
+        var heard: [Outcome] = []
+        /// Somebody was told that there will be no banner for it.
+        var isClaimed = false
+        /// What was told of it could not be kept yet.
+        var isOnTrust = false
+    }
+
+    private static let memory = Limits().repeatMemory.microseconds
+
+    private let disk: SimulatedDisk
+    private let server: SimulatedServer
+    private(set) var complaint: String?
+    private(set) var counts = Counts()
+    private var accounts: [EventID: Account] = [:]
+    private var acknowledged: [EventID] = []
+    private var removals: Set<EventID> = []
+    private var lastAnnounced = EventID(0)
+    /// The first event of each origin, as long as it has to be remembered.
+    private var origins: [Origin: (id: EventID, until: Int64)] = [:]
+    /// Whether repeats are recognised for as long as they should be, whoever sets the wall clock.
+    var remembersOrigins = true
+
+    init(disk: SimulatedDisk, server: SimulatedServer) {
+        self.disk = disk
+        self.server = server
+    }
+
+    /// Only the first broken promise counts: others may follow from it.
+    func complain(_ text: String) {
+        if complaint == nil { complaint = text }
+    }
+
+    private func outcome(_ id: EventID) -> Outcome? { disk.contents.events[id]?.decision?.outcome }
+
+    // MARK: What the daemon says
+
+    /// - Parameter moment: on a clock that nobody sets, microseconds.
+    func heard(_ message: Simulation.Message, isDegraded: Bool, at moment: Int64) {
+        switch message {
+        case .reply(.accepted(let id), let call):
+            if case .published(let publication) = call.input { accepted(id, publication, at: moment) }
+        case .reply(.verdict(let verdict), let call):
+            if case .claimed(let id, _) = call.input { claimed(id, verdict, isDegraded) }
+        case .reply(.done, let call):
+            if case .completed(let id, _) = call.input { claimed(id, .suppressed, isDegraded) }
+        case .reply(.refused, _): counts.refused += 1
+        case .reply, .action: break
+        case .event(let event, let announcement, let windowEnds): announced(event, announcement, windowEnds)
+        case .resolved(let id, let resolution): resolved(id, resolution.outcome, isDegraded)
+        case .removed(let topic, let id):
+            if let value = disk.contents.values[topic], value < id, !isDegraded {
+                complain("the value \(value) of \(topic) is on disk after its removal \(id)")
+            }
+        }
+    }
+
+    private func accepted(_ id: EventID, _ publication: Publication, at moment: Int64) {
+        counts.acknowledged += 1
+        let origin = publication.options.origin
+        let isNamed = origin.eventID != nil
+        if isNamed, remembersOrigins, let first = origins[origin], first.id != id, moment < first.until {
+            complain("a repeat of event \(first.id) became \(id)")
+        }
+        if let event = disk.contents.events[id] {
+            acknowledged.append(id)
+            if isNamed, origins[origin]?.id != id { origins[origin] = (id, until: moment + Self.memory) }
+            let isTheSame = event.body == publication.body || isNamed && event.origin == origin
+            if !isTheSame { complain("\(publication.body) was given the id \(id) of \(event.body)") }
+        } else if publication.options.remove {
+            removals.insert(id)
+            if isNamed, origins[origin]?.id != id { origins[origin] = (id, until: moment + Self.memory) }
+        } else if !(isNamed && removals.contains(id)) {
+            complain("event \(id) is acknowledged, and is not on disk")
+        }
+    }
+
+    private func claimed(_ id: EventID, _ verdict: Verdict, _ isDegraded: Bool) {
+        switch verdict {
+        case .suppressed:
+            counts.suppressed += 1
+            accounts[id, default: Account()].isClaimed = true
+            expect(.claimed, of: id, isDegraded)
+        case .retracted:
+            counts.retracted += 1
+            expect(.retracted, of: id, isDegraded)
+        case .recorded: break
+        }
+    }
+
+    /// What is told is on disk, or will be when the disk is well again.
+    private func expect(_ outcome: Outcome, of id: EventID, _ isDegraded: Bool) {
+        let kept = self.outcome(id)
+        if kept == outcome || outcome == .shown && (kept == .retracted || kept == .dismissed) { return }
+        guard isDegraded else {
+            return complain(
+                "event \(id) is \(outcome) to the world, and \(kept.map(\.rawValue) ?? "undecided") on disk")
+        }
+        if !accounts[id, default: Account()].isOnTrust { counts.onTrust += 1 }
+        accounts[id, default: Account()].isOnTrust = true
+    }
+
+    private func announced(_ event: Event, _ announcement: Announcement, _ windowEnds: Instant?) {
+        let id = event.id
+        if disk.contents.events[id] == nil { complain("event \(id) is announced, and is not on disk") }
+        var account = accounts[id] ?? Account()
+        if announcement.isReplayed {
+            counts.replayed += 1
+            if !account.heard.isEmpty { complain("event \(id) is \(account.heard), and is announced again") }
+            if event.route.wait == .anyone, let window = announcement.window, window < Simulation.recoveryWindow {
+                complain("event \(id) is announced again with a window of only \(window)")
+            }
+        } else {
+            counts.announced += 1
+            if accounts[id] != nil { complain("event \(id) is announced as new twice") }
+            if id <= lastAnnounced { complain("event \(id) comes after \(lastAnnounced)") }
+            lastAnnounced = id
+        }
+        account.windowEnds = windowEnds
+        account.waitsForAnyone = event.route.wait == .anyone
+        if announcement.silence != nil { account.heard = [.silent] }
+        accounts[id] = account
+    }
+
+    private static let allowed: [[Outcome]] = [
+        [.claimed], [.muted], [.expired], [.shown], [.shown, .retracted], [.shown, .dismissed], [.retracted],
+    ]
+
+    private func resolved(_ id: EventID, _ outcome: Outcome, _ isDegraded: Bool) {
+        var account = accounts[id] ?? Account()
+        account.heard.append(outcome)
+        if outcome == .claimed { account.isClaimed = true }
+        accounts[id] = account
+        // That it was shown may have been left unsaid by a daemon that died.
+        let isAllowed = Self.allowed.contains(account.heard) || counts.deaths > 0 && account.heard == [.dismissed]
+        if !isAllowed { complain("event \(id) has the outcomes \(account.heard)") }
+        expect(outcome, of: id, isDegraded)
+    }
+
+    // MARK: What the daemon asks for
+
+    /// The notification server is asked for a banner.
+    ///
+    /// - Parameter carried: the events that it is to show and has not shown yet.
+    func asked(_ request: BannerRequest, carried: [EventID], at now: Instant) {
+        counts.banners += 1
+        for id in carried.contains(request.newest.id) ? carried : carried + [request.newest.id] {
+            guard let account = accounts[id] else {
+                return complain("a banner for event \(id), of which nobody has heard")
+            }
+            // A claim that is handled in the same turn comes too late for a call that was decided on before.
+            let kept = outcome(id)
+            if kept != nil, kept != .retracted { complain("a banner for event \(id), which is \(kept!)") }
+            if !account.heard.isEmpty { complain("a banner for event \(id), which is \(account.heard) to the world") }
+            if account.isClaimed { complain("a banner for event \(id), which was claimed in time") }
+            if account.waitsForAnyone, let ends = account.windowEnds, now < ends {
+                complain("a banner for event \(id) before its window's end")
+            }
+        }
+    }
+
+    // MARK: What must be so
+
+    func daemonDied() {
+        counts.deaths += 1
+        for id in accounts.keys {
+            accounts[id]!.windowEnds = nil
+            guard accounts[id]!.isOnTrust else { continue }
+            // A disk that was broken to the end has not kept it, and nobody could have said so.
+            accounts[id]!.isOnTrust = false
+            if outcome(id) != accounts[id]!.heard.last { accounts[id]!.heard = [] }
+            accounts[id]!.isClaimed = outcome(id) == .claimed
+        }
+        // Whose last event was claimed, and which the daemon did not come to close: it is not in the record as shown.
+        for index in server.up.indices {
+            let isClosing = server.up[index].events.allSatisfy { outcome($0).map { $0 != .shown } ?? false }
+            if isClosing { server.up[index].isLost = true }
+        }
+    }
+
+    func read(_ history: [EventID]) {
+        counts.read += 1
+        let ids = Set(history)
+        for id in acknowledged where !ids.contains(id) {
+            complain("event \(id) was acknowledged, and is not in the history")
+        }
+        if zip(history, history.dropFirst()).contains(where: { $0 >= $1 }) { complain("the history is not in order") }
+    }
+
+    /// No event is on screen twice, as far as the present run of the daemon can know.
+    func checkScreen(_ life: Life) {
+        for (index, banner) in server.up.enumerated() where banner.knownTo === life && !banner.isLost {
+            for other in server.up[..<index] where other.knownTo === life && !other.isLost {
+                for id in banner.events where other.events.contains(id) {
+                    complain("event \(id) stands in the banners \(other.id) and \(banner.id)")
+                }
+            }
+        }
+    }
+
+    /// - Parameter life: the last run of the daemon, in which whatever had been shown was claimed.
+    func checkEnd(_ life: Life) {
+        for id in acknowledged where disk.contents.events[id] == nil {
+            complain("event \(id) was acknowledged, and is lost")
+        }
+        for id in disk.contents.ids {
+            let kept = outcome(id)
+            guard let kept else { return complain("event \(id) has no outcome") }
+            if kept == .shown { complain("event \(id) was claimed and is still shown") }
+            guard let told = accounts[id]?.heard.last, told != kept else { continue }
+            let isUnheard = counts.deaths > 0 && told == .shown && (kept == .retracted || kept == .dismissed)
+            if !isUnheard { complain("event \(id) is \(kept), and was announced as \(told)") }
+        }
+        for banner in server.up where !banner.isLost {
+            let numbers = banner.events.map { disk.contents.events[$0]?.decision?.banner }
+            let isRecorded = zip(banner.events, numbers).contains { id, number in
+                number == banner.id.rawValue && disk.contents.events[id]?.decision?.server == server.name
+            }
+            // The record of an event has the number that its banner had then, not one that the server changed it to.
+            if numbers.contains(where: { $0 != nil && $0 != banner.id.rawValue }) { continue }
+            // Nobody knows of a banner that was asked for by a daemon that died before it could write that down.
+            if banner.knownTo === life || isRecorded {
+                complain("all is claimed, and banner \(banner.id) of \(banner.events) is still up")
+            }
+        }
+    }
+}
