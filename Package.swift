@@ -69,6 +69,7 @@ let package = Package(
                 "NotifyVersion",
                 "Routing",
                 "Systemd",
+                .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Mustache", package: "swift-mustache"),
                 .product(name: "TOMLKit", package: "TOMLKit"),

@@ -6,7 +6,10 @@ extension Journal {
     /// The most events that one page holds, whatever was asked for.
     public static var pageLimit: Int { 1000 }
 
-    /// The most that one answer holds, in bytes of what was published: a message is limited, and so is memory.
+    /// What the events of a page take in memory at most, where there is more than one.
+    public static var pageBytes: Int { 4 << 20 }
+
+    /// The most that a snapshot holds, in bytes of what was published: a message is limited, and so is memory.
     public static var answerLimit: Int { 16 << 20 }
 
     /// Events at or below a topic with an id above `after`, in ascending order. A page is only empty when there is no more.
@@ -20,8 +23,8 @@ extension Journal {
             var size = 0
             while events.count < limit, let row = try rows.next() {
                 guard let event = checked({ try RowReader(row).event() }) else { continue }
-                size += try Self.size(of: event, in: row)
-                guard size <= Self.answerLimit || events.isEmpty else { break }
+                size += event.footprint
+                guard size <= Self.pageBytes || events.isEmpty else { break }
                 events.append(event)
             }
             return events

@@ -47,6 +47,11 @@ public struct StoredEvent: Sendable, Equatable {
         self.expires = expires
         self.decision = decision
     }
+
+    /// What it costs to keep in memory, in bytes; also more than it takes in a message.
+    public var footprint: Int {
+        Footprint.ofEvent(topic: topic, title: title, body: body, fields: fields, origin: origin)
+    }
 }
 
 /// When an event is not worth showing any more, on two clocks: in the boot it was accepted in, the time since the boot

@@ -16,6 +16,7 @@ final class Daemon<Outside: Host> {
     let host: Outside
     private var logger: Logger
     private let outbox = Outbox<Outside.Message, Outside.Call>()
+    private var fanOut = FanOut()
     private var turn = Turn()
     /// What is still to be read of earlier runs; `nil` before there is a journal, and afterwards.
     private var recovery: Recovery?
@@ -61,7 +62,10 @@ final class Daemon<Outside: Host> {
     /// that follows from it.
     func answer(_ input: Input, to call: Outside.Call) throws(Refusal) {
         // Nothing is accepted that cannot be kept.
-        if case .published = input, !storage.isWritable { throw .storageUnavailable(storage.degradation) }
+        if case .published = input {
+            guard storage.isWritable else { throw .storageUnavailable(storage.degradation) }
+            try requireFanOut()
+        }
         var now = host.now
         if turn.isTooLong(at: now.instant) {
             turnIsOver()
@@ -107,15 +111,15 @@ final class Daemon<Outside: Host> {
             case .reply: preconditionFailure("only a call is replied to, and its reply comes first")
             case .announce(let event, let announcement):
                 for entry in ledger.entries(event, announcement, clock) { storage.note(entry) }
-                outbox.put(.signal(host.announcement(event, announcement), about: event.id))
+                outbox.put(.signal(.event(event, announcement), about: event.id))
                 log(event)
             case .resolve(let id, let topic, let resolution):
                 storage.note(ledger.entry(id, resolution, clock))
-                outbox.put(.signal(host.resolution(id, topic, resolution), about: id))
+                outbox.put(.signal(.resolved(id, topic, resolution), about: id))
                 log(id, topic, resolution)
             case .remove(let topic, let id, let origin, let isNews):
                 storage.note(.removed(topic, id, origin, accepted: clock.wall))
-                if isNews { outbox.put(.signal(host.removal(topic, id), about: nil)) }
+                if isNews { outbox.put(.signal(.removed(topic, id), about: nil)) }
             case .noteClaim(let id, let claim): storage.note(.claimed(id, claim))
             case .showBanner(let request): outbox.put(.show(request))
             case .closeBanner(let id): outbox.put(.close(id))
@@ -148,6 +152,8 @@ final class Daemon<Outside: Host> {
         let refused = storage.commit()
         let items = outbox.takeAll()
         deliver(items, refusing: Set(refused))
+        // Replies come before what everybody has waited for already.
+        fanOutMore()
         if !refused.isEmpty {
             take(.withdrawn(refused))
             // A banner may speak of what was refused: none goes out, and the router makes new ones of what is left.
@@ -170,8 +176,7 @@ final class Daemon<Outside: Host> {
                 }
             case .signal(let signal, let id):
                 if let id, refused.contains(id) { continue }
-                host.send(signal)
-                Failpoint.afterSignal.pass()
+                announce(signal)
             case .show(let request):
                 guard refused.isEmpty else { continue }
                 Failpoint.beforeNotify.pass()
@@ -179,10 +184,68 @@ final class Daemon<Outside: Host> {
                 Failpoint.afterNotify.pass()
             case .close(let id): server.close(id)
             case .relay(let event, let action, let token):
-                host.send(host.action(event, action))
+                announce(.action(event, action))
                 host.run(action, of: event, by: configuration.routes.route(for: event.topic), token: token)
             }
         }
+    }
+
+    // MARK: Signals
+
+    /// Tells everybody, now or when what came before has left and the bus has room.
+    private func announce(_ signal: FanOut.Signal) {
+        guard fanOut.isEmpty, host.queuedBytes < FanOut.queueLimit, emit(signal) else {
+            fanOut.put(signal, at: host.now.instant)
+            return armFanOut()
+        }
+    }
+
+    /// Sends what has waited, as far as there is room.
+    private func fanOutMore() {
+        while let (signal, since) = fanOut.first {
+            guard host.queuedBytes < FanOut.queueLimit, emit(signal, waited: host.now.instant - since) else {
+                return armFanOut()
+            }
+            fanOut.removeFirst()
+        }
+    }
+
+    private func armFanOut() {
+        host.armRecoveryTimer(at: host.now.instant + FanOut.pause)
+    }
+
+    /// - Returns: false when the signal cannot be made now, because the journal cannot be read.
+    private func emit(_ signal: FanOut.Signal, waited: Duration = .zero) -> Bool {
+        switch signal {
+        case .event(let event, let announcement):
+            host.send(host.announcement(event, announcement.after(waited)))
+        case .stored(let id, let announcement):
+            guard storage.isWritable else { return false }
+            // One that is damaged or out of date is not in the journal any more.
+            let found = try? storage.read({ journal throws(JournalError) in try journal.event(id) })
+            guard let found = found ?? nil else { return true }
+            let event = storage.event(found, routes: configuration.routes)
+            return emit(.event(event, announcement), waited: waited)
+        case .resolved(let id, let topic, let resolution): host.send(host.resolution(id, topic, resolution))
+        case .removed(let topic, let id): host.send(host.removal(topic, id))
+        case .action(let event, let action): host.send(host.action(event, action))
+        }
+        Failpoint.afterSignal.pass()
+        return true
+    }
+
+    /// Nothing is accepted of which nobody could be told.
+    private func requireFanOut() throws(Refusal) {
+        guard fanOut.isFull else { return }
+        throw .limitExceeded(
+            "signals that wait for the bus: there are \(fanOut.count) already; try again when the bus has taken some")
+    }
+
+    /// What is long and only asked for can be asked for again.
+    func requireRoomForReply() throws(Refusal) {
+        guard host.queuedBytes >= FanOut.replyLimit else { return }
+        throw .limitExceeded(
+            "bytes that the bus has not taken: there are more than \(FanOut.replyLimit); try again in a moment")
     }
 
     // MARK: The journal
@@ -206,7 +269,7 @@ final class Daemon<Outside: Host> {
     /// Reads the next portion of what earlier runs left, unless the bus has not taken the last one.
     private func announceMore() {
         guard recovery != nil else { return }
-        guard host.queuedMessages < Recovery.queue else {
+        guard fanOut.isEmpty, host.queuedMessages < Recovery.queue else {
             return host.armRecoveryTimer(at: host.now.instant + .milliseconds(5))
         }
         do throws(Refusal) {
@@ -325,7 +388,7 @@ extension Daemon {
             ("open-windows", UInt64(router.openWindows)), ("open-screens", UInt64(router.screenCount)),
             ("remembered-events", UInt64(router.rememberedEvents)), ("stored-events", UInt64(storage.storedEvents)),
             ("damaged-rows", storage.damagedRows), ("lost-outcomes", storage.lostOutcomes),
-            ("journal-retries", storage.retries),
+            ("waiting-signals", UInt64(fanOut.count)), ("journal-retries", storage.retries),
             ("denied", denials), ("notification-server", server.owner == nil ? 0 : 1),
             ("notification-server-rests", router.serverRests ? 1 : 0), ("session-watched", router.isWatched ? 1 : 0),
         ]

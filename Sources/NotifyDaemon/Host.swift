@@ -36,6 +36,8 @@ protocol Host: AnyObject {
     func send(_ message: Message)
     /// How many of them the bus has not taken yet.
     var queuedMessages: UInt64 { get }
+    /// About how many bytes those are.
+    var queuedBytes: Int { get }
 
     // MARK: The rest
 

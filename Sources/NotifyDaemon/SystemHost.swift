@@ -108,13 +108,14 @@ final class SystemHost: Host {
 
     func send(_ message: HeldMessage) {
         do throws(SystemdError) {
-            try bus.send(message.message)
+            try bus.send(message.message, bytes: message.bytes)
         } catch {
             logger.record(.messageNotSent, ["error": "\(error)"])
         }
     }
 
-    var queuedMessages: UInt64 { bus.queuedMessages }
+    var queuedMessages: UInt64 { UInt64(bus.queuedMessages) }
+    var queuedBytes: Int { bus.queuedBytes }
 
     func run(_ action: String, of event: Event, by route: Route, token: String?) {
         actions.run(action, of: event, by: route, token: token)
@@ -158,7 +159,8 @@ final class SystemHost: Host {
 extension Daemon where Outside == SystemHost {
     var callers: CallerDirectory { host.callers }
 
-    func leave(_ reply: consuming BusMessage, to call: borrowing BusMessage) {
-        leave(HeldMessage(reply), to: HeldMessage(retaining: call))
+    /// - Parameter bytes: about how long the reply is, where it may be long.
+    func leave(_ reply: consuming BusMessage, bytes: Int = 0, to call: borrowing BusMessage) {
+        leave(HeldMessage(reply, bytes: bytes), to: HeldMessage(retaining: call))
     }
 }

@@ -29,6 +29,9 @@ package final class PrivateBus: Sendable {
         folder.remove()
     }
 
+    /// SIGSTOP, SIGCONT: a bus that takes nothing for a while.
+    package func signal(_ number: CInt) { process.withLock { $0 }?.signal(number) }
+
     /// Ends the bus as a crash would. All its connections are lost.
     package func kill() async {
         let running = process.withLock { process in

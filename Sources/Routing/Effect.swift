@@ -58,6 +58,14 @@ public struct Announcement: Hashable, Sendable {
     }
 }
 
+extension Announcement {
+    /// What it says when so much time has passed.
+    public func after(_ time: Duration) -> Announcement {
+        Announcement(
+            window: window.map { max(.zero, $0 - time) }, silence: silence, isReplayed: isReplayed, expires: expires)
+    }
+}
+
 /// Who wanted no banner for an event.
 public enum Silence: String, Sendable {
     /// Whose word it was.

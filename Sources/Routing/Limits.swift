@@ -21,12 +21,20 @@ public struct Limits: Sendable {
     public var openEvents = 100_000
     /// Events of one connection that are not decided yet.
     public var openEventsPerSender = 10_000
+    /// Bytes that the undecided events take in memory; see `Event.footprint`.
+    public var openBytes = 64 << 20
+    /// Bytes that the undecided events of one connection take in memory.
+    public var openBytesPerSender = 16 << 20
     /// Topics that have a current value.
     public var values = 10_000
+    /// Bytes of all current values, reckoned as for open events: they are read in one message.
+    public var valueBytes = 16 << 20
     /// Screens that are open.
     public var screens = 10_000
     /// Screens that one connection holds.
     public var screensPerConnection = 256
+    /// Answers of asking screens that are awaited: one for each event and screen.
+    public var questions = 250_000
     /// Topic claims that still go on.
     public var graces = 10_000
     /// Topic claims of one connection that still go on.
@@ -41,8 +49,12 @@ public struct Limits: Sendable {
     public var overdueCalls = 64
     /// Shown events that a late claim can still retract; the oldest are forgotten first.
     public var retractableEvents = 20_000
+    /// Bytes of those in memory, reckoned as for open events.
+    public var retractableBytes = 16 << 20
     /// Pairs of source and event-id that are remembered to recognise a repeat.
     public var rememberedRepeats = 100_000
+    /// Bytes that these pairs take in memory; the oldest are forgotten first.
+    public var rememberedRepeatBytes = 24 << 20
     /// How long a repeat is recognised.
     public var repeatMemory: Duration = .seconds(24 * 3600)
 

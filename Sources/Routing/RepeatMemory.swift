@@ -3,12 +3,16 @@ import DequeModule
 /// Remembers which event a pair of source and event-id became, so that a repeat gets the same answer and is not sent again.
 struct RepeatMemory {
     private let capacity: Int
+    private let byteCapacity: Int
     private let memory: Duration
     private var events: [Origin: EventID] = [:]
     private var order = Deque<(origin: Origin, forgottenAt: Uptime)>()
+    /// What is remembered takes so many bytes.
+    private(set) var bytes = 0
 
-    init(capacity: Int, memory: Duration) {
+    init(capacity: Int, byteCapacity: Int = .max, memory: Duration) {
         self.capacity = capacity
+        self.byteCapacity = byteCapacity
         self.memory = memory
     }
 
@@ -24,7 +28,8 @@ struct RepeatMemory {
     /// - Parameter duration: how long, where that is less than usual.
     mutating func remember(_ origin: Origin, as id: EventID, at now: Uptime, for duration: Duration? = nil) {
         guard origin.namesAnEvent else { return }
-        if order.count == capacity { forgetOldest() }
+        bytes += Footprint.name + origin.textBytes
+        while !order.isEmpty, order.count >= capacity || bytes > byteCapacity { forgetOldest() }
         events[origin] = id
         order.append((origin, now + (duration ?? memory)))
     }
@@ -35,6 +40,7 @@ struct RepeatMemory {
         order.removeAll { entry in
             guard let id = events[entry.origin], gone.contains(id) else { return false }
             events[entry.origin] = nil
+            bytes -= Footprint.name + entry.origin.textBytes
             return true
         }
     }
@@ -42,5 +48,6 @@ struct RepeatMemory {
     private mutating func forgetOldest() {
         let oldest = order.removeFirst()
         events[oldest.origin] = nil
+        bytes -= Footprint.name + oldest.origin.textBytes
     }
 }

@@ -254,9 +254,17 @@ extension Router {
 
     /// Keeps a shown event for a late claim, and lets the oldest go when there are too many.
     mutating func remember(_ event: EventID) {
-        retractable.append(event)
-        guard retractable.count > limits.retractableEvents else { return }
-        let oldest = retractable.removeFirst()
+        let bytes = events[event]!.footprint
+        retractable.append((event, bytes))
+        retractableBytes += bytes
+        while retractable.count > limits.retractableEvents || retractableBytes > limits.retractableBytes {
+            forgetOldestShown()
+        }
+    }
+
+    private mutating func forgetOldestShown() {
+        let (oldest, bytes) = retractable.removeFirst()
+        retractableBytes -= bytes
         guard let open = events.removeValue(forKey: oldest) else { return }
         statistics.forgotten += 1
         guard case .shown(let key, let id) = open.place else { return }

@@ -12,21 +12,21 @@ extension Router {
         if options.remove { return acceptRemoval(publication, at: now) }
         let silence: Silence? = !route.banner ? .route : options.banner == false ? .publisher : nil
         let claim = silence == nil ? standingClaim(on: publication.topic) : nil
-        if silence == nil, claim == nil, let refusal = checkRoom(for: publication.sender) { return refuse(refusal) }
         let isRetained = options.retain ?? route.retain
-        if isRetained, let refusal = checkRoom(forValueAt: publication.topic) { return refuse(refusal) }
+        let event = Event(
+            id: nextID, topic: publication.topic, title: publication.title, body: publication.body,
+            fields: publication.fields, published: options.published ?? publication.received,
+            sender: publication.sender, origin: options.origin, urgency: options.urgency,
+            retained: isRetained, route: route)
+        if silence == nil, claim == nil, let refusal = checkRoom(for: event) { return refuse(refusal) }
+        if isRetained, let refusal = checkRoom(forValue: event) { return refuse(refusal) }
 
         let id = takeID()
         statistics.published += 1
         repeats.remember(options.origin, as: id, at: now.uptime)
-        let event = Event(
-            id: id, topic: publication.topic, title: publication.title, body: publication.body,
-            fields: publication.fields, published: options.published ?? publication.received,
-            sender: publication.sender, origin: options.origin, urgency: options.urgency,
-            retained: isRetained, route: route)
         let expires = now.uptime + (options.lifetime ?? route.lifetime)
         effects.append(.reply(.accepted(id)))
-        if isRetained { keepValue(id, of: event.topic, until: expires) }
+        if isRetained { keepValue(id, of: event.topic, bytes: event.footprint, until: expires) }
         if let silence {
             statistics.count(.silent)
             effects.append(.announce(event, Announcement(window: nil, silence: silence, expires: expires)))
@@ -63,11 +63,11 @@ extension Router {
             event, key: key, length: length, isAwaited: isAwaited, isReplayed: isReplayed, at: now.instant)
         let deadline = window.deadline
         let isOver = window.isOverEarly
-        events[event.id] = OpenEvent(
-            event: event, accepted: now.instant, expires: expires, place: .window(key), opened: window.opened,
-            deadline: deadline, asked: asked, isReplayed: isReplayed)
-        undecided += 1
-        undecidedBySender[event.sender, default: 0] += 1
+        let open = OpenEvent(
+            event: event, accepted: now.instant, expires: expires, footprint: event.footprint, place: .window(key),
+            opened: window.opened, deadline: deadline, asked: asked, isReplayed: isReplayed)
+        events[event.id] = open
+        noteUndecided(open)
         effects.append(
             .announce(
                 event,
@@ -122,16 +122,33 @@ extension Router {
         return nil
     }
 
-    private func checkRoom(for sender: String) -> Refusal? {
+    private func checkRoom(for event: Event) -> Refusal? {
         if pending >= limits.openEvents {
             return .limitExceeded(
                 "open events: \(limits.openEvents) are undecided already; try again when some have been claimed or shown"
             )
         }
-        if let count = undecidedBySender[sender], count >= limits.openEventsPerSender {
+        let charge = undecidedBySender[event.sender] ?? Charge()
+        if charge.events >= limits.openEventsPerSender {
             return .limitExceeded(
-                "open events of one sender: \(count) of yours are undecided already; "
+                "open events of one sender: \(charge.events) of yours are undecided already; "
                     + "try again when some have been claimed or shown")
+        }
+        let bytes = event.footprint
+        if undecidedBytes + bytes > limits.openBytes {
+            return .limitExceeded(
+                "bytes of open events: with this event it would be more than \(limits.openBytes); "
+                    + "try again when some have been claimed or shown")
+        }
+        if charge.bytes + bytes > limits.openBytesPerSender {
+            return .limitExceeded(
+                "bytes of open events of one sender: with this event yours would be more than "
+                    + "\(limits.openBytesPerSender); try again when some have been claimed or shown")
+        }
+        if screens.questions >= limits.questions, !screens.asked(about: event.topic).isEmpty {
+            return .limitExceeded(
+                "questions to screens: \(limits.questions) answers are awaited already; "
+                    + "try again when screens have claimed or passed")
         }
         return nil
     }

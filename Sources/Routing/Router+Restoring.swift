@@ -17,8 +17,8 @@ public struct Restoration: Sendable {
     public var undecided: [Remembered<(event: Event, window: Duration)>] = []
     /// How many more there are, in portions to come; `nil` where this is about something else.
     public var remaining: Int?
-    /// The current values of topics.
-    public var values: [Remembered<(topic: Topic, id: EventID)>] = []
+    /// The current values of topics, and what they cost to keep.
+    public var values: [Remembered<(topic: Topic, id: EventID, bytes: Int)>] = []
     /// The origins of recent events, in the order of their ids.
     public var origins: [Remembered<(origin: Origin, id: EventID)>] = []
     /// The shortest window of an event that is announced again, so that screens can come back and claim.
@@ -39,7 +39,8 @@ extension Router {
             repeats.remember(origin.subject.origin, as: origin.subject.id, at: now.uptime, for: origin.left)
         }
         for value in restoration.values {
-            keepValue(value.subject.id, of: value.subject.topic, until: now.uptime + value.left)
+            let (topic, id, bytes) = value.subject
+            keepValue(id, of: topic, bytes: bytes, until: now.uptime + value.left)
         }
         for remembered in restoration.undecided {
             let (event, window) = remembered.subject
@@ -76,7 +77,8 @@ extension Router {
         }
         let accepted = Instant(microseconds: now.instant.microseconds - age.microseconds)
         events[event.id] = OpenEvent(
-            event: event, accepted: accepted, expires: now.uptime, place: place, opened: accepted, deadline: accepted)
+            event: event, accepted: accepted, expires: now.uptime, footprint: event.footprint, place: place,
+            opened: accepted, deadline: accepted)
         remember(event.id)
     }
 
@@ -106,7 +108,7 @@ extension Router {
     mutating func withdraw(_ ids: [EventID], at now: Now) {
         for id in ids { withdraw(id, at: now) }
         repeats.forget(ids)
-        for (topic, value) in values where ids.contains(value.id) { values[topic] = nil }
+        for (topic, value) in values where ids.contains(value.id) { dropValue(of: topic) }
         sendBanners(at: now)
     }
 }

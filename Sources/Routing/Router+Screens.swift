@@ -64,6 +64,8 @@ extension Router {
 
     /// Asks every screen that wants to be asked about an event, and says which those are.
     mutating func ask(about event: Event) -> [ScreenID] {
+        // Only what an earlier run accepted comes here in spite of the limit: nobody is asked, and the banner is shown.
+        guard screens.questions < limits.questions else { return [] }
         let asked = screens.asked(about: event.topic)
         for id in asked { screens.noteAsked(id, about: event.id) }
         return asked

@@ -30,6 +30,8 @@ public struct Router {
         let event: Event
         let accepted: Instant
         let expires: Uptime
+        /// What it costs to keep, in bytes.
+        let footprint: Int
         var place: Place
         /// When its window was opened.
         var opened: Instant
@@ -66,6 +68,12 @@ public struct Router {
         }
     }
 
+    /// What is charged to a sender: its undecided events.
+    struct Charge: Equatable {
+        var events = 0
+        var bytes = 0
+    }
+
     // What a configuration sets.
     var routes: RouteTable
     var bannerSettings: BannerSettings
@@ -81,10 +89,13 @@ public struct Router {
     var undecided = 0
     /// Undecided events of earlier runs that have not been handed over yet.
     var unrestored = 0
-    var undecidedBySender: [String: Int] = [:]
+    /// What all undecided events cost to keep.
+    var undecidedBytes = 0
+    var undecidedBySender: [String: Charge] = [:]
     var repeats: RepeatMemory
     /// Shown events, oldest first; those claimed since are still in it.
-    var retractable = Deque<EventID>()
+    var retractable = Deque<(id: EventID, bytes: Int)>()
+    var retractableBytes = 0
 
     // Claims that go on.
     var screens: ScreenRegistry
@@ -103,6 +114,7 @@ public struct Router {
 
     /// The current values of topics: the events that were published to be kept.
     var values: [Topic: LiveValue] = [:]
+    var valueBytes = 0
 
     // Windows and banners.
     var windows = SlotTable<CoalescingKey, Window>()
@@ -151,7 +163,9 @@ public struct Router {
         bannerSettings = banners
         nextID = firstID
         screens = ScreenRegistry(settings: screenSettings, firstID: ScreenID(firstID.rawValue))
-        repeats = RepeatMemory(capacity: limits.rememberedRepeats, memory: limits.repeatMemory)
+        repeats = RepeatMemory(
+            capacity: limits.rememberedRepeats, byteCapacity: limits.rememberedRepeatBytes,
+            memory: limits.repeatMemory)
     }
 
     /// Events that have no outcome yet.
@@ -301,9 +315,19 @@ public struct Router {
         effects.append(.resolve(open.event.id, open.event.topic, resolution))
     }
 
+    mutating func noteUndecided(_ open: OpenEvent) {
+        undecided += 1
+        undecidedBytes += open.footprint
+        undecidedBySender[open.event.sender, default: Charge()].events += 1
+        undecidedBySender[open.event.sender]!.bytes += open.footprint
+    }
+
     mutating func forgetUndecided(_ open: OpenEvent) {
         undecided -= 1
-        let sender = open.event.sender
-        if let count = undecidedBySender[sender] { undecidedBySender[sender] = count > 1 ? count - 1 : nil }
+        undecidedBytes -= open.footprint
+        guard var charge = undecidedBySender[open.event.sender] else { return }
+        charge.events -= 1
+        charge.bytes -= open.footprint
+        undecidedBySender[open.event.sender] = charge.events > 0 ? charge : nil
     }
 }

@@ -8,6 +8,8 @@ struct ScreenRegistry {
     private var claiming = PrefixIndex<ScreenID>()
     private var asking = PrefixIndex<ScreenID>()
     private var nextID: ScreenID
+    /// The answers that are awaited from all screens.
+    private(set) var questions = 0
     private(set) var settings: ScreenSettings
     /// Whether somebody may be looking: not so while the session is locked or idle.
     private(set) var isWatched = true
@@ -65,6 +67,7 @@ struct ScreenRegistry {
     @discardableResult
     mutating func close(_ id: ScreenID) -> Screen? {
         guard let screen = screens.removeValue(forKey: id) else { return nil }
+        questions -= screen.asked.count
         unindex(screen)
         owned[screen.owner]!.removeAll { $0 == id }
         if owned[screen.owner]!.isEmpty { owned[screen.owner] = nil }
@@ -72,11 +75,15 @@ struct ScreenRegistry {
     }
 
     mutating func noteAsked(_ id: ScreenID, about event: EventID) {
+        let before = screens[id]?.asked.count ?? 0
         screens[id]?.asked.insert(event)
+        questions += (screens[id]?.asked.count ?? 0) - before
     }
 
     mutating func noteAnswered(_ id: ScreenID, about event: EventID) {
+        let before = screens[id]?.asked.count ?? 0
         screens[id]?.asked.remove(event)
+        questions += (screens[id]?.asked.count ?? 0) - before
     }
 
     /// - Returns: the screens that have no say any more, in their order.

@@ -17,6 +17,7 @@ public struct BusFailure: Error, Equatable, CustomStringConvertible {
 /// A connection to a message bus, sd-bus(3), attached to a loop. File descriptors are neither sent nor accepted.
 public final class BusConnection {
     let raw: OpaquePointer
+    private var writeQueue = WriteQueue()
     private var pump: BusPump?
     private var onFailure: () -> Void = {}
     /// Calls that are not answered yet.
@@ -76,10 +77,22 @@ public final class BusConnection {
     }
 
     /// Messages that the bus has not taken yet.
-    public var queuedMessages: UInt64 {
+    public var queuedMessages: Int {
         var count: UInt64 = 0
         // A connection that is gone takes none; `onDisconnect` deals with it.
-        return sd_bus_get_n_queued_write(raw, &count) < 0 ? 0 : count
+        return sd_bus_get_n_queued_write(raw, &count) < 0 ? 0 : Int(count)
+    }
+
+    /// About how many bytes those take.
+    public var queuedBytes: Int {
+        writeQueue.settle(queued: queuedMessages)
+        return writeQueue.bytes
+    }
+
+    /// Waits until the bus takes something, but not long: for when more is read than can be written.
+    public func awaitRoom(milliseconds: CInt) {
+        var socket = pollfd(fd: sd_bus_get_fd(raw), events: Int16(POLLOUT), revents: 0)
+        _ = poll(&socket, 1, milliseconds)
     }
 
     // MARK: Sending
@@ -125,8 +138,11 @@ public final class BusConnection {
     }
 
     /// Sends a reply or a signal. A connection that is gone is found out by `onDisconnect`, not here.
-    public func send(_ message: borrowing BusMessage) throws(SystemdError) {
+    ///
+    /// - Parameter bytes: about how long the message is.
+    public func send(_ message: borrowing BusMessage, bytes: Int = 0) throws(SystemdError) {
         try check(sd_bus_send(raw, message.raw, nil), "sd_bus_send")
+        writeQueue.sent(bytes, queued: queuedMessages)
     }
 
     /// Sends a call and hands its answer, or an error after the time-out, to `answer`.

@@ -1,4 +1,5 @@
 internal import CSystemd
+import Glibc
 
 /// A D-Bus message with one owner. Reading goes from left to right, writing appends; sd_bus_message_read_basic(3) and
 /// sd_bus_message_append_basic(3) say what each step may answer.
@@ -43,14 +44,18 @@ public struct BusMessage: ~Copyable {
 /// A message that is kept for later, in a list.
 public final class HeldMessage {
     public let message: BusMessage
+    /// About how long it is, where it may be long.
+    public let bytes: Int
 
-    public init(_ message: consuming BusMessage) {
+    public init(_ message: consuming BusMessage, bytes: Int = 0) {
         self.message = message
+        self.bytes = bytes
     }
 
     /// Keeps a message that somebody else owns too.
     public init(retaining message: borrowing BusMessage) {
         self.message = BusMessage(retaining: message.raw)
+        bytes = 0
     }
 }
 
@@ -59,9 +64,16 @@ func code(_ scalar: Unicode.Scalar) -> CChar { CChar(truncatingIfNeeded: scalar.
 // MARK: Reading
 
 extension BusMessage {
+    /// No text is longer, in bytes, that anybody means us to read. A message can have 128 MiB, and they are not copied.
+    public static var longestText: Int { 128 * 1024 }
+
+    /// - Throws: an error with `isTooLong` for a text beyond `longestText`.
     public func readString(as type: Unicode.Scalar = "s") throws(SystemdError) -> String {
         var text: UnsafePointer<CChar>?
         try check(sd_bus_message_read_basic(raw, code(type), &text), "sd_bus_message_read_basic")
+        guard strnlen(text!, Self.longestText + 1) <= Self.longestText else {
+            throw SystemdError(code: EMSGSIZE, call: "sd_bus_message_read_basic")
+        }
         return String(cString: text!)
     }
 

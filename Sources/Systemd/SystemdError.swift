@@ -16,6 +16,9 @@ public struct SystemdError: Error, CustomStringConvertible {
         "\(call): \(String(cString: strerror(code)))"
     }
 
+    /// A text is longer than anybody may write to us.
+    public var isTooLong: Bool { code == EMSGSIZE }
+
     /// The bus name has another owner.
     public var isNameTaken: Bool { code == EEXIST }
 }

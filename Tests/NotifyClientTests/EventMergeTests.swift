@@ -18,6 +18,9 @@ struct EventMergeTests {
         var merge = EventMerge(after: 10)
         #expect(merge.question == .page(after: 10))
         #expect(merge.take([record(10), record(11), record(15)]).map(\.id) == [11, 15])
+        // A page may be short because its events are long: only an empty one is the end.
+        #expect(merge.question == .page(after: 15))
+        #expect(merge.take([]).isEmpty)
         #expect(merge.question == nil)
         merge.hear(signal(15, isReplayed: true))
         #expect(merge.question == nil)

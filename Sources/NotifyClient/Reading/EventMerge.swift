@@ -26,6 +26,8 @@ struct EventMerge: Sendable {
     private var firstHeard: EventID?
     private var heard: [EventID: Event] = [:]
     private var isStale = true
+    /// Whether there may be more than what was heard: then only an empty page is the end.
+    private var isCatchingUp = true
 
     /// - Parameter cursor: the last event that is not wanted any more; `nil`: nothing from before now is wanted.
     init(after cursor: EventID?) { self.cursor = cursor }
@@ -48,7 +50,10 @@ struct EventMerge: Sendable {
     }
 
     /// Something may have been missed: the connection or the daemon is a new one, or it was quiet for long.
-    mutating func doubt() { isStale = true }
+    mutating func doubt() {
+        isStale = true
+        isCatchingUp = true
+    }
 
     /// The answer to `.cursor`. What was heard before it came is new, however high the daemon has counted meanwhile.
     mutating func begin(at highest: EventID) {
@@ -67,15 +72,16 @@ struct EventMerge: Sendable {
 
     private mutating func take(_ page: [RecordedEvent]) -> [Event] {
         guard let start = cursor else { return [] }
-        // A short page is the last, or damaged events have been left out of it: then the rest comes with the next signal.
-        isStale = page.count >= Self.pageSize
         let next = page.map(\.event).filter { $0.id > start }.map { heard[$0.id] ?? $0 }
         guard let end = next.last?.id else {
             isStale = false
+            isCatchingUp = false
             return []
         }
         cursor = end
         if !heard.isEmpty { heard = heard.filter { $0.key > end } }
+        // A page of long events is a short one, and need not be the last.
+        isStale = isCatchingUp || page.count >= Self.pageSize || !heard.isEmpty
         return next
     }
 }

@@ -74,9 +74,11 @@ extension RouterInterface {
     }
 
     func listScreens(_ call: borrowing BusMessage) throws(BusFailure) {
+        try requireRoomForReply()
+        let screens = daemon.router.openScreens
         let reply = bus.methodReturn(to: call)
         reply.appendContainer("a", "(tssss)") { list in
-            for screen in daemon.router.openScreens {
+            for screen in screens {
                 list.appendContainer("r", "tssss") { entry in
                     entry.append(screen.id.rawValue, as: "t")
                     entry.append(screen.topic.description)
@@ -86,7 +88,7 @@ extension RouterInterface {
                 }
             }
         }
-        daemon.leave(reply, to: call)
+        daemon.leave(reply, bytes: screens.count * 320, to: call)
     }
 
     private func screenOptions(_ call: borrowing BusMessage) throws -> ScreenOptions {
@@ -152,6 +154,11 @@ extension RouterInterface {
             return try body(message)
         } catch let refusal as Refusal {
             throw BusFailure(refusal)
+        } catch let error as SystemdError where error.isTooLong {
+            throw BusFailure(
+                .tooLarge(
+                    "a text has more than \(BusMessage.longestText) bytes; "
+                        + "a message may have \(daemon.limits.messageBytes) in all"))
         } catch {
             throw BusFailure(.invalidArguments("the message cannot be read: \(error)"))
         }

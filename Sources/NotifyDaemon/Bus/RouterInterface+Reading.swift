@@ -6,6 +6,7 @@ import Systemd
 extension RouterInterface {
     func snapshot(_ call: borrowing BusMessage) throws(BusFailure) {
         let topic = try read(call) { call in try Self.prefix(call) }
+        try requireRoomForReply()
         daemon.endTurn()
         let cursor = daemon.router.lastID
         guard let events = try stored({ journal throws(JournalError) in try journal.snapshot(topic) }) else {
@@ -17,20 +18,21 @@ extension RouterInterface {
         let reply = bus.methodReturn(to: call)
         reply.append(cursor.rawValue, as: "t")
         append(events, to: reply)
-        daemon.leave(reply, to: call)
+        daemon.leave(reply, bytes: events.reduce(0) { $0 + $1.footprint }, to: call)
     }
 
     func history(_ call: borrowing BusMessage) throws(BusFailure) {
         let (topic, after, limit) = try read(call) { call in
             (try Self.prefix(call), EventID(try call.readNumber("t")), try call.readNumber("u", as: UInt32.self))
         }
+        try requireRoomForReply()
         daemon.endTurn()
         let events = try stored { journal throws(JournalError) in
             try journal.history(topic, after: after, limit: Int(limit))
         }
         let reply = bus.methodReturn(to: call)
         append(events, to: reply)
-        daemon.leave(reply, to: call)
+        daemon.leave(reply, bytes: events.reduce(0) { $0 + $1.footprint }, to: call)
     }
 
     func unread(_ call: borrowing BusMessage) throws(BusFailure) {
@@ -56,6 +58,10 @@ extension RouterInterface {
             event, claims: found.claims, deadline: daemon.deadline(of: id), isOlder: id < daemon.router.firstID
         ).append(to: reply)
         daemon.leave(reply, to: call)
+    }
+
+    func requireRoomForReply() throws(BusFailure) {
+        do throws(Refusal) { try daemon.requireRoomForReply() } catch { throw BusFailure(error) }
     }
 
     private func stored<Result>(

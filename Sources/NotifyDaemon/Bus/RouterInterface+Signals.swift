@@ -20,7 +20,7 @@ extension RouterInterface {
             if announcement.isReplayed { info.appendEntry("replayed", "b") { $0.append(true) } }
             if event.retained { info.appendEntry("retained", "b") { $0.append(true) } }
         }
-        return HeldMessage(signal)
+        return HeldMessage(signal, bytes: event.footprint)
     }
 
     func resolution(_ id: EventID, _ topic: Topic, _ resolution: Resolution) -> HeldMessage {

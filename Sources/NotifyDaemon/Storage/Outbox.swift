@@ -7,7 +7,7 @@ final class Outbox<Message, Call> {
         /// The reply to a call, and the event that it acknowledges.
         case reply(Message, to: Call, accepting: EventID?)
         /// A signal, and the event without which it has nothing to say.
-        case signal(Message, about: EventID?)
+        case signal(FanOut.Signal, about: EventID?)
         case show(BannerRequest)
         case close(BannerID)
         /// A button that was pressed, with what lets an application raise its window.

@@ -48,7 +48,8 @@ extension Storage {
     func restoredValues(at clock: WallClock) throws(Refusal) -> Restoration {
         var restoration = Restoration()
         restoration.values = try read { journal throws(JournalError) in try journal.values(.all) }.map {
-            Restoration.Remembered((topic: $0.topic, id: $0.id), left: clock.left($0.expires))
+            Restoration.Remembered(
+                (topic: $0.topic, id: $0.id, bytes: $0.footprint), left: clock.left($0.expires))
         }
         return restoration
     }

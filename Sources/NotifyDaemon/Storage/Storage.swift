@@ -6,8 +6,8 @@ import Routing
 /// of the turn is acknowledged; what was accepted before is still decided and shown, and its outcomes are written when the
 /// journal can be written again.
 final class Storage {
-    /// How many outcomes are kept in memory while the journal cannot be written.
-    private static let backlogLimit = 200_000
+    /// How many outcomes are kept in memory while the journal cannot be written: of all events that can be open or shown.
+    private static let backlogLimit = 130_000
     private static let historyDays: Int64 = 30
     private static let historyEvents = 1_000_000
     /// How many events are accepted between two looks at what is too old.

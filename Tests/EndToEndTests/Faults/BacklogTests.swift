@@ -1,9 +1,6 @@
-import Foundation
 import Glibc
-import Journal
 import NotifyClient
 import NotifyRehearsal
-import Routing
 import Testing
 
 /// An earlier run left a lot undecided: it is announced again a portion at a time, and nobody waits for that.
@@ -14,7 +11,7 @@ struct BacklogTests {
 
     @Test func whoCallsMeanwhileIsAnsweredAndEveryEventHasItsWindow() async throws {
         try await withFaultRig(isStarted: false) { rig in
-            let ids = try write(Self.count, to: rig.state)
+            let ids = try rig.writeBacklog(of: Self.count)
             let begin = ContinuousClock.now
             try await rig.daemon.start()
             // The last one's turn is far away.
@@ -42,14 +39,14 @@ struct BacklogTests {
             let outcomes = Set(try await rig.history().filter { $0.id != last }.map(\.outcome))
             #expect(outcomes == ["shown"])
             print(
-                "\(Self.count) events: first answer after \(answered), all announced after \(whole) with \(peak),",
-                "all shown with \(try rig.peakMemory())")
+                "\(Self.count) events: first answer after \(answered), all announced after \(whole) with \(peak >> 20) MiB,",
+                "all shown with \(try rig.peakMemory() >> 20) MiB")
         }
     }
 
     @Test func aTopicClaimTakesWhatHasNotBeenAnnouncedAgain() async throws {
         try await withFaultRig(isStarted: false) { rig in
-            let ids = try write(Self.count, to: rig.state)
+            let ids = try rig.writeBacklog(of: Self.count)
             try await rig.daemon.start()
             let reply = try await rig.call("ClaimTopic", ["/backlog", .uint32(0)], timeout: .seconds(60))
             #expect(reply.arguments.first == .uint32(UInt32(ids.count)))
@@ -61,7 +58,7 @@ struct BacklogTests {
 
     @Test func aScreenThatOpensMeanwhileClaimsWhatIsStillToCome() async throws {
         try await withFaultRig(isStarted: false) { rig in
-            let ids = try write(Self.count, to: rig.state)
+            let ids = try rig.writeBacklog(of: Self.count)
             try await rig.daemon.start()
             try await rig.call("OpenScreen", ["/backlog", .variants([:])])
             try await rig.untilSettled()
@@ -69,39 +66,5 @@ struct BacklogTests {
             #expect(history.map(\.id) == ids)
             #expect(Set(history.map(\.outcome)) == ["claimed"])
         }
-    }
-
-    /// A journal of undecided events of a hundred topics.
-    private func write(_ count: Int, to directory: String) throws -> [UInt64] {
-        let journal = try Journal(directory: directory)
-        defer { journal.close() }
-        let now = Int64(Date.now.timeIntervalSince1970 * 1_000_000)
-        let first = now - 60_000_000
-        var ids: [UInt64] = []
-        for start in stride(from: 0, to: count, by: 1000) {
-            var entries: [JournalEntry] = []
-            for number in start..<min(start + 1000, count) {
-                ids.append(UInt64(first) + UInt64(number))
-                let event = StoredEvent(
-                    id: Routing.EventID(ids.last!), topic: try Topic("/backlog/\(number % 100)"), title: "news",
-                    body: String(repeating: "x", count: 100), fields: [], published: first, sender: ":1.1",
-                    origin: Origin(source: "backlog", eventID: "\(number)"), urgency: nil, retained: false,
-                    route: "default", key: "/backlog/\(number % 100)", window: 30_000, accepted: first,
-                    expires: Expiry(wall: now + 3_600_000_000, uptime: 0, boot: "earlier"))
-                entries.append(.accepted(event))
-            }
-            try journal.commit(entries)
-        }
-        return ids
-    }
-}
-
-extension FaultRig {
-    /// The most memory that the daemon has had, as the kernel says: `VmHWM` of proc_pid_status(5).
-    fileprivate func peakMemory() throws -> String {
-        let process = try #require(daemon.identifier)
-        let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
-        let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") } ?? ""
-        return line.dropFirst(6).trimmingCharacters(in: .whitespaces)
     }
 }

@@ -15,7 +15,11 @@ extension Router {
     private func limitThatIsExceeded() -> String? {
         let sizes: [(String, Int, Int)] = [
             ("open events", undecided, limits.openEvents),
-            ("open events of a sender", undecidedBySender.values.max() ?? 0, limits.openEventsPerSender),
+            ("open events of a sender", undecidedBySender.values.map(\.events).max() ?? 0, limits.openEventsPerSender),
+            ("bytes of open events", undecidedBytes, limits.openBytes),
+            ("bytes of live values", valueBytes, limits.valueBytes),
+            ("bytes of shown events", retractableBytes, limits.retractableBytes),
+            ("questions", screens.questions, limits.questions + limits.screens),
             ("screens", screens.count, limits.screens),
             ("graces", graces.count, limits.graces),
             ("graces of a connection", gracesByClaimant.values.max() ?? 0, limits.gracesPerConnection),
@@ -33,7 +37,15 @@ extension Router {
 
     private func tableThatDisagrees() -> String? {
         if undecided != events.values.filter(\.isUndecided).count { return "the count of undecided events" }
-        if undecidedBySender.values.reduce(0, +) != undecided { return "the counts of undecided events by sender" }
+        let bytes = events.values.filter(\.isUndecided).reduce(0) { $0 + $1.footprint }
+        if undecidedBytes != bytes { return "the bytes of undecided events" }
+        if undecidedBySender.values.reduce(0, { $0 + $1.bytes }) != bytes { return "the bytes of events by sender" }
+        if retractableBytes != retractable.reduce(0, { $0 + $1.bytes }) { return "the bytes of shown events" }
+        if valueBytes != values.values.reduce(0, { $0 + $1.bytes }) { return "the bytes of live values" }
+        if screens.questions != screens.all.reduce(0, { $0 + $1.asked.count }) { return "the count of questions" }
+        if undecidedBySender.values.reduce(0, { $0 + $1.events }) != undecided {
+            return "the counts of undecided events by sender"
+        }
         let inWindows = windows.values.reduce(0) { $0 + $1.unclaimed.count + $1.held.count }
         let behindBanners = banners.values.reduce(0) { $0 + $1.count }
         var counts = (window: 0, banner: 0, questions: 0)

@@ -46,6 +46,7 @@ extension Simulation: Host {
     }
 
     var queuedMessages: UInt64 { now.instant < busStallsUntil ? Recovery.queue : 0 }
+    var queuedBytes: Int { now.instant < busStallsUntil ? FanOut.queueLimit : 0 }
 
     func run(_ action: String, of event: Event, by route: Route, token: String?) {}
     func degradationChanged() {}

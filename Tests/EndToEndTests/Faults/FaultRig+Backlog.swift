@@ -1,0 +1,39 @@
+import Foundation
+import Journal
+import NotifyRehearsal
+import Routing
+import Testing
+
+extension FaultRig {
+    /// What an earlier run left behind: a journal of undecided events of a hundred topics.
+    func writeBacklog(of count: Int) throws -> [UInt64] {
+        let journal = try Journal(directory: state)
+        defer { journal.close() }
+        let now = Int64(Date.now.timeIntervalSince1970 * 1_000_000)
+        let first = now - 60_000_000
+        var ids: [UInt64] = []
+        for start in stride(from: 0, to: count, by: 1000) {
+            var entries: [JournalEntry] = []
+            for number in start..<min(start + 1000, count) {
+                ids.append(UInt64(first) + UInt64(number))
+                let event = StoredEvent(
+                    id: Routing.EventID(ids.last!), topic: try Topic("/backlog/\(number % 100)"), title: "news",
+                    body: String(repeating: "x", count: 100), fields: [], published: first, sender: ":1.1",
+                    origin: Origin(source: "backlog", eventID: "\(number)"), urgency: nil, retained: false,
+                    route: "default", key: "/backlog/\(number % 100)", window: 30_000, accepted: first,
+                    expires: Expiry(wall: now + 3_600_000_000, uptime: 0, boot: "earlier"))
+                entries.append(.accepted(event))
+            }
+            try journal.commit(entries)
+        }
+        return ids
+    }
+
+    /// The most memory that the daemon has had, as the kernel says: `VmHWM` of proc_pid_status(5), in bytes.
+    func peakMemory() throws -> Int {
+        let process = try #require(daemon.identifier)
+        let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+        let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") })
+        return try #require(Int(line.split(separator: " ")[1].trimmingCharacters(in: .whitespaces))) * 1024
+    }
+}

@@ -1,0 +1,163 @@
+import Testing
+
+@testable import Routing
+
+/// Every limit at its edge: what reaches it is accepted, one more is refused, and the refusal names it and the way out.
+@Suite struct LimitEdgeTests {
+    /// What reaches one limit, step by step.
+    struct Edge: Sendable, CustomTestStringConvertible {
+        /// How the refusal begins.
+        let name: String
+        /// What the refusal advises.
+        let advice: String
+        /// How many are accepted.
+        let count: Int
+        var limits = Limits()
+        let input: @Sendable (Int) -> Input
+
+        var testDescription: String { name }
+    }
+
+    static let edges = [
+        Edge(name: "open events: 100000", advice: "try again", count: 100_000) { publish($0, from: $0 / 10_000) },
+        Edge(name: "open events of one sender: 10000", advice: "try again", count: 10_000) { publish($0) },
+        Edge(name: "bytes of open events: ", advice: "try again", count: 40, limits: narrow(\.openBytes, 40)) {
+            publish($0, from: $0)
+        },
+        Edge(
+            name: "bytes of open events of one sender: ", advice: "try again", count: 40,
+            limits: narrow(\.openBytesPerSender, 40)
+        ) { publish($0) },
+        Edge(name: "live values: 10000", advice: "'remove'", count: 10_000) { publish($0, retained: true) },
+        Edge(name: "bytes of live values: ", advice: "'remove'", count: 40, limits: narrow(\.valueBytes, 40)) {
+            publish($0, retained: true)
+        },
+        Edge(name: "screens: 10000", advice: "close one", count: 10_000) { open($0, by: $0 / 256) },
+        Edge(name: "screens of one connection: 256", advice: "close one", count: 256) { open($0) },
+        Edge(name: "topic claims with a grace: 10000", advice: "try again", count: 10_000) { claim($0, by: $0 / 256) },
+        Edge(name: "topic claims with a grace of one connection: 256", advice: "try again", count: 256) { claim($0) },
+        Edge(name: "mutes: 1000", advice: "unmute one", count: 1_000) { .muted(topic($0), for: .seconds(60)) },
+        Edge(
+            name: "questions to screens: 3", advice: "claimed or passed", count: 4,
+            limits: {
+                var limits = Limits()
+                limits.questions = 3
+                return limits
+            }()
+        ) { $0 == 0 ? ask : publish($0) },
+    ]
+
+    @Test(arguments: edges) func oneMoreIsRefused(_ edge: Edge) throws {
+        var router = Router(
+            routes: RouteTable(fallback: Route(pattern: nil, window: .seconds(60))), limits: edge.limits,
+            firstID: EventID(1))
+        for number in 0..<edge.count {
+            if case .refused(let refusal)? = answer(&router, edge.input(number)) {
+                Issue.record("number \(number + 1) of \(edge.count) is refused: \(refusal)")
+                return
+            }
+        }
+        guard case .refused(.limitExceeded(let text))? = answer(&router, edge.input(edge.count)) else {
+            Issue.record("number \(edge.count + 1) is not refused")
+            return
+        }
+        #expect(text.hasPrefix(edge.name))
+        #expect(text.contains(edge.advice))
+        #expect(router.statistics.refused == 1)
+    }
+
+    @Test func timesAreAcceptedUpToTheirLimits() throws {
+        var router = Router(
+            routes: RouteTable(fallback: Route(pattern: nil, window: .seconds(60))), firstID: EventID(1))
+        _ = answer(&router, Self.publish(0))
+        let accepted: [Input] = [
+            .claimedProvisionally(EventID(1), within: .seconds(600), by: ":1.1"),
+            .topicClaimed(.all, grace: .seconds(10), by: ":1.1"),
+        ]
+        let refused: [Input] = [
+            .claimedProvisionally(EventID(1), within: .milliseconds(600_001), by: ":1.1"),
+            .topicClaimed(.all, grace: .milliseconds(10_001), by: ":1.1"),
+        ]
+        for input in refused {
+            guard case .refused(.limitExceeded)? = answer(&router, input) else {
+                Issue.record("\(input) is not refused")
+                continue
+            }
+        }
+        for input in accepted {
+            if case .refused(let refusal)? = answer(&router, input) { Issue.record("\(input): \(refusal)") }
+        }
+    }
+
+    @Test func whatOthersMayStillSendIsNotTouchedByTheBytesOfOne() throws {
+        var router = Router(
+            routes: RouteTable(fallback: Route(pattern: nil, window: .seconds(60))),
+            limits: Self.narrow(\.openBytesPerSender, 2), firstID: EventID(1))
+        for number in 0..<3 { _ = answer(&router, Self.publish(number)) }
+        #expect(router.statistics.refused == 1)
+        #expect(answer(&router, Self.publish(3, from: 1)) == .accepted(EventID(3)))
+        _ = router.handle(.claimed(EventID(1), by: ":1.9"), at: Self.now)
+        #expect(answer(&router, Self.publish(4)) == .accepted(EventID(4)))
+    }
+
+    @Test func theOldestNamesAreForgottenWhenTheyTakeTooMuch() {
+        let origins = (1...3).map { Origin(source: "chat", eventID: "\($0)") }
+        var memory = RepeatMemory(
+            capacity: 100, byteCapacity: 2 * (Footprint.name + origins[0].textBytes), memory: .seconds(60))
+        for (index, origin) in origins.enumerated() {
+            memory.remember(origin, as: EventID(UInt64(index)), at: Self.now.uptime)
+        }
+        #expect(origins.map { memory.first($0, at: Self.now.uptime) } == [nil, EventID(1), EventID(2)])
+        #expect(memory.bytes == 2 * (Footprint.name + origins[0].textBytes))
+    }
+
+    /// A message of 64 KiB may hold as many values, and each takes more than the byte it is.
+    @Test func manySmallValuesCostWhatTheyTake() {
+        let bytes = Value.array(of: "y", Array(repeating: .byte(1), count: 1000))
+        let cost = Footprint.ofEvent(
+            topic: try! Topic("/a"), title: "", body: "", fields: [Field(name: "bytes", value: bytes)],
+            origin: Origin())
+        #expect(cost > 1000 * MemoryLayout<Value>.stride)
+    }
+
+    // MARK: Steps
+
+    private static let now = Now(instant: Instant(microseconds: 1), uptime: Uptime(microseconds: 1))
+
+    private func answer(_ router: inout Router, _ input: Input) -> Reply? {
+        for case .reply(let reply) in router.handle(input, at: Self.now) { return reply }
+        return nil
+    }
+
+    /// Each takes the same room.
+    private static func publish(_ number: Int, from sender: Int = 0, retained: Bool = false) -> Input {
+        var options = PublishOptions()
+        options.retain = retained
+        if retained { options.banner = false }
+        let topic = try! Topic("/post/\(1_000_000 + number)")
+        return .published(Publication(topic: topic, title: "", body: "", options: options, sender: ":1.\(sender)"))
+    }
+
+    private static func narrow(_ limit: WritableKeyPath<Limits, Int>, _ count: Int) -> Limits {
+        var limits = Limits()
+        guard case .published(let publication) = publish(0) else { return limits }
+        limits[keyPath: limit] =
+            count
+            * Footprint.ofEvent(
+                topic: publication.topic, title: "", body: "", fields: [], origin: Origin())
+        return limits
+    }
+
+    private static func topic(_ number: Int) -> TopicPrefix { TopicPrefix(try! Topic("/post/\(number)")) }
+    private static func open(_ number: Int, by owner: Int = 0) -> Input {
+        .screenOpened(topic(number), ScreenOptions(), by: ":1.\(owner)")
+    }
+    private static func claim(_ number: Int, by owner: Int = 0) -> Input {
+        .topicClaimed(topic(number), grace: .seconds(10), by: ":1.\(owner)")
+    }
+    private static var ask: Input {
+        var options = ScreenOptions()
+        options.mode = .ask
+        return .screenOpened(.all, options, by: ":1.9")
+    }
+}
