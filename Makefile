@@ -78,9 +78,21 @@ docs: ## Compile the documentation of the libraries with DocC
 	$(SWIFT) build
 	.ci/docs
 
-bench: ## Measure what a decision costs, with little and with much around it
-	.ci/packages build
-	cd Benchmarks && $(SWIFT) package --disable-sandbox benchmark
+# Where the comparison with routers in C is to be found; without it there is none.
+YARDSTICK ?= ../shared/yardstick
+
+bench: ## Measure what an event costs; writes docs/benchmarks.md, and its main lines to README.md
+	.ci/packages build bench
+	$(SWIFT) build --configuration release --product notifyd
+	$(SWIFT) build --configuration release --product notifyload
+	YARDSTICK='$(YARDSTICK)' Benchmarks/report/bench.py
+
+.PHONY: bench-scale
+bench-scale: ## Measure what an event costs as the work grows; writes docs/benchmarks.md and docs/scale.svg
+	.ci/packages build bench
+	$(SWIFT) build --configuration release --product notifyd
+	$(SWIFT) build --configuration release --product notifyload
+	Benchmarks/report/scale.py
 
 model: ## Play 100,000 random scripts against the router and its reference
 	.ci/packages build

@@ -16,6 +16,8 @@ let package = Package(
         .executable(name: "notifyctl", targets: ["notifyctl"]),
         .library(name: "NotifyClient", targets: ["NotifyClient"]),
         .library(name: "Routing", targets: ["Routing"]),
+        // For the package of benchmarks alone.
+        .library(name: "Journal", targets: ["Journal"]),
         // For the fuzzer in Tests/Fuzzing, which is a package of its own.
         .library(name: "NotifyFuzzing", targets: ["NotifyFuzzing"]),
     ],
@@ -94,6 +96,17 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .executableTarget(
+            name: "notifyload",
+            dependencies: [
+                "Journal",
+                "NotifyClient",
+                "NotifyRehearsal",
+                "Routing",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: strict
+        ),
 
         // The example in examples/swift, built here too so that it cannot rot; it has a Package.swift of its own.
         .executableTarget(
@@ -156,7 +169,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "Journal", "NotifyClient", "NotifyRehearsal", "NotifyTestSupport", "Routing", "RunBoard", "notifyd",
-                "notifyctl",
+                "notifyctl", "notifyload",
             ],
             exclude: ["Rigs", "PowerCut/disk.c"],
             swiftSettings: strict

@@ -16,7 +16,16 @@ let package = Package(
             ],
             path: "Benchmarks/RoutingBenchmarks",
             plugins: [.plugin(name: "BenchmarkPlugin", package: "benchmark")]
-        )
+        ),
+        .executableTarget(
+            name: "JournalBenchmarks",
+            dependencies: [
+                .product(name: "Benchmark", package: "benchmark"), .product(name: "Journal", package: "notifyd"),
+                .product(name: "Routing", package: "notifyd"),
+            ],
+            path: "Benchmarks/JournalBenchmarks",
+            plugins: [.plugin(name: "BenchmarkPlugin", package: "benchmark")]
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

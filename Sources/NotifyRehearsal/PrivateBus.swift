@@ -1,4 +1,4 @@
-import Glibc
+package import Glibc
 import NotifyClient
 
 /// A message bus of our own: a `dbus-daemon` with a configuration in a temporary folder. It never touches the user's
@@ -19,6 +19,9 @@ package final class PrivateBus: Sendable {
             configuration(address: address, serviceFolder: serviceFolder), to: "bus.conf")
         try await start()
     }
+
+    /// The process, while it runs.
+    package var identifier: pid_t? { process.withLock { $0?.identifier } }
 
     /// Ends the bus and removes its folder.
     package func stop() async {
@@ -88,6 +91,8 @@ private func configuration(address: String, serviceFolder: String?) -> String {
           <limit name="max_incoming_bytes">1000000000</limit>
           <limit name="max_outgoing_bytes">1000000000</limit>
           <limit name="max_message_size">1000000000</limit>
+          <limit name="max_completed_connections">100000</limit>
+          <limit name="max_connections_per_user">100000</limit>
           <limit name="max_match_rules_per_connection">50000</limit>
           <limit name="max_replies_per_connection">50000</limit>
           <limit name="max_names_per_connection">50000</limit>

@@ -31,7 +31,8 @@ extension Rig {
         try ChildProcess(BuiltPrograms.notifyctl, arguments, environment: environment, capturing: [1, 2])
     }
 
-    private var environment: [String: String] {
+    /// With `notifyctl` in its `$PATH`, and nothing of ours but the bus of this rig.
+    package var environment: [String: String] {
         let folder = BuiltPrograms.notifyctl.split(separator: "/", omittingEmptySubsequences: false).dropLast()
         return [
             "PATH": folder.joined(separator: "/") + ":/usr/bin:/bin", "HOME": daemon.folder.path,

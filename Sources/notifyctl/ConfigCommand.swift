@@ -30,14 +30,24 @@ struct ConfigCommand: AsyncParsableCommand {
         @Option(help: "The notifyd to ask, instead of the one beside notifyctl or in $PATH.", completion: .file())
         var daemon: String?
 
+        @OptionGroup var output: OutputOptions
+
         func run() async throws {
             try await reportingFailures {
                 let program = try daemon ?? Daemon.locate()
                 let arguments = ["--check-config"] + (file.map { ["--config", $0] } ?? [])
-                let process = try ChildProcess(program, arguments, environment: ChildProcess.currentEnvironment)
+                let isText = output.json == .off
+                let process = try ChildProcess(
+                    program, arguments, environment: ChildProcess.currentEnvironment, capturing: isText ? [] : [1, 2])
                 switch await process.waitForExit(within: .seconds(60)) {
-                case .code(0)?: return
-                case .code(let code)?: throw ExitCode(code)
+                case .code(let code)?:
+                    if !isText {
+                        let lines = await process.allLines(of: code == 0 ? 1 : 2) ?? []
+                        output.write(
+                            .object([("good", .bool(code == 0)), ("report", .array(lines.map(JSON.string)))]), text: nil
+                        )
+                    }
+                    if code != 0 { throw ExitCode(code) }
                 case .signal(let number)?: throw RehearsalError("\(program) was ended by signal \(number).")
                 case nil: throw RehearsalError("\(program) did not end within a minute.")
                 }

@@ -69,10 +69,15 @@ struct ListenCommand: AsyncParsableCommand {
             if try await !client.isDaemonRunning() {
                 Terminal.complain("notifyd is not running yet; waiting for it.")
             }
-            let (reading, interruption) = Interruption.cancelling { try await read(events, client) }
+            let listing = Listing()
+            let (reading, interruption) = Interruption.cancelling { try await read(events, client, listing) }
             let side = Task {
                 guard let presses else { return }
-                for try await press in presses { output.write(press.json, text: press.line) }
+                for try await press in presses {
+                    output.write(
+                        press.json,
+                        text: listing.line(press.cells(at: Moment.now, hasOutcome: claim), elsewhere: press.line))
+                }
             }
             defer { side.cancel() }
             let alarm = timeout.map { timeout in
@@ -89,15 +94,15 @@ struct ListenCommand: AsyncParsableCommand {
     }
 
     /// Returns how many events were heard.
-    private func read(_ events: Hearing, _ client: NotifyClient) async throws -> Int {
+    private func read(_ events: Hearing, _ client: NotifyClient, _ listing: Listing) async throws -> Int {
         guard let exec else {
             return try await forEach(events) { event in
-                show(event, claim ? await claimed(event, client.claim) : nil)
+                show(event, claim ? await claimed(event, client.claim) : nil, in: listing)
             }
         }
         // While a command runs, what comes is held, so that its banner does not appear before its turn.
         let (line, end) = AsyncStream.makeStream(of: (Event, Verdict?).self)
-        async let running: Void = run(exec, for: line, client)
+        async let running: Void = run(exec, for: line, client, listing)
         defer { end.finish() }
         let hold = { (id: EventID) async throws(NotifyError) in
             try await client.claimProvisionally(id, within: holdTime)
@@ -120,8 +125,13 @@ struct ListenCommand: AsyncParsableCommand {
         return heard
     }
 
-    private func show(_ event: Event, _ verdict: Verdict?) {
-        output.write(event.json(verdict: verdict), text: event.line(verdict: verdict))
+    private func show(_ event: Event, _ verdict: Verdict?, in listing: Listing) {
+        let now = Moment.now
+        let answer = claim ? verdict?.cell ?? Cell("") : nil
+        output.write(
+            event.json(verdict: verdict),
+            text: listing.line(
+                event.cells(time: { $0.clock(seenAt: now) }, outcome: answer), elsewhere: event.line(verdict: verdict)))
     }
 
     /// A claim that fails is no reason to stop listening.
@@ -135,9 +145,11 @@ struct ListenCommand: AsyncParsableCommand {
     }
 
     /// One after the other. What is held and not confirmed when we leave the bus gets its banner.
-    private func run(_ exec: String, for events: AsyncStream<(Event, Verdict?)>, _ client: NotifyClient) async throws {
+    private func run(
+        _ exec: String, for events: AsyncStream<(Event, Verdict?)>, _ client: NotifyClient, _ listing: Listing
+    ) async throws {
         for await (event, verdict) in events {
-            show(event, verdict)
+            show(event, verdict, in: listing)
             let isDone = try await EventCommand(exec).run(for: event, verdict)
             guard verdict == .suppressed else { continue }
             do throws(NotifyError) {

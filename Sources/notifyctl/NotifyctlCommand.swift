@@ -25,7 +25,7 @@ struct NotifyctlCommand: AsyncParsableCommand {
             SendCommand.self, ListenCommand.self, ScreenCommand.self, ClaimCommand.self, ClaimTopicCommand.self,
             PassCommand.self, WatchCommand.self, HistoryCommand.self, ShowCommand.self, WhyCommand.self,
             ReplayCommand.self,
-            MuteCommand.self, PauseCommand.self, ResumeCommand.self, StatusCommand.self, DoctorCommand.self,
-            ConfigCommand.self, DemoCommand.self,
+            MuteCommand.self, PauseCommand.self, ResumeCommand.self, StatusCommand.self, TopCommand.self,
+            DoctorCommand.self, ConfigCommand.self, DemoCommand.self,
         ])
 }

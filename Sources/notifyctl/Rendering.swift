@@ -1,7 +1,30 @@
 import NotifyClient
 
 extension Event {
-    /// One line for people.
+    /// For a line on a terminal.
+    ///
+    /// - Parameters:
+    ///   - time: when it was published, in words.
+    ///   - outcome: what became of it, or what a claim was answered; `nil` where there is no such column.
+    func cells(time: (Moment) -> String, outcome: Cell?) -> [Cell] {
+        [Cell(published.map { time(Moment($0)) } ?? "", .dim), Cell("\(id)", .dim)] + (outcome.map { [$0] } ?? [])
+            + [Cell(topic, .bold), text]
+    }
+
+    /// Title, body and fields.
+    private var text: Cell {
+        var parts: [Cell] = []
+        if !title.isEmpty { parts.append(Cell(title)) }
+        if !body.isEmpty { parts.append(Cell("– " + body)) }
+        for (key, value) in fields.sorted(by: { $0.key < $1.key }) {
+            parts.append(Cell(key + "=" + Text(value).text, .dim))
+        }
+        if isReplayed { parts.append(Cell("(again)")) }
+        guard let first = parts.first else { return Cell("") }
+        return parts.dropFirst().reduce(first) { $0 + Cell("  ") + $1 }
+    }
+
+    /// One line for programs, and for people who read a file.
     func line(verdict: Verdict?) -> String {
         var parts = ["\(id)", Terminal.bold(Terminal.plain(topic))]
         if !title.isEmpty { parts.append(Terminal.plain(title)) }
@@ -32,15 +55,41 @@ extension Event {
     }
 }
 
+extension Outcome.Kind {
+    /// Who has seen to the event: somebody (green), nobody yet (yellow), nobody ever (red).
+    var style: Terminal.Style {
+        switch self {
+        case .claimed, .dismissed, .retracted: .green
+        case .shown: .yellow
+        case .expired: .red
+        default: .dim
+        }
+    }
+
+    var cell: Cell { Cell(rawValue, style) }
+}
+
+extension Outcome.Kind? {
+    /// The word in its colour; an event without an outcome is undecided.
+    var cell: Cell { self?.cell ?? Cell("undecided", .bold) }
+}
+
+extension Verdict {
+    var cell: Cell { Cell(rawValue, self == .recorded ? .dim : .green) }
+}
+
 extension Outcome {
     /// The word first, then what is known.
-    var line: String {
-        var parts = [Terminal.plain(kind.rawValue)]
+    var line: String { ([Terminal.plain(kind.rawValue)] + details).joined(separator: " ") }
+
+    /// What is known besides the word.
+    var details: [String] {
+        var parts: [String] = []
         if let by { parts.append("by \(Terminal.plain(by))") }
         if let latency { parts.append("after \(latency.figure)") }
         if let count, count > 1 { parts.append("together with \(count - 1) more") }
         if let lateness { parts.append("\(lateness.figure) after its window") }
-        return parts.joined(separator: " ")
+        return parts
     }
 
     var members: [(String, JSON)] {
@@ -55,6 +104,13 @@ extension Outcome {
 }
 
 extension Action {
+    /// In the columns of ``Event/cells(time:outcome:)``.
+    func cells(at moment: Int64, hasOutcome: Bool) -> [Cell] {
+        [Cell(Moment(moment).clock(seenAt: moment), .dim), Cell("\(id)", .dim)] + (hasOutcome ? [Cell("")] : [])
+            + [Cell(topic, .bold), Cell("⏎ " + action)]
+    }
+
+    /// One line for programs.
     var line: String { "\(id)  \(Terminal.bold(Terminal.plain(topic)))  ⏎ \(Terminal.plain(action))" }
 
     var json: JSON {
@@ -63,6 +119,13 @@ extension Action {
 }
 
 extension ListedScreen {
+    var cells: [Cell] {
+        [
+            Cell(topic, .bold), Cell(mode.rawValue), Cell(state.rawValue, state == .hidden ? .dim : .plain),
+            Cell(owner, .dim),
+        ]
+    }
+
     var json: JSON {
         .object([
             ("screen", .integer(id)), ("topic", .string(topic)), ("mode", .string(mode.rawValue)),

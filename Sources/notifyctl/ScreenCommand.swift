@@ -67,9 +67,15 @@ struct ScreenCommand: AsyncParsableCommand {
                 .object([("screen", id.map { .integer($0) } ?? .null), ("topic", .string(topic))]),
                 text: "The screen on \(Terminal.plain(topic)) is open.")
             let answers = Task { if mode == .ask { await answerQuestions(client) } }
+            let listing = Listing()
             // In mode auto none comes: then this waits for the end.
             for try await event in screen.questions {
-                output.write(event.json(verdict: nil), text: event.line(verdict: nil))
+                let now = Moment.now
+                output.write(
+                    event.json(verdict: nil),
+                    text: listing.line(
+                        event.cells(time: { $0.clock(seenAt: now) }, outcome: nil), elsewhere: event.line(verdict: nil))
+                )
             }
             answers.cancel()
             await screen.close()

@@ -90,18 +90,24 @@ private struct Status {
         if version != projectVersion { rows.append(("notifyctl", projectVersion)) }
         for (name, value) in rest.sorted(by: { $0.key < $1.key }) { rows.append((name, Text(value).text)) }
 
-        var lines = [Terminal.bold("notifyd \(Terminal.plain(version)) is running")] + aligned(rows)
+        let width = Terminal.size?.columns
+        func table(_ rows: [[Cell]], within limit: Int? = width) -> [String] {
+            Columns.lines(rows, indentation: "  ", within: limit)
+        }
+        // Sentences are not cut: they say what to do.
+        var lines = [Terminal.bold("notifyd \(Terminal.plain(version)) is running")]
+        lines += table(rows.map { [Cell($0), Cell($1)] }, within: nil)
         if !screens.isEmpty {
             lines += ["", Terminal.bold("Screens")]
-            lines += aligned(screens.map { ($0.topic, "\($0.mode)  \($0.state)  \($0.owner)") })
+            lines += table(screens.map(\.cells))
         }
         if !recent.rows.isEmpty {
             lines += ["", Terminal.bold("Recent claims")]
-            lines += aligned(recent.rows)
+            lines += table(recent.rows.map { [Cell($0), Cell($1)] })
         }
         if !counters.isEmpty {
             lines += ["", Terminal.bold("Since its start")]
-            lines += aligned(counters.sorted { $0.key < $1.key }.map { ($0.key, "\($0.value)") })
+            lines += table(counters.sorted { $0.key < $1.key }.map { [Cell($0.key), .number("\($0.value)")] })
         }
         return lines.joined(separator: "\n")
     }
@@ -112,12 +118,5 @@ private struct Status {
             return ("resting", "there, but it has failed several times: banners wait a while before it is tried again")
         }
         return ("present", "there")
-    }
-
-    private func aligned(_ rows: [(String, String)]) -> [String] {
-        let width = rows.map(\.0.count).max() ?? 0
-        return rows.map { name, value in
-            "  " + Terminal.plain(name) + String(repeating: " ", count: width - name.count + 2) + Terminal.plain(value)
-        }
     }
 }

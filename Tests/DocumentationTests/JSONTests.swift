@@ -23,16 +23,36 @@ import Testing
             try await check("replay", rig)
             try await check("mute", rig, "/post", "0")
             for command in ["pause", "resume", "status"] { try await check(command, rig) }
+            try await rig.client.publish("/post/29", options: PublishOptions(window: .seconds(60)))
+            try await check("top", rig)
+            try await check("config check", rig)
+            try await check("doctor", rig, exit: 1)
+            try await check("demo", rig)
             await screen.close()
         }
     }
 
+    @Test func aScreenAndItsQuestionsAreInTheManual() async throws {
+        try await withRig { rig in
+            let process = try rig.start("screen", "/chat", "--mode", "ask", "--json=short")
+            let opened = try #require(await process.lines(of: 1).next(within: .seconds(10)))
+            try await rig.client.publish("/chat/1", title: "Title")
+            let question = try #require(await process.lines(of: 1).next(within: .seconds(10)))
+            await process.end()
+            try check([opened, question], of: "screen")
+        }
+    }
+
     /// Runs a command, and looks up every member of what it writes.
-    private func check(_ command: String, _ rig: Rig, _ arguments: String...) async throws {
-        let process = try rig.start(arguments: [command] + arguments + ["--json=short"])
-        #expect(await process.waitForExit() == .code(0))
+    private func check(_ command: String, _ rig: Rig, _ arguments: String..., exit: CInt = 0) async throws {
+        let words = command.split(separator: " ").map(String.init)
+        let process = try rig.start(arguments: words + arguments + ["--json=short"])
+        #expect(await process.waitForExit() == .code(exit))
+        try check(try #require(await process.allLines(of: 1)), of: command)
+    }
+
+    private func check(_ lines: [String], of command: String) throws {
         let promised = try promised(command)
-        let lines = try #require(await process.allLines(of: 1))
         #expect(!lines.isEmpty, "\(command) wrote nothing")
         for line in lines {
             let object = try JSONSerialization.jsonObject(with: Data(line.utf8))
@@ -44,9 +64,9 @@ import Testing
 
     private func promised(_ command: String) throws -> Set<String> {
         let items = try ManualPage("docs/notifyctl.1").items.filter { $0.heading == "JSON OUTPUT" }
-        let base = ["history": ["listen"], "watch": ["listen"]][command, default: []]
+        let base = ["history": ["listen"], "watch": ["listen"], "screen": ["listen"]][command, default: []]
         let entries = items.filter { item in
-            ([command] + base).contains { item.text.split { $0 == " " || $0 == "," }.contains(Substring($0)) }
+            ([command] + base).contains { item.text.components(separatedBy: " , ").contains($0) }
         }
         return Set(entries.flatMap(\.literals))
     }

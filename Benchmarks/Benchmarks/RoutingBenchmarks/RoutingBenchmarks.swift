@@ -4,7 +4,7 @@ import Routing
 /// What a decision costs, and that it does not cost more when there is more around it.
 let benchmarks: @Sendable () -> Void = {
     Benchmark.defaultConfiguration = .init(
-        metrics: [.wallClock, .throughput], scalingFactor: .kilo, maxDuration: .seconds(2))
+        metrics: [.wallClock, .throughput], scalingFactor: .kilo, maxDuration: .seconds(1))
 
     for screens in [10, 10_000] {
         Benchmark("An event that a screen claims, \(screens) screens open") { benchmark in
@@ -16,7 +16,7 @@ let benchmarks: @Sendable () -> Void = {
             benchmark.stopMeasurement()
             stage.close()
         }
-        Benchmark("An event that nobody claims, \(screens) screens open") { benchmark in
+        Benchmark("An event that is claimed by a call, \(screens) screens open") { benchmark in
             var stage = Stage()
             for number in 0..<screens { stage.openScreen(on: "/post/\(number)", owner: ":1.\(number / 200)") }
             benchmark.startMeasurement()
@@ -37,20 +37,46 @@ let benchmarks: @Sendable () -> Void = {
             stage.close()
         }
     }
+    for open in [1, 50_000] {
+        Benchmark("A window that ends unclaimed, \(open) events open") { benchmark in
+            var stage = Stage()
+            for number in 0..<open { _ = stage.publish("/open/\(number)", sender: ":1.\(number / 5000)") }
+            benchmark.startMeasurement()
+            for _ in benchmark.scaledIterations { blackHole(stage.publishAndWait("/brief")) }
+            benchmark.stopMeasurement()
+            stage.close()
+        }
+    }
 }
 
-/// A router with a clock that stands still.
+/// A router with a clock that goes on only when it is told to.
 private struct Stage {
     private var router = Router(
         routes: RouteTable(fallback: Route(pattern: nil, window: .seconds(60))), firstID: EventID(1))
-    private let now = Now(instant: Instant(microseconds: 0), uptime: Uptime(microseconds: 0))
+    private var microseconds: Int64 = 0
+    private var now: Now {
+        Now(instant: Instant(microseconds: microseconds), uptime: Uptime(microseconds: microseconds))
+    }
+
+    /// Banners are paused: what they cost is the notification server's.
+    init() { _ = router.handle(.paused(true), at: now) }
 
     mutating func openScreen(on topic: String, owner: String) {
         _ = router.handle(.screenOpened(prefix(topic), ScreenOptions(), by: owner), at: now)
     }
 
-    mutating func publish(_ topic: String, sender: String = ":1.1") -> [Effect] {
-        router.handle(.published(Publication(topic: self.topic(topic), title: "", body: "", sender: sender)), at: now)
+    mutating func publish(_ topic: String, window: Duration? = nil, sender: String = ":1.1") -> [Effect] {
+        var options = PublishOptions()
+        options.window = window
+        let publication = Publication(
+            topic: self.topic(topic), title: "", body: "", options: options, sender: sender)
+        return router.handle(.published(publication), at: now)
+    }
+
+    mutating func publishAndWait(_ topic: String) -> [Effect] {
+        _ = publish(topic, window: .milliseconds(1), sender: ":1.9999")
+        microseconds += 1000
+        return router.handle(.timerFired, at: now)
     }
 
     mutating func publishAndClaim(_ topic: String) -> [Effect] {

@@ -15,7 +15,7 @@ package final class Connection: @unchecked Sendable {
 
     package typealias SignalHandler = @Sendable (Message) -> Void
     package typealias CallHandler = @Sendable (IncomingCall) -> Void
-    typealias Completion = @Sendable (Result<Message, NotifyError>) -> Void
+    package typealias Completion = @Sendable (Result<Message, NotifyError>) -> Void
 
     private struct PendingReply {
         let ticket: UInt64
@@ -111,7 +111,7 @@ package final class Connection: @unchecked Sendable {
     }
 
     /// Like `call` with a completion that runs on the queue, in order with the signals.
-    func call(_ message: Message, completion: @escaping Completion) {
+    package func call(_ message: Message, completion: @escaping Completion) {
         queue.async { self.start(message, ticket: 0, timeout: .seconds(25), completion) }
     }
 

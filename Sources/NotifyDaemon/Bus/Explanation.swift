@@ -82,8 +82,9 @@ struct Explanation {
         let claimant = decision.claimant ?? "somebody"
         switch decision.outcome {
         case .claimed:
-            let after = Duration.microseconds(decision.latency ?? 0).text
-            return "\(claimant) claimed it (\(decision.form?.rawValue ?? "Claim")) \(after) after it was published."
+            let after = Duration.microseconds(decision.latency ?? 0)
+            let moment = after == .zero ? "as it came in" : "\(after.text) after it was published"
+            return "\(claimant) claimed it (\(decision.form?.rawValue ?? "Claim")) \(moment)."
         case .shown: return "Nobody claimed it within its window of \(window)."
         case .retracted: return "It was shown, and \(claimant) claimed it afterwards."
         case .dismissed: return "It was shown, and the user closed the banner."

@@ -22,12 +22,12 @@ struct Timeline {
     var scale = Scale.fine
 
     var lines: [String] {
-        let width = (lanes.map(\.actor.count).max() ?? 0) + 4
+        let width = (lanes.map(\.actor.columns).max() ?? 0) + 4
         let margin = String(repeating: " ", count: width)
         return [margin + Timeline.ruler(scale.labels), margin + Timeline.ticks]
             + lanes.map { lane in
                 let name = "  " + lane.actor
-                return name + String(repeating: " ", count: width - name.count) + lane.style(drawn(lane)) + "  "
+                return name + String(repeating: " ", count: width - name.columns) + lane.style(drawn(lane)) + "  "
                     + lane.note
             }
     }

@@ -22,10 +22,9 @@ struct DoctorCommand: AsyncParsableCommand {
     func run() async throws {
         let findings = await findings()
         let isWell = findings.allSatisfy { $0.level == .ok }
-        let width = findings.map(\.check.count).max() ?? 0
         output.write(
             .object([("well", .bool(isWell)), ("findings", .array(findings.map(\.json)))]),
-            text: findings.flatMap { $0.lines(width: width) }.joined(separator: "\n"))
+            text: Finding.lines(findings).joined(separator: "\n"))
         if !isWell { throw ExitCode.nothing }
     }
 

@@ -37,18 +37,20 @@ extension Finding {
         return .object(members)
     }
 
-    /// A line for the state, and one for the advice, if there is any.
-    func lines(width: Int) -> [String] {
-        let mark = level.rawValue + String(repeating: " ", count: "problem".count - level.rawValue.count)
-        let name = check + String(repeating: " ", count: width - check.count)
-        let colour =
-            switch level {
-            case .ok: Terminal.green(mark)
-            case .warning: Terminal.bold(mark)
-            case .problem: Terminal.red(mark)
-            }
-        let indentation = String(repeating: " ", count: "problem".count + width + 4)
-        return ["\(colour)  \(name)  \(Terminal.plain(state))"]
-            + (advice.map { [indentation + "→ " + Terminal.plain($0)] } ?? [])
+    private var colour: Terminal.Style {
+        switch level {
+        case .ok: .green
+        case .warning: .yellow
+        case .problem: .red
+        }
+    }
+
+    /// For each a line for its state, and one for the advice, if there is any. Nothing is cut: commands are to be copied.
+    static func lines(_ findings: [Finding]) -> [String] {
+        let rows = findings.flatMap { finding in
+            [[Cell(finding.level.rawValue, finding.colour), Cell(finding.check), Cell(finding.state)]]
+                + (finding.advice.map { [[Cell(""), Cell(""), Cell("→ " + $0)]] } ?? [])
+        }
+        return Columns.lines(rows, within: nil)
     }
 }

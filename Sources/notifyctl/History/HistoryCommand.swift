@@ -44,7 +44,14 @@ struct HistoryCommand: AsyncParsableCommand {
                 } else {
                     try await archive.last(limit, where: isWanted)
                 }
-            for record in records { output.write(record.json, text: record.line) }
+            if output.json == .off, Terminal.isInteractive {
+                let now = Moment.now
+                for line in Columns.lines(records.map { $0.cells(at: now) }, within: Terminal.size?.columns) {
+                    Terminal.print(line)
+                }
+            } else {
+                for record in records { output.write(record.json, text: record.line) }
+            }
             if records.isEmpty { throw ExitCode.nothing }
         }
     }
@@ -59,7 +66,12 @@ extension RecordedEvent {
         }
     }
 
-    /// One line for people.
+    /// For a line on a terminal.
+    fileprivate func cells(at now: Int64) -> [Cell] {
+        event.cells(time: { $0.text(seenAt: now) }, outcome: outcome.cell)
+    }
+
+    /// One line for programs, and for people who read a file.
     var line: String {
         let time = event.published.map { Terminal.dim(Moment($0).text) + "  " } ?? ""
         return time + event.line(verdict: nil) + "  → " + Terminal.plain(outcome?.rawValue ?? "undecided")

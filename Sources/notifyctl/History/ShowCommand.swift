@@ -35,21 +35,23 @@ struct ShowCommand: AsyncParsableCommand {
 
     private func text(of record: RecordedEvent, _ explanation: Explanation) -> String {
         let event = record.event
-        var rows: [(String, String)] = [("Topic", event.topic)]
-        if !event.title.isEmpty { rows.append(("Title", event.title)) }
-        if !event.body.isEmpty { rows.append(("Body", event.body)) }
-        for (name, value) in event.fields.sorted(by: { $0.key < $1.key }) { rows.append((name, Text(value).text)) }
-        rows.append(("Published", Moment(explanation.published).text))
-        if let sender = explanation.sender { rows.append(("Sender", sender)) }
-        if let source = explanation.source { rows.append(("Source", source)) }
-        if let eventID = explanation.eventID { rows.append(("Event id", eventID)) }
-        rows.append(("Route", explanation.route))
-        rows.append(("Outcome", explanation.outcome?.rawValue ?? "undecided"))
-        rows.append(("Why", explanation.reason))
-        let width = rows.map(\.0.count).max() ?? 0
-        let lines = rows.map { name, value in
-            "  " + Terminal.plain(name) + String(repeating: " ", count: width - name.count + 2) + Terminal.plain(value)
+        var rows: [(String, Cell)] = [("Topic", Cell(event.topic, .bold))]
+        if !event.title.isEmpty { rows.append(("Title", Cell(event.title))) }
+        if !event.body.isEmpty { rows.append(("Body", Cell(event.body))) }
+        for (name, value) in event.fields.sorted(by: { $0.key < $1.key }) {
+            rows.append((name, Cell(Text(value).text)))
         }
+        let moment = Moment(explanation.published)
+        let ago = Terminal.isInteractive ? Cell("  " + moment.text(seenAt: Moment.now), .dim) : Cell("")
+        rows.append(("Published", Cell(moment.text) + ago))
+        if let sender = explanation.sender { rows.append(("Sender", Cell(sender))) }
+        if let source = explanation.source { rows.append(("Source", Cell(source))) }
+        if let eventID = explanation.eventID { rows.append(("Event id", Cell(eventID))) }
+        rows.append(("Route", Cell(explanation.route)))
+        rows.append(("Outcome", explanation.outcome.cell))
+        rows.append(("Why", Cell(explanation.reason)))
+        // Not cut: this is the place where all of it can be read.
+        let lines = Columns.lines(rows.map { [Cell($0), $1] }, indentation: "  ", within: nil)
         return ([Terminal.bold("Event \(id)")] + lines).joined(separator: "\n")
     }
 }

@@ -39,10 +39,11 @@ struct WatchCommand: AsyncParsableCommand {
             if try await !client.isDaemonRunning() {
                 Terminal.complain("notifyd is not running yet; waiting for it.")
             }
+            let listing = Listing()
             let reading = Task {
                 var seen = 0
                 for try await change in changes {
-                    output.write(change.json, text: change.line)
+                    output.write(change.json, text: listing.line(change.cells, elsewhere: change.line))
                     seen += 1
                     if seen == count { return true }
                 }
@@ -63,7 +64,19 @@ struct WatchCommand: AsyncParsableCommand {
 }
 
 extension Change {
-    /// One line for people: what happened, then the value.
+    /// For a line on a terminal: what happened, then the value.
+    fileprivate var cells: [Cell] {
+        let now = Moment.now
+        let value = value.cells(time: { $0.clock(seenAt: now) }, outcome: nil)
+        return switch kind {
+        case .added: [Cell("+", .green)] + value
+        case .modified: [Cell("~")] + value
+        case .removed: [Cell("-", .red)] + value.dropLast()
+        default: [Cell(kind.rawValue)] + value
+        }
+    }
+
+    /// The same for programs.
     var line: String {
         switch kind {
         case .added: Terminal.green("+ ") + value.line(verdict: nil)

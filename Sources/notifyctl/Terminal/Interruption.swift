@@ -2,7 +2,8 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Turns signals, SIGINT and SIGTERM if not said otherwise, into an orderly end, for as long as it is kept.
+/// Hears signals, SIGINT and SIGTERM if not said otherwise, instead of what they would do, for as long as it is kept. It is
+/// what makes an orderly end of them.
 ///
 /// They are ignored and watched, because in a program with an asynchronous `main` a blocked signal ends the program all
 /// the same. Programs started meanwhile get them back as usual.
@@ -36,14 +37,14 @@ final class Interruption: @unchecked Sendable {
 extension Interruption {
     /// Runs `work` in a task that a signal cancels, from its first moment on.
     static func cancelling<Result: Sendable>(
-        _ work: @escaping @Sendable () async throws -> Result
+        _ signals: [CInt] = [SIGINT, SIGTERM], _ work: @escaping @Sendable () async throws -> Result
     ) -> (task: Task<Result, any Error>, interruption: Interruption) {
         let (gate, opening) = AsyncStream.makeStream(of: Never.self)
         let task = Task {
             for await _ in gate {}
             return try await work()
         }
-        let interruption = Interruption { _ in task.cancel() }
+        let interruption = Interruption(signals) { _ in task.cancel() }
         opening.finish()
         return (task, interruption)
     }

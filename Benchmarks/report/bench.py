@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""What an event costs: docs/benchmarks.md, and its main lines in README.md. The comparison with the routers in C is left out where
+$YARDSTICK, which has the program to compare, is not there."""
+import json, os, statistics, subprocess
+import page
+from load import point
+
+YARDSTICK = os.environ.get("YARDSTICK") or os.path.join("..", "shared", "yardstick")
+REPETITIONS = 3
+
+
+def microbenchmarks():
+    """Pairs of a name and microseconds."""
+    command = ["swift", "package", "--disable-sandbox", "benchmark", "--format", "jmh", "--path", "stdout", "--no-progress"]
+    # What is built is told on standard output, and not in JSON.
+    subprocess.run(["swift", "build", "-c", "release"], cwd=os.path.join(page.ROOT, "Benchmarks"), stdout=subprocess.DEVNULL)
+    done = subprocess.run(command, cwd=os.path.join(page.ROOT, "Benchmarks"), stdout=subprocess.PIPE, text=True)
+    start = done.stdout.find("[{")
+    if done.returncode or start < 0:
+        page.say("The microbenchmarks failed:\n" + done.stdout[-2000:])
+        return []
+    found, _ = json.JSONDecoder().raw_decode(done.stdout[start:])
+    pairs = []
+    for entry in found:
+        _, _, target, name = entry["benchmark"].split(".", 3)
+        time = entry["secondaryMetrics"]["Time (wall clock)"]["scorePercentiles"]["50.0"]
+        # Decisions are too quick to be measured one by one.
+        pairs.append((name.replace("_", " "), time / (1000 if target == "RoutingBenchmarks" else 1)))
+    return sorted(pairs)
+
+
+def comparison():
+    program = os.path.join(page.ROOT, YARDSTICK, "compare")
+    if not os.access(program, os.X_OK):
+        page.say(f"There is no yardstick at {YARDSTICK}: no comparison. YARDSTICK=FOLDER says where it is.")
+        return None
+    page.say("the daemon beside the routers in C: a minute or two")
+    daemon = os.path.join(page.ROOT, ".build", "release", "notifyd")
+    try:
+        done = subprocess.run([program, "--quick", "--json", daemon], stdout=subprocess.PIPE, text=True, timeout=600)
+        report = json.loads(done.stdout)
+        return report if report["metrics"] else page.say("no comparison: " + "; ".join(report["notes"]))
+    except (subprocess.TimeoutExpired, ValueError) as error:
+        page.say(f"no comparison: {error}")
+
+
+def own_figures():
+    runs = [run for run in (point(seconds=1.5) for _ in range(REPETITIONS)) if run]
+    figures = {name: statistics.median(run[name] for run in runs) for name in runs[0]} if runs else {}
+    crowded = point(open=99_900) or {}
+    return dict(figures, crowded_answer_ms=crowded.get("answer_ms"), crowded_mib=crowded.get("rss_mib"))
+
+
+def goals(own, compared):
+    """Figure, measured, must, aim, digits, whether more is better."""
+    def of(key, field):
+        return compared and compared[key][field]
+    idle = of("rss_idle_mib", "real")
+    yield "events a second, one subscriber claiming all, against the durable C router", of("events_per_s", "real_to_durable_c"), 0.75, 1.0, 2, True
+    yield "processor time per event, likewise", of("router_us", "real_to_durable_c"), 2.0, 1.1, 2, False
+    yield "publish → signal, p99 at 1,000 a second, likewise", of("signal_p99", "real_to_durable_c"), 2.0, 1.1, 2, False
+    yield "banner after the window's end, p99 at 1,000 a second, ms late", of("notify_p99", "real") and of("notify_p99", "real") / 1000, 1, 0.3, 2, False
+    yield "memory idle, MiB", idle, 24, 16, 1, False
+    yield "memory with 100,000 open events, MiB", of("rss_100k_mib", "real"), 96, 48, 1, False
+    yield "the same after a restart, MiB", own["crowded_mib"], 96, 48, 1, False
+    yield "wake-ups a second while idle", of("idle_wakeups_per_s", "real"), 0, 0, 1, False
+    yield "start to name owned, ms", of("startup_ms", "real"), 1000, 300, 0, False
+    yield "start to first answer with 100,000 open events in the journal, ms", own["crowded_answer_ms"], 1000, 300, 0, False
+
+
+def verdict(measured, must, aim, more):
+    def reaches(goal):
+        return measured >= goal if more else measured <= goal
+    if measured is None:
+        return "not measured"
+    return "aim" if reaches(aim) else "must" if reaches(must) else "**missed**"
+
+
+def goal_table(rows):
+    return page.table(["figure", "measured", "must", "aim", "reached"], [
+        [title, page.number(measured, digits), f"{must:,}", f"{aim:,}", verdict(measured, must, aim, more)]
+        for title, measured, must, aim, digits, more in rows])
+
+
+TITLES = {
+    "events_per_s": "events/s, 1 subscriber claims all, 64 in flight", "router_us": "CPU µs per event, same load",
+    "router_us_1k": "CPU µs per event at 1,000/s", "signal_p50": "publish → signal at 1,000/s, p50 µs", "signal_p99": "p99 µs",
+    "claim_p50": "claim at 1,000/s, p50 µs", "claim_p99": "p99 µs", "timer_p50": "timer late at 1,000/s, p50 µs",
+    "timer_p99": "p99 µs", "notify_p50": "Notify after the window at 1,000/s, p50 µs", "notify_p99": "p99 µs",
+    "rss_idle_mib": "MiB idle", "rss_10k_mib": "MiB with 10,000 open events", "rss_100k_mib": "MiB with 100,000 open events",
+    "startup_ms": "start until the name is owned, ms", "idle_wakeups_per_s": "wake-ups a second while idle",
+}
+
+
+def comparison_table(compared):
+    rows = []
+    for key, title in TITLES.items():
+        one = compared.get(key, {})
+        rows.append([title, *(page.number(one.get(router)) for router in ("c", "durable_c", "real")),
+                     *(page.number(one.get(ratio), 2) for ratio in ("real_to_c", "real_to_durable_c"))])
+    return page.table(["", "C", "durable C", "notifyd", "notifyd/C", "notifyd/durable C"], rows)
+
+
+def own_table(own):
+    return page.table(["", "notifyd"], [[title, page.number(own.get(field))] for field, title in (
+        ("events_per_s", "events/s, 1 subscriber claims all, 64 in flight"), ("daemon_us", "CPU µs per event, same load: notifyd"),
+        ("bus_us", "the bus"), ("load_us", "who publishes, hears and claims"), ("signal_p50", "publish → signal at 500/s, p50 µs"),
+        ("signal_p99", "p99 µs"), ("claim_p50", "claim at 500/s, p50 µs"), ("claim_p99", "p99 µs"))])
+
+
+def main():
+    load = os.getloadavg()[0]
+    small = microbenchmarks()
+    own = own_figures()
+    report = comparison()
+    compared = report and report["metrics"]["dbus-daemon"]
+    rows = list(goals(own, compared))
+    head = page.machine() + "\n\n" + page.disturbance(load)
+    parts = [head, goal_table(rows), "### Beside routers in C\n"]
+    parts.append(comparison_table(compared) if compared else "There was no yardstick to compare with.\n")
+    parts += [f"- {note}" for note in (report or {}).get("notes", [])]
+    parts += ["\n### By notifyload alone\n", own_table(own), "### Parts\n",
+              page.table(["one of", "µs"], [[name, page.number(value)] for name, value in small])]
+    page.put(page.PAGE, "bench", "\n".join(parts))
+    known = [row for row in rows if row[1] is not None]
+    page.put(page.README, "bench", head + "\n" + goal_table(known))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+import NotifyClient
+
+/// What stands in one column of a line: text without anything a terminal would act on, and how each part of it looks.
+struct Cell: Hashable, Sendable {
+    private struct Run: Hashable, Sendable {
+        var text: String
+        var style: Terminal.Style
+    }
+
+    private var runs: [Run]
+    /// Numbers end where their column ends.
+    private(set) var isNumber = false
+
+    /// - Parameter text: from anywhere; it is made harmless here.
+    init(_ text: String, _ style: Terminal.Style = .plain) {
+        runs = [Run(text: Terminal.plain(text), style: style)]
+    }
+
+    static func number(_ text: String, _ style: Terminal.Style = .plain) -> Cell {
+        var cell = Cell(text, style)
+        cell.isNumber = true
+        return cell
+    }
+
+    static func + (left: Cell, right: Cell) -> Cell {
+        var sum = left
+        sum.runs += right.runs
+        return sum
+    }
+
+    var columns: Int { runs.reduce(0) { $0 + $1.text.columns } }
+
+    /// As it is written, and how many columns that takes.
+    ///
+    /// - Parameter width: what does not fit is cut; `nil`: nothing is.
+    func written(within width: Int? = nil) -> (text: String, columns: Int) {
+        guard let width, columns > width else {
+            return (runs.map { Terminal.styled($0.text, $0.style) }.joined(), columns)
+        }
+        var result = ""
+        var room = width
+        for run in runs {
+            let isCut = run.text.columns >= room
+            // Something is missing, even if it is the next part alone.
+            let text = isCut ? (run.text + "……").truncated(to: room) : run.text
+            result += Terminal.styled(text, run.style)
+            room -= text.columns
+            if isCut { break }
+        }
+        return (result, width - room)
+    }
+}
+
+/// Lays lines out in columns, by the room that text takes on a terminal. Columns are as wide as the widest they have
+/// seen, so that lines are aligned even where they come one by one.
+struct Columns: Sendable {
+    private static let gap = "  "
+    /// No column gets narrower than this to make room for the others.
+    private static let least = 8
+
+    private let indentation: String
+    private var widths: [Int] = []
+
+    init(indentation: String = "") { self.indentation = indentation }
+
+    /// Lines that are aligned with each other.
+    static func lines(_ rows: [[Cell]], indentation: String = "", within limit: Int?) -> [String] {
+        var columns = Columns(indentation: indentation)
+        for row in rows { columns.widen(for: row) }
+        let widths = columns.fitted(to: limit)
+        return rows.map { columns.line($0, widths, within: limit) }
+    }
+
+    /// The next line, aligned with those before it.
+    ///
+    /// - Parameter limit: how wide a line may be; `nil`: nothing is cut.
+    mutating func line(_ row: [Cell], within limit: Int?) -> String {
+        widen(for: row)
+        return line(row, fitted(to: limit), within: limit)
+    }
+
+    private mutating func widen(for row: [Cell]) {
+        for (index, cell) in row.enumerated() {
+            if index == widths.count { widths.append(0) }
+            widths[index] = max(widths[index], cell.columns)
+        }
+    }
+
+    /// The widest columns make room first.
+    private func fitted(to limit: Int?) -> [Int] {
+        guard let limit else { return widths }
+        var fitted = widths.map { min($0, limit) }
+        var excess =
+            indentation.columns + fitted.reduce(0, +) + Self.gap.columns * max(0, fitted.count - 1) - limit
+        while excess > 0, let widest = fitted.indices.max(by: { fitted[$0] < fitted[$1] }),
+            fitted[widest] > Self.least
+        {
+            fitted[widest] -= 1
+            excess -= 1
+        }
+        return fitted
+    }
+
+    private func line(_ row: [Cell], _ widths: [Int], within limit: Int?) -> String {
+        var result = limit.map { String(indentation.prefix($0)) } ?? indentation
+        var room = limit.map { $0 - indentation.columns }
+        for (index, cell) in row.enumerated() {
+            let width = room.map { max(0, min(widths[index], $0)) } ?? widths[index]
+            let (text, columns) = cell.written(within: limit == nil ? nil : width)
+            let padding = String(repeating: " ", count: max(0, width - columns))
+            let isLast = index == row.count - 1
+            result += cell.isNumber ? padding + text : isLast ? text : text + padding
+            room = room.map { $0 - width - Self.gap.columns }
+            if isLast || (room ?? 1) <= 0 { break }
+            result += Self.gap
+        }
+        return result
+    }
+}
+
+/// Lines that come one by one: in columns on a terminal; elsewhere each for itself.
+final class Listing: Sendable {
+    private let columns = Guarded(Columns())
+
+    func line(_ cells: @autoclosure () -> [Cell], elsewhere line: @autoclosure () -> String) -> String {
+        guard Terminal.isInteractive else { return line() }
+        return columns.withLock { $0.line(cells(), within: Terminal.size?.columns) }
+    }
+}

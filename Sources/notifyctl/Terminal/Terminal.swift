@@ -1,0 +1,85 @@
+import Glibc
+
+/// Standard output for people and programs, standard error for complaints.
+enum Terminal {
+    static var isInteractive: Bool { isatty(STDOUT_FILENO) == 1 }
+
+    /// How text looks.
+    enum Style: String, Hashable, Sendable {
+        case plain = ""
+        case bold = "1"
+        case dim = "2"
+        case red = "31"
+        case green = "32"
+        case yellow = "33"
+    }
+
+    static func bold(_ text: String) -> String { styled(text, .bold) }
+    static func dim(_ text: String) -> String { styled(text, .dim) }
+    static func green(_ text: String) -> String { styled(text, .green) }
+    static func red(_ text: String) -> String { styled(text, .red) }
+
+    /// In a style, if the terminal can and the user did not say no: <https://no-color.org>.
+    static func styled(_ text: String, _ style: Style) -> String {
+        let refusal = getenv("NO_COLOR").map { $0.pointee != 0 } ?? false
+        if style == .plain || text.isEmpty || !isInteractive || isDumb || refusal { return text }
+        return "\u{1b}[\(style.rawValue)m\(text)\u{1b}[0m"
+    }
+
+    /// Whether it understands nothing but text.
+    static var isDumb: Bool { getenv("TERM").map { ["", "dumb"].contains(String(cString: $0)) } ?? true }
+
+    /// How much room there is; `nil` where the output goes to a file or another program, which have no end.
+    static var size: (columns: Int, rows: Int)? {
+        guard isInteractive else { return nil }
+        var size = winsize()
+        if ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 {
+            return (Int(size.ws_col), Int(size.ws_row))
+        }
+        return (number("COLUMNS") ?? 80, number("LINES") ?? 24)
+    }
+
+    private static func number(_ variable: String) -> Int? {
+        getenv(variable).flatMap { Int(String(cString: $0)) }.flatMap { $0 > 0 ? $0 : nil }
+    }
+
+    static func print(_ line: String) { write(line + "\n") }
+
+    /// As it is, in one piece.
+    static func write(_ text: String) { write(text, to: STDOUT_FILENO) }
+
+    static func complain(_ line: String) { write("notifyctl: " + line + "\n", to: STDERR_FILENO) }
+
+    private static func write(_ text: String, to descriptor: CInt) {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0 && errno == EINTR { continue }
+            // Nobody reads any more, as after “| head -1”.
+            if count < 0 { exit(0) }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    /// Text from the bus on one line, without anything a terminal would act on.
+    static func plain(_ text: String) -> String {
+        var result = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\n": result += "\\n"
+            case "\t": result += "\\t"
+            case _ where isActive(scalar): result += "\\u{" + String(scalar.value, radix: 16) + "}"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+
+    /// Control characters, and those that turn the direction of text around.
+    private static func isActive(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0...0x1f, 0x7f...0x9f, 0x200e, 0x200f, 0x202a...0x202e, 0x2066...0x2069: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import ArgumentParser
+import Glibc
+import NotifyRehearsal
+
+/// Measures one point: a daemon on a bus of its own, with so much around it, under load.
+///
+/// It prints one JSON object; `Benchmarks/report` makes tables of many.
+@main
+struct NotifyloadCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "notifyload",
+        abstract: "Load notifyd on a private bus, and print what an event costs.",
+        discussion: """
+            Two loads follow each other. The first keeps up to 64 events under way, each published, heard and claimed, and \
+            gives events a second and processor time per event. The second publishes at a steady pace, 30 % of that \
+            but at most 500 a second, and gives latencies.
+            """)
+
+    @Option(help: "The daemon.")
+    var daemon = ".build/release/notifyd"
+
+    @Option(help: "Seconds that each of the two loads lasts.")
+    var seconds = 1.0
+
+    @OptionGroup var surroundings: Surroundings
+
+    mutating func run() async throws {
+        // A subscriber is a connection, and a connection a descriptor.
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        limit.rlim_cur = limit.rlim_max
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        print(try await measure(daemon: daemon, seconds: seconds, surroundings).json)
+    }
+}
+
+/// What is around an event while it is measured.
+struct Surroundings: ParsableArguments {
+    @Option(help: "Subscribers that hear every event; the first one claims.")
+    var subscribers = 1
+
+    @Option(help: "Screens open elsewhere.")
+    var screens = 0
+
+    @Option(help: "Events open elsewhere, from before the daemon started.")
+    var open = 0
+
+    @Option(help: "Decided events in the journal, from before the daemon started.")
+    var history = 0
+
+    @Option(help: "Bytes of body, and beyond 8 KiB of a field, of each event; at most 64,000.")
+    var payload = 40
+}

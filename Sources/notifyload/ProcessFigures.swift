@@ -1,0 +1,35 @@
+import Glibc
+
+/// What the kernel knows of a process.
+struct ProcessFigures: Sendable {
+    let identifier: pid_t
+
+    /// Processor time it has used so far: clock_getcpuclockid(3).
+    var time: Duration {
+        var clock = clockid_t()
+        var time = timespec()
+        guard clock_getcpuclockid(identifier, &clock) == 0, clock_gettime(clock, &time) == 0 else { return .zero }
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+
+    /// Memory it holds, in MiB: proc_pid_statm(5).
+    var memory: Double {
+        guard let file = fopen("/proc/\(identifier)/statm", "re") else { return 0 }
+        defer { fclose(file) }
+        var line = [CChar](repeating: 0, count: 128)
+        guard fgets(&line, CInt(line.count), file) != nil else { return 0 }
+        let numbers = line.prefix { $0 != 0 }.split(separator: CChar(32))
+        let pages = Int(String(decoding: numbers[1].map(UInt8.init(bitPattern:)), as: UTF8.self)) ?? 0
+        return Double(pages * sysconf(CInt(_SC_PAGESIZE))) / 1_048_576
+    }
+
+    /// Returns when it has had next to nothing to do for a tenth of a second.
+    func settle(within limit: Duration) async throws {
+        let deadline = ContinuousClock.now + limit
+        var before = Duration.zero
+        while time - before > .milliseconds(1), ContinuousClock.now < deadline {
+            before = time
+            try await Task.sleep(for: .milliseconds(100))
+        }
+    }
+}

@@ -1,0 +1,145 @@
+import Glibc
+import NotifyClient
+import NotifyRehearsal
+import NotifyTestSupport
+import Testing
+
+@testable import notifyctl
+
+/// `notifyctl` on a terminal: a pseudo-terminal, which says what was written, and tmux, which says how it looks.
+@Suite(.serialized, .timeLimit(.minutes(1))) struct TerminalTests {
+    private static let entering = "\u{1b}[?1049h\u{1b}[?25l"
+    private static let leaving = "\u{1b}[?25h\u{1b}[?1049l"
+
+    private func environment(_ rig: Rig, _ more: [String: String] = [:]) -> [String: String] {
+        rig.environment.merging(["TERM": "xterm-256color"]) { $1 }.merging(more) { $1 }
+    }
+
+    // MARK: top
+
+    @Test func topShowsAPushCountingDownAndItsOutcome() async throws {
+        try await withRig { rig in
+            let terminal = try PseudoTerminal()
+            let before = terminal.modes
+            let top = try terminal.run(BuiltPrograms.notifyctl, ["top"], environment: environment(rig))
+            #expect(try await terminal.shows("none yet"))
+            #expect(terminal.text.hasPrefix(Self.entering))
+            #expect(terminal.modes != before)
+            let screen = try await rig.client.openScreen("/run/r1/mate/영희", mode: .ask)
+            try await rig.client.publish("/run/r1/mate/영희/finished", options: PublishOptions(window: .seconds(1)))
+            #expect(try await terminal.shows("[==========          ]"))
+            #expect(try await terminal.shows("Screens (1)"))
+            #expect(try await terminal.shows("shown"))
+            terminal.type("q")
+            #expect(await top.waitForExit() == .code(0))
+            #expect(try await terminal.shows(Self.leaving))
+            #expect(terminal.text.hasSuffix(Self.leaving))
+            #expect(terminal.modes == before)
+            await screen.close()
+        }
+    }
+
+    @Test(arguments: [SIGTERM, SIGHUP, SIGINT])
+    func topGivesTheTerminalBackWhateverEndsIt(_ signal: CInt) async throws {
+        try await withRig { rig in
+            let terminal = try PseudoTerminal()
+            let before = terminal.modes
+            let top = try terminal.run(BuiltPrograms.notifyctl, ["top"], environment: environment(rig))
+            #expect(try await terminal.shows("Recent outcomes"))
+            if signal == SIGINT { terminal.type("\u{3}") } else { top.signal(signal) }
+            #expect(await top.waitForExit() == .code(0))
+            #expect(try await terminal.shows(Self.leaving))
+            #expect(terminal.modes == before)
+        }
+    }
+
+    @Test func topGoesOnOverARestartAndFollowsTheSizeOfTheTerminal() async throws {
+        try await withRig { rig in
+            let terminal = try PseudoTerminal()
+            let top = try terminal.run(BuiltPrograms.notifyctl, ["top"], environment: environment(rig))
+            #expect(try await terminal.shows("banners on"))
+            await rig.daemon.stop()
+            #expect(try await terminal.shows("notifyd is not running"))
+            let gone = terminal.text.count
+            try await rig.daemon.start()
+            #expect(try await terminal.shows("banners on", after: gone))
+            let wide = terminal.text.count
+            terminal.resize(columns: 30, rows: 10)
+            #expect(try await terminal.shows("each second: 0.0 events, 0.0 …", after: wide))
+            terminal.type("q")
+            #expect(await top.waitForExit() == .code(0))
+        }
+    }
+
+    @Test func topIsOnePictureWhereThereIsNoTerminal() async throws {
+        try await withRig { rig in
+            try await rig.client.publish("/post/27", options: PublishOptions(window: .seconds(60)))
+            #expect(try await rig.outcome(ofEventAt: "/post/28") == "shown")
+            let picture = try await rig.run("top")
+            #expect(picture.exit == .code(0))
+            #expect(picture.output.contains { $0.hasPrefix("  /post/27  ") && $0.contains(" ms  [") })
+            #expect(picture.output.contains { $0.contains("  shown  /post/28") })
+            #expect(!picture.output.joined().contains("\u{1b}"))
+            let series = try await rig.run("top", "-n", "2", "--json=short")
+            #expect(series.output.map { $0.contains(#""rates":null"#) } == [true, false])
+            await rig.daemon.stop()
+            #expect(try await rig.run("top").exit == .code(69))
+        }
+    }
+
+    /// A shell, its jobs and a terminal with a real screen.
+    @Test func topCanBeSuspendedAndComesBack() async throws {
+        try await withRig { rig in
+            let folder = try TemporaryFolder()
+            func tmux(_ arguments: String...) async throws -> String {
+                let process = try ChildProcess(
+                    "tmux", ["-S", folder.path + "/tmux", "-f", "/dev/null"] + arguments,
+                    environment: environment(rig, ["SHELL": "/bin/sh", "LC_ALL": "C.UTF-8"]), capturing: [1])
+                _ = await process.waitForExit()
+                return await process.allLines(of: 1)?.joined(separator: "\n") ?? ""
+            }
+            func screen(_ isRight: (String) -> Bool) async throws -> Bool {
+                try await rig.eventually { isRight(try await tmux("capture-pane", "-p")) }
+            }
+            func isOurs(_ state: String) async throws -> Bool {
+                try await rig.eventually { try await tmux("display", "-p", "#{alternate_on} #{cursor_flag}") == state }
+            }
+            _ = try await tmux("new-session", "-d", "-x", "80", "-y", "24", "bash --norc --noprofile")
+            try await rig.client.publish("/run/r1/mate/영희/finished", options: PublishOptions(window: .seconds(60)))
+            _ = try await tmux("send-keys", "echo $((40 + 2)); notifyctl top", "Enter")
+            #expect(try await screen { $0.contains("/run/r1/mate/영희/finished") })
+            #expect(try await isOurs("1 0"))
+            _ = try await tmux("send-keys", "C-z")
+            #expect(try await screen { $0.contains("Stopped") && $0.contains("42") && !$0.contains("Open windows") })
+            #expect(try await isOurs("0 1"))
+            _ = try await tmux("send-keys", "fg", "Enter")
+            #expect(try await screen { $0.contains("Open windows (1)") })
+            #expect(try await isOurs("1 0"))
+            _ = try await tmux("send-keys", "q")
+            #expect(try await isOurs("0 1"))
+            _ = try await tmux("kill-server")
+        }
+    }
+
+    // MARK: Lists
+
+    @Test(arguments: [
+        ([:], true), (["NO_COLOR": "1"], false), (["NO_COLOR": ""], true), (["TERM": "dumb"], false),
+    ])
+    func historyFitsTheTerminalAndIsColouredWhereItMayBe(_ more: [String: String], _ isColoured: Bool) async throws {
+        try await withRig { rig in
+            try await rig.client.publish("/run/r1/mate/영희/finished", title: "👩‍👩‍👧 영희가 5 km를 뛰었다", body: "축하해요 🎉")
+            #expect(try await rig.outcome(ofEventAt: "/post/27") == "shown")
+            let terminal = try PseudoTerminal(columns: 60)
+            let history = try terminal.run(BuiltPrograms.notifyctl, ["history"], environment: environment(rig, more))
+            #expect(await history.waitForExit() == .code(0))
+            #expect(try await terminal.shows("/post/27"))
+            #expect(terminal.text.contains("\u{1b}[33mshown") == isColoured)
+            let lines = terminal.text.replacing(/\u{1b}\[\d*m/, with: "").split(separator: "\r\n")
+            #expect(lines.count == 2)
+            #expect(lines.allSatisfy { $0.columns <= 60 })
+            #expect(lines.first?.hasSuffix("…") == true)
+            #expect(lines.first?.contains(" ago") == true || lines.first?.hasPrefix("now") == true)
+        }
+    }
+}
