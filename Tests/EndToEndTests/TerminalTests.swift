@@ -98,25 +98,27 @@ import Testing
                 _ = await process.waitForExit()
                 return await process.allLines(of: 1)?.joined(separator: "\n") ?? ""
             }
-            func screen(_ isRight: (String) -> Bool) async throws -> Bool {
-                try await rig.eventually { isRight(try await tmux("capture-pane", "-p")) }
+            func screen(_ isRight: (String) -> Bool) async throws {
+                try await rig.until("the screen shows it") { isRight(try await tmux("capture-pane", "-p")) }
             }
-            func isOurs(_ state: String) async throws -> Bool {
-                try await rig.eventually { try await tmux("display", "-p", "#{alternate_on} #{cursor_flag}") == state }
+            func isOurs(_ state: String) async throws {
+                try await rig.until("alternate screen and cursor are \(state)") {
+                    try await tmux("display", "-p", "#{alternate_on} #{cursor_flag}") == state
+                }
             }
             _ = try await tmux("new-session", "-d", "-x", "80", "-y", "24", "bash --norc --noprofile")
             try await rig.client.publish("/run/r1/mate/영희/finished", options: PublishOptions(window: .seconds(60)))
             _ = try await tmux("send-keys", "echo $((40 + 2)); notifyctl top", "Enter")
-            #expect(try await screen { $0.contains("/run/r1/mate/영희/finished") })
-            #expect(try await isOurs("1 0"))
+            try await screen { $0.contains("/run/r1/mate/영희/finished") }
+            try await isOurs("1 0")
             _ = try await tmux("send-keys", "C-z")
-            #expect(try await screen { $0.contains("Stopped") && $0.contains("42") && !$0.contains("Open windows") })
-            #expect(try await isOurs("0 1"))
+            try await screen { $0.contains("Stopped") && $0.contains("42") && !$0.contains("Open windows") }
+            try await isOurs("0 1")
             _ = try await tmux("send-keys", "fg", "Enter")
-            #expect(try await screen { $0.contains("Open windows (1)") })
-            #expect(try await isOurs("1 0"))
+            try await screen { $0.contains("Open windows (1)") }
+            try await isOurs("1 0")
             _ = try await tmux("send-keys", "q")
-            #expect(try await isOurs("0 1"))
+            try await isOurs("0 1")
             _ = try await tmux("kill-server")
         }
     }
