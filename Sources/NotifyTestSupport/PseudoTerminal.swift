@@ -73,9 +73,14 @@ package final class PseudoTerminal: Sendable {
     package func shows(_ wanted: String, after start: Int = 0, within limit: Duration = .seconds(10)) async throws
         -> Bool
     {
+        try await shows(within: limit) { $0.dropFirst(start).contains(wanted) }
+    }
+
+    /// Returns whether what was written on it was as it should be, in the end.
+    package func shows(within limit: Duration = .seconds(10), _ isRight: (String) -> Bool) async throws -> Bool {
         let deadline = ContinuousClock.now + limit
         while ContinuousClock.now < deadline {
-            if text.dropFirst(start).contains(wanted) { return true }
+            if isRight(text) { return true }
             try await Task.sleep(for: .milliseconds(10))
         }
         return false

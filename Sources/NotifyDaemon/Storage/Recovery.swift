@@ -21,7 +21,9 @@ struct Recovery {
     /// Those of them.
     private var outOfTurn: Set<EventID> = []
 
-    /// - Parameter wall: microseconds since the epoch.
+    /// - Parameters:
+    ///   - portion: how many names or events are read a turn.
+    ///   - wall: microseconds since the epoch.
     init(from storage: Storage, limits: Limits, portion: Int, at wall: Int64) throws(Refusal) {
         self.portion = portion
         let since = wall - limits.repeatMemory.microseconds

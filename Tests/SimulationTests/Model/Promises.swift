@@ -8,14 +8,20 @@ extension Router {
     ///     own whole length.
     /// - Returns: the promise that is broken, if one is.
     func brokenPromise(lastReplay: Instant? = nil, longest: (Topic) -> Duration) -> String? {
-        limitThatIsExceeded() ?? tableThatDisagrees() ?? windowThatIsTooLong(longest, lastReplay)
+        limitThatIsExceeded(hasReplayed: lastReplay != nil) ?? tableThatDisagrees() ?? windowThatIsTooLong(
+            longest, lastReplay)
             ?? bannerThatIsStuck()
     }
 
-    private func limitThatIsExceeded() -> String? {
+    /// - Parameter hasReplayed: whose events of an earlier run are still to come is not known when something is published:
+    ///   a sender may then have more than its own share.
+    private func limitThatIsExceeded(hasReplayed: Bool) -> String? {
         let sizes: [(String, Int, Int)] = [
             ("open events", undecided, limits.openEvents),
-            ("open events of a sender", undecidedBySender.values.map(\.events).max() ?? 0, limits.openEventsPerSender),
+            (
+                "open events of a sender", undecidedBySender.values.map(\.events).max() ?? 0,
+                hasReplayed ? limits.openEvents : limits.openEventsPerSender
+            ),
             ("bytes of open events", undecidedBytes, limits.openBytes),
             ("bytes of live values", valueBytes, limits.valueBytes),
             ("bytes of shown events", retractableBytes, limits.retractableBytes),

@@ -156,8 +156,12 @@ final class Simulation {
         incoming.append(.owner(server.name ?? ""))
     }
 
+    /// Whether events of an earlier run are still to be announced again.
+    var isRecovering: Bool { daemon.map { $0.router.unrestored > 0 } ?? false }
+
     /// The daemon is gone, and with it all it had not done yet.
     func bury() {
+        let isRecovering = isRecovering
         life.end()
         daemon = nil
         windowTimer = nil
@@ -169,7 +173,7 @@ final class Simulation {
         lastReplay = nil
         incoming = []
         awaited = []
-        witness.daemonDied()
+        witness.daemonDied(isRecovering: isRecovering)
     }
 
     /// A banner that comes so late that its call is forgotten stays, and is no fault of what is looked at here.

@@ -67,7 +67,10 @@ struct SimulationTests {
         let counters: [(String, KeyPath<Witness.Counts, Int>)] = [
             ("an acknowledgement", \.acknowledged), ("a refusal", \.refused), ("an announcement", \.announced),
             ("a replay", \.replayed), ("a claim in time", \.suppressed), ("a late claim", \.retracted),
-            ("a banner", \.banners), ("a death", \.deaths), ("an outcome that waits for the disk", \.onTrust),
+            ("a banner", \.banners), ("an event before its turn", \.outOfTurn),
+            ("a call during recovery", \.duringRecovery),
+            ("an end during recovery", \.endsOfRecovery), ("a death", \.deaths),
+            ("an outcome that waits for the disk", \.onTrust),
             ("a reader", \.read),
         ]
         return counters.map { counter in (counter.0, all.reduce(0) { $0 + $1[keyPath: counter.1] }) }

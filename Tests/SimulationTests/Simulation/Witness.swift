@@ -11,6 +11,12 @@ final class Witness {
         var suppressed = 0
         var retracted = 0
         var banners = 0
+        /// Events of an earlier run that were announced before their turn, because somebody referred to them.
+        var outOfTurn = 0
+        /// Calls that came while events of an earlier run were still to be announced again.
+        var duringRecovery = 0
+        /// Ends of a run at such a moment.
+        var endsOfRecovery = 0
         var deaths = 0
         /// Outcomes that were told while the journal could not be written.
         var onTrust = 0
@@ -38,6 +44,8 @@ final class Witness {
     private var acknowledged: [EventID] = []
     private var removals: Set<EventID> = []
     private var lastAnnounced = EventID(0)
+    /// The highest id that the present run has announced again.
+    private var lastReplayed = EventID(0)
     /// The first event of each origin, as long as it has to be remembered.
     private var origins: [Origin: (id: EventID, until: Int64)] = [:]
     /// Whether repeats are recognised for as long as they should be, whoever sets the wall clock.
@@ -92,7 +100,8 @@ final class Witness {
         } else if publication.options.remove {
             removals.insert(id)
             if isNamed, origins[origin]?.id != id { origins[origin] = (id, until: moment + Self.memory) }
-        } else if !(isNamed && removals.contains(id)) {
+        } else if !(isNamed && (removals.contains(id) || disk.contents.removals.contains { $0.id == id })) {
+            // A removal may be on disk although the daemon died before it could say so to the first who asked.
             complain("event \(id) is acknowledged, and is not on disk")
         }
     }
@@ -128,6 +137,8 @@ final class Witness {
         var account = accounts[id] ?? Account()
         if announcement.isReplayed {
             counts.replayed += 1
+            if id < lastReplayed { counts.outOfTurn += 1 }
+            lastReplayed = max(lastReplayed, id)
             if !account.heard.isEmpty { complain("event \(id) is \(account.heard), and is announced again") }
             if event.route.wait == .anyone, let window = announcement.window, window < Simulation.recoveryWindow {
                 complain("event \(id) is announced again with a window of only \(window)")
@@ -183,8 +194,15 @@ final class Witness {
 
     // MARK: What must be so
 
-    func daemonDied() {
+    /// Somebody calls.
+    func called(isRecovering: Bool) {
+        if isRecovering { counts.duringRecovery += 1 }
+    }
+
+    func daemonDied(isRecovering: Bool) {
         counts.deaths += 1
+        if isRecovering { counts.endsOfRecovery += 1 }
+        lastReplayed = EventID(0)
         for id in accounts.keys {
             accounts[id]!.windowEnds = nil
             guard accounts[id]!.isOnTrust else { continue }
