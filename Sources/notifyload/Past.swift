@@ -1,5 +1,5 @@
-import Glibc
 import Journal
+import NotifyClient
 import Routing
 
 /// Events from before the daemon started, put where it will look for them: no bus would carry a million in a few seconds.
@@ -16,9 +16,7 @@ enum Past {
         let journal = try Journal(directory: directory)
         defer { journal.close() }
         let total = decided + open
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        let now = Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
+        let now = SystemClock.wall
         for start in stride(from: 0, to: total, by: batch) {
             var entries: [JournalEntry] = []
             for number in start..<min(start + batch, total) {

@@ -1,16 +1,12 @@
 import Glibc
+import NotifyClient
 
 /// What the kernel knows of a process.
 struct ProcessFigures: Sendable {
     let identifier: pid_t
 
-    /// Processor time it has used so far: clock_getcpuclockid(3).
-    var time: Duration {
-        var clock = clockid_t()
-        var time = timespec()
-        guard clock_getcpuclockid(identifier, &clock) == 0, clock_gettime(clock, &time) == 0 else { return .zero }
-        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
-    }
+    /// Processor time it has used so far.
+    var time: Duration { SystemClock.processorTime(of: identifier) ?? .zero }
 
     /// Memory it holds, in MiB: proc_pid_statm(5).
     var memory: Double {

@@ -7,7 +7,7 @@ struct Moment {
 
     init(_ microseconds: Int64) { self.microseconds = microseconds }
 
-    static var now: Int64 { WallClock.now }
+    static var now: Int64 { SystemClock.wall }
 
     /// Such as `2026-05-03 17:04:05.123`.
     var text: String { day + " " + time + "." + padded(fraction / 1000, 3) }
