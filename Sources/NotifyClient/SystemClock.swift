@@ -8,7 +8,7 @@ package enum SystemClock {
     package static var wall: Int64 { notify_clock(CLOCK_REALTIME) }
 
     /// Processor time that a process has used so far; `nil` where there is no such process: clock_getcpuclockid(3).
-    package static func processorTime(of process: pid_t) -> Duration? {
+    package static func processorTime(of process: Int32) -> Duration? {
         var clock = clockid_t()
         guard clock_getcpuclockid(process, &clock) == 0 else { return nil }
         let microseconds = notify_clock(clock)
