@@ -124,8 +124,8 @@ struct JournalTests {
                 try journal.commit([.accepted(event)])
             }
             let page = try journal.history(.all, after: EventID(0), limit: 1000)
-            #expect(page.map(\.id.rawValue) == Array(1...15))
-            #expect(try journal.history(.all, after: EventID(15), limit: 1000).count == 5)
+            #expect(page.map(\.id.rawValue) == [1, 2, 3])
+            #expect(try journal.history(.all, after: EventID(18), limit: 1000).map(\.id.rawValue) == [19, 20])
             #expect(try journal.snapshot(.all) == nil)
             #expect(try journal.snapshot(TopicPrefix("/post/20"))?.count == 1)
         }
