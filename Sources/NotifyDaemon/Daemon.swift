@@ -105,21 +105,22 @@ final class Daemon<Outside: Host> {
     private func perform(_ effects: ArraySlice<Effect>) {
         guard !effects.isEmpty else { return }
         let clock = clock
+        let now = clock.now.instant
         let ledger = Ledger(server: server.owner, muteCause: router.pausesBanners ? "paused" : "muted")
         for effect in effects {
             switch effect {
             case .reply: preconditionFailure("only a call is replied to, and its reply comes first")
             case .announce(let event, let announcement):
                 for entry in ledger.entries(event, announcement, clock) { storage.note(entry) }
-                outbox.put(.signal(.event(event, announcement), about: event.id))
+                outbox.put(.signal(.event(event, announcement), about: event.id, at: now))
                 log(event)
             case .resolve(let id, let topic, let resolution):
                 storage.note(ledger.entry(id, resolution, clock))
-                outbox.put(.signal(.resolved(id, topic, resolution), about: id))
+                outbox.put(.signal(.resolved(id, topic, resolution), about: id, at: now))
                 log(id, topic, resolution)
             case .remove(let topic, let id, let origin, let isNews):
                 storage.note(.removed(topic, id, origin, accepted: clock.wall))
-                if isNews { outbox.put(.signal(.removed(topic, id), about: nil)) }
+                if isNews { outbox.put(.signal(.removed(topic, id), about: nil, at: now)) }
             case .noteClaim(let id, let claim): storage.note(.claimed(id, claim))
             case .showBanner(let request): outbox.put(.show(request))
             case .closeBanner(let id): outbox.put(.close(id))
@@ -174,9 +175,9 @@ final class Daemon<Outside: Host> {
                     host.send(reply)
                     Failpoint.afterReply.pass()
                 }
-            case .signal(let signal, let id):
+            case .signal(let signal, let id, let moment):
                 if let id, refused.contains(id) { continue }
-                announce(signal)
+                announce(signal, decided: moment)
             case .show(let request):
                 guard refused.isEmpty else { continue }
                 Failpoint.beforeNotify.pass()
@@ -184,7 +185,7 @@ final class Daemon<Outside: Host> {
                 Failpoint.afterNotify.pass()
             case .close(let id): server.close(id)
             case .relay(let event, let action, let token):
-                announce(.action(event, action))
+                announce(.action(event, action), decided: host.now.instant)
                 host.run(action, of: event, by: configuration.routes.route(for: event.topic), token: token)
             }
         }
@@ -193,9 +194,10 @@ final class Daemon<Outside: Host> {
     // MARK: Signals
 
     /// Tells everybody, now or when what came before has left and the bus has room.
-    private func announce(_ signal: FanOut.Signal) {
-        guard fanOut.isEmpty, host.queuedBytes < FanOut.queueLimit, emit(signal) else {
-            fanOut.put(signal, at: host.now.instant)
+    private func announce(_ signal: FanOut.Signal, decided moment: Instant) {
+        guard fanOut.isEmpty, host.queuedBytes < FanOut.queueLimit, emit(signal, waited: host.now.instant - moment)
+        else {
+            fanOut.put(signal, at: moment)
             return armFanOut()
         }
     }
@@ -215,7 +217,7 @@ final class Daemon<Outside: Host> {
     }
 
     /// - Returns: false when the signal cannot be made now, because the journal cannot be read.
-    private func emit(_ signal: FanOut.Signal, waited: Duration = .zero) -> Bool {
+    private func emit(_ signal: FanOut.Signal, waited: Duration) -> Bool {
         switch signal {
         case .event(let event, let announcement):
             host.send(host.announcement(event, announcement.after(waited)))

@@ -6,8 +6,8 @@ final class Outbox<Message, Call> {
     enum Item {
         /// The reply to a call, and the event that it acknowledges.
         case reply(Message, to: Call, accepting: EventID?)
-        /// A signal, and the event without which it has nothing to say.
-        case signal(FanOut.Signal, about: EventID?)
+        /// A signal, the event without which it has nothing to say, and when it was decided on.
+        case signal(FanOut.Signal, about: EventID?, at: Instant)
         case show(BannerRequest)
         case close(BannerID)
         /// A button that was pressed, with what lets an application raise its window.

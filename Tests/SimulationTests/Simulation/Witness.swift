@@ -140,7 +140,10 @@ final class Witness {
             if id < lastReplayed { counts.outOfTurn += 1 }
             lastReplayed = max(lastReplayed, id)
             if !account.heard.isEmpty { complain("event \(id) is \(account.heard), and is announced again") }
-            if event.route.wait == .anyone, let window = announcement.window, window < Simulation.recoveryWindow {
+            // What the turn took, to its commit, is over when everybody hears of it.
+            let turn = Duration.milliseconds(100)
+            if event.route.wait == .anyone, let window = announcement.window, window + turn < Simulation.recoveryWindow
+            {
                 complain("event \(id) is announced again with a window of only \(window)")
             }
         } else {
