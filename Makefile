@@ -83,15 +83,15 @@ YARDSTICK ?= ../shared/yardstick
 
 bench: ## Measure what an event costs; writes docs/benchmarks.md, and its main lines to README.md
 	.ci/packages build bench
-	$(SWIFT) build --configuration release --product notifyd
-	$(SWIFT) build --configuration release --product notifyload
+	$(SWIFT) build $(RELEASE) --product notifyd
+	$(SWIFT) build $(RELEASE) --product notifyload
 	YARDSTICK='$(YARDSTICK)' Benchmarks/report/bench.py
 
 .PHONY: bench-scale
 bench-scale: ## Measure what an event costs as the work grows; writes docs/benchmarks.md and docs/scale.svg
 	.ci/packages build bench
-	$(SWIFT) build --configuration release --product notifyd
-	$(SWIFT) build --configuration release --product notifyload
+	$(SWIFT) build $(RELEASE) --product notifyd
+	$(SWIFT) build $(RELEASE) --product notifyload
 	Benchmarks/report/scale.py
 
 model: ## Play 100,000 random scripts against the router and its reference
