@@ -34,7 +34,8 @@ struct BacklogTests {
             let peak = try rig.peakMemory()
             #expect(announced.first == last)
             #expect(announced.dropFirst() == ids.dropLast())
-            #expect(shortest >= .milliseconds(1_999))
+            // Two seconds, less what its turn took until it left: an event must not find its window half over.
+            #expect(shortest >= .milliseconds(1_000))
             try await rig.untilSettled()
             let outcomes = Set(try await rig.history().filter { $0.id != last }.map(\.outcome))
             #expect(outcomes == ["shown"])
