@@ -22,7 +22,7 @@ public struct Limits: Sendable {
     /// Events of one connection that are not decided yet.
     public var openEventsPerSender = 10_000
     /// Bytes that the undecided events take in memory; see `Event.footprint`.
-    public var openBytes = 64 << 20
+    public var openBytes = 96 << 20
     /// Bytes that the undecided events of one connection take in memory.
     public var openBytesPerSender = 16 << 20
     /// Topics that have a current value.
