@@ -61,9 +61,11 @@ actor Link {
         let subscriber = makeSubscriber(end)
         while true {
             let connection = try await connection()
+            table.add(subscriber, id: id)
             do {
                 for rule in subscriber.rules { try await connection.addMatch(rule) }
             } catch {
+                table.remove(id)
                 // Lost on the way: once more, on a new connection. An answer of the bus is final.
                 guard !connection.isOpen else {
                     for rule in subscriber.rules { connection.removeMatch(rule) }
@@ -73,8 +75,11 @@ actor Link {
                 continue
             }
             // Otherwise the rules are on a connection that is gone.
-            guard case .connected(let current) = state, current === connection else { continue }
-            table.add(subscriber, id: id)
+            guard case .connected(let current) = state, current === connection else {
+                table.remove(id)
+                continue
+            }
+            table.settle(id)
             return end
         }
     }
