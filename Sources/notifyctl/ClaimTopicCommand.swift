@@ -15,7 +15,7 @@ struct ClaimTopicCommand: AsyncParsableCommand {
 
     @Argument(help: "A topic, such as /post/27.", completion: Completion.prefixes)
     var topic: String
-    @Option(help: "Go on claiming for this long, at most 10s.", transform: DurationArgument.parse)
+    @Option(help: "Go on claiming for this long, at most 10s. (default: 0s)", transform: DurationArgument.parse)
     var grace = DurationArgument(duration: .zero)
 
     @OptionGroup var bus: BusOptions

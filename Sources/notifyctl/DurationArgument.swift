@@ -2,11 +2,8 @@ import ArgumentParser
 import Routing
 
 /// A time as people write it, and as configurations do: `100ms`, `5s`, `10m`, `2h`.
-struct DurationArgument: Hashable, Sendable, CustomStringConvertible {
+struct DurationArgument: Hashable, Sendable {
     let duration: Duration
-
-    /// As help shows what is the default.
-    var description: String { duration.text }
 
     static func parse(_ text: String) throws -> DurationArgument {
         guard let duration = Duration(text: text) else {

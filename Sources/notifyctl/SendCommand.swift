@@ -44,7 +44,7 @@ struct SendCommand: AsyncParsableCommand {
     @Option(help: "How far, in metres, for mate-finished.") var distance: Int64?
 
     @Flag(help: "Wait for the outcome and print it.") var wait = false
-    @Option(help: "How long to wait for the outcome.", transform: DurationArgument.parse)
+    @Option(help: "How long to wait for the outcome. (default: 10s)", transform: DurationArgument.parse)
     var timeout = DurationArgument(duration: .seconds(10))
 
     @Option(help: "Where the event comes from; with --event-id it tells repeats.") var source: String?
