@@ -8,7 +8,7 @@ from load import point
 AXES = [
     ("subscribers", "subscribers", [1, 10, 100, 1000]),
     ("screens", "open screens", [10, 100, 1000, 10_000]),
-    ("open", "open events", [1, 100, 1000, 10_000, 99_900]),
+    ("open", "undecided events", [1, 100, 1000, 10_000, 99_900]),
     ("history", "events in the journal", [0, 1000, 10_000, 100_000, 1_000_000]),
     ("payload", "payload, bytes", [40, 400, 4000, 16_000, 64_000]),
 ]
