@@ -103,12 +103,6 @@ public final class BusConnection {
         return writeQueue.bytes
     }
 
-    /// Waits until the bus takes something, but not long: for when more is read than can be written.
-    public func awaitRoom(milliseconds: CInt) {
-        var socket = pollfd(fd: sd_bus_get_fd(raw), events: Int16(POLLOUT), revents: 0)
-        _ = poll(&socket, 1, milliseconds)
-    }
-
     // MARK: Sending
 
     public func signal(path: String, interface: String, member: String) -> BusMessage {

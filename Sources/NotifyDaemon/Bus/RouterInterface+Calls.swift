@@ -3,9 +3,9 @@ import Systemd
 
 /// From a call that has been read to one that is handled.
 ///
-/// Most are handled on the spot. When many are there at once, or it is not known yet who calls and the policy wants to know,
-/// they wait in lines, in which they keep their order. What sd-bus answers by itself, such as reading a property, does not
-/// wait.
+/// Most are handled on the spot. When many are there at once, or the bus has much of ours before it, or it is not known yet
+/// who calls and the policy wants to know, they wait in lines, in which they keep their order. What sd-bus answers by itself,
+/// such as reading a property, does not wait.
 extension RouterInterface: BusReader {
     /// What a call wants; its arguments have been read.
     struct Order {
@@ -19,17 +19,23 @@ extension RouterInterface: BusReader {
         }
     }
 
-    /// How many calls are handled on the spot before the lines are seen to: what one wakes the daemon for, and a little more.
+    /// How many calls are handled as they are read, before the lines are seen to.
     private static let onTheSpot = 16
     /// How many of those that wait are handled before it is seen what else there is to read.
     private static let atOnce = 32
 
+    /// While the bus has not taken so many bytes, calls wait: all answers stand in one line there, and whose turn it is can
+    /// only be told here.
+    private static let queueLimit = 128 << 10
+    /// The same while signals wait as well, which shall not keep all calls from being handled.
+    private static let queueLimitBesideSignals = 2 * FanOut.queueLimit
+
     /// Handles a call now, or when it has its turn.
     func admit(_ order: Order, _ call: borrowing BusMessage) throws(BusFailure) {
         let caller = call.sender
-        if handledOnTheSpot < Self.onTheSpot, !lines.isWaiting(caller), isSettled(caller) {
+        if handledOnTheSpot < Self.onTheSpot, canAnswer, !lines.isWaiting(caller), isSettled(caller) {
             handledOnTheSpot += 1
-            return try handle(order, call)
+            return try order.body(call)
         }
         guard lines.hasRoom(for: caller) else {
             throw BusFailure(
@@ -48,16 +54,15 @@ extension RouterInterface: BusReader {
 
     private func handleNow(_ order: Order, _ held: HeldMessage) {
         do throws(BusFailure) {
-            try handle(order, held.message)
+            try order.body(held.message)
         } catch {
             daemon.leave(bus.methodError(to: held.message, error), to: held.message)
         }
     }
 
-    private func handle(_ order: Order, _ call: borrowing BusMessage) throws(BusFailure) {
-        // A bus that takes less than it brings is given a moment: what is queued leaves before the next call is handled.
-        if bus.queuedBytes >= FanOut.replyLimit { bus.awaitRoom(milliseconds: 1) }
-        try order.body(call)
+    /// Whether the bus takes answers as fast as they are given.
+    private var canAnswer: Bool {
+        bus.queuedBytes < (daemon.hasWaitingSignals ? Self.queueLimitBesideSignals : Self.queueLimit)
     }
 
     /// A connection has left the bus. What it wanted before that is handled before that.
@@ -73,8 +78,10 @@ extension RouterInterface: BusReader {
 
     func handleSome() -> Bool {
         handledOnTheSpot = 0
+        // There may be room for them again.
+        if daemon.hasWaitingSignals { daemon.host.endTurnWhenIdle() }
         for _ in 0..<Self.atOnce {
-            guard let caller = lines.next else { return false }
+            guard canAnswer, let caller = lines.next else { break }
             if isSettled(caller) {
                 lines.takeNext()()
             } else {
@@ -82,6 +89,7 @@ extension RouterInterface: BusReader {
                 daemon.callers.whenSettled(caller) { [unowned self] in lines.release(caller) }
             }
         }
-        return lines.isReady
+        // Where the bus is behind, it says itself when it takes more.
+        return lines.isReady && canAnswer
     }
 }

@@ -104,7 +104,6 @@ extension RouterInterface {
 
     func listScreens(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
         Order { [unowned self] call throws(BusFailure) in
-            try requireRoomForReply()
             let screens = daemon.router.openScreens
             let reply = bus.methodReturn(to: call)
             reply.appendContainer("a", "(tssss)") { list in

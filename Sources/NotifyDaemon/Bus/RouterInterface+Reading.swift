@@ -7,7 +7,6 @@ extension RouterInterface {
     func snapshot(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
         let topic = try read(call) { call in try Self.prefix(call) }
         return Order { [unowned self] call throws(BusFailure) in
-            try requireRoomForReply()
             daemon.endTurn()
             let cursor = daemon.router.lastID
             guard let events = try stored({ journal throws(JournalError) in try journal.snapshot(topic) }) else {
@@ -28,7 +27,6 @@ extension RouterInterface {
             (try Self.prefix(call), EventID(try call.readNumber("t")), try call.readNumber("u", as: UInt32.self))
         }
         return Order { [unowned self] call throws(BusFailure) in
-            try requireRoomForReply()
             daemon.endTurn()
             let events = try stored { journal throws(JournalError) in
                 try journal.history(topic, after: after, limit: Int(limit))
@@ -58,7 +56,8 @@ extension RouterInterface {
                 (event: try journal.event(id), claims: try journal.claims(on: id))
             }
             guard let event = found.event else {
-                throw BusFailure(.unknownEvent("there is no event \(id); ids come from Send, Publish and the signal Event"))
+                throw BusFailure(
+                    .unknownEvent("there is no event \(id); ids come from Send, Publish and the signal Event"))
             }
             let reply = bus.methodReturn(to: call)
             Explanation(
@@ -66,10 +65,6 @@ extension RouterInterface {
             ).append(to: reply)
             daemon.leave(reply, to: call)
         }
-    }
-
-    func requireRoomForReply() throws(BusFailure) {
-        do throws(Refusal) { try daemon.requireRoomForReply() } catch { throw BusFailure(error) }
     }
 
     private func stored<Result>(
