@@ -109,7 +109,7 @@ struct JournalTests {
             let journal = try Journal(directory: folder)
             try journal.commit([.accepted(try sample(1, retained: true)), .accepted(try sample(2, retained: true))])
             #expect(try journal.values(.all).map(\.id.rawValue) == [2])
-            try journal.commit([.removed(Topic("/post/27"), EventID(3))])
+            try journal.commit([.removed(Topic("/post/27"), EventID(3), Origin(), accepted: 3)])
             #expect(try journal.values(.all).isEmpty)
             #expect(try journal.lastID() == EventID(3))
         }
