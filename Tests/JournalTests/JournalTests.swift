@@ -279,6 +279,22 @@ struct JournalTests {
         }
     }
 
+    @Test func onlySoManyRemovalsKeepTheirNames() throws {
+        try withFolder { folder in
+            var limits = Limits()
+            limits.rememberedRepeats = 2
+            let journal = try Journal(directory: folder, limits: limits)
+            for number in 1...4 as ClosedRange<UInt64> {
+                let origin = Origin(source: "test", eventID: "\(number)")
+                try journal.commit([
+                    .removed(Topic("/post/27"), EventID(number), origin, accepted: Int64(number))
+                ])
+            }
+            let kept = try journal.named(after: .init(accepted: 0, id: EventID(0)), limit: 10)
+            #expect(kept.map(\.origin.eventID) == ["3", "4"])
+        }
+    }
+
     @Test func undecidedEventsAreFoundByTopicAndById() throws {
         try withFolder { folder in
             let journal = try Journal(directory: folder)
