@@ -77,7 +77,7 @@ extension Router {
         }
         let accepted = Instant(microseconds: now.instant.microseconds - age.microseconds)
         events[event.id] = OpenEvent(
-            event: event, accepted: accepted, expires: now.uptime, footprint: event.footprint, place: place,
+            event: event, accepted: accepted, expires: now.uptime, place: place,
             opened: accepted, deadline: accepted)
         remember(event.id)
     }
