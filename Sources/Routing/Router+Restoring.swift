@@ -94,9 +94,7 @@ extension Router {
             windows[key]!.claim(id)
             closeIfOver(key, at: now)
         case .waiting(let key):
-            banners[key]!.waiting.remove(id)
-            if let banner = bannerWithNothingBehind(key) { close(banner) }
-            dropIfEmpty(key)
+            stopWaiting(id, in: key)
         case .carried(let key):
             banners[key]!.carried.remove(id)
         case .held, .shown, .gone:
