@@ -13,6 +13,7 @@ public final class Journal {
     public static let fileName = "events.db"
 
     public let directory: String
+    let limits: Limits
     /// The file that was found damaged and set aside, if there was one.
     public private(set) var setAside: String?
     /// Rows that were not what had been written, and were left out.
@@ -33,8 +34,11 @@ public final class Journal {
     /// Opens the journal in a directory, which is made if it is not there.
     ///
     /// A file that is damaged is set aside as `events.db.damaged-TIME` and a fresh one begun; `setAside` says so.
-    public init(directory: String) throws(JournalError) {
+    ///
+    /// - Parameter limits: how many names of removals are kept, and for how long.
+    public init(directory: String, limits: Limits = Limits()) throws(JournalError) {
         self.directory = directory
+        self.limits = limits
         try makeDirectory()
         try openOrBeginAfresh()
     }
