@@ -23,6 +23,7 @@ final class Daemon<Outside: Host> {
     private let recoveryPortion: Int
     private var isRestored = false
     private var isRetryArmed = false
+    private var isExamining = false
     private var denials: UInt64 = 0
 
     init(
@@ -46,12 +47,14 @@ final class Daemon<Outside: Host> {
         server.onInput = { [unowned self] in take($0) }
         server.isWanted = { [unowned self] in router.stillWants($0) }
         server.onChange = { [unowned self] in host.statusChanged() }
-        storage.onDegradation = { [unowned self] _ in
+        storage.onDegradation = { [unowned self] words in
+            if !words.isEmpty { armRetry() }
             host.degradationChanged()
             host.statusChanged()
         }
         if !storage.degradation.isEmpty { armRetry() }
         restore()
+        examineJournal()
     }
 
     // MARK: Deciding
@@ -309,8 +312,23 @@ final class Daemon<Outside: Host> {
         guard storage.degradation.isEmpty else { return armRetry() }
         if isRestored, let values = try? storage.restoredValues(at: clock) { take(.restored(values)) }
         restore()
+        examineJournal()
         // Retention goes on in turns.
         host.endTurnWhenIdle()
+    }
+
+    /// Has a large journal looked at beside everything else.
+    private func examineJournal() {
+        guard !isExamining, let file = storage.beginExamination() else { return }
+        isExamining = true
+        host.examine(file) { [unowned self] result in
+            isExamining = false
+            storage.endExamination(result)
+            // It may have been opened anew meanwhile.
+            examineJournal()
+            // Retention knows now how many events there are.
+            host.endTurnWhenIdle()
+        }
     }
 
     /// Sees to it that the router knows of an event to which somebody refers: one that was shown long ago, or by an earlier
