@@ -35,7 +35,11 @@ extension Journal {
         do {
             try queue.inDatabase { db in
                 try db.execute(sql: "PRAGMA wal_autocheckpoint = \(Self.checkpointPages)")
-                if case .sound(let events) = result { self.count += events } else { self.count = try Self.countOfEvents(db) }
+                if case .sound(let events) = result {
+                    self.count += events
+                } else {
+                    self.count = try Self.countOfEvents(db)
+                }
             }
         } catch {
             throw giveUp(error)

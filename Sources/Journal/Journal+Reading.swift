@@ -54,8 +54,9 @@ extension Journal {
         return [text, number(after), text + "/", text + "0", number(after)]
     }
 
-    private static let valueQuery = """
-        SELECT event.* FROM value JOIN event
+    /// Events are looked up for values and not the other way round, which SQLite takes to be as good.
+    static let valueQuery = """
+        SELECT event.* FROM value CROSS JOIN event
             ON event.id = value.event AND event.topic = value.topic AND event.retained
         ORDER BY event.id
         """
@@ -125,19 +126,22 @@ extension Journal {
     /// Other events that are shown in the same banner of the same server.
     public func othersShown(with id: EventID, banner: UInt32, server: String) throws(JournalError) -> Bool {
         try read { db in
-            try Bool.fetchOne(
-                db,
-                sql: "SELECT EXISTS (SELECT 1 FROM event WHERE outcome = 1 AND banner = ? AND server = ? AND id <> ?)",
-                arguments: [banner, server, Self.number(id)]) ?? false
+            try Bool.fetchOne(db, sql: Self.othersShownQuery, arguments: [banner, server, Self.number(id)]) ?? false
         }
     }
 
+    static let othersShownQuery =
+        "SELECT EXISTS (SELECT 1 FROM event WHERE outcome = 1 AND banner = ? AND server = ? AND id <> ?)"
+
     // MARK: For a start
+
+    /// Without a word SQLite would look at the whole history, because that is in the order of the ids.
+    static let undecidedRows = "FROM event INDEXED BY event_undecided WHERE outcome = 0 ORDER BY id"
 
     /// Undecided events at or below a topic, in the order of their ids.
     public func undecided(_ topic: TopicPrefix = .all) throws(JournalError) -> [StoredEvent] {
         try read { db in
-            if topic == .all { return try self.events(db, "SELECT * FROM event WHERE outcome = 0 ORDER BY id", []) }
+            if topic == .all { return try self.events(db, "SELECT * \(Self.undecidedRows)", []) }
             let text = topic.description
             return try self.events(
                 db,
@@ -150,7 +154,7 @@ extension Journal {
     /// The ids of undecided events in ascending order, damaged ones included.
     public func undecidedIDs() throws(JournalError) -> [EventID] {
         try read { db in
-            try Int64.fetchAll(db, sql: "SELECT id FROM event WHERE outcome = 0 ORDER BY id")
+            try Int64.fetchAll(db, sql: "SELECT id \(Self.undecidedRows)")
                 .map { EventID(UInt64(bitPattern: $0)) }
         }
     }
