@@ -146,11 +146,9 @@ struct ExaminationTests {
             ]
             for query in queries {
                 let plan = try journal.read { db in
-                    try Row.fetchAll(
-                        db, sql: "EXPLAIN QUERY PLAN " + query,
-                        arguments: StatementArguments(
-                            repeatElement(DatabaseValue.null, count: query.count { $0 == "?" })))
-                }.map { $0["detail"] as String? ?? "" }
+                    try Row.fetchAll(db, sql: "EXPLAIN QUERY PLAN " + query.replacing(/\?\d?/, with: "0"))
+                        .map { $0["detail"] as String }
+                }
                 #expect(!plan.contains { $0.hasPrefix("SCAN event") && !$0.contains("INDEX") }, "\(query): \(plan)")
             }
         }
