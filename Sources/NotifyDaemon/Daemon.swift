@@ -21,6 +21,8 @@ final class Daemon<Outside: Host> {
     /// What is still to be read of earlier runs; `nil` before there is a journal, and afterwards.
     private var recovery: Recovery?
     private let recoveryPortion: Int
+    /// When the windows of a long recovery will have ended, and what these took can be given back.
+    private var releasesMemoryAt: Instant?
     private var isRestored = false
     private var isRetryArmed = false
     private var isExamining = false
@@ -149,6 +151,7 @@ final class Daemon<Outside: Host> {
         turn.ended()
         endTurn()
         announceMore()
+        releaseMemory()
     }
 
     /// Commits, and lets everything leave that was decided.
@@ -283,12 +286,30 @@ final class Daemon<Outside: Host> {
                 recovery!.hasNames
                 ? storage.restoration(of: try recovery!.names(from: storage), limits: limits, at: clock.wall)
                 : restoration(of: try recovery!.events(from: storage))
-            if recovery!.isOver { recovery = nil }
+            if recovery!.isOver { endRecovery() }
             take(.restored(restoration))
             host.endTurnWhenIdle()
         } catch {
             host.armRecoveryTimer(at: host.now.instant + .seconds(1))
         }
+    }
+
+    private func endRecovery() {
+        if recovery!.isLong {
+            releasesMemoryAt = host.now.instant + configuration.recoveryWindow + .seconds(1)
+        }
+        recovery = nil
+    }
+
+    private func releaseMemory() {
+        guard let moment = releasesMemoryAt else { return }
+        guard moment <= host.now.instant else {
+            // Signals that wait have the timer to themselves.
+            if fanOut.isEmpty { host.armRecoveryTimer(at: moment) }
+            return
+        }
+        releasesMemoryAt = nil
+        host.releaseMemory()
     }
 
     private func restoration(of events: [StoredEvent]) -> Restoration {

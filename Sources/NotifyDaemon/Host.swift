@@ -42,6 +42,8 @@ protocol Host: AnyObject {
 
     // MARK: The rest
 
+    /// Gives memory that is free back to the system.
+    func releaseMemory()
     /// Has the file of a journal looked at, and tells what was found; before the call returns only where nobody can look.
     func examine(_ file: String, _ ended: @escaping (Examination) -> Void)
     /// Does what the route in force wants done when a button is pressed.

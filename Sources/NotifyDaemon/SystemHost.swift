@@ -120,6 +120,7 @@ final class SystemHost: Host {
     var queuedMessages: UInt64 { UInt64(bus.queuedMessages) }
     var queuedBytes: Int { bus.queuedBytes }
 
+    func releaseMemory() { Memory.release() }
     func examine(_ file: String, _ ended: @escaping (Examination) -> Void) { examiner.examine(file, ended) }
 
     func run(_ action: String, of event: Event, by route: Route, token: String?) {
