@@ -371,7 +371,7 @@ final class Daemon<Outside: Host> {
         take(
             .recalled(
                 storage.event(event, routes: configuration.routes), age: age,
-                banner: try storage.bannerStillUp(event.id, decision, server: server.owner)))
+                banner: try storage.bannerStillUp(event.id, decision, server: server.holder)))
     }
 
     /// Sees to it that the router knows of everything that was named, before something that may be a repeat.

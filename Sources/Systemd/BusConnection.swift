@@ -70,6 +70,18 @@ public final class BusConnection {
         try check(sd_bus_request_name(raw, name, 0), "sd_bus_request_name")
     }
 
+    /// Who has a name now: a unique name, or `nil` where nobody has it. Waits for the bus, not for any of its peers.
+    public func owner(of name: String) throws(SystemdError) -> String? {
+        var credentials: OpaquePointer?
+        let result = sd_bus_get_name_creds(raw, name, UInt64(SD_BUS_CREDS_UNIQUE_NAME), &credentials)
+        defer { sd_bus_creds_unref(credentials) }
+        if result == -ENXIO { return nil }
+        try check(result, "sd_bus_get_name_creds")
+        var owner: UnsafePointer<CChar>?
+        try check(sd_bus_creds_get_unique_name(credentials, &owner), "sd_bus_creds_get_unique_name")
+        return owner.map { String(cString: $0) }
+    }
+
     /// Sends what is queued, and waits for it.
     public func flush() {
         // A bus that is gone cannot be flushed, and nothing can be done about that here.
