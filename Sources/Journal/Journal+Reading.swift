@@ -59,8 +59,9 @@ extension Journal {
         return (text, text + "/", text + "0")
     }
 
-    private static let valueQuery = """
-        SELECT event.* FROM value JOIN event
+    /// Events are looked up for values and not the other way round, which SQLite takes to be as good.
+    static let valueQuery = """
+        SELECT event.* FROM value CROSS JOIN event
             ON event.id = value.event AND event.topic = value.topic AND event.retained
         ORDER BY event.id
         """
@@ -130,19 +131,22 @@ extension Journal {
     /// Other events that are shown in the same banner of the same server.
     public func othersShown(with id: EventID, banner: UInt32, server: String) throws(JournalError) -> Bool {
         try read { db in
-            try Bool.fetchOne(
-                db,
-                sql: "SELECT EXISTS (SELECT 1 FROM event WHERE outcome = 1 AND banner = ? AND server = ? AND id <> ?)",
-                arguments: [banner, server, Self.number(id)]) ?? false
+            try Bool.fetchOne(db, sql: Self.othersShownQuery, arguments: [banner, server, Self.number(id)]) ?? false
         }
     }
 
+    static let othersShownQuery =
+        "SELECT EXISTS (SELECT 1 FROM event WHERE outcome = 1 AND banner = ? AND server = ? AND id <> ?)"
+
     // MARK: For a start
+
+    /// Without a word SQLite would look at the whole history, because that is in the order of the ids.
+    static let undecidedRows = "FROM event INDEXED BY event_undecided WHERE outcome = 0 ORDER BY id"
 
     /// Undecided events at or below a topic, in the order of their ids.
     public func undecided(_ topic: TopicPrefix = .all) throws(JournalError) -> [StoredEvent] {
         try read { db in
-            if topic == .all { return try self.events(db, "SELECT * FROM event WHERE outcome = 0 ORDER BY id", []) }
+            if topic == .all { return try self.events(db, "SELECT * \(Self.undecidedRows)", []) }
             let texts = Self.texts(atOrBelow: topic)
             return try self.events(
                 db,
@@ -155,7 +159,7 @@ extension Journal {
     /// The ids of undecided events in ascending order, damaged ones included.
     public func undecidedIDs() throws(JournalError) -> [EventID] {
         try read { db in
-            try Int64.fetchAll(db, sql: "SELECT id FROM event WHERE outcome = 0 ORDER BY id")
+            try Int64.fetchAll(db, sql: "SELECT id \(Self.undecidedRows)")
                 .map { EventID(UInt64(bitPattern: $0)) }
         }
     }
@@ -209,11 +213,16 @@ extension Journal {
     /// The highest id that was ever given out, as far as the file knows.
     public func lastID() throws(JournalError) -> EventID {
         try read { db in
-            // A damaged id could leave none above it.
-            let rows = try Row.fetchCursor(db, sql: "SELECT * FROM event ORDER BY id DESC")
-            let last = try next(rows) { try RowReader($0).event() }?.id ?? EventID(0)
+            // A damaged id could leave none above it, but so many of them are not damaged ids.
+            let newest = try Row.fetchCursor(db, sql: "SELECT * FROM event ORDER BY id DESC LIMIT 100")
+            var lowest = EventID(0)
+            let last = try next(newest) { row in
+                lowest = EventID(UInt64(bitPattern: row[0]))
+                return try RowReader(row).event()
+            }
             let removal = try Int64.fetchOne(db, sql: "SELECT id FROM last_removal") ?? 0
-            return (0..<1 << 62).contains(removal) ? max(last, EventID(UInt64(removal))) : last
+            let event = last?.id ?? lowest
+            return (0..<1 << 62).contains(removal) ? max(event, EventID(UInt64(removal))) : event
         }
     }
 

@@ -21,8 +21,11 @@ final class Daemon<Outside: Host> {
     /// What is still to be read of earlier runs; `nil` before there is a journal, and afterwards.
     private var recovery: Recovery?
     private let recoveryPortion: Int
+    /// When the windows of a long recovery will have ended, and what these took can be given back.
+    private var releasesMemoryAt: Instant?
     private var isRestored = false
     private var isRetryArmed = false
+    private var isExamining = false
     private var denials: UInt64 = 0
 
     init(
@@ -46,12 +49,14 @@ final class Daemon<Outside: Host> {
         server.onInput = { [unowned self] in take($0) }
         server.isWanted = { [unowned self] in router.stillWants($0) }
         server.onChange = { [unowned self] in host.statusChanged() }
-        storage.onDegradation = { [unowned self] _ in
+        storage.onDegradation = { [unowned self] words in
+            if !words.isEmpty { armRetry() }
             host.degradationChanged()
             host.statusChanged()
         }
         if !storage.degradation.isEmpty { armRetry() }
         restore()
+        examineJournal()
     }
 
     // MARK: Deciding
@@ -146,6 +151,7 @@ final class Daemon<Outside: Host> {
         turn.ended()
         endTurn()
         announceMore()
+        releaseMemory()
     }
 
     /// Commits, and lets everything leave that was decided.
@@ -276,12 +282,30 @@ final class Daemon<Outside: Host> {
                 recovery!.hasNames
                 ? storage.restoration(of: try recovery!.names(from: storage), limits: limits, at: clock.wall)
                 : restoration(of: try recovery!.events(from: storage))
-            if recovery!.isOver { recovery = nil }
+            if recovery!.isOver { endRecovery() }
             take(.restored(restoration))
             host.endTurnWhenIdle()
         } catch {
             host.armRecoveryTimer(at: host.now.instant + .seconds(1))
         }
+    }
+
+    private func endRecovery() {
+        if recovery!.isLong {
+            releasesMemoryAt = host.now.instant + configuration.recoveryWindow + .seconds(1)
+        }
+        recovery = nil
+    }
+
+    private func releaseMemory() {
+        guard let moment = releasesMemoryAt else { return }
+        guard moment <= host.now.instant else {
+            // Signals that wait have the timer to themselves.
+            if fanOut.isEmpty { host.armRecoveryTimer(at: moment) }
+            return
+        }
+        releasesMemoryAt = nil
+        host.releaseMemory()
     }
 
     private func restoration(of events: [StoredEvent]) -> Restoration {
@@ -305,8 +329,23 @@ final class Daemon<Outside: Host> {
         guard storage.degradation.isEmpty else { return armRetry() }
         if isRestored, let values = try? storage.restoredValues(at: clock) { take(.restored(values)) }
         restore()
+        examineJournal()
         // Retention goes on in turns.
         host.endTurnWhenIdle()
+    }
+
+    /// Has a large journal looked at beside everything else.
+    private func examineJournal() {
+        guard !isExamining, let file = storage.beginExamination() else { return }
+        isExamining = true
+        host.examine(file) { [unowned self] result in
+            isExamining = false
+            storage.endExamination(result)
+            // It may have been opened anew meanwhile.
+            examineJournal()
+            // Retention knows now how many events there are.
+            host.endTurnWhenIdle()
+        }
     }
 
     /// Sees to it that the router knows of an event to which somebody refers: one that was shown long ago, or by an earlier

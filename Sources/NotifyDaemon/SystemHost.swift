@@ -1,4 +1,5 @@
 import Glibc
+import Journal
 import Logging
 import Routing
 import Systemd
@@ -14,6 +15,7 @@ final class SystemHost: Host {
     let callers: CallerDirectory
     private var logger: Logger
     private let actions: ActionRunner
+    private let examiner: JournalExaminer
     private unowned var daemon: Daemon<SystemHost>!
     private var session: SessionWatch?
     private var interface: RouterInterface!
@@ -33,6 +35,7 @@ final class SystemHost: Host {
         callers = CallerDirectory(bus: bus)
         self.logger = logger
         actions = ActionRunner(bus: bus, loop: loop, logger: logger)
+        examiner = JournalExaminer(loop: loop, logger: logger)
     }
 
     /// Sets everything up, in the order in which it is needed, and starts the daemon.
@@ -113,6 +116,9 @@ final class SystemHost: Host {
 
     var queuedMessages: UInt64 { UInt64(bus.queuedMessages) }
     var queuedBytes: Int { bus.queuedBytes }
+
+    func releaseMemory() { Memory.release() }
+    func examine(_ file: String, _ ended: @escaping (Examination) -> Void) { examiner.examine(file, ended) }
 
     func run(_ action: String, of event: Event, by route: Route, token: String?) {
         actions.run(action, of: event, by: route, token: token)

@@ -6,7 +6,7 @@ import Testing
 
 extension FaultRig {
     /// What an earlier run left behind: a journal of undecided events of a hundred topics.
-    func writeBacklog(of count: Int) throws -> [UInt64] {
+    func writeBacklog(of count: Int, bodyBytes: Int = 100) throws -> [UInt64] {
         let journal = try Journal(directory: state)
         defer { journal.close() }
         let now = Int64(Date.now.timeIntervalSince1970 * 1_000_000)
@@ -18,7 +18,7 @@ extension FaultRig {
                 ids.append(UInt64(first) + UInt64(number))
                 let event = StoredEvent(
                     id: Routing.EventID(ids.last!), topic: try Topic("/backlog/\(number % 100)"), title: "news",
-                    body: String(repeating: "x", count: 100), fields: [], published: first, sender: ":1.1",
+                    body: String(repeating: "x", count: bodyBytes), fields: [], published: first, sender: ":1.1",
                     origin: Origin(source: "backlog", eventID: "\(number)"), urgency: nil, retained: false,
                     route: "default", key: "/backlog/\(number % 100)", window: 30_000, accepted: first,
                     expires: Expiry(wall: now + 3_600_000_000, uptime: 0, boot: "earlier"))

@@ -89,6 +89,11 @@ final class SimulatedStore: EventStore {
 
     func close() { isOpen = false }
 
+    // Nothing gets large in a simulation.
+    let isExamined = true
+    func beginExamination() throws(JournalError) -> String { "" }
+    func endExamination(_ result: Examination) throws(JournalError) {}
+
     func probe() throws(JournalError) {
         try write(cost: 3) { _ in }
     }
