@@ -10,7 +10,7 @@ extension RouterInterface {
         let caller = daemon.callers.caller(call.sender)
         guard let rule = daemon.policy.denial(of: deed, to: caller) else { return }
         daemon.noteDenial(of: deed, to: call.sender, by: rule)
-        throw BusFailure(rule.refusal(of: deed, to: caller))
+        throw BusFailure(rule.refusal(of: deed, to: daemon.callers.need > .nothing ? caller : nil))
     }
 
     /// For calls about an event. One that the router does not have in memory cannot be changed by anybody.
