@@ -176,7 +176,12 @@ import Testing
         }
     }
 
-    @Test func onlySoManyCallsWait() async throws {
+    @Test(arguments: [
+        (text: "/", count: 1024),
+        // As many as 8 MiB hold.
+        (text: String(repeating: "x", count: 120_000), count: 69),
+    ])
+    func onlySoManyCallsAndBytesWait(text: String, count: Int) async throws {
         try await withPolicy("[[policy]]\ndeny = [\"control\"]\n\(me)") { rig in
             let caller = try await Connection.open(rig.bus.address)
             let (calls, monitor) = try await rig.calls(of: "Unread")
@@ -186,12 +191,26 @@ import Testing
             }
             // It stands still until all of them are on the bus, and so ahead of the answer about who makes them.
             rig.daemon.signal(SIGSTOP)
-            for _ in 1...1024 { caller.send(oneWay("Unread", ["/"])) }
-            let last = Task { try await caller.call(call("Unread", ["/"])) }
-            try await rig.until("all calls are on the bus") { calls.all.count == 1025 }
+            for _ in 1...count { caller.send(oneWay("Unread", [.string(text)])) }
+            let last = Task { try await caller.call(call("Unread", [.string(text)])) }
+            try await rig.until("all calls are on the bus") { calls.all.count == count + 1 }
             rig.daemon.signal(SIGCONT)
             let refusal = await #expect(throws: NotifyError.self) { try await last.value }
             #expect(refusal?.shortName == "LimitExceeded")
+            #expect(try await caller.call(call("Unread", ["/"])).arguments == [.uint32(0)])
+        }
+    }
+
+    /// No call has to be so long, and so none is kept.
+    @Test func whatIsTooLongDoesNotWait() async throws {
+        try await withPolicy("[[policy]]\ndeny = [\"control\"]\n\(me)") { rig in
+            let caller = try await Connection.open(rig.bus.address)
+            defer { caller.close() }
+            let text = Value.string(String(repeating: "x", count: 130 * 1024))
+            let refusal = await #expect(throws: NotifyError.self) {
+                _ = try await caller.call(call("Send", ["/a", "", text]))
+            }
+            #expect(refusal?.shortName == "TooLarge")
             #expect(try await caller.call(call("Unread", ["/"])).arguments == [.uint32(0)])
         }
     }

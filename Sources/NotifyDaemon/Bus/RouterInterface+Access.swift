@@ -12,19 +12,30 @@ extension RouterInterface {
         let caller = call.sender
         let callers = daemon.callers
         guard !callers.isSettled(caller) else { return try body(call) }
-        guard callers.hasRoom(for: caller) else {
+        let bytes = try lengthToWait(of: call)
+        guard callers.hasRoom(for: caller, bytes: bytes) else {
             throw BusFailure(
                 .limitExceeded(
-                    "calls that wait until it is known who makes them: there are too many; try again in a moment"))
+                    "calls that wait until it is known who makes them: there are too many, or they are too long; "
+                        + "try again in a moment"))
         }
         let held = HeldMessage(retaining: call)
-        callers.whenSettled(caller) { [unowned self] in
+        callers.whenSettled(caller, bytes: bytes) { [unowned self] in
             do throws(BusFailure) {
                 try body(held.message)
             } catch {
                 daemon.leave(bus.methodError(to: held.message, error), to: held.message)
             }
         }
+    }
+
+    /// What is longer than any call has to be is not kept until it is known whose it is.
+    private func lengthToWait(of call: borrowing BusMessage) throws(BusFailure) -> Int {
+        let limit = BusMessage.longestText
+        let bytes = try read(call) { try $0.length(upTo: limit) }
+        guard bytes > limit else { return bytes }
+        throw BusFailure(
+            .tooLarge("the message has more than \(limit) bytes, \(daemon.limits.messageBytes) are allowed"))
     }
 
     /// - Throws: `AccessDenied`, which names the rule.

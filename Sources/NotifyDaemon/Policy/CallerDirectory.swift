@@ -9,9 +9,20 @@ import Systemd
 /// Some buses would hand out a descriptor of the caller's process (`ProcessFD`), which no other process can pass for; but only
 /// to a connection that takes descriptors from everybody, and ours takes none.
 final class CallerDirectory {
-    /// What of one caller, and of all together, may wait: more than comes in one turn of the loop.
-    private static let waitingOfOne = 1024
-    private static let waitingOfAll = 4096
+    /// How much of something there is: calls, and what they are long in bytes.
+    struct Load {
+        var calls = 0
+        var bytes = 0
+
+        fileprivate func admits(_ bytes: Int, within limit: Load) -> Bool {
+            calls < limit.calls && self.bytes + bytes <= limit.bytes
+        }
+    }
+
+    /// What of one caller, and of all together, may wait: more than comes in one turn of the loop, and in bytes what may wait
+    /// on its way to the bus.
+    static let limitOfOne = Load(calls: 1024, bytes: FanOut.queueLimit)
+    static let limitOfAll = Load(calls: 4096, bytes: FanOut.replyLimit)
     /// More connections than a bus usually has; what is forgotten is asked for again.
     private static let capacity = 10_000
     private static let patience: Duration = .seconds(5)
@@ -23,8 +34,8 @@ final class CallerDirectory {
     private let bus: BusConnection
     private var known: [String: Caller] = [:]
     /// What is to be done for those whom the bus has been asked about, in its order.
-    private var waiting: [String: [() -> Void]] = [:]
-    private var waitingCount = 0
+    private var waiting: [String: (actions: [() -> Void], load: Load)] = [:]
+    private var load = Load()
 
     init(bus: BusConnection) {
         self.bus = bus
@@ -45,17 +56,23 @@ final class CallerDirectory {
     /// Whether it has been found out who is behind a name, even if that is nothing.
     func isSettled(_ name: String) -> Bool { known[name] != nil }
 
-    /// Whether there is room for one more thing to wait.
-    func hasRoom(for name: String) -> Bool {
-        waitingCount < Self.waitingOfAll && waiting[name]?.count ?? 0 < Self.waitingOfOne
+    /// Whether there is room for one more call of this length to wait.
+    func hasRoom(for name: String, bytes: Int) -> Bool {
+        load.admits(bytes, within: Self.limitOfAll)
+            && (waiting[name]?.load ?? Load()).admits(bytes, within: Self.limitOfOne)
     }
 
     /// Does something as soon as it is known who is behind a name, or that this cannot be known.
-    func whenSettled(_ name: String, _ action: @escaping () -> Void) {
+    ///
+    /// - Parameter bytes: how long the call is that is kept until then, if it is for a call.
+    func whenSettled(_ name: String, bytes: Int = 0, _ action: @escaping () -> Void) {
         if need == .nothing || isSettled(name) { return action() }
-        waitingCount += 1
         let isFirst = waiting[name] == nil
-        waiting[name, default: []].append(action)
+        waiting[name, default: ([], Load())].actions.append(action)
+        waiting[name]!.load.calls += 1
+        waiting[name]!.load.bytes += bytes
+        load.calls += 1
+        load.bytes += bytes
         if isFirst { identify(name) }
     }
 
@@ -101,8 +118,9 @@ final class CallerDirectory {
 
     /// Does what has waited. Where nothing does, the one who was asked about has left, or the policy does not care any more.
     private func settle(_ name: String, _ caller: Caller) {
-        guard let actions = waiting.removeValue(forKey: name) else { return }
-        waitingCount -= actions.count
+        guard let (actions, settled) = waiting.removeValue(forKey: name) else { return }
+        load.calls -= settled.calls
+        load.bytes -= settled.bytes
         if known.count >= Self.capacity { known = [:] }
         known[name] = caller
         onIdentification(name, caller)
