@@ -78,7 +78,9 @@ let package = Package(
         ),
         .executableTarget(
             name: "notifyd",
-            dependencies: ["Journal", "NotifyDaemon", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            dependencies: [
+                "Journal", "NotifyDaemon", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
             swiftSettings: strict
         ),
 
