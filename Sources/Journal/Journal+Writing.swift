@@ -120,7 +120,6 @@ extension Journal {
             arguments: [
                 Self.number(id), source, name, accepted, origin.checksum(of: id, accepted: accepted),
             ])
-        let limits = Limits()
         let isFull = removals >= limits.rememberedRepeats
         try db.cachedStatement(
             sql: """

@@ -16,6 +16,7 @@ public final class Journal {
     static let checkpointPages = 1000
 
     public let directory: String
+    let limits: Limits
     /// The file that was found damaged and set aside, if there was one.
     public private(set) var setAside: String?
     /// Rows that were not what had been written, and were left out.
@@ -48,13 +49,16 @@ public final class Journal {
     /// Opens the journal in a directory, which is made if it is not there.
     ///
     /// A file that is damaged is set aside as `events.db.damaged-TIME` and a fresh one begun; `setAside` says so.
-    public convenience init(directory: String) throws(JournalError) {
-        try self.init(directory: directory, examinedAtOnce: 8 << 20)
+    ///
+    /// - Parameter limits: how many names of removals are kept, and for how long.
+    public convenience init(directory: String, limits: Limits = Limits()) throws(JournalError) {
+        try self.init(directory: directory, limits: limits, examinedAtOnce: 8 << 20)
     }
 
     /// - Parameter examinedAtOnce: files up to this size, in bytes, are looked at when they are opened.
-    init(directory: String, examinedAtOnce: Int) throws(JournalError) {
+    init(directory: String, limits: Limits = Limits(), examinedAtOnce: Int) throws(JournalError) {
         self.directory = directory
+        self.limits = limits
         self.examinedAtOnce = examinedAtOnce
         try makeDirectory()
         try openOrBeginAfresh()

@@ -249,12 +249,8 @@ final class Daemon<Outside: Host> {
             "signals that wait for the bus: there are \(fanOut.count) already; try again when the bus has taken some")
     }
 
-    /// What is long and only asked for can be asked for again.
-    func requireRoomForReply() throws(Refusal) {
-        guard host.queuedBytes >= FanOut.replyLimit else { return }
-        throw .limitExceeded(
-            "bytes that the bus has not taken: there are more than \(FanOut.replyLimit); try again in a moment")
-    }
+    /// Whether signals wait for the bus.
+    var hasWaitingSignals: Bool { !fanOut.isEmpty }
 
     // MARK: The journal
 

@@ -43,7 +43,7 @@ final class SystemHost: Host {
         self.daemon = daemon
         windowTimer = try loop.timer(.monotonic) { [unowned daemon] in daemon.take(.timerFired) }
         lifetimeTimer = try loop.timer(.boottime) { [unowned daemon] in daemon.take(.timerFired) }
-        retryTimer = try loop.timer(.monotonic) { [unowned daemon] in daemon.retryStorage() }
+        retryTimer = try loop.timer(.monotonic, .orders) { [unowned daemon] in daemon.retryStorage() }
         recoveryTimer = try loop.timer(.monotonic) { [unowned self] in endTurnWhenIdle() }
         endOfTurn = try loop.deferred { [unowned daemon] in daemon.turnIsOver() }
         for signal in [SIGTERM, SIGINT] {
@@ -51,16 +51,13 @@ final class SystemHost: Host {
         }
         sources.append(try loop.signal(SIGHUP) { [unowned self] in reload() })
         slots.append(try bus.onDisconnect { [unowned self] in busLost() })
-        try bus.attach(to: loop)
         interface = RouterInterface(daemon: daemon, bus: bus)
+        try bus.attach(to: loop, as: interface)
         try interface.export()
         interface.applyPolicy()
         try link.watch(daemon.server)
         callers.onIdentification = { [unowned daemon] in daemon.log($0, $1) }
-        peers.onLeave = { [unowned self] name in
-            callers.left(name)
-            daemon.take(.peerLeft(name))
-        }
+        peers.onLeave = { [unowned self] name in interface.callerLeft(name) }
         session = SessionWatch.start(on: loop, logger: logger)
         session?.onChange = { [unowned daemon] in daemon.take(.attentionChanged(isWatched: $0)) }
         daemon.start()

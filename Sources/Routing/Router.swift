@@ -30,8 +30,6 @@ public struct Router {
         let event: Event
         let accepted: Instant
         let expires: Uptime
-        /// What it costs to keep, in bytes.
-        let footprint: Int
         var place: Place
         /// When its window was opened.
         var opened: Instant
@@ -317,17 +315,17 @@ public struct Router {
 
     mutating func noteUndecided(_ open: OpenEvent) {
         undecided += 1
-        undecidedBytes += open.footprint
+        undecidedBytes += open.event.footprint
         undecidedBySender[open.event.sender, default: Charge()].events += 1
-        undecidedBySender[open.event.sender]!.bytes += open.footprint
+        undecidedBySender[open.event.sender]!.bytes += open.event.footprint
     }
 
     mutating func forgetUndecided(_ open: OpenEvent) {
         undecided -= 1
-        undecidedBytes -= open.footprint
+        undecidedBytes -= open.event.footprint
         guard var charge = undecidedBySender[open.event.sender] else { return }
         charge.events -= 1
-        charge.bytes -= open.footprint
+        charge.bytes -= open.event.footprint
         undecidedBySender[open.event.sender] = charge.events > 0 ? charge : nil
     }
 }

@@ -109,7 +109,7 @@ struct JournalTests {
             let journal = try Journal(directory: folder)
             try journal.commit([.accepted(try sample(1, retained: true)), .accepted(try sample(2, retained: true))])
             #expect(try journal.values(.all).map(\.id.rawValue) == [2])
-            try journal.commit([.removed(Topic("/post/27"), EventID(3))])
+            try journal.commit([.removed(Topic("/post/27"), EventID(3), Origin(), accepted: 3)])
             #expect(try journal.values(.all).isEmpty)
             #expect(try journal.lastID() == EventID(3))
         }
@@ -276,6 +276,22 @@ struct JournalTests {
             try journal.commit(try (10...14).map { .accepted(try sample($0)) })
             #expect(try journal.firstName(since: 0, last: 4).accepted == 1_010)
             #expect(try journal.firstName(since: 1_012, last: 4).accepted == 1_012)
+        }
+    }
+
+    @Test func onlySoManyRemovalsKeepTheirNames() throws {
+        try withFolder { folder in
+            var limits = Limits()
+            limits.rememberedRepeats = 2
+            let journal = try Journal(directory: folder, limits: limits)
+            for number in 1...4 as ClosedRange<UInt64> {
+                let origin = Origin(source: "test", eventID: "\(number)")
+                try journal.commit([
+                    .removed(Topic("/post/27"), EventID(number), origin, accepted: Int64(number))
+                ])
+            }
+            let kept = try journal.named(after: .init(accepted: 0, id: EventID(0)), limit: 10)
+            #expect(kept.map(\.origin.eventID) == ["3", "4"])
         }
     }
 

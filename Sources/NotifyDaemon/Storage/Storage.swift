@@ -84,9 +84,9 @@ final class Storage {
             case .accepted: continue
             case .decided(let id, _), .claimed(let id, _):
                 if failed.contains(id) { continue }
-            case .removed(let topic, let id, _, _):
-                // The value will be gone; nobody is told that this removal was accepted.
-                entry = .removed(topic, id)
+            case .removed(let topic, let id, _, let accepted):
+                // The value will be gone; nobody is told that this removal was accepted, so it may be repeated.
+                entry = .removed(topic, id, Origin(), accepted: accepted)
             }
             if backlog.count < Self.backlogLimit { backlog.append(entry) } else { lostOutcomes += 1 }
         }
