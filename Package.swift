@@ -82,7 +82,9 @@ let package = Package(
         ),
         .executableTarget(
             name: "notifyd",
-            dependencies: ["Journal", "NotifyDaemon", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            dependencies: [
+                "Journal", "NotifyDaemon", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
             swiftSettings: strict
         ),
 

@@ -39,6 +39,7 @@ public enum ExitCode {
 
 /// Runs the daemon until it is told to stop, on the thread that calls it. To be called before any other thread is there.
 public func runNotifyDaemon(_ options: DaemonOptions) -> CInt {
+    Memory.keepLargeBlocksApart()
     EventLoop.blockSignals([SIGTERM, SIGINT, SIGHUP, SIGCHLD])
     var logger = Logger(label: "notifyd") { _ -> any LogHandler in
         JournalLogHandler.isConnected ? JournalLogHandler(identifier: "notifyd") : StandardErrorLogHandler()

@@ -5,6 +5,9 @@ import Routing
 import Testing
 
 extension FaultRig {
+    /// What the daemon may take for an event of the backlog and for its name, in bytes; see `Footprint` and `Limits`.
+    static let backlogFootprint = 512 + 192 + 2 * 12 + 100 + 20
+
     /// What an earlier run left behind: a journal of undecided events of a hundred topics.
     func writeBacklog(of count: Int, bodyBytes: Int = 100) throws -> [UInt64] {
         let journal = try Journal(directory: state)
