@@ -1,3 +1,4 @@
+import Journal
 import Logging
 import Routing
 import Systemd
@@ -112,6 +113,8 @@ extension SlowBus: Host {
 
     var queuedMessages: UInt64 { 0 }
 
+    func releaseMemory() {}
+    func examine(_ file: String, _ ended: @escaping (Examination) -> Void) { ended(.failed) }
     func run(_ action: String, of event: Event, by route: Route, token: String?) {}
     func degradationChanged() {}
     func defaultWindowChanged() {}
