@@ -2,6 +2,9 @@ import GRDB
 
 /// A large file is looked at while it is in use: it holds still, and what is written meanwhile stays in the log.
 extension Journal {
+    /// The log may grow to this size, in bytes, before an examination is given up for it.
+    static let logLimit = 64 << 20
+
     /// Has the file hold still until `endExamination`.
     ///
     /// - Returns: the path for `Examination.init(of:)`, which is to be used in another process: closing the file there would
@@ -30,11 +33,10 @@ extension Journal {
     ///   file aside.
     public func endExamination(_ result: Examination) throws(JournalError) {
         guard let queue, holdsStill else { return }
-        holdsStill = false
         if result == .damaged { throw giveUp(JournalError.damaged) }
         do {
             try queue.inDatabase { db in
-                try db.execute(sql: "PRAGMA wal_autocheckpoint = \(Self.checkpointPages)")
+                try self.moveOn(db)
                 if case .sound(let events) = result {
                     self.count += events
                 } else {
@@ -45,5 +47,24 @@ extension Journal {
             throw giveUp(error)
         }
         isExamined = true
+    }
+
+    /// Gives an examination up that takes so long that the log would have no limit. What comes of it means nothing then, and
+    /// another may begin.
+    func limitLog() throws(JournalError) {
+        guard let queue, holdsStill, FileCheck.size(path + "-wal") > Self.logLimit else { return }
+        do {
+            try queue.inDatabase { db in
+                try self.moveOn(db)
+                self.count = try Self.countOfEvents(db)
+            }
+        } catch {
+            throw giveUp(error)
+        }
+    }
+
+    private func moveOn(_ db: Database) throws {
+        holdsStill = false
+        try db.execute(sql: "PRAGMA wal_autocheckpoint = \(Self.checkpointPages)")
     }
 }

@@ -21,6 +21,7 @@ extension Journal {
         }
         replaced = [:]
         for case .accepted in entries { count += 1 }
+        try limitLog()
     }
 
     private func insert(_ event: StoredEvent, _ db: Database) throws {

@@ -61,6 +61,31 @@ struct ExaminationTests {
         }
     }
 
+    @Test func anExaminationThatTakesTooLongIsGivenUpForTheLog() throws {
+        try withHistory { folder in
+            let journal = try large(folder)
+            let file = try journal.beginExamination()
+            let before = try Data(contentsOf: URL(filePath: file))
+            var written: UInt64 = 0
+            while try Data(contentsOf: URL(filePath: file)) == before, written < 2_000 {
+                written += 1
+                var event = try sample(1_000 + written)
+                event.body = String(repeating: "x", count: 256 << 10)
+                try journal.commit([.accepted(event)])
+            }
+            let log = try FileManager.default.attributesOfItem(atPath: file + "-wal")[.size] as? Int ?? 0
+            #expect((Journal.logLimit..<Journal.logLimit + (2 << 20)).contains(log))
+            #expect(journal.count == 200 + Int(written))
+            // The file has changed while it was looked at.
+            try journal.endExamination(.damaged)
+            #expect(journal.isOpen)
+            #expect(!journal.isExamined)
+            try journal.endExamination(Examination(of: try journal.beginExamination()))
+            #expect(journal.isExamined)
+            #expect(journal.count == 200 + Int(written))
+        }
+    }
+
     @Test func aPathMayHoldWhatMeansSomethingInAURI() throws {
         try withHistory(of: 3) { folder in
             let odd = folder + "/50% of #1?mode=x"
