@@ -19,20 +19,18 @@ enum FileCheck {
         return count == header.count && (1...2).contains(header[18]) && (1...2).contains(header[19])
     }
 
-    /// Up to this size indexes are compared with their tables, which takes two to three times as long as looking at the
-    /// pages; a start must not take seconds.
-    private static let comparedBytes: off_t = 96 << 20
+    /// In bytes; 0 where there is none.
+    static func size(_ path: String) -> Int {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_size) : 0
+    }
 
     /// Looks at the whole file. Indexes that do not fit their table are made again; rows that were changed are left to
     /// their checksums.
     ///
     /// - Throws: `JournalError.damaged` where not even the pages fit together.
     static func check(_ queue: DatabaseQueue) throws {
-        var status = stat()
-        let isSmall = stat(queue.path, &status) == 0 && status.st_size <= comparedBytes
-        let complaints = try queue.read { db in
-            try String.fetchAll(db, sql: isSmall ? "PRAGMA integrity_check(20)" : "PRAGMA quick_check(20)")
-        }
+        let complaints = try queue.read { db in try String.fetchAll(db, sql: "PRAGMA integrity_check(20)") }
         if complaints == ["ok"] { return }
         guard complaints.allSatisfy({ !$0.hasPrefix("***") && !$0.contains("malformed") }) else {
             throw JournalError.damaged

@@ -64,7 +64,7 @@ extension Router {
         let deadline = window.deadline
         let isOver = window.isOverEarly
         let open = OpenEvent(
-            event: event, accepted: now.instant, expires: expires, footprint: event.footprint, place: .window(key),
+            event: event, accepted: now.instant, expires: expires, place: .window(key),
             opened: window.opened, deadline: deadline, asked: asked, isReplayed: isReplayed)
         events[event.id] = open
         noteUndecided(open)
@@ -134,13 +134,12 @@ extension Router {
                 "undecided events of one sender: there are \(charge.events) of yours already; "
                     + "try again when some have been claimed or shown")
         }
-        let bytes = event.footprint
-        if undecidedBytes + bytes > limits.openBytes {
+        if undecidedBytes + event.footprint > limits.openBytes {
             return .limitExceeded(
                 "bytes of undecided events: with this event it would be more than \(limits.openBytes); "
                     + "try again when some have been claimed or shown")
         }
-        if charge.bytes + bytes > limits.openBytesPerSender {
+        if charge.bytes + event.footprint > limits.openBytesPerSender {
             return .limitExceeded(
                 "bytes of undecided events of one sender: with this event yours would be more than "
                     + "\(limits.openBytesPerSender); try again when some have been claimed or shown")

@@ -59,8 +59,10 @@ public final class BusConnection {
     }
 
     /// From now on the loop reads and writes for this connection, before it serves any timer.
-    public func attach(to loop: EventLoop) throws(SystemdError) {
-        pump = try BusPump(raw, loop: loop) { [unowned self] in onFailure() }
+    ///
+    /// - Parameter reader: asked what is to be done between two readings.
+    public func attach(to loop: EventLoop, as reader: (any BusReader)? = nil) throws(SystemdError) {
+        pump = try BusPump(raw, loop: loop, reader: reader) { [unowned self] in onFailure() }
     }
 
     /// Takes a well-known name; neither waits in a queue for it nor lets anybody take it over.
@@ -99,12 +101,6 @@ public final class BusConnection {
     public var queuedBytes: Int {
         writeQueue.settle(queued: queuedMessages)
         return writeQueue.bytes
-    }
-
-    /// Waits until the bus takes something, but not long: for when more is read than can be written.
-    public func awaitRoom(milliseconds: CInt) {
-        var socket = pollfd(fd: sd_bus_get_fd(raw), events: Int16(POLLOUT), revents: 0)
-        _ = poll(&socket, 1, milliseconds)
     }
 
     // MARK: Sending

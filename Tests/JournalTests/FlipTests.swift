@@ -15,7 +15,9 @@ struct FlipTests {
         var named: [EventID] = []
     }
 
-    @Test func everyFlippedBitIsNoticedWhereItMattersAndTheRestStays() throws {
+    /// Whether the file is looked at when it is opened, or later as a large one is.
+    @Test(arguments: [true, false])
+    func everyFlippedBitIsNoticedWhereItMattersAndTheRestStays(atOnce isAtOnce: Bool) throws {
         try withFolder { folder in
             let url = URL(filePath: folder + "/events.db")
             let truth = try write(folder)
@@ -27,7 +29,7 @@ struct FlipTests {
                 var bad = good
                 bad[offset] ^= 1 << UInt8.random(in: 0...7)
                 try bad.write(to: url)
-                let (fate, flaws) = try look(folder, truth)
+                let (fate, flaws) = try look(folder, truth, atOnce: isAtOnce)
                 #expect(flaws == [], "byte \(offset): \(good[offset]) became \(bad[offset]), \(fate)")
                 counts[fate, default: 0] += 1
                 for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
@@ -41,10 +43,27 @@ struct FlipTests {
 
     private enum Fate: String { case unharmed, rowsLeftOut, setAside, refused }
 
-    private func look(_ folder: String, _ truth: Truth) throws -> (Fate, [String]) {
+    /// A journal that nothing is asked before the whole file has been looked at.
+    private func open(_ folder: String, atOnce isAtOnce: Bool) throws(JournalError) -> Journal {
+        if isAtOnce { return try Journal(directory: folder) }
+        let journal = try Journal(directory: folder, examinedAtOnce: 0)
+        guard !journal.isExamined else { return journal }
+        do throws(JournalError) {
+            // Whatever is asked meanwhile is answered, or the file is closed.
+            _ = try? journal.history(.all, after: EventID(0), limit: 1000)
+            _ = try? journal.lastID()
+            try journal.endExamination(Examination(of: try journal.beginExamination()))
+        } catch {
+            try journal.reopen(without: [])
+        }
+        if !journal.isOpen { try journal.reopen(without: []) }
+        return journal
+    }
+
+    private func look(_ folder: String, _ truth: Truth, atOnce isAtOnce: Bool) throws -> (Fate, [String]) {
         let journal: Journal
         do throws(JournalError) {
-            journal = try Journal(directory: folder)
+            journal = try open(folder, atOnce: isAtOnce)
         } catch {
             return (.refused, error == .readOnly || error == .inUse ? ["taken for \(error)"] : [])
         }

@@ -43,7 +43,7 @@ extension Router {
 
     private func tableThatDisagrees() -> String? {
         if undecided != events.values.filter(\.isUndecided).count { return "the count of undecided events" }
-        let bytes = events.values.filter(\.isUndecided).reduce(0) { $0 + $1.footprint }
+        let bytes = events.values.filter(\.isUndecided).reduce(0) { $0 + $1.event.footprint }
         if undecidedBytes != bytes { return "the bytes of undecided events" }
         if undecidedBySender.values.reduce(0, { $0 + $1.bytes }) != bytes { return "the bytes of events by sender" }
         if retractableBytes != retractable.reduce(0, { $0 + $1.bytes }) { return "the bytes of shown events" }
