@@ -31,6 +31,8 @@ final class SubscriberTable: Sendable {
         state.withLock { $0.subscribers.append((id, subscriber)) }
     }
 
+    func contains(_ id: UInt64) -> Bool { state.withLock { $0.subscribers.contains { $0.id == id } } }
+
     @discardableResult
     func remove(_ id: UInt64) -> Subscriber? {
         state.withLock { state in
