@@ -120,8 +120,8 @@ backlog: ## Start with 99,000 undecided events in the journal
 	    -Xswiftc -enable-testing --filter BacklogTests
 
 flips: ## Flip a bit in every byte of a journal
-	.ci/packages build test
-	NOTIFYD_FLIPS=all $(SWIFT) test --filter FlipTests
+	.ci/packages build
+	NOTIFYD_FLIPS=all $(SWIFT) test -c release --scratch-path .build-model -Xswiftc -enable-testing --filter FlipTests
 
 .PHONY: attack
 attack: ## Send 10,000,000 hostile calls to a daemon that is built for use

@@ -8,7 +8,7 @@ import Glibc
 public enum Examination: Sendable, Equatable, LosslessStringConvertible {
     /// Everything fits together; so many events are in the file.
     case sound(events: Int)
-    /// Pages do not fit together, or indexes their tables.
+    /// Pages do not fit together, or indexes their tables, or there are claims of no event.
     case damaged
     /// Nobody could look.
     case failed
@@ -54,14 +54,12 @@ public enum Examination: Sendable, Equatable, LosslessStringConvertible {
         defer { sqlite3_close(connection) }
         let code = sqlite3_open_v2(uri, &connection, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nil)
         guard code == SQLITE_OK, let connection else { return failure(code) }
-        switch firstRow(of: "PRAGMA integrity_check(1)", connection) {
-        case .success(let text):
-            guard text == "ok" else { return .damaged }
-            switch firstRow(of: "SELECT count(*) FROM event", connection) {
-            case .success(let count): return Int(count).map { .sound(events: $0) } ?? .failed
-            case .failure(let failure): return self.failure(failure.code)
-            }
-        case .failure(let failure): return self.failure(failure.code)
+        do throws(Failure) {
+            guard try firstRow(of: "PRAGMA integrity_check(1)", connection) == "ok" else { return .damaged }
+            guard try firstRow(of: RowCheck.findStrayClaims, connection) == "0" else { return .damaged }
+            return Int(try firstRow(of: "SELECT count(*) FROM event", connection)).map { .sound(events: $0) } ?? .failed
+        } catch {
+            return failure(error.code)
         }
     }
 
@@ -71,16 +69,14 @@ public enum Examination: Sendable, Equatable, LosslessStringConvertible {
         [SQLITE_CORRUPT, SQLITE_NOTADB].contains(code & 0xFF) ? .damaged : .failed
     }
 
-    private static func firstRow(of sql: String, _ connection: OpaquePointer) -> Result<String, Failure> {
+    private static func firstRow(of sql: String, _ connection: OpaquePointer) throws(Failure) -> String {
         var statement: OpaquePointer?
         defer { sqlite3_finalize(statement) }
         let prepared = sqlite3_prepare_v2(connection, sql, -1, &statement, nil)
-        guard prepared == SQLITE_OK else { return .failure(Failure(code: prepared)) }
+        guard prepared == SQLITE_OK else { throw Failure(code: prepared) }
         let code = sqlite3_step(statement)
-        guard code == SQLITE_ROW, let text = sqlite3_column_text(statement, 0) else {
-            return .failure(Failure(code: code))
-        }
-        return .success(String(cString: text))
+        guard code == SQLITE_ROW, let text = sqlite3_column_text(statement, 0) else { throw Failure(code: code) }
+        return String(cString: text)
     }
 
     /// What has a meaning in a URI is not to have it in a path.

@@ -13,10 +13,11 @@ enum FileCheck {
         // What is not there will be made, and why it cannot be read will be told.
         guard file >= 0 else { return true }
         defer { close(file) }
-        var header = [UInt8](repeating: 0, count: 20)
+        var header = [UInt8](repeating: 0, count: 48)
         let count = read(file, &header, header.count)
         guard count > 0 else { return true }
         return count == header.count && (1...2).contains(header[18]) && (1...2).contains(header[19])
+            && header[44..<47].allSatisfy { $0 == 0 } && (0...4).contains(header[47])
     }
 
     /// In bytes; 0 where there is none.
@@ -28,14 +29,16 @@ enum FileCheck {
     /// Looks at the whole file. Indexes that do not fit their table are made again; rows that were changed are left to
     /// their checksums.
     ///
+    /// - Returns: whether everything was in its place.
     /// - Throws: `JournalError.damaged` where not even the pages fit together.
-    static func check(_ queue: DatabaseQueue) throws {
+    static func check(_ queue: DatabaseQueue) throws -> Bool {
         let complaints = try queue.read { db in try String.fetchAll(db, sql: "PRAGMA integrity_check(20)") }
-        if complaints == ["ok"] { return }
+        if complaints == ["ok"] { return true }
         guard complaints.allSatisfy({ !$0.hasPrefix("***") && !$0.contains("malformed") }) else {
             throw JournalError.damaged
         }
         try queue.write { db in try db.execute(sql: "REINDEX") }
+        return false
     }
 
     /// - Throws: when the disk has not enough room.

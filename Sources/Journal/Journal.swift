@@ -77,6 +77,7 @@ public final class Journal {
                 try db.execute(sql: "DELETE FROM value WHERE event = ?", arguments: [Self.number(id)])
                 try db.execute(sql: "DELETE FROM event WHERE id = ?", arguments: [Self.number(id)])
                 self.count -= db.changesCount
+                try db.execute(sql: "DELETE FROM claim WHERE event = ?", arguments: [Self.number(id)])
                 try db.execute(sql: "DELETE FROM removal WHERE id = ?", arguments: [Self.number(id)])
                 self.removals -= db.changesCount
             }
@@ -126,11 +127,18 @@ public final class Journal {
             chmod(path, 0o600)
             let (isThere, isComplete) = try queue.read { db in
                 let migrator = JournalSchema.migrator
-                if try migrator.hasBeenSuperseded(db) { throw JournalError.tooNew }
-                return (try !migrator.appliedIdentifiers(db).isEmpty, try migrator.hasCompletedMigrations(db))
+                do {
+                    if try migrator.hasBeenSuperseded(db) { throw JournalError.tooNew }
+                    return (try !migrator.appliedIdentifiers(db).isEmpty, try migrator.hasCompletedMigrations(db))
+                } catch {
+                    // The list of migrations is not what it should be.
+                    if case .other = JournalError(error) { throw JournalError.damaged }
+                    throw error
+                }
             }
             isExamined = !isThere || isSuspect || FileCheck.size(path) <= examinedAtOnce
-            if isThere, isExamined { try FileCheck.check(queue) }
+            let isLookedAt = isThere && isExamined
+            let isIntact = try !isLookedAt || FileCheck.check(queue)
             isSuspect = false
             holdsStill = false
             if !isComplete {
@@ -138,6 +146,7 @@ public final class Journal {
                 try queue.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
             }
             try JournalSchema.verify(queue)
+            if isLookedAt { damagedRows += UInt64(try RowCheck.check(queue, isIntact: isIntact)) }
             // Whoever made the file may have died before its name was on the disk.
             try sync(directory)
             try queue.writeWithoutTransaction { db in

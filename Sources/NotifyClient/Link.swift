@@ -15,6 +15,8 @@ actor Link {
     private var state = State.idle
     private var reconnecting: Task<Void, Never>?
     private var lastID: UInt64 = 0
+    /// Subscriptions whose rules are on their way to the bus: one that ends meanwhile takes them back when they are there.
+    private var beginning: Set<UInt64> = []
 
     init(address: String) { self.address = address }
 
@@ -61,32 +63,51 @@ actor Link {
         let subscriber = makeSubscriber(end)
         while true {
             let connection = try await connection()
+            // Otherwise it is gone already.
+            guard case .connected(let current) = state, current === connection else { continue }
+            // Before the bus knows of it: what comes right behind the bus's answer is heard. From here on a new connection
+            // has these rules too.
             table.add(subscriber, id: id)
-            do {
-                for rule in subscriber.rules { try await connection.addMatch(rule) }
+            beginning.insert(id)
+            defer { beginning.remove(id) }
+            do throws(NotifyError) {
+                try await add(subscriber.rules, to: connection)
             } catch {
                 table.remove(id)
-                // Lost on the way: once more, on a new connection. An answer of the bus is final.
-                guard !connection.isOpen else {
-                    for rule in subscriber.rules { connection.removeMatch(rule) }
-                    throw error
-                }
-                forget(connection)
-                continue
+                throw error
             }
-            // Otherwise the rules are on a connection that is gone.
-            guard case .connected(let current) = state, current === connection else {
-                table.remove(id)
-                continue
-            }
-            table.settle(id)
+            if !table.contains(id) { remove(subscriber.rules) }
             return end
         }
     }
 
+    /// Has rules of somebody in the table put on a connection, or on the one that takes its place.
+    private func add(_ rules: [MatchRule], to connection: Connection) async throws(NotifyError) {
+        var added: [MatchRule] = []
+        do {
+            for rule in rules {
+                try await connection.addMatch(rule)
+                added.append(rule)
+            }
+        } catch {
+            // An answer of the bus is final. What it has not taken may be the rule of somebody else, and stays.
+            guard !connection.isOpen else {
+                for rule in added { connection.removeMatch(rule) }
+                throw error
+            }
+            forget(connection)
+            _ = try await self.connection()
+        }
+    }
+
     private func unsubscribe(_ id: UInt64) {
-        guard let subscriber = table.remove(id), case .connected(let connection) = state else { return }
-        for rule in subscriber.rules { connection.removeMatch(rule) }
+        guard let subscriber = table.remove(id), !beginning.contains(id) else { return }
+        remove(subscriber.rules)
+    }
+
+    private func remove(_ rules: [MatchRule]) {
+        guard case .connected(let connection) = state else { return }
+        for rule in rules { connection.removeMatch(rule) }
     }
 
     // MARK: - Connecting

@@ -20,34 +20,22 @@ final class SubscriberTable: Sendable {
         /// rule; so what comes from anybody else is dropped here.
         var daemon: String?
         var subscribers: [(id: UInt64, subscriber: Subscriber)] = []
-        /// Those whose rules the bus has acknowledged.
-        var settled: Set<UInt64> = []
     }
 
     private let state = Guarded(State())
 
-    /// What a new connection needs. Rules that are still on their way to the bus are sent anew by whoever sends them.
-    var rules: [MatchRule] {
-        state.withLock { state in
-            state.subscribers.filter { state.settled.contains($0.id) }.flatMap(\.subscriber.rules)
-        }
-    }
+    var rules: [MatchRule] { state.withLock { $0.subscribers.flatMap(\.subscriber.rules) } }
     var isEmpty: Bool { state.withLock { $0.subscribers.isEmpty } }
 
-    /// The subscriber hears from now on, for an event may come right behind the acknowledgement of its rules.
     func add(_ subscriber: Subscriber, id: UInt64) {
         state.withLock { $0.subscribers.append((id, subscriber)) }
     }
 
-    /// The bus has acknowledged the rules.
-    func settle(_ id: UInt64) {
-        _ = state.withLock { $0.settled.insert(id) }
-    }
+    func contains(_ id: UInt64) -> Bool { state.withLock { $0.subscribers.contains { $0.id == id } } }
 
     @discardableResult
     func remove(_ id: UInt64) -> Subscriber? {
         state.withLock { state in
-            state.settled.remove(id)
             guard let index = state.subscribers.firstIndex(where: { $0.id == id }) else { return nil }
             return state.subscribers.remove(at: index).subscriber
         }
@@ -55,7 +43,7 @@ final class SubscriberTable: Sendable {
 
     func removeAll() -> [Subscriber] {
         state.withLock { state in
-            defer { (state.subscribers, state.settled) = ([], []) }
+            defer { state.subscribers = [] }
             return state.subscribers.map(\.subscriber)
         }
     }

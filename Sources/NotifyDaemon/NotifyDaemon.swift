@@ -37,6 +37,10 @@ public enum ExitCode {
     public static let badConfiguration: CInt = 78
 }
 
+/// The daemon, to the end of its process: it is never taken apart, so what a leak checker finds then is really lost. Only
+/// the thread that runs the daemon writes it.
+nonisolated(unsafe) private var running: AnyObject?
+
 /// Runs the daemon until it is told to stop, on the thread that calls it. To be called before any other thread is there.
 public func runNotifyDaemon(_ options: DaemonOptions) -> CInt {
     Memory.keepLargeBlocksApart()
@@ -86,7 +90,8 @@ public func runNotifyDaemon(_ options: DaemonOptions) -> CInt {
                     "\(configuration.files.isEmpty ? "built in" : configuration.files.joined(separator: ", "))",
             ])
         ServiceManager.ready(status: daemon.status)
-        let code = try withExtendedLifetime(daemon) { () throws(SystemdError) in try loop.run() }
+        running = daemon
+        let code = try loop.run()
         bus.flush()
         return code
     } catch  where error.isNameTaken {

@@ -69,7 +69,7 @@ package final class DaemonProcess: Sendable {
         let observer = try await Connection.open(address, onSignal: { _ in steps.put(.ownerChanged) })
         defer { observer.close() }
         try await observer.addMatch(.ownerChanged(of: Router.name))
-        let deadline = ContinuousClock.now + limit
+        let deadline = ContinuousClock.now + limit * Slack.factor
         // A busy bus may not have noticed yet that the one before is dead, and would say that the name is taken.
         while let before = process.withLock({ $0 }), before.exit != nil,
             let owner = try await observer.owner(of: Router.name),

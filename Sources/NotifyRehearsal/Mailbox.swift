@@ -35,7 +35,8 @@ package final class Mailbox<Element: Sendable>: Sendable {
         waiter?.continuation.resume(returning: element)
     }
 
-    /// Takes the first unread element that is wanted; waits for it if need be. `nil` when none came in time.
+    /// Takes the first unread element that is wanted; waits for it if need be. `nil` when none came in time, which is
+    /// `limit` with all ``Slack``.
     package func next(
         within limit: Duration, where isWanted: @escaping @Sendable (Element) -> Bool = { _ in true }
     ) async -> Element? {
@@ -48,7 +49,9 @@ package final class Mailbox<Element: Sendable>: Sendable {
                 let waiter = Waiter(id: id, isWanted: isWanted, continuation: continuation)
                 guard enqueue(waiter) else { return }
                 if Task.isCancelled { giveUp(id) }
-                DispatchQueue.global().asyncAfter(deadline: .now() + limit.interval) { self.giveUp(id) }
+                DispatchQueue.global().asyncAfter(deadline: .now() + (limit * Slack.factor).interval) {
+                    self.giveUp(id)
+                }
             }
         } onCancel: {
             giveUp(id)

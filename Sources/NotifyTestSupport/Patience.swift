@@ -5,7 +5,7 @@ package import NotifyRehearsal
 package func waitUntil(
     _ fact: String, within limit: Duration, _ daemon: DaemonProcess, _ isTrue: () async throws -> Bool
 ) async throws {
-    let deadline = ContinuousClock.now + limit
+    let deadline = ContinuousClock.now + limit * Slack.factor
     while try await !isTrue() {
         guard ContinuousClock.now < deadline else {
             throw RehearsalError("It did not come true that \(fact). The daemon: \(daemon.log)")

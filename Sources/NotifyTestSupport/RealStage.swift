@@ -219,7 +219,7 @@ package final class RealStage {
     /// Returns when everything expected has come and the daemon has nothing left to decide, or when patience is at an end.
     private func awaitTheRest(end: Duration) async throws {
         let undecided = scenario.remarks.count { if case .undecided = $0 { true } else { false } }
-        let deadline = start + end + Self.patience
+        let deadline = start + end + Self.patience * Slack.factor
         while ContinuousClock.now < deadline {
             let pending = try await listener.pending()
             let recording = evidence.recording(scenario, servers, listener.heard.all)

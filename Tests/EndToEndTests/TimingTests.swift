@@ -6,7 +6,7 @@ import Testing
 /// The one promise that people feel: claimed in time means no banner, unclaimed means a banner when the window ends.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct TimingTests {
     /// Loose on purpose: this machine may be busy with other tests. What was measured is printed.
-    private static let bound: Duration = .milliseconds(150)
+    private static let bound: Duration = .milliseconds(150) * Slack.factor
     private static let window: Duration = .milliseconds(100)
 
     @Test(arguments: [30, 60, 90])

@@ -140,13 +140,7 @@ struct ClientTests {
     @Test func aDroppedSubscriptionTakesItsRulesAway() async throws {
         try await withRouter { bus, router in
             let client = try await NotifyClient(address: bus.address)
-            let removals = Mailbox<Message>()
-            let monitor = try await Connection.open(bus.address)
-            monitor.export(Bus.interface) { removals.put($0.message) }
-            _ = try await monitor.call(
-                .call(
-                    "BecomeMonitor", of: "org.freedesktop.DBus.Monitoring", at: Bus.path, on: Bus.name,
-                    [.strings(["member='RemoveMatch'"]), .uint32(0)]))
+            let (removals, monitor) = try await monitor("RemoveMatch", on: bus)
             do {
                 let events = try await client.events(at: "/post/1")
                 router.announce("/post/1", id: 1)
@@ -157,6 +151,24 @@ struct ClientTests {
             for rule in try TopicFilter("/post/1").rules(member: "Event") {
                 let removal = await removals.next(within: .seconds(5))
                 #expect(removal?.arguments == [.string(rule.text)])
+            }
+            monitor.close()
+        }
+    }
+
+    /// Others see on the bus that somebody subscribes, before that somebody has the bus's answer.
+    @Test func whatComesRightBehindTheAnswerToASubscriptionIsHeard() async throws {
+        try await withRouter { bus, router in
+            let client = try await NotifyClient(address: bus.address)
+            let (rules, monitor) = try await monitor("AddMatch", on: bus)
+            for number in 1...100 {
+                let topic = "/post/\(number)"
+                async let subscription = client.events(at: topic)
+                let last = try #require(try TopicFilter(topic).rules(member: "Event").last)
+                #expect(await rules.next(within: .seconds(5)) { $0.arguments == [.string(last.text)] } != nil)
+                router.announce(topic, id: UInt64(number))
+                var reader = try await subscription.makeAsyncIterator()
+                #expect(try await reader.next()?.id == EventID(rawValue: UInt64(number)))
             }
             monitor.close()
         }
@@ -247,6 +259,20 @@ struct ClientTests {
             let refused = await #expect(throws: NotifyError.self) { try await client.send("/post/1") }
             #expect(refused?.code == .closed)
         }
+    }
+
+    /// Overhears the calls of one method of the bus.
+    private func monitor(
+        _ member: String, on bus: PrivateBus
+    ) async throws -> (calls: Mailbox<Message>, connection: Connection) {
+        let calls = Mailbox<Message>()
+        let connection = try await Connection.open(bus.address)
+        connection.export(Bus.interface) { calls.put($0.message) }
+        _ = try await connection.call(
+            .call(
+                "BecomeMonitor", of: "org.freedesktop.DBus.Monitoring", at: Bus.path, on: Bus.name,
+                [.strings(["member='\(member)'"]), .uint32(0)]))
+        return (calls, connection)
     }
 
     private func withRouter(_ body: (PrivateBus, StandInRouter) async throws -> Void) async throws {

@@ -35,13 +35,4 @@ struct SubscriberTableTests {
         announce(from: ":1.8")
         #expect(heard.all.isEmpty)
     }
-
-    @Test func aNewConnectionTakesTheRulesThatWereAcknowledged() {
-        subscribe()
-        #expect(table.rules.isEmpty)
-        table.settle(1)
-        #expect(table.rules == [rule])
-        table.remove(1)
-        #expect(table.rules.isEmpty)
-    }
 }
