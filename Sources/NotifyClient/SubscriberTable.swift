@@ -32,7 +32,8 @@ final class SubscriberTable: Sendable {
             state.subscribers.filter { state.settled.contains($0.id) }.flatMap(\.subscriber.rules)
         }
     }
-    var isEmpty: Bool { state.withLock { $0.subscribers.isEmpty } }
+    /// Whether there is nobody for whom a lost connection is to be made anew.
+    var isEmpty: Bool { state.withLock { $0.settled.isEmpty } }
 
     /// The subscriber hears from now on, for an event may come right behind the acknowledgement of its rules.
     func add(_ subscriber: Subscriber, id: UInt64) {
