@@ -31,7 +31,7 @@ extension Simulation {
         time += messageTime
         switch message {
         case .call(let call):
-            witness.called(isRecovering: isRecovering)
+            witness.called(call.input, isRecovering: isRecovering, at: wall - wallSteps)
             do throws(Refusal) {
                 try recall(call.input, daemon)
                 try daemon.answer(call.input, to: call)

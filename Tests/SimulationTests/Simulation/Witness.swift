@@ -48,6 +48,8 @@ final class Witness {
     private var lastReplayed = EventID(0)
     /// The first event of each origin, as long as it has to be remembered.
     private var origins: [Origin: (id: EventID, until: Int64)] = [:]
+    /// When something was first published under each origin: a daemon that dies before it can say so may have kept it.
+    private var attempts: [Origin: Int64] = [:]
     /// Whether repeats are recognised for as long as they should be, whoever sets the wall clock.
     var remembersOrigins = true
 
@@ -94,16 +96,21 @@ final class Witness {
         }
         if let event = disk.contents.events[id] {
             acknowledged.append(id)
-            if isNamed, origins[origin]?.id != id { origins[origin] = (id, until: moment + Self.memory) }
+            if isNamed { remember(id, origin, at: moment) }
             let isTheSame = event.body == publication.body || isNamed && event.origin == origin
             if !isTheSame { complain("\(publication.body) was given the id \(id) of \(event.body)") }
         } else if publication.options.remove {
             removals.insert(id)
-            if isNamed, origins[origin]?.id != id { origins[origin] = (id, until: moment + Self.memory) }
+            if isNamed { remember(id, origin, at: moment) }
         } else if !(isNamed && (removals.contains(id) || disk.contents.removals.contains { $0.id == id })) {
             // A removal may be on disk although the daemon died before it could say so to the first who asked.
             complain("event \(id) is acknowledged, and is not on disk")
         }
+    }
+
+    private func remember(_ id: EventID, _ origin: Origin, at moment: Int64) {
+        let attempt = attempts.removeValue(forKey: origin) ?? moment
+        if origins[origin]?.id != id { origins[origin] = (id, until: attempt + Self.memory) }
     }
 
     private func claimed(_ id: EventID, _ verdict: Verdict, _ isDegraded: Bool) {
@@ -198,8 +205,13 @@ final class Witness {
     // MARK: What must be so
 
     /// Somebody calls.
-    func called(isRecovering: Bool) {
+    ///
+    /// - Parameter moment: as for `heard`.
+    func called(_ input: Input, isRecovering: Bool, at moment: Int64) {
         if isRecovering { counts.duringRecovery += 1 }
+        guard case .published(let publication) = input, publication.options.origin.namesAnEvent else { return }
+        let origin = publication.options.origin
+        if attempts[origin] == nil { attempts[origin] = moment }
     }
 
     func daemonDied(isRecovering: Bool) {
