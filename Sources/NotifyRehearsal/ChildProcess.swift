@@ -87,7 +87,9 @@ package final class ChildProcess: Sendable {
 
     /// What a program that is built with a sanitizer is told by the environment: others do not mind it.
     package static var sanitizerEnvironment: [String: String] {
-        currentEnvironment.filter { ["ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "REHEARSAL_SLACK"].contains($0.key) }
+        currentEnvironment.filter {
+            ["ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "REHEARSAL_SLACK"].contains($0.key)
+        }
     }
 
     /// The environment of this process.

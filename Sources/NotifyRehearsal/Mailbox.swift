@@ -49,7 +49,9 @@ package final class Mailbox<Element: Sendable>: Sendable {
                 let waiter = Waiter(id: id, isWanted: isWanted, continuation: continuation)
                 guard enqueue(waiter) else { return }
                 if Task.isCancelled { giveUp(id) }
-                DispatchQueue.global().asyncAfter(deadline: .now() + (limit * Slack.factor).interval) { self.giveUp(id) }
+                DispatchQueue.global().asyncAfter(deadline: .now() + (limit * Slack.factor).interval) {
+                    self.giveUp(id)
+                }
             }
         } onCancel: {
             giveUp(id)

@@ -15,7 +15,9 @@ struct FlipTests {
         let workers = ProcessInfo.processInfo.activeProcessorCount
         let counts = try await withThrowingTaskGroup(of: [Fate: Int].self) { group in
             for worker in 0..<workers {
-                group.addTask { try self.flip(stride(from: worker, to: offsets.count, by: workers).map { offsets[$0] }) }
+                group.addTask {
+                    try self.flip(stride(from: worker, to: offsets.count, by: workers).map { offsets[$0] })
+                }
             }
             return try await group.reduce(into: [:]) { $0.merge($1, uniquingKeysWith: +) }
         }
@@ -28,7 +30,8 @@ struct FlipTests {
         let pages = stride(from: 0, to: truth.file.count, by: KnownJournal.pageSize)
         let kinds = Set(pages.map { truth.file[$0 == 0 ? 100 : $0] })
         #expect(kinds.isSuperset(of: [2, 5, 10, 13]), "inner and outer ones, of indexes and tables")
-        #expect(truth.events.values.contains { $0.body.utf8.count > KnownJournal.pageSize }, "what does not fit into a row")
+        #expect(
+            truth.events.values.contains { $0.body.utf8.count > KnownJournal.pageSize }, "what does not fit into a row")
         #expect(truth.file[36..<40] != Data(count: 4), "free ones")
     }
 
