@@ -61,11 +61,11 @@ def goals(own, compared):
     yield "publish → signal, p99 at 1,000 a second, likewise", of("signal_p99", "real_to_durable_c"), 2.0, 1.1, 2, False
     yield "banner after the window's end, p99 at 1,000 a second, ms late", of("notify_p99", "real") and of("notify_p99", "real") / 1000, 1, 0.3, 2, False
     yield "memory idle, MiB", idle, 24, 16, 1, False
-    yield "memory with 100,000 open events, MiB", of("rss_100k_mib", "real"), 96, 48, 1, False
+    yield "memory with 100,000 undecided events, MiB", of("rss_100k_mib", "real"), 96, 48, 1, False
     yield "the same after a restart, MiB", own["crowded_mib"], 96, 48, 1, False
     yield "wake-ups a second while idle", of("idle_wakeups_per_s", "real"), 0, 0, 1, False
     yield "start to name owned, ms", of("startup_ms", "real"), 1000, 300, 0, False
-    yield "start to first answer with 100,000 open events in the journal, ms", own["crowded_answer_ms"], 1000, 300, 0, False
+    yield "start to first answer with 100,000 undecided events in the journal, ms", own["crowded_answer_ms"], 1000, 300, 0, False
 
 
 def verdict(measured, must, aim, more):
@@ -87,7 +87,7 @@ TITLES = {
     "router_us_1k": "CPU µs per event at 1,000/s", "signal_p50": "publish → signal at 1,000/s, p50 µs", "signal_p99": "p99 µs",
     "claim_p50": "claim at 1,000/s, p50 µs", "claim_p99": "p99 µs", "timer_p50": "timer late at 1,000/s, p50 µs",
     "timer_p99": "p99 µs", "notify_p50": "Notify after the window at 1,000/s, p50 µs", "notify_p99": "p99 µs",
-    "rss_idle_mib": "MiB idle", "rss_10k_mib": "MiB with 10,000 open events", "rss_100k_mib": "MiB with 100,000 open events",
+    "rss_idle_mib": "MiB idle", "rss_10k_mib": "MiB with 10,000 undecided events", "rss_100k_mib": "MiB with 100,000 undecided events",
     "startup_ms": "start until the name is owned, ms", "idle_wakeups_per_s": "wake-ups a second while idle",
 }
 

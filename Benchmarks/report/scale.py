@@ -8,7 +8,7 @@ from load import point
 AXES = [
     ("subscribers", "subscribers", [1, 10, 100, 1000]),
     ("screens", "open screens", [10, 100, 1000, 10_000]),
-    ("open", "open events", [1, 100, 1000, 10_000, 99_900]),
+    ("open", "undecided events", [1, 100, 1000, 10_000, 99_900]),
     ("history", "events in the journal", [0, 1000, 10_000, 100_000, 1_000_000]),
     ("payload", "payload, bytes", [40, 400, 4000, 16_000, 64_000]),
 ]
@@ -18,8 +18,8 @@ COLUMNS = [
     ("load_share", "load, cores", 2), ("rate", "at events/s", 0), ("signal_p50", "signal µs: p50", 0), ("signal_p99", "p99", 0),
     ("claim_p50", "claim µs: p50", 0), ("claim_p99", "p99", 0), ("answer_ms", "start ms", 0), ("rss_mib", "MiB", 1),
 ]
-LATENCIES = [("daemon_us", "daemon's CPU per event"), ("signal_p50", "publish to signal, p50"), ("signal_p99", "p99"),
-             ("claim_p50", "claim, p50")]
+TIMES = [("daemon_us", "daemon's CPU per event"), ("signal_p50", "publish to signal, p50"),
+         ("signal_p99", "publish to signal, p99"), ("claim_p50", "claim, p50")]
 
 
 def troubles(axis, value, found):
@@ -42,14 +42,18 @@ def main():
             rows.append([f"{value:,}"] + [page.number(figures.get(field), digits) for field, _, digits in COLUMNS])
         lines.append(page.table([title, *(column for _, column, _ in COLUMNS)], rows))
     page.put(page.PAGE, "bench-scale", "\n".join(lines + [f"- {note}" for note in notes]))
+    draw(found)
 
-    def series(axis, values, fields):
-        return [[(found[axis, value] or {}).get(field) for value in values] for field in fields]
+
+def draw(found):
+    def series(fields):
+        return [[[(found[axis, value] or {}).get(field) for value in values] for field in fields] for axis, _, values in AXES]
     picture = plot.picture(
+        "What an event costs as the work grows",
         # Nothing at all has no logarithm: it stands where 100 would.
-        [(title, [(value or 100, plot.short(value)) for value in values]) for _, title, values in AXES],
-        [("µs", [name for _, name in LATENCIES], [series(axis, values, [f for f, _ in LATENCIES]) for axis, _, values in AXES]),
-         ("events/s", ["events a second"], [series(axis, values, ["events_per_s"]) for axis, _, values in AXES])])
+        [(title, [(value or 100, plot.count(value)) for value in values]) for _, title, values in AXES],
+        [(plot.time, [name for _, name in TIMES], series([field for field, _ in TIMES])),
+         (plot.count, ["events a second"], series(["events_per_s"]))])
     with open(os.path.join(page.ROOT, "docs", "scale.svg"), "w", encoding="utf-8") as file:
         file.write(picture)
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <malloc.h>
 #include <signal.h>
 #include <systemd/sd-bus.h>
 #include <systemd/sd-daemon.h>

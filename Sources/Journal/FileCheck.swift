@@ -20,9 +20,11 @@ enum FileCheck {
             && header[44..<47].allSatisfy { $0 == 0 } && (0...4).contains(header[47])
     }
 
-    /// Up to this size indexes are compared with their tables, which takes two to three times as long as looking at the
-    /// pages; a start must not take seconds.
-    private static let comparedBytes: off_t = 96 << 20
+    /// In bytes; 0 where there is none.
+    static func size(_ path: String) -> Int {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_size) : 0
+    }
 
     /// Looks at the whole file. Indexes that do not fit their table are made again; rows that were changed are left to
     /// their checksums.
@@ -30,22 +32,13 @@ enum FileCheck {
     /// - Returns: whether everything was in its place.
     /// - Throws: `JournalError.damaged` where not even the pages fit together.
     static func check(_ queue: DatabaseQueue) throws -> Bool {
-        let isSmall = isSmall(queue)
-        let complaints = try queue.read { db in
-            try String.fetchAll(db, sql: isSmall ? "PRAGMA integrity_check(20)" : "PRAGMA quick_check(20)")
-        }
+        let complaints = try queue.read { db in try String.fetchAll(db, sql: "PRAGMA integrity_check(20)") }
         if complaints == ["ok"] { return true }
         guard complaints.allSatisfy({ !$0.hasPrefix("***") && !$0.contains("malformed") }) else {
             throw JournalError.damaged
         }
         try queue.write { db in try db.execute(sql: "REINDEX") }
         return false
-    }
-
-    /// Whether there is time to compare tables with each other.
-    static func isSmall(_ queue: DatabaseQueue) -> Bool {
-        var status = stat()
-        return stat(queue.path, &status) == 0 && status.st_size <= comparedBytes
     }
 
     /// - Throws: when the disk has not enough room.

@@ -21,8 +21,7 @@ extension Journal {
             )
             var events: [StoredEvent] = []
             var size = 0
-            while events.count < limit, let row = try rows.next() {
-                guard let event = checked({ try RowReader(row).event() }) else { continue }
+            while events.count < limit, let event = try next(rows, { try RowReader($0).event() }) {
                 size += event.footprint
                 guard size <= Self.pageBytes || events.isEmpty else { break }
                 events.append(event)
@@ -39,7 +38,6 @@ extension Journal {
 
     private static func historyQuery(_ topic: TopicPrefix) -> String {
         guard topic != .all else { return "SELECT * FROM event WHERE id > ? ORDER BY id" }
-        // "0" is the character behind "/": everything below the topic lies between the two.
         return """
             SELECT * FROM event WHERE id IN (
                 SELECT id FROM event WHERE topic = ? AND id > ?
@@ -50,12 +48,20 @@ extension Journal {
 
     private static func historyArguments(_ topic: TopicPrefix, after: EventID) -> StatementArguments {
         guard topic != .all else { return [number(after)] }
-        let text = topic.description
-        return [text, number(after), text + "/", text + "0", number(after)]
+        let texts = texts(atOrBelow: topic)
+        return [texts.topic, number(after), texts.above, texts.below, number(after)]
     }
 
-    private static let valueQuery = """
-        SELECT event.* FROM value JOIN event
+    /// As the file spells topics: the topic itself, and the two texts between which everything below it lies, for "0" is the
+    /// character behind "/".
+    private static func texts(atOrBelow topic: TopicPrefix) -> (topic: String, above: String, below: String) {
+        let text = topic.description
+        return (text, text + "/", text + "0")
+    }
+
+    /// Events are looked up for values and not the other way round, which SQLite takes to be as good.
+    static let valueQuery = """
+        SELECT event.* FROM value CROSS JOIN event
             ON event.id = value.event AND event.topic = value.topic AND event.retained
         ORDER BY event.id
         """
@@ -67,8 +73,8 @@ extension Journal {
             let rows = try Row.fetchCursor(db.cachedStatement(sql: Self.valueQuery))
             var events: [StoredEvent] = []
             var size = 0
-            while let row = try rows.next() {
-                guard let event = checked({ try RowReader(row).event() }), topic.covers(event.topic) else { continue }
+            while let (event, row) = try next(rows, { (try RowReader($0).event(), $0) }) {
+                guard topic.covers(event.topic) else { continue }
                 size += try Self.size(of: event, in: row)
                 guard size <= Self.answerLimit else { return nil }
                 events.append(event)
@@ -97,10 +103,10 @@ extension Journal {
             try ["outcome = 0", "outcome BETWEEN 1 AND 9"].reduce(0) { sum, unread in
                 let all = "SELECT count(*) FROM event WHERE \(unread)"
                 if topic == .all { return sum + (try Int.fetchOne(db, sql: all) ?? 0) }
-                let text = topic.description
+                let texts = Self.texts(atOrBelow: topic)
                 let count = try Int.fetchOne(
                     db, sql: "SELECT (\(all) AND topic = ?) + (\(all) AND topic > ? AND topic < ?)",
-                    arguments: [text, text + "/", text + "0"])
+                    arguments: [texts.topic, texts.above, texts.below])
                 return sum + (count ?? 0)
             }
         }
@@ -116,41 +122,44 @@ extension Journal {
     /// The claims on an event that did not decide it, in their order.
     public func claims(on id: EventID) throws(JournalError) -> [ClaimRecord] {
         try read { db in
-            try Row.fetchAll(
-                db, sql: "SELECT * FROM claim WHERE event = ? ORDER BY number", arguments: [Self.number(id)]
-            ).compactMap { row in self.checked { try RowReader(row).claim(of: id) } }
+            let rows = try Row.fetchCursor(
+                db, sql: "SELECT * FROM claim WHERE event = ? ORDER BY number", arguments: [Self.number(id)])
+            return try first(.max, of: rows) { try RowReader($0).claim(of: id) }
         }
     }
 
     /// Other events that are shown in the same banner of the same server.
     public func othersShown(with id: EventID, banner: UInt32, server: String) throws(JournalError) -> Bool {
         try read { db in
-            try Bool.fetchOne(
-                db,
-                sql: "SELECT EXISTS (SELECT 1 FROM event WHERE outcome = 1 AND banner = ? AND server = ? AND id <> ?)",
-                arguments: [banner, server, Self.number(id)]) ?? false
+            try Bool.fetchOne(db, sql: Self.othersShownQuery, arguments: [banner, server, Self.number(id)]) ?? false
         }
     }
 
+    static let othersShownQuery =
+        "SELECT EXISTS (SELECT 1 FROM event WHERE outcome = 1 AND banner = ? AND server = ? AND id <> ?)"
+
     // MARK: For a start
+
+    /// Without a word SQLite would look at the whole history, because that is in the order of the ids.
+    static let undecidedRows = "FROM event INDEXED BY event_undecided WHERE outcome = 0 ORDER BY id"
 
     /// Undecided events at or below a topic, in the order of their ids.
     public func undecided(_ topic: TopicPrefix = .all) throws(JournalError) -> [StoredEvent] {
         try read { db in
-            if topic == .all { return try self.events(db, "SELECT * FROM event WHERE outcome = 0 ORDER BY id", []) }
-            let text = topic.description
+            if topic == .all { return try self.events(db, "SELECT * \(Self.undecidedRows)", []) }
+            let texts = Self.texts(atOrBelow: topic)
             return try self.events(
                 db,
                 """
                 SELECT * FROM event WHERE outcome = 0 AND (topic = ? OR (topic > ? AND topic < ?)) ORDER BY id
-                """, [text, text + "/", text + "0"])
+                """, [texts.topic, texts.above, texts.below])
         }
     }
 
     /// The ids of undecided events in ascending order, damaged ones included.
     public func undecidedIDs() throws(JournalError) -> [EventID] {
         try read { db in
-            try Int64.fetchAll(db, sql: "SELECT id FROM event WHERE outcome = 0 ORDER BY id")
+            try Int64.fetchAll(db, sql: "SELECT id \(Self.undecidedRows)")
                 .map { EventID(UInt64(bitPattern: $0)) }
         }
     }
@@ -181,69 +190,67 @@ extension Journal {
     public func named(after position: NamedPush.Position, limit: Int) throws(JournalError) -> [NamedPush] {
         try read { db in
             let arguments: StatementArguments = [position.accepted, Self.number(position.id)]
-            let rows = try Row.fetchCursor(
+            let events = try Row.fetchCursor(
                 db.cachedStatement(
                     sql: """
                         SELECT * FROM event
                         WHERE source IS NOT NULL AND source_id IS NOT NULL AND (accepted, id) > (?, ?)
                         ORDER BY accepted, id
                         """), arguments: arguments)
-            var named: [NamedPush] = []
-            while named.count < limit, let row = try rows.next() {
-                guard let event = self.checked({ try RowReader(row).event() }) else { continue }
-                named.append(NamedPush(origin: event.origin, id: event.id, accepted: event.accepted))
-            }
             let removals = try Row.fetchCursor(
                 db.cachedStatement(
                     sql: "SELECT * FROM removal WHERE (accepted, id) > (?, ?) ORDER BY accepted, id"),
                 arguments: arguments)
-            var count = 0
-            while count < limit, let row = try removals.next() {
-                guard let removal = self.checked({ try RowReader(row).removal() }) else { continue }
-                named.append(removal)
-                count += 1
+            let named = try first(limit, of: events) { row in
+                let event = try RowReader(row).event()
+                return NamedPush(origin: event.origin, id: event.id, accepted: event.accepted)
             }
-            return Array(named.sorted { $0.position < $1.position }.prefix(limit))
+            let removed = try first(limit, of: removals) { try RowReader($0).removal() }
+            return Array((named + removed).sorted { $0.position < $1.position }.prefix(limit))
         }
     }
 
     /// The highest id that was ever given out, as far as the file knows.
     public func lastID() throws(JournalError) -> EventID {
         try read { db in
-            // A damaged id could leave none above it.
-            let rows = try Row.fetchCursor(db, sql: "SELECT * FROM event ORDER BY id DESC")
-            var last = EventID(0)
-            while let row = try rows.next() {
-                guard let event = self.checked({ try RowReader(row).event() }) else { continue }
-                last = event.id
-                break
+            // A damaged id could leave none above it, but so many of them are not damaged ids.
+            let newest = try Row.fetchCursor(db, sql: "SELECT * FROM event ORDER BY id DESC LIMIT 100")
+            var lowest = EventID(0)
+            let last = try next(newest) { row in
+                lowest = EventID(UInt64(bitPattern: row[0]))
+                return try RowReader(row).event()
             }
             let removal = try Int64.fetchOne(db, sql: "SELECT id FROM last_removal") ?? 0
-            return (0..<1 << 62).contains(removal) ? max(last, EventID(UInt64(removal))) : last
+            let event = last?.id ?? lowest
+            return (0..<1 << 62).contains(removal) ? max(event, EventID(UInt64(removal))) : event
         }
     }
 
     // MARK: Rows
 
     private func events(_ db: Database, _ sql: String, _ arguments: StatementArguments) throws -> [StoredEvent] {
-        try events(Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments), limit: .max)
+        let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments)
+        return try first(.max, of: rows) { try RowReader($0).event() }
     }
 
-    private func events(_ rows: RowCursor, limit: Int) throws -> [StoredEvent] {
-        var events: [StoredEvent] = []
-        while events.count < limit, let row = try rows.next() {
-            if let event = checked({ try RowReader(row).event() }) { events.append(event) }
-        }
-        return events
+    /// So many of the rows that are what was written, or as many as there are.
+    private func first<Element>(
+        _ limit: Int, of rows: RowCursor, _ read: (Row) throws -> Element
+    ) throws -> [Element] {
+        var elements: [Element] = []
+        while elements.count < limit, let element = try next(rows, read) { elements.append(element) }
+        return elements
     }
 
-    /// Counts a row that is not what was written.
-    private func checked<Result>(_ body: () throws -> Result) -> Result? {
-        do {
-            return try body()
-        } catch {
-            damagedRows += 1
-            return nil
+    /// The next row that is what was written. Those that are not are passed over, and counted.
+    private func next<Element>(_ rows: RowCursor, _ read: (Row) throws -> Element) throws -> Element? {
+        while let row = try rows.next() {
+            do {
+                return try read(row)
+            } catch {
+                damagedRows += 1
+            }
         }
+        return nil
     }
 }

@@ -21,6 +21,7 @@ extension Journal {
         }
         replaced = [:]
         for case .accepted in entries { count += 1 }
+        try limitLog()
     }
 
     private func insert(_ event: StoredEvent, _ db: Database) throws {
@@ -120,7 +121,6 @@ extension Journal {
             arguments: [
                 Self.number(id), source, name, accepted, origin.checksum(of: id, accepted: accepted),
             ])
-        let limits = Limits()
         let isFull = removals >= limits.rememberedRepeats
         try db.cachedStatement(
             sql: """
@@ -144,13 +144,12 @@ extension Journal {
             // An id is never above the moment at which its event came in, unless the clock was set back: there is no need
             // to look at what is young.
             var ids = try Int64.fetchAll(
-                db, sql: "\(Self.deletable) AND id < ?1 AND accepted < ?1 ORDER BY id LIMIT ?2",
-                arguments: [before, step])
+                db, sql: Self.tooOldQuery, arguments: [before, step])
             let excess = min(self.count - ids.count - count, step - ids.count)
             if excess > 0 {
                 let old = Set(ids)
                 let oldest = try Int64.fetchAll(
-                    db, sql: "\(Self.deletable) ORDER BY id LIMIT ?", arguments: [excess + old.count])
+                    db, sql: Self.oldestQuery, arguments: [excess + old.count])
                 ids += oldest.filter { !old.contains($0) }.prefix(excess)
             }
             for id in ids {
@@ -162,11 +161,18 @@ extension Journal {
         }
     }
 
+    static var tooOldQuery: String {
+        "\(deletable(below: "min(?1, (SELECT max(id) FROM event))")) AND accepted < ?1 ORDER BY id LIMIT ?2"
+    }
+
+    static var oldestQuery: String {
+        "\(deletable(below: "(SELECT max(id) FROM event)")) ORDER BY id LIMIT ?"
+    }
+
     /// What is open, is a current value, or tells the highest id, stays however old it is.
-    private static var deletable: String {
-        """
-        SELECT id FROM event
-        WHERE outcome <> 0 AND id NOT IN (SELECT event FROM value) AND id < (SELECT max(id) FROM event)
-        """
+    ///
+    /// - Parameter bound: one expression, for of two bounds SQLite uses one, and looks at all that is below that.
+    private static func deletable(below bound: String) -> String {
+        "SELECT id FROM event WHERE outcome <> 0 AND id NOT IN (SELECT event FROM value) AND id < \(bound)"
     }
 }

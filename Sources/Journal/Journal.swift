@@ -12,14 +12,30 @@ public final class Journal {
     /// The file's name in the state directory.
     public static let fileName = "events.db"
 
+    /// After so many pages the log is emptied into the file.
+    static let checkpointPages = 1000
+
     public let directory: String
+    let limits: Limits
     /// The file that was found damaged and set aside, if there was one.
     public private(set) var setAside: String?
     /// Rows that were not what had been written, and were left out.
     public internal(set) var damagedRows: UInt64 = 0
 
-    /// How many events there are.
+    /// How many events there are; before a large file has been examined, how many have been added to it.
     public internal(set) var count = 0
+
+    /// Whether the whole file has been looked at since it was opened. A large one is left to `beginExamination`.
+    public internal(set) var isExamined = false
+
+    /// Whether something was read that cannot be: then the file is looked at before it is used again, however large it is.
+    var isSuspect = false
+
+    /// Whether the file holds still for an examination; over as soon as it is opened anew.
+    var holdsStill = false
+
+    /// Files up to this size are looked at when they are opened, which takes some tens of milliseconds.
+    private let examinedAtOnce: Int
 
     /// How many named removals there are.
     var removals = 0
@@ -33,8 +49,17 @@ public final class Journal {
     /// Opens the journal in a directory, which is made if it is not there.
     ///
     /// A file that is damaged is set aside as `events.db.damaged-TIME` and a fresh one begun; `setAside` says so.
-    public init(directory: String) throws(JournalError) {
+    ///
+    /// - Parameter limits: how many names of removals are kept, and for how long.
+    public convenience init(directory: String, limits: Limits = Limits()) throws(JournalError) {
+        try self.init(directory: directory, limits: limits, examinedAtOnce: 8 << 20)
+    }
+
+    /// - Parameter examinedAtOnce: files up to this size, in bytes, are looked at when they are opened.
+    init(directory: String, limits: Limits = Limits(), examinedAtOnce: Int) throws(JournalError) {
         self.directory = directory
+        self.limits = limits
+        self.examinedAtOnce = examinedAtOnce
         try makeDirectory()
         try openOrBeginAfresh()
     }
@@ -93,7 +118,7 @@ public final class Journal {
                         PRAGMA locking_mode = EXCLUSIVE;
                         PRAGMA synchronous = EXTRA;
                         PRAGMA journal_mode = WAL;
-                        PRAGMA wal_autocheckpoint = 1000;
+                        PRAGMA wal_autocheckpoint = \(Self.checkpointPages);
                         PRAGMA journal_size_limit = 4194304;
                         PRAGMA cache_size = -4096;
                         """)
@@ -111,13 +136,17 @@ public final class Journal {
                     throw error
                 }
             }
-            let isIntact = try !isThere || FileCheck.check(queue)
+            isExamined = !isThere || isSuspect || FileCheck.size(path) <= examinedAtOnce
+            let isLookedAt = isThere && isExamined
+            let isIntact = try !isLookedAt || FileCheck.check(queue)
+            isSuspect = false
+            holdsStill = false
             if !isComplete {
                 try JournalSchema.migrator.migrate(queue)
                 try queue.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
             }
             try JournalSchema.verify(queue)
-            if isThere { damagedRows += UInt64(try RowCheck.check(queue, isIntact: isIntact)) }
+            if isLookedAt { damagedRows += UInt64(try RowCheck.check(queue, isIntact: isIntact)) }
             // Whoever made the file may have died before its name was on the disk.
             try sync(directory)
             try queue.writeWithoutTransaction { db in
@@ -127,7 +156,7 @@ public final class Journal {
             }
             (count, removals) = try queue.read { db in
                 (
-                    try Int.fetchOne(db, sql: "SELECT count(*) FROM event") ?? 0,
+                    isExamined ? try Self.countOfEvents(db) : 0,
                     try Int.fetchOne(db, sql: "SELECT count(*) FROM removal") ?? 0
                 )
             }
@@ -135,6 +164,10 @@ public final class Journal {
         } catch {
             throw JournalError(error)
         }
+    }
+
+    static func countOfEvents(_ db: Database) throws -> Int {
+        try Int.fetchOne(db, sql: "SELECT count(*) FROM event") ?? 0
     }
 
     /// Makes the directory, and sees to it that its name is on the disk before anything in it is promised.
@@ -168,6 +201,7 @@ public final class Journal {
         // Two within a second are two files all the same.
         while access(name, F_OK) == 0 { name += "-again" }
         guard rename(path, name) == 0 else { throw .readOnly }
+        isSuspect = false
         for suffix in ["-wal", "-shm"] { rename(path + suffix, name + suffix) }
         setAside = name
     }
@@ -192,18 +226,27 @@ public final class Journal {
                 }
             }
         } catch {
-            close()
-            throw JournalError(error)
+            throw giveUp(error)
         }
     }
 
+    /// When pages cannot be read because the file is damaged, the journal is closed.
     func read<Result>(_ body: (Database) throws -> Result) throws(JournalError) -> Result {
         guard let queue else { throw .other("the journal is closed") }
         do {
             return try queue.read(body)
         } catch {
-            throw JournalError(error)
+            let error = JournalError(error)
+            throw error == .damaged ? giveUp(error) : error
         }
+    }
+
+    /// Closes the file because of an error.
+    func giveUp(_ error: any Error) -> JournalError {
+        close()
+        let error = JournalError(error)
+        if error == .damaged { isSuspect = true }
+        return error
     }
 
     /// Whether something can be written, which nobody knows before it was tried.

@@ -18,7 +18,8 @@ public enum JournalError: Error, Equatable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .diskFull: "the disk is full; make room and the journal goes on by itself"
-        case .readOnly: "the state directory cannot be written; give it back to its user"
+        case .readOnly:
+            "the state directory cannot be written; it has to be a folder of which the user of notifyd is the owner"
         case .inputOutput: "the disk gives errors; look at the system's log"
         case .damaged: "the file is damaged"
         case .inUse: "another process has the journal open; stop the other notifyd"

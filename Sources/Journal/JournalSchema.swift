@@ -57,6 +57,13 @@ enum JournalSchema {
                     CREATE INDEX removal_accepted ON removal(accepted);
                     """)
         }
+        migrator.registerMigration("4") { db in
+            try db.execute(
+                sql: """
+                    -- What is shown in the same banner, for a claim that comes long after.
+                    CREATE INDEX event_banner ON event(banner) WHERE outcome = 1;
+                    """)
+        }
         return migrator
     }
 

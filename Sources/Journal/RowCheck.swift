@@ -9,7 +9,7 @@ enum RowCheck {
     /// - Returns: how many rows are lost.
     static func check(_ queue: DatabaseQueue, isIntact: Bool) throws -> Int {
         let moved = isIntact ? 0 : try sortClaims(queue) + removeChangedRemovals(queue)
-        return moved + (FileCheck.isSmall(queue) ? try removeStrayClaims(queue) : 0)
+        return try moved + removeStrayClaims(queue)
     }
 
     /// What is out of order is not found, and `REINDEX` leaves a table without row ids as it is.
@@ -41,12 +41,15 @@ enum RowCheck {
 
     /// - Returns: how many belonged to no event.
     private static func removeStrayClaims(_ queue: DatabaseQueue) throws -> Int {
-        let strays = "FROM claim WHERE event NOT IN (SELECT id FROM event)"
-        let isClean = try queue.read { db in try Int64.fetchOne(db, sql: "SELECT event \(strays) LIMIT 1") == nil }
+        let isClean = try queue.read { db in try !(Bool.fetchOne(db, sql: findStrayClaims) ?? false) }
         if isClean { return 0 }
         return try queue.write { db in
-            try db.execute(sql: "DELETE \(strays)")
+            try db.execute(sql: "DELETE \(strayClaims)")
             return db.changesCount
         }
     }
+
+    private static let strayClaims = "FROM claim WHERE event NOT IN (SELECT id FROM event)"
+    /// Whether there are claims that belong to no event.
+    static let findStrayClaims = "SELECT EXISTS (SELECT 1 \(strayClaims))"
 }

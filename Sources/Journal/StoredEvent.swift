@@ -140,5 +140,5 @@ public enum JournalEntry: Sendable, Equatable {
     /// A claim that did not decide the event by itself.
     case claimed(EventID, ClaimRecord)
     /// A topic has no current value; the id is the removal's own, and the origin what its publisher called it.
-    case removed(Topic, EventID, Origin = Origin(), accepted: Int64 = 0)
+    case removed(Topic, EventID, Origin, accepted: Int64)
 }

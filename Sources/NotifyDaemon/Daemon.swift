@@ -14,16 +14,19 @@ final class Daemon<Outside: Host> {
     private(set) var router: Router
 
     let host: Outside
-    private var logger: Logger
+    var logger: Logger
     private let outbox = Outbox<Outside.Message, Outside.Call>()
-    private var fanOut = FanOut()
+    var fanOut = FanOut()
     private var turn = Turn()
     /// What is still to be read of earlier runs; `nil` before there is a journal, and afterwards.
-    private var recovery: Recovery?
-    private let recoveryPortion: Int
-    private var isRestored = false
-    private var isRetryArmed = false
-    private var denials: UInt64 = 0
+    var recovery: Recovery?
+    let recoveryPortion: Int
+    /// When the windows of a long recovery will have ended, and what these took can be given back.
+    var releasesMemoryAt: Instant?
+    var isRestored = false
+    var isRetryArmed = false
+    var isExamining = false
+    var denials: UInt64 = 0
 
     init(
         configuration: Configuration, limits: Limits = Limits(), recoveryPortion: Int = Recovery.usualPortion,
@@ -46,17 +49,19 @@ final class Daemon<Outside: Host> {
         server.onInput = { [unowned self] in take($0) }
         server.isWanted = { [unowned self] in router.stillWants($0) }
         server.onChange = { [unowned self] in host.statusChanged() }
-        storage.onDegradation = { [unowned self] _ in
+        storage.onDegradation = { [unowned self] words in
+            if !words.isEmpty { armRetry() }
             host.degradationChanged()
             host.statusChanged()
         }
         if !storage.degradation.isEmpty { armRetry() }
         restore()
+        examineJournal()
     }
 
     // MARK: Deciding
 
-    private var clock: WallClock { WallClock(wall: host.wall, now: host.now, boot: host.boot) }
+    var clock: WallClock { WallClock(wall: host.wall, now: host.now, boot: host.boot) }
 
     /// Has the router decide about a call, lets the reply leave when the turn ends, and only then has everything else done
     /// that follows from it.
@@ -146,6 +151,7 @@ final class Daemon<Outside: Host> {
         turn.ended()
         endTurn()
         announceMore()
+        releaseMemory()
     }
 
     /// Commits, and lets everything leave that was decided.
@@ -191,174 +197,6 @@ final class Daemon<Outside: Host> {
         }
     }
 
-    // MARK: Signals
-
-    /// Tells everybody, now or when what came before has left and the bus has room.
-    private func announce(_ signal: FanOut.Signal, decided moment: Instant) {
-        guard fanOut.isEmpty, host.queuedBytes < FanOut.queueLimit, emit(signal, waited: host.now.instant - moment)
-        else {
-            fanOut.put(signal, at: moment)
-            return armFanOut()
-        }
-    }
-
-    /// Sends what has waited, as far as there is room.
-    private func fanOutMore() {
-        while let (signal, since) = fanOut.first {
-            guard host.queuedBytes < FanOut.queueLimit, emit(signal, waited: host.now.instant - since) else {
-                return armFanOut()
-            }
-            fanOut.removeFirst()
-        }
-    }
-
-    private func armFanOut() {
-        host.armRecoveryTimer(at: host.now.instant + FanOut.pause)
-    }
-
-    /// - Returns: false when the signal cannot be made now, because the journal cannot be read.
-    private func emit(_ signal: FanOut.Signal, waited: Duration) -> Bool {
-        switch signal {
-        case .event(let event, let announcement):
-            host.send(host.announcement(event, announcement.after(waited)))
-        case .stored(let id, let announcement):
-            guard storage.isWritable else { return false }
-            // One that is damaged or out of date is not in the journal any more.
-            let found = try? storage.read({ journal throws(JournalError) in try journal.event(id) })
-            guard let found = found ?? nil else { return true }
-            let event = storage.event(found, routes: configuration.routes)
-            return emit(.event(event, announcement), waited: waited)
-        case .resolved(let id, let topic, let resolution): host.send(host.resolution(id, topic, resolution))
-        case .removed(let topic, let id): host.send(host.removal(topic, id))
-        case .action(let event, let action): host.send(host.action(event, action))
-        }
-        Failpoint.afterSignal.pass()
-        return true
-    }
-
-    /// Nothing is accepted of which nobody could be told.
-    private func requireFanOut() throws(Refusal) {
-        guard fanOut.isFull else { return }
-        throw .limitExceeded(
-            "signals that wait for the bus: there are \(fanOut.count) already; try again when the bus has taken some")
-    }
-
-    /// What is long and only asked for can be asked for again.
-    func requireRoomForReply() throws(Refusal) {
-        guard host.queuedBytes >= FanOut.replyLimit else { return }
-        throw .limitExceeded(
-            "bytes that the bus has not taken: there are more than \(FanOut.replyLimit); try again in a moment")
-    }
-
-    // MARK: The journal
-
-    /// Goes on where an earlier run stopped, as soon as there is a journal to read that from.
-    private func restore() {
-        guard !isRestored else { return }
-        do throws(Refusal) {
-            let clock = clock
-            var restoration = try storage.restoration(at: clock)
-            recovery = try Recovery(from: storage, limits: limits, portion: recoveryPortion, at: clock.wall)
-            restoration.remaining = recovery?.remaining
-            isRestored = true
-            take(.restored(restoration))
-            host.endTurnWhenIdle()
-        } catch {
-            // Degraded says why, and it is tried again.
-        }
-    }
-
-    /// Reads the next portion of what earlier runs left, unless the bus has not taken the last one.
-    private func announceMore() {
-        guard recovery != nil else { return }
-        guard fanOut.isEmpty, host.queuedMessages < Recovery.queue else {
-            return host.armRecoveryTimer(at: host.now.instant + .milliseconds(5))
-        }
-        do throws(Refusal) {
-            let clock = clock
-            let restoration =
-                recovery!.hasNames
-                ? storage.restoration(of: try recovery!.names(from: storage), limits: limits, at: clock.wall)
-                : restoration(of: try recovery!.events(from: storage))
-            if recovery!.isOver { recovery = nil }
-            take(.restored(restoration))
-            host.endTurnWhenIdle()
-        } catch {
-            host.armRecoveryTimer(at: host.now.instant + .seconds(1))
-        }
-    }
-
-    private func restoration(of events: [StoredEvent]) -> Restoration {
-        var restoration = storage.restoration(
-            of: events, routes: configuration.routes, minimumWindow: configuration.recoveryWindow, at: clock)
-        restoration.remaining = recovery?.remaining
-        return restoration
-    }
-
-    /// Those who ask again and again must not put it off.
-    private func armRetry() {
-        guard !isRetryArmed else { return }
-        isRetryArmed = true
-        host.armRetryTimer(at: host.now.instant + .seconds(1))
-    }
-
-    /// To be called by the timer for it.
-    func retryStorage() {
-        isRetryArmed = false
-        storage.retry(at: host.wall)
-        guard storage.degradation.isEmpty else { return armRetry() }
-        if isRestored, let values = try? storage.restoredValues(at: clock) { take(.restored(values)) }
-        restore()
-        // Retention goes on in turns.
-        host.endTurnWhenIdle()
-    }
-
-    /// Sees to it that the router knows of an event to which somebody refers: one that was shown long ago, or by an earlier
-    /// run, is taken into memory again when it is claimed.
-    ///
-    /// It is not to stay there otherwise: whether it is the last one behind its banner may change.
-    func recall(_ id: EventID, isClaimed: Bool) throws(Refusal) {
-        guard !router.remembers(id), storage.isWritable else { return }
-        endTurn()
-        guard let event = try storage.read({ journal throws(JournalError) in try journal.event(id) }) else {
-            throw .unknownEvent("there is no event \(id); ids come from Send, Publish and the signal Event")
-        }
-        guard let decision = event.decision else {
-            // An earlier run left it undecided, and its turn to be announced again has not come.
-            return announceOutOfTurn([event])
-        }
-        guard isClaimed, decision.outcome == .shown else { return }
-        let age = Duration.microseconds(host.wall - event.accepted)
-        take(
-            .recalled(
-                storage.event(event, routes: configuration.routes), age: age,
-                banner: try storage.bannerStillUp(event.id, decision, server: server.owner)))
-    }
-
-    /// Sees to it that the router knows of everything that was named, before something that may be a repeat.
-    func recallNames() throws(Refusal) {
-        guard recovery?.hasNames == true else { return }
-        let names = try recovery!.names(from: storage, atMost: .max)
-        take(.restored(storage.restoration(of: names, limits: limits, at: host.wall)))
-    }
-
-    /// Sees to it that the router knows of everything undecided at or below a topic to which somebody refers.
-    func recall(_ topic: TopicPrefix) throws(Refusal) {
-        guard recovery != nil else { return }
-        endTurn()
-        announceOutOfTurn(try storage.read { journal throws(JournalError) in try journal.undecided(topic) })
-    }
-
-    private func announceOutOfTurn(_ events: [StoredEvent]) {
-        let events = recovery?.take(events, except: { router.remembers($0) }) ?? []
-        take(.restored(restoration(of: events)))
-    }
-
-    /// When the window of an undecided event ends, in microseconds since the epoch.
-    func deadline(of id: EventID) -> Int64? {
-        router.deadline(of: id).map { clock.moment($0) }
-    }
-
     // MARK: Orders
 
     /// What was accepted is on disk, and what was acknowledged has left, before the daemon ends.
@@ -373,66 +211,5 @@ final class Daemon<Outside: Host> {
         logger.logLevel = logLevel
         take(.reconfigured(loaded.routes, loaded.banners, loaded.screens))
         if windowChanged { host.defaultWindowChanged() }
-    }
-}
-
-// MARK: What it says of itself
-
-extension Daemon {
-    /// One line for `systemctl status`.
-    var status: String {
-        if !storage.degradation.isEmpty { return "Degraded: \(storage.degradation)" }
-        return server.owner == nil ? "Routing; no notification server is there, banners wait" : "Routing"
-    }
-
-    var statistics: [(String, UInt64)] {
-        router.statistics.named + [
-            ("open-windows", UInt64(router.openWindows)), ("open-screens", UInt64(router.screenCount)),
-            ("remembered-events", UInt64(router.rememberedEvents)), ("stored-events", UInt64(storage.storedEvents)),
-            ("damaged-rows", storage.damagedRows), ("lost-outcomes", storage.lostOutcomes),
-            ("waiting-signals", UInt64(fanOut.count)), ("journal-retries", storage.retries),
-            ("denied", denials), ("notification-server", server.owner == nil ? 0 : 1),
-            ("notification-server-rests", router.serverRests ? 1 : 0), ("session-watched", router.isWatched ? 1 : 0),
-        ]
-    }
-
-    private func log(_ event: Event) {
-        logger.record(
-            .event,
-            [
-                "event.id": "\(event.id)", "topic": "\(event.topic)",
-                "sender": "\(event.sender)", "route": "\(event.route.name)",
-            ])
-    }
-
-    func log(_ name: String, _ caller: Caller) {
-        logger.record(.caller, ["sender": "\(name)", "caller": "\(caller)"])
-    }
-
-    func noteDenial(of deed: Deed, to caller: String, by rule: PolicyRule) {
-        denials += 1
-        logger.record(.denied, ["sender": "\(caller)", "deed": "\(deed)", "rule": "\(rule)"])
-    }
-
-    private func log(_ id: EventID, _ topic: Topic, _ resolution: Resolution) {
-        logger.record(
-            .outcome,
-            [
-                "event.id": "\(id)", "topic": "\(topic)",
-                "outcome": "\(resolution.outcome.rawValue)", "claimant": "\(resolution.claimant ?? "-")",
-            ])
-    }
-}
-
-extension Statistics {
-    /// The counters as the property `Statistics` names them.
-    var named: [(String, UInt64)] {
-        [
-            ("published", published), ("repeated", repeated), ("refused", refused), ("claimed", claimed),
-            ("shown", shown), ("retracted", retracted), ("dismissed", dismissed), ("silent", silent),
-            ("muted", muted), ("expired", expired), ("recorded-claims", recordedClaims), ("banner-calls", bannerCalls),
-            ("banner-failures", bannerFailures), ("banners-closed", bannersClosed), ("banners-folded", bannersFolded),
-            ("forgotten", forgotten),
-        ]
     }
 }

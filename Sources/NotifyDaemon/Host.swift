@@ -1,3 +1,4 @@
+import Journal
 import Routing
 
 /// What the daemon runs on: the clocks, the loop's timers and the bus. In earnest that is `SystemHost`; in the simulation
@@ -41,6 +42,10 @@ protocol Host: AnyObject {
 
     // MARK: The rest
 
+    /// Gives memory that is free back to the system.
+    func releaseMemory()
+    /// Has the file of a journal looked at, and tells what was found; before the call returns only where nobody can look.
+    func examine(_ file: String, _ ended: @escaping (Examination) -> Void)
     /// Does what the route in force wants done when a button is pressed.
     func run(_ action: String, of event: Event, by route: Route, token: String?)
     /// The property `Degraded` has another value.

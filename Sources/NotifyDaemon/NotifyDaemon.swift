@@ -43,6 +43,7 @@ nonisolated(unsafe) private var running: AnyObject?
 
 /// Runs the daemon until it is told to stop, on the thread that calls it. To be called before any other thread is there.
 public func runNotifyDaemon(_ options: DaemonOptions) -> CInt {
+    Memory.keepLargeBlocksApart()
     EventLoop.blockSignals([SIGTERM, SIGINT, SIGHUP, SIGCHLD])
     var logger = Logger(label: "notifyd") { _ -> any LogHandler in
         JournalLogHandler.isConnected ? JournalLogHandler(identifier: "notifyd") : StandardErrorLogHandler()
@@ -73,10 +74,13 @@ public func runNotifyDaemon(_ options: DaemonOptions) -> CInt {
         try bus.requestName(RouterInterface.name)
         let loop = try EventLoop()
         try loop.watchOver()
-        let storage = Storage(disk: StateDirectory(options.state ?? stateDirectory()), logger: logger)
+        let limits = Limits()
+        let disk = StateDirectory(options.state ?? stateDirectory(), limits: limits)
+        let storage = Storage(disk: disk, logger: logger)
         let host = SystemHost(options: options, loop: loop, bus: bus, peers: peers, logger: logger)
         let link = BusNotificationLink(bus: bus, logger: logger)
-        let daemon = Daemon(configuration: configuration, storage: storage, link: link, host: host, logger: logger)
+        let daemon = Daemon(
+            configuration: configuration, limits: limits, storage: storage, link: link, host: host, logger: logger)
         try host.start(daemon, link)
         logger.record(
             .started,

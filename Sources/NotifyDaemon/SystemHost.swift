@@ -1,4 +1,5 @@
 import Glibc
+import Journal
 import Logging
 import Routing
 import Systemd
@@ -14,6 +15,7 @@ final class SystemHost: Host {
     let callers: CallerDirectory
     private var logger: Logger
     private let actions: ActionRunner
+    private let examiner: JournalExaminer
     private unowned var daemon: Daemon<SystemHost>!
     private var session: SessionWatch?
     private var interface: RouterInterface!
@@ -33,6 +35,7 @@ final class SystemHost: Host {
         callers = CallerDirectory(bus: bus)
         self.logger = logger
         actions = ActionRunner(bus: bus, loop: loop, logger: logger)
+        examiner = JournalExaminer(loop: loop, logger: logger)
     }
 
     /// Sets everything up, in the order in which it is needed, and starts the daemon.
@@ -40,7 +43,7 @@ final class SystemHost: Host {
         self.daemon = daemon
         windowTimer = try loop.timer(.monotonic) { [unowned daemon] in daemon.take(.timerFired) }
         lifetimeTimer = try loop.timer(.boottime) { [unowned daemon] in daemon.take(.timerFired) }
-        retryTimer = try loop.timer(.monotonic) { [unowned daemon] in daemon.retryStorage() }
+        retryTimer = try loop.timer(.monotonic, .orders) { [unowned daemon] in daemon.retryStorage() }
         recoveryTimer = try loop.timer(.monotonic) { [unowned self] in endTurnWhenIdle() }
         endOfTurn = try loop.deferred { [unowned daemon] in daemon.turnIsOver() }
         for signal in [SIGTERM, SIGINT] {
@@ -48,16 +51,13 @@ final class SystemHost: Host {
         }
         sources.append(try loop.signal(SIGHUP) { [unowned self] in reload() })
         slots.append(try bus.onDisconnect { [unowned self] in busLost() })
-        try bus.attach(to: loop)
         interface = RouterInterface(daemon: daemon, bus: bus)
+        try bus.attach(to: loop, as: interface)
         try interface.export()
         interface.applyPolicy()
         try link.watch(daemon.server)
         callers.onIdentification = { [unowned daemon] in daemon.log($0, $1) }
-        peers.onLeave = { [unowned self] name in
-            callers.left(name)
-            daemon.take(.peerLeft(name))
-        }
+        peers.onLeave = { [unowned self] name in interface.callerLeft(name) }
         session = SessionWatch.start(on: loop, logger: logger)
         session?.onChange = { [unowned daemon] in daemon.take(.attentionChanged(isWatched: $0)) }
         daemon.start()
@@ -116,6 +116,9 @@ final class SystemHost: Host {
 
     var queuedMessages: UInt64 { UInt64(bus.queuedMessages) }
     var queuedBytes: Int { bus.queuedBytes }
+
+    func releaseMemory() { Memory.release() }
+    func examine(_ file: String, _ ended: @escaping (Examination) -> Void) { examiner.examine(file, ended) }
 
     func run(_ action: String, of event: Event, by route: Route, token: String?) {
         actions.run(action, of: event, by: route, token: token)

@@ -37,6 +37,8 @@ public struct Event: Sendable {
     public let retained: Bool
     /// The rule that applied when it was accepted, and applies to its end.
     public let route: Route
+    /// What it costs to keep the event, in bytes; reckoned once, for it is asked for wherever the event is kept or waits.
+    public let footprint: Int
 
     public init(
         id: EventID, topic: Topic, title: String, body: String, fields: [Field], published: Int64, sender: String,
@@ -53,6 +55,7 @@ public struct Event: Sendable {
         self.urgency = urgency
         self.retained = retained
         self.route = route
+        footprint = Footprint.ofEvent(topic: topic, title: title, body: body, fields: fields, origin: origin)
     }
 
     /// What it shares its window and its banner with.

@@ -18,13 +18,6 @@ public enum Footprint {
     }
 }
 
-extension Event {
-    /// What it costs to keep the event, in bytes.
-    public var footprint: Int {
-        Footprint.ofEvent(topic: topic, title: title, body: body, fields: fields, origin: origin)
-    }
-}
-
 extension Origin {
     /// The bytes of both parts.
     var textBytes: Int { (source?.utf8.count ?? 0) + (eventID?.utf8.count ?? 0) }

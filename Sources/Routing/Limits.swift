@@ -27,7 +27,7 @@ public struct Limits: Sendable {
     public var openBytesPerSender = 16 << 20
     /// Topics that have a current value.
     public var values = 10_000
-    /// Bytes of all current values, reckoned as for open events: they are read in one message.
+    /// Bytes of all current values, reckoned as for undecided events: they are read in one message.
     public var valueBytes = 16 << 20
     /// Screens that are open.
     public var screens = 10_000
@@ -49,7 +49,7 @@ public struct Limits: Sendable {
     public var overdueCalls = 64
     /// Shown events that a late claim can still retract; the oldest are forgotten first.
     public var retractableEvents = 20_000
-    /// Bytes of those in memory, reckoned as for open events.
+    /// Bytes of those in memory, reckoned as for undecided events.
     public var retractableBytes = 16 << 20
     /// Pairs of source and event-id that are remembered to recognise a repeat.
     public var rememberedRepeats = 100_000

@@ -24,6 +24,60 @@ extension Router {
     /// Banners that want to be sent, by when they began to.
     typealias BannerQueue = Agenda<UInt64, CoalescingKey>
 
+    /// A timer that is set too early costs one wake-up and is set again then; so only an earlier moment is worth a word.
+    mutating func armTimers() {
+        func isEarlier<Moment: Comparable>(_ moment: Moment?, than armed: Moment?) -> Bool {
+            guard let moment else { return false }
+            return armed.map { moment < $0 } ?? true
+        }
+        // What comes up no earlier than the timer need not be looked at, be it stale or not.
+        if isEarlier(agenda.next?.moment, than: armed), let moment = nextOfAgenda()?.moment,
+            isEarlier(moment, than: armed)
+        {
+            armed = moment
+            effects.append(.armTimer(moment))
+        }
+        if isEarlier(lifetimes.next?.moment, than: armedLifetime), let moment = nextOfLifetimes()?.moment,
+            isEarlier(moment, than: armedLifetime)
+        {
+            armedLifetime = moment
+            effects.append(.armLifetimeTimer(moment))
+        }
+    }
+
+    mutating func doWhatIsDue(at now: Now) {
+        if let moment = armed, moment <= now.instant { armed = nil }
+        if let moment = armedLifetime, moment <= now.uptime { armedLifetime = nil }
+        while let entry = nextOfAgenda(), entry.moment <= now.instant {
+            agenda.removeNext()
+            switch entry.matter {
+            case .window(let key): endWindow(key, at: now)
+            case .hold(let id): holdFailed(id, at: now)
+            case .grace(let id): graceEnded(id)
+            case .lease(let id): closeScreen(id, at: now)
+            case .call(let call): callOverdue(call, at: now)
+            case .headStart:
+                headStart = nil
+                gate.headStartEnded()
+            case .serverRest:
+                serverRest = nil
+                gate.restEnded()
+            case .summary: summaryRestEnded()
+            }
+        }
+        while let entry = nextOfLifetimes(), entry.moment <= now.uptime {
+            lifetimes.removeNext()
+            switch entry.matter {
+            case .event(let id): expireWaiting(id)
+            case .value(let topic): removeValue(at: topic)
+            case .mute(let topic): mutes[topic] = nil
+            }
+        }
+        sendBanners(at: now)
+    }
+
+    // MARK: What stands
+
     private func stands(_ entry: WindowClock.Entry) -> Bool {
         switch entry.matter {
         case .window(let key): windows[key]?.ticket == entry.ticket
@@ -50,7 +104,7 @@ extension Router {
     }
 
     /// The next entry of the agenda that stands.
-    mutating func nextOfAgenda() -> WindowClock.Entry? {
+    private mutating func nextOfAgenda() -> WindowClock.Entry? {
         while let entry = agenda.next {
             if stands(entry) { return entry }
             agenda.removeNext()
@@ -59,7 +113,7 @@ extension Router {
     }
 
     /// The next entry of the lifetimes that stands.
-    mutating func nextOfLifetimes() -> LifetimeClock.Entry? {
+    private mutating func nextOfLifetimes() -> LifetimeClock.Entry? {
         while let entry = lifetimes.next {
             if stands(entry) { return entry }
             lifetimes.removeNext()

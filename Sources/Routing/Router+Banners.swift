@@ -254,7 +254,7 @@ extension Router {
 
     /// Keeps a shown event for a late claim, and lets the oldest go when there are too many.
     mutating func remember(_ event: EventID) {
-        let bytes = events[event]!.footprint
+        let bytes = events[event]!.event.footprint
         retractable.append((event, bytes))
         retractableBytes += bytes
         while retractable.count > limits.retractableEvents || retractableBytes > limits.retractableBytes {

@@ -29,9 +29,7 @@ extension Router {
             windows[key]!.hold(id)
         case .waiting(let key):
             events[id]!.expiry = nil
-            banners[key]!.waiting.remove(id)
-            if let banner = bannerWithNothingBehind(key) { close(banner) }
-            dropIfEmpty(key)
+            stopWaiting(id, in: key)
             events[id]!.place = .held(key)
         case .held, .carried, .shown, .gone:
             preconditionFailure("only an event that has not gone to the server can be held")

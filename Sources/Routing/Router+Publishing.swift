@@ -64,7 +64,7 @@ extension Router {
         let deadline = window.deadline
         let isOver = window.isOverEarly
         let open = OpenEvent(
-            event: event, accepted: now.instant, expires: expires, footprint: event.footprint, place: .window(key),
+            event: event, accepted: now.instant, expires: expires, place: .window(key),
             opened: window.opened, deadline: deadline, asked: asked, isReplayed: isReplayed)
         events[event.id] = open
         noteUndecided(open)
@@ -125,24 +125,23 @@ extension Router {
     private func checkRoom(for event: Event) -> Refusal? {
         if pending >= limits.openEvents {
             return .limitExceeded(
-                "open events: \(limits.openEvents) are undecided already; try again when some have been claimed or shown"
+                "undecided events: there are \(limits.openEvents) already; try again when some have been claimed or shown"
             )
         }
         let charge = undecidedBySender[event.sender] ?? Charge()
         if charge.events >= limits.openEventsPerSender {
             return .limitExceeded(
-                "open events of one sender: \(charge.events) of yours are undecided already; "
+                "undecided events of one sender: there are \(charge.events) of yours already; "
                     + "try again when some have been claimed or shown")
         }
-        let bytes = event.footprint
-        if undecidedBytes + bytes > limits.openBytes {
+        if undecidedBytes + event.footprint > limits.openBytes {
             return .limitExceeded(
-                "bytes of open events: with this event it would be more than \(limits.openBytes); "
+                "bytes of undecided events: with this event it would be more than \(limits.openBytes); "
                     + "try again when some have been claimed or shown")
         }
-        if charge.bytes + bytes > limits.openBytesPerSender {
+        if charge.bytes + event.footprint > limits.openBytesPerSender {
             return .limitExceeded(
-                "bytes of open events of one sender: with this event yours would be more than "
+                "bytes of undecided events of one sender: with this event yours would be more than "
                     + "\(limits.openBytesPerSender); try again when some have been claimed or shown")
         }
         if screens.questions >= limits.questions, !screens.asked(about: event.topic).isEmpty {

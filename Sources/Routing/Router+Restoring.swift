@@ -77,7 +77,7 @@ extension Router {
         }
         let accepted = Instant(microseconds: now.instant.microseconds - age.microseconds)
         events[event.id] = OpenEvent(
-            event: event, accepted: accepted, expires: now.uptime, footprint: event.footprint, place: place,
+            event: event, accepted: accepted, expires: now.uptime, place: place,
             opened: accepted, deadline: accepted)
         remember(event.id)
     }
@@ -94,9 +94,7 @@ extension Router {
             windows[key]!.claim(id)
             closeIfOver(key, at: now)
         case .waiting(let key):
-            banners[key]!.waiting.remove(id)
-            if let banner = bannerWithNothingBehind(key) { close(banner) }
-            dropIfEmpty(key)
+            stopWaiting(id, in: key)
         case .carried(let key):
             banners[key]!.carried.remove(id)
         case .held, .shown, .gone:

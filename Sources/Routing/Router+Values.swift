@@ -41,11 +41,12 @@ extension Router {
     func checkRoom(forValue event: Event) -> Refusal? {
         let present = values[event.topic]
         if present == nil, values.count >= limits.values {
-            return .limitExceeded("live values: \(limits.values) topics have one; remove one with the option 'remove'")
+            return .limitExceeded(
+                "current values: \(limits.values) topics have one; remove one with the option 'remove'")
         }
         guard valueBytes - (present?.bytes ?? 0) + event.footprint > limits.valueBytes else { return nil }
         return .limitExceeded(
-            "bytes of live values: with this one it would be more than \(limits.valueBytes); "
+            "bytes of current values: with this one it would be more than \(limits.valueBytes); "
                 + "remove one with the option 'remove'")
     }
 

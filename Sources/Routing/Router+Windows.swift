@@ -42,14 +42,20 @@ extension Router {
         enqueue(key)
     }
 
+    /// Takes an event out of what waits for the server. A banner that it would have joined, and that has nothing else behind
+    /// it, is closed.
+    mutating func stopWaiting(_ id: EventID, in key: CoalescingKey) {
+        banners[key]!.waiting.remove(id)
+        if let banner = bannerWithNothingBehind(key) { close(banner) }
+        dropIfEmpty(key)
+    }
+
     mutating func expireWaiting(_ id: EventID) {
         guard case .waiting(let key) = events[id]?.place else {
             preconditionFailure("only an event that waits for the server is on the agenda of lifetimes")
         }
         settleUnshown(id, .expired)
-        banners[key]!.waiting.remove(id)
-        if let banner = bannerWithNothingBehind(key) { close(banner) }
-        dropIfEmpty(key)
+        stopWaiting(id, in: key)
     }
 
     private mutating func settleUnshown(_ id: EventID, _ outcome: Outcome) {

@@ -30,8 +30,6 @@ public struct Router {
         let event: Event
         let accepted: Instant
         let expires: Uptime
-        /// What it costs to keep, in bytes.
-        let footprint: Int
         var place: Place
         /// When its window was opened.
         var opened: Instant
@@ -136,8 +134,8 @@ public struct Router {
     // What is due when.
     var agenda = WindowClock()
     var lifetimes = LifetimeClock()
-    private var armed: Instant?
-    private var armedLifetime: Uptime?
+    var armed: Instant?
+    var armedLifetime: Uptime?
 
     var effects: [Effect] = []
     /// Counters since the router was made.
@@ -234,58 +232,6 @@ public struct Router {
         return effects
     }
 
-    /// A timer that is set too early costs one wake-up and is set again then; so only an earlier moment is worth a word.
-    private mutating func armTimers() {
-        func isEarlier<Moment: Comparable>(_ moment: Moment?, than armed: Moment?) -> Bool {
-            guard let moment else { return false }
-            return armed.map { moment < $0 } ?? true
-        }
-        // What comes up no earlier than the timer need not be looked at, be it stale or not.
-        if isEarlier(agenda.next?.moment, than: armed), let moment = nextOfAgenda()?.moment,
-            isEarlier(moment, than: armed)
-        {
-            armed = moment
-            effects.append(.armTimer(moment))
-        }
-        if isEarlier(lifetimes.next?.moment, than: armedLifetime), let moment = nextOfLifetimes()?.moment,
-            isEarlier(moment, than: armedLifetime)
-        {
-            armedLifetime = moment
-            effects.append(.armLifetimeTimer(moment))
-        }
-    }
-
-    private mutating func doWhatIsDue(at now: Now) {
-        if let moment = armed, moment <= now.instant { armed = nil }
-        if let moment = armedLifetime, moment <= now.uptime { armedLifetime = nil }
-        while let entry = nextOfAgenda(), entry.moment <= now.instant {
-            agenda.removeNext()
-            switch entry.matter {
-            case .window(let key): endWindow(key, at: now)
-            case .hold(let id): holdFailed(id, at: now)
-            case .grace(let id): graceEnded(id)
-            case .lease(let id): closeScreen(id, at: now)
-            case .call(let call): callOverdue(call, at: now)
-            case .headStart:
-                headStart = nil
-                gate.headStartEnded()
-            case .serverRest:
-                serverRest = nil
-                gate.restEnded()
-            case .summary: summaryRestEnded()
-            }
-        }
-        while let entry = nextOfLifetimes(), entry.moment <= now.uptime {
-            lifetimes.removeNext()
-            switch entry.matter {
-            case .event(let id): expireWaiting(id)
-            case .value(let topic): removeValue(at: topic)
-            case .mute(let topic): mutes[topic] = nil
-            }
-        }
-        sendBanners(at: now)
-    }
-
     /// A connection left the bus: what it held is over, and what it had in doubt is shown.
     private mutating func peerLeft(_ name: String, at now: Now) {
         for id in screens.owned(by: name) { closeScreen(id, at: now) }
@@ -317,17 +263,17 @@ public struct Router {
 
     mutating func noteUndecided(_ open: OpenEvent) {
         undecided += 1
-        undecidedBytes += open.footprint
+        undecidedBytes += open.event.footprint
         undecidedBySender[open.event.sender, default: Charge()].events += 1
-        undecidedBySender[open.event.sender]!.bytes += open.footprint
+        undecidedBySender[open.event.sender]!.bytes += open.event.footprint
     }
 
     mutating func forgetUndecided(_ open: OpenEvent) {
         undecided -= 1
-        undecidedBytes -= open.footprint
+        undecidedBytes -= open.event.footprint
         guard var charge = undecidedBySender[open.event.sender] else { return }
         charge.events -= 1
-        charge.bytes -= open.footprint
+        charge.bytes -= open.event.footprint
         undecidedBySender[open.event.sender] = charge.events > 0 ? charge : nil
     }
 }

@@ -75,15 +75,17 @@ struct ScreenRegistry {
     }
 
     mutating func noteAsked(_ id: ScreenID, about event: EventID) {
-        let before = screens[id]?.asked.count ?? 0
-        screens[id]?.asked.insert(event)
-        questions += (screens[id]?.asked.count ?? 0) - before
+        changeQuestions(to: id) { $0.insert(event) }
     }
 
     mutating func noteAnswered(_ id: ScreenID, about event: EventID) {
-        let before = screens[id]?.asked.count ?? 0
-        screens[id]?.asked.remove(event)
-        questions += (screens[id]?.asked.count ?? 0) - before
+        changeQuestions(to: id) { $0.remove(event) }
+    }
+
+    private mutating func changeQuestions(to id: ScreenID, _ change: (inout EventList) -> Void) {
+        guard let before = screens[id]?.asked.count else { return }
+        change(&screens[id]!.asked)
+        questions += screens[id]!.asked.count - before
     }
 
     /// - Returns: the screens that have no say any more, in their order.

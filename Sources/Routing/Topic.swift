@@ -58,16 +58,16 @@ enum TopicSyntax {
         var start = 1
         for (offset, byte) in bytes.enumerated() {
             if isControl(byte, before: offset + 1 < bytes.count ? bytes[offset + 1] : 0) {
-                throw TopicError(reason: "the topic has a control character", offset: offset)
+                throw TopicError(reason: "a topic may not have a control character", offset: offset)
             }
             switch byte {
             case UInt8(ascii: "'"), UInt8(ascii: "\\"), UInt8(ascii: "*"):
                 throw TopicError(
-                    reason: "the topic has the character \(Character(Unicode.Scalar(byte)))", offset: offset)
+                    reason: "a topic may not have the character \(Character(Unicode.Scalar(byte)))", offset: offset)
             case UInt8(ascii: "{"), UInt8(ascii: "}"):
                 if !pattern {
                     throw TopicError(
-                        reason: "the topic has the character \(Character(Unicode.Scalar(byte)))", offset: offset)
+                        reason: "a topic may not have the character \(Character(Unicode.Scalar(byte)))", offset: offset)
                 }
             default:
                 break

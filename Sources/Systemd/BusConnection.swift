@@ -59,8 +59,10 @@ public final class BusConnection {
     }
 
     /// From now on the loop reads and writes for this connection, before it serves any timer.
-    public func attach(to loop: EventLoop) throws(SystemdError) {
-        pump = try BusPump(raw, loop: loop) { [unowned self] in onFailure() }
+    ///
+    /// - Parameter reader: asked what is to be done between two readings.
+    public func attach(to loop: EventLoop, as reader: (any BusReader)? = nil) throws(SystemdError) {
+        pump = try BusPump(raw, loop: loop, reader: reader) { [unowned self] in onFailure() }
     }
 
     /// Takes a well-known name; neither waits in a queue for it nor lets anybody take it over.
@@ -68,6 +70,18 @@ public final class BusConnection {
     /// - Throws: an error with `isNameTaken` when somebody has it.
     public func requestName(_ name: String) throws(SystemdError) {
         try check(sd_bus_request_name(raw, name, 0), "sd_bus_request_name")
+    }
+
+    /// Who has a name now: a unique name, or `nil` where nobody has it. Waits for the bus, not for any of its peers.
+    public func owner(of name: String) throws(SystemdError) -> String? {
+        var credentials: OpaquePointer?
+        let result = sd_bus_get_name_creds(raw, name, UInt64(SD_BUS_CREDS_UNIQUE_NAME), &credentials)
+        defer { sd_bus_creds_unref(credentials) }
+        if result == -ENXIO { return nil }
+        try check(result, "sd_bus_get_name_creds")
+        var owner: UnsafePointer<CChar>?
+        try check(sd_bus_creds_get_unique_name(credentials, &owner), "sd_bus_creds_get_unique_name")
+        return owner.map { String(cString: $0) }
     }
 
     /// Sends what is queued, and waits for it.
@@ -87,12 +101,6 @@ public final class BusConnection {
     public var queuedBytes: Int {
         writeQueue.settle(queued: queuedMessages)
         return writeQueue.bytes
-    }
-
-    /// Waits until the bus takes something, but not long: for when more is read than can be written.
-    public func awaitRoom(milliseconds: CInt) {
-        var socket = pollfd(fd: sd_bus_get_fd(raw), events: Int16(POLLOUT), revents: 0)
-        _ = poll(&socket, 1, milliseconds)
     }
 
     // MARK: Sending

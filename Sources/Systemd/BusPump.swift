@@ -1,22 +1,38 @@
 internal import CSystemd
 import Glibc
 
+/// Who does not handle all messages as they are read.
+public protocol BusReader: AnyObject {
+    /// Whether more should be read now.
+    var canRead: Bool { get }
+    /// Handles some of what has been read; called when there is nothing more to read for the moment.
+    ///
+    /// - Returns: whether there is more to be handled.
+    func handleSome() -> Bool
+}
+
 /// Reads and writes for a connection whenever the loop says that it can, and handles every message that is there at once.
 ///
 /// sd_bus_attach_event(3) does the same with one turn of the loop for each message, and with a system call that asks whether
 /// there is another.
 final class BusPump {
-    /// After so many messages everything else in the loop has its turn.
-    private static let messages = 512
+    /// After so many messages the reader has its turn.
+    private static let messages = 128
 
     private let bus: OpaquePointer
     private let onFailure: () -> Void
+    private weak var reader: (any BusReader)?
     private var input: OpaquePointer?
     private var timer: OpaquePointer?
+    /// Ready while there is something to be handled, whatever there is to read.
+    private var rest: OpaquePointer?
 
     /// - Parameter onFailure: called when the connection cannot go on although the bus has not left it.
-    init(_ bus: OpaquePointer, loop: EventLoop, onFailure: @escaping () -> Void) throws(SystemdError) {
+    init(
+        _ bus: OpaquePointer, loop: EventLoop, reader: (any BusReader)?, onFailure: @escaping () -> Void
+    ) throws(SystemdError) {
         self.bus = bus
+        self.reader = reader
         self.onFailure = onFailure
         let context = Unmanaged.passUnretained(self).toOpaque()
         let descriptor = try check(sd_bus_get_fd(bus), "sd_bus_get_fd")
@@ -24,7 +40,9 @@ final class BusPump {
         try check(sd_event_source_set_prepare(input, onPrepare), "sd_event_source_set_prepare")
         // The time-outs of calls may be late by the default, a quarter of a second.
         try check(sd_event_add_time(loop.raw, &timer, CLOCK_MONOTONIC, .max, 0, onTime, context), "sd_event_add_time")
-        for source in [input, timer] {
+        try check(sd_event_add_defer(loop.raw, &rest, onRest, context), "sd_event_add_defer")
+        try check(sd_event_source_set_enabled(rest, CInt(SD_EVENT_OFF)), "sd_event_source_set_enabled")
+        for source in [input, timer, rest] {
             try check(
                 sd_event_source_set_priority(source, Priority.messages.rawValue), "sd_event_source_set_priority")
         }
@@ -33,6 +51,7 @@ final class BusPump {
     deinit {
         sd_event_source_disable_unref(input)
         sd_event_source_disable_unref(timer)
+        sd_event_source_disable_unref(rest)
     }
 
     /// Before the loop waits: for what, and until when, sd_bus_get_events(3).
@@ -47,17 +66,20 @@ final class BusPump {
 
     fileprivate func drain() {
         for _ in 0..<Self.messages {
+            guard reader?.canRead ?? true else { break }
             let result = sd_bus_process(bus, nil)
-            if result == 0 { return }
+            if result == 0 { break }
             guard result > 0 else {
                 stop()
                 return onFailure()
             }
         }
+        guard reader?.handleSome() == true else { return }
+        must(sd_event_source_set_enabled(rest, CInt(SD_EVENT_ONESHOT)), "sd_event_source_set_enabled")
     }
 
     private func stop() {
-        for source in [input, timer] {
+        for source in [input, timer, rest] {
             must(sd_event_source_set_enabled(source, CInt(SD_EVENT_OFF)), "sd_event_source_set_enabled")
         }
     }
@@ -73,6 +95,11 @@ private let onReady: sd_event_io_handler_t = { _, _, _, context in
 }
 
 private let onTime: sd_event_time_handler_t = { _, _, context in
+    pump(context).drain()
+    return 0
+}
+
+private let onRest: sd_event_handler_t = { _, context in
     pump(context).drain()
     return 0
 }

@@ -4,7 +4,7 @@ import Glibc
 /// A program that the loop waits for; posix_spawn(3) and sd_event_add_child(3).
 ///
 /// SIGCHLD must have been blocked with `EventLoop.blockSignals`. The program starts with no signal blocked, with the
-/// standard streams of this process, and without any of its other file descriptors.
+/// standard streams of this process unless something else is said, and without any of its other file descriptors.
 public final class ChildProcess {
     private var source: OpaquePointer?
     private let ended: (ChildEnd) -> Void
@@ -22,10 +22,11 @@ public final class ChildProcess {
     /// - Parameters:
     ///   - vector: the program and its arguments; not empty.
     ///   - environment: added to this process's environment, over what is there.
+    ///   - output: the descriptor that becomes its standard output, in place of ours.
     ///   - ended: called on the loop when the program has ended.
     public static func start(
-        _ vector: [String], environment added: [(name: String, value: String)], on loop: EventLoop,
-        ended: @escaping (ChildEnd) -> Void
+        _ vector: [String], environment added: [(name: String, value: String)] = [], output: CInt? = nil,
+        on loop: EventLoop, ended: @escaping (ChildEnd) -> Void
     ) throws(SystemdError) -> ChildProcess {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
@@ -35,6 +36,11 @@ public final class ChildProcess {
         posix_spawnattr_setsigmask(&attributes, &none)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
 
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        if let output { posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO) }
+
         var arguments: [UnsafeMutablePointer<CChar>?] = vector.map { strdup($0) } + [nil]
         var environment: [UnsafeMutablePointer<CChar>?] = Self.environment(with: added).map { strdup($0) } + [nil]
         defer {
@@ -42,7 +48,7 @@ public final class ChildProcess {
             for pointer in environment { free(pointer) }
         }
         var pid: pid_t = 0
-        let result = posix_spawnp(&pid, vector[0], nil, &attributes, &arguments, &environment)
+        let result = posix_spawnp(&pid, vector[0], &actions, &attributes, &arguments, &environment)
         guard result == 0 else { throw SystemdError(code: result, call: "posix_spawnp") }
 
         let child = ChildProcess(ended)

@@ -44,6 +44,8 @@ public final class EventLoop {
 
 /// The order in which sources that are ready at the same time are served; sd_event_source_set_priority(3).
 public enum Priority: Int64, Sendable {
+    /// What must not wait until there are no more messages, for there may always be some.
+    case orders = -20
     /// Everything readable comes before timers.
     case messages = -10
     case timers = 0
@@ -87,11 +89,14 @@ extension EventLoop {
 
     /// A timer that is not armed yet. Its accuracy is a microsecond: the default of 250 ms is made for saving wake-ups,
     /// not for windows of 100 ms.
-    public func timer(_ clock: TimerClock, _ action: @escaping () -> Void) throws(SystemdError) -> EventSource {
+    public func timer(
+        _ clock: TimerClock, _ priority: Priority = .timers, _ action: @escaping () -> Void
+    ) throws(SystemdError) -> EventSource {
         let source = EventSource(action)
         let id = clock == .monotonic ? CLOCK_MONOTONIC : CLOCK_BOOTTIME
         try check(sd_event_add_time(raw, &source.raw, id, .max, 1, onTime, source.context), "sd_event_add_time")
         try check(sd_event_source_set_enabled(source.raw, CInt(SD_EVENT_OFF)), "sd_event_source_set_enabled")
+        try check(sd_event_source_set_priority(source.raw, priority.rawValue), "sd_event_source_set_priority")
         return source
     }
 
@@ -109,6 +114,8 @@ extension EventLoop {
     public func signal(_ number: CInt, _ action: @escaping () -> Void) throws(SystemdError) -> EventSource {
         let source = EventSource(action)
         try check(sd_event_add_signal(raw, &source.raw, number, onSignal, source.context), "sd_event_add_signal")
+        try check(
+            sd_event_source_set_priority(source.raw, Priority.orders.rawValue), "sd_event_source_set_priority")
         return source
     }
 }

@@ -15,8 +15,8 @@ struct ClaimTopicCommand: AsyncParsableCommand {
 
     @Argument(help: "A topic, such as /post/27.", completion: Completion.prefixes)
     var topic: String
-    @Option(help: "Go on claiming for this long, at most 10s.")
-    var grace = DurationArgument(argument: "0s")!
+    @Option(help: "Go on claiming for this long, at most 10s. (default: 0s)", transform: DurationArgument.parse)
+    var grace = DurationArgument(duration: .zero)
 
     @OptionGroup var bus: BusOptions
     @OptionGroup var output: OutputOptions

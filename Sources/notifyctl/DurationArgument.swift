@@ -2,13 +2,15 @@ import ArgumentParser
 import Routing
 
 /// A time as people write it, and as configurations do: `100ms`, `5s`, `10m`, `2h`.
-struct DurationArgument: ExpressibleByArgument, Hashable, Sendable {
+struct DurationArgument: Hashable, Sendable {
     let duration: Duration
 
-    var defaultValueDescription: String { duration.text }
-
-    init?(argument: String) {
-        guard let duration = Duration(text: argument) else { return nil }
-        self.duration = duration
+    static func parse(_ text: String) throws -> DurationArgument {
+        guard let duration = Duration(text: text) else {
+            throw ValidationError(
+                "“\(text)” is not a time. Write a whole number and a unit, such as 100ms, 5s, 10m, 2h or 28d; the longest is 366d."
+            )
+        }
+        return DurationArgument(duration: duration)
     }
 }

@@ -38,11 +38,15 @@ struct ListenCommand: AsyncParsableCommand {
 
     @Flag(help: "Claim every event.") var claim = false
     @Option(name: .customShort("n"), help: "Stop after this many events.") var count: Int?
-    @Option(help: "Stop after this long.") var timeout: DurationArgument?
+    @Option(help: "Stop after this long.", transform: DurationArgument.parse) var timeout: DurationArgument?
     @Option(help: ArgumentHelp("Run a shell command for each event.", valueName: "command")) var exec: String?
-    @Option(help: "How long a command may take, waiting for its turn included; at most 10m. (default: 1m)")
+    @Option(
+        help: "How long a command may take, waiting for its turn included; at most 10m. (default: 1m)",
+        transform: DurationArgument.parse)
     var within: DurationArgument?
-    @Option(help: "Begin after this event, and miss none.", completion: Completion.events) var since: UInt64?
+    @Option(
+        help: "Begin after the event with this id, and miss none; 0 begins with the oldest.",
+        completion: Completion.events) var since: UInt64?
     @Flag(help: "Print the buttons that are chosen on banners, too.") var actions = false
 
     @OptionGroup var bus: BusOptions

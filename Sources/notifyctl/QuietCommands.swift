@@ -17,7 +17,8 @@ struct MuteCommand: AsyncParsableCommand {
     @Argument(help: "A topic, such as /post/27; / means every topic.", completion: Completion.prefixes)
     var topic: String
     @Argument(
-        help: "How long, such as 10m or 2h; 0 ends the silence.", completion: .list(["10m", "1h", "8h", "1d", "0"]))
+        help: "How long, such as 10m or 2h; 0 ends the silence.", completion: .list(["10m", "1h", "8h", "1d", "0"]),
+        transform: DurationArgument.parse)
     var duration: DurationArgument
 
     @OptionGroup var bus: BusOptions

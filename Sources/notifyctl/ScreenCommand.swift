@@ -31,7 +31,9 @@ struct ScreenCommand: AsyncParsableCommand {
 
     @Option(help: "Who decides about an event: auto claims every one, ask asks.") var mode = Mode.auto
     @Option(help: "focused, visible or hidden.") var state = State.focused
-    @Option(help: "How long the screen outlives notifyctl's last sign of life; whole seconds.")
+    @Option(
+        help: "How long the screen outlives notifyctl's last sign of life; whole seconds.",
+        transform: DurationArgument.parse)
     var lease: DurationArgument?
     @Flag(help: "Leave alone what is there already.") var noClear = false
 

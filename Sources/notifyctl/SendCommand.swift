@@ -44,12 +44,16 @@ struct SendCommand: AsyncParsableCommand {
     @Option(help: "How far, in metres, for mate-finished.") var distance: Int64?
 
     @Flag(help: "Wait for the outcome and print it.") var wait = false
-    @Option(help: "How long to wait for the outcome.") var timeout = DurationArgument(argument: "10s")!
+    @Option(help: "How long to wait for the outcome. (default: 10s)", transform: DurationArgument.parse)
+    var timeout = DurationArgument(duration: .seconds(10))
 
     @Option(help: "Where the event comes from; with --event-id it tells repeats.") var source: String?
     @Option(help: "The id of the event there.") var eventID: String?
-    @Option(help: "How long claims are awaited.") var window: DurationArgument?
-    @Option(help: "How long the event is worth showing.") var ttl: DurationArgument?
+    @Option(help: "How long claims are awaited; at most 1m.", transform: DurationArgument.parse)
+    var window: DurationArgument?
+    @Option(
+        help: "How long the event is worth showing, in whole seconds; at most 28d.", transform: DurationArgument.parse)
+    var ttl: DurationArgument?
     @Option(help: "low, normal or critical.") var urgency: Urgency?
     @Flag(help: "Never a banner for this event.") var noBanner = false
     @Flag(help: "Keep the event as the current value of its topic.") var retain = false

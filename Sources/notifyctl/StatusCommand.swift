@@ -75,13 +75,14 @@ private struct Status {
         }
         rows.append(("Notification server", server.sentence))
         if let watched = gauges["session-watched"] {
-            rows.append(("Session", watched == 1 ? "watched" : "locked or idle: every screen counts as hidden"))
+            rows.append(
+                ("Session", watched == 1 ? "watched: screens count" : "locked or idle: every screen counts as hidden"))
         }
         if let window: UInt32 = rest.removeValue(forKey: "DefaultWindowMilliseconds")?.integer() {
             rows.append(("Default window", Duration.milliseconds(window).shortFigure))
         }
         if let pending: Int = rest.removeValue(forKey: "Pending")?.integer() {
-            rows.append(("Pending events", "\(pending)"))
+            rows.append(("Undecided events", "\(pending)"))
         }
         if let held = gauges["remembered-events"] { rows.append(("Events in memory", "\(held)")) }
         if let windows = gauges["open-windows"] { rows.append(("Open windows", "\(windows)")) }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import Journal
 import Logging
 import NotifyDaemon
 
@@ -42,7 +43,15 @@ struct NotifydCommand: ParsableCommand {
     @Flag(help: "Print the routes in force, one line each for programs to read, and exit.")
     var printRoutes = false
 
+    /// How the daemon starts itself to have a large journal looked at.
+    @Option(help: .hidden)
+    var examineJournal: String?
+
     func run() throws {
+        if let examineJournal {
+            print(Examination(of: examineJournal))
+            return
+        }
         if checkConfig || printRoutes {
             let (code, text) = checkConfig ? checkConfiguration(config) : listRoutes(config)
             let line = Array((text + "\n").utf8)

@@ -41,6 +41,9 @@ func measure(daemon program: String, seconds: Double, _ around: Surroundings) as
                 [[route]]
                 topic = "/open/{number}"
                 window = "60s"
+                [[route]]
+                topic = "/quiet/{name}"
+                banner = false
 
                 """)
         let clock = ContinuousClock()
@@ -91,6 +94,14 @@ func measure(daemon program: String, seconds: Double, _ around: Surroundings) as
         measurement.note("rate", rate)
         try await workload.pace(rate, for: .seconds(seconds))
         let tally = workload.now
+        let flood = try await Flood(on: bus.address)
+        defer { flood.leave() }
+        measurement.note("send", try await flood.bystanderWaits(for: .seconds(seconds)))
+        measurement.note(
+            "flooded_send",
+            try await flood.flood { () async throws in try await flood.bystanderWaits(for: .seconds(seconds)) })
+        measurement.note("flood_per_s", Double(flood.answers.all) / seconds)
+        measurement.note("flood_refused", Double(flood.answers.refused))
         measurement.note("signal", tally.signals)
         measurement.note("claim", tally.claims)
         measurement.note("rss_mib", processes.daemon.memory)

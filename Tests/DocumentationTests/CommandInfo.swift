@@ -10,6 +10,8 @@ struct CommandInfo: Decodable {
             let name: String
         }
         let names: [Name]?
+        /// False where it is not for people.
+        let shouldDisplay: Bool
     }
 
     let commandName: String
@@ -18,7 +20,8 @@ struct CommandInfo: Decodable {
     let subcommands: [CommandInfo]?
 
     var options: Set<String> {
-        Set((arguments ?? []).flatMap { $0.names ?? [] }.map { $0.kind == "long" ? "--\($0.name)" : "-\($0.name)" })
+        let names = (arguments ?? []).filter(\.shouldDisplay).flatMap { $0.names ?? [] }
+        return Set(names.map { $0.kind == "long" ? "--\($0.name)" : "-\($0.name)" })
     }
 
     /// All commands that do something, by what is typed after the program's name.

@@ -10,13 +10,15 @@ struct FlipTests {
 
     init() throws { truth = try KnownJournal() }
 
-    @Test func everyFlippedBitIsNoticedWhereItMattersAndTheRestStays() async throws {
+    /// Whether the file is looked at when it is opened, or later as a large one is.
+    @Test(arguments: [true, false])
+    func everyFlippedBitIsNoticedWhereItMattersAndTheRestStays(atOnce isAtOnce: Bool) async throws {
         let offsets = offsets
         let workers = ProcessInfo.processInfo.activeProcessorCount
         let counts = try await withThrowingTaskGroup(of: [Fate: Int].self) { group in
             for worker in 0..<workers {
                 group.addTask {
-                    try self.flip(stride(from: worker, to: offsets.count, by: workers).map { offsets[$0] })
+                    try self.flip(stride(from: worker, to: offsets.count, by: workers).map { offsets[$0] }, isAtOnce)
                 }
             }
             return try await group.reduce(into: [:]) { $0.merge($1, uniquingKeysWith: +) }
@@ -50,14 +52,14 @@ struct FlipTests {
         case refused = "in a file that is taken for one of a newer version"
     }
 
-    private func flip(_ offsets: [Int]) throws -> [Fate: Int] {
+    private func flip(_ offsets: [Int], _ isAtOnce: Bool) throws -> [Fate: Int] {
         var counts: [Fate: Int] = [:]
         try withFolder { folder in
             for offset in offsets {
                 var bad = truth.file
                 bad[offset] ^= 1 << UInt8.random(in: 0...7)
                 try bad.write(to: URL(filePath: "\(folder)/\(Journal.fileName)"))
-                let (fate, flaws) = try look(folder, bad)
+                let (fate, flaws) = try look(folder, bad, isAtOnce)
                 #expect(flaws == [], "byte \(offset): \(truth.file[offset]) became \(bad[offset]), \(fate)")
                 counts[fate, default: 0] += 1
                 for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
@@ -68,10 +70,27 @@ struct FlipTests {
         return counts
     }
 
-    private func look(_ folder: String, _ bad: Data) throws -> (Fate, [String]) {
+    /// A journal that nothing is asked before the whole file has been looked at.
+    private func open(_ folder: String, atOnce isAtOnce: Bool) throws(JournalError) -> Journal {
+        if isAtOnce { return try Journal(directory: folder) }
+        let journal = try Journal(directory: folder, examinedAtOnce: 0)
+        guard !journal.isExamined else { return journal }
+        do throws(JournalError) {
+            // Whatever is asked meanwhile is answered, or the file is closed.
+            _ = try? journal.history(.all, after: EventID(0), limit: 1000)
+            _ = try? journal.lastID()
+            try journal.endExamination(Examination(of: try journal.beginExamination()))
+        } catch {
+            try journal.reopen(without: [])
+        }
+        if !journal.isOpen { try journal.reopen(without: []) }
+        return journal
+    }
+
+    private func look(_ folder: String, _ bad: Data, _ isAtOnce: Bool) throws -> (Fate, [String]) {
         let journal: Journal
         do throws(JournalError) {
-            journal = try Journal(directory: folder)
+            journal = try open(folder, atOnce: isAtOnce)
         } catch {
             return (.refused, error == .tooNew ? [] : ["\(error)"])
         }

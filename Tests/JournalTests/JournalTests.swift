@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import Routing
 import Testing
 
@@ -26,47 +25,6 @@ struct JournalTests {
             #expect(try journal.undecided().map(\.id) == [EventID(2)])
             #expect(try journal.lastID() == EventID(2))
             #expect(journal.damagedRows == 0)
-        }
-    }
-
-    @Test func everyTypeOfFieldComesBackUnchanged() throws {
-        let fields: [Field] = [
-            Field(name: "y", value: .byte(255)), Field(name: "b", value: .boolean(true)),
-            Field(name: "n", value: .int16(-5)), Field(name: "q", value: .uint16(65535)),
-            Field(name: "i", value: .int32(.min)), Field(name: "u", value: .uint32(.max)),
-            Field(name: "x", value: .int64(.min)), Field(name: "t", value: .uint64(.max)),
-            Field(name: "d", value: .double(-0.5)), Field(name: "s", value: .string("영희 \u{1F469}")),
-            Field(name: "o", value: .objectPath("/a")), Field(name: "g", value: .signature("a{sv}")),
-            Field(name: "empty", value: .array(of: "a{sv}", [])),
-            Field(name: "list", value: .array(of: "s", [.string("a"), .string("")])),
-            Field(
-                name: "map",
-                value: .dictionary(
-                    key: "s", value: "v",
-                    [Value.Pair(key: .string("k"), value: .variant(.array(of: "i", [.int32(1)])))])),
-            Field(name: "", value: .variant(.dictionary(key: "u", value: "as", []))),
-        ]
-        #expect(try FieldCoding.decode(FieldCoding.encode(fields)) == fields)
-    }
-
-    @Test func bytesThatWereNeverWrittenAreRefusedAndDoNotCrash() {
-        let bytes = FieldCoding.encode([
-            Field(
-                name: "map",
-                value: .dictionary(
-                    key: "s", value: "as",
-                    [
-                        Value.Pair(key: .string("k"), value: .array(of: "s", [.string("v")]))
-                    ]))
-        ])
-        for length in 1..<bytes.count {
-            #expect(throws: FieldCoding.Malformed.self) { try FieldCoding.decode(Array(bytes.prefix(length))) }
-        }
-        var random = SystemRandomNumberGenerator()
-        for _ in 0..<5_000 {
-            var broken = bytes
-            for _ in 0..<3 { broken[Int.random(in: 0..<broken.count, using: &random)] = UInt8.random(in: 0...255) }
-            _ = try? FieldCoding.decode(broken)
         }
     }
 
@@ -109,7 +67,7 @@ struct JournalTests {
             let journal = try Journal(directory: folder)
             try journal.commit([.accepted(try sample(1, retained: true)), .accepted(try sample(2, retained: true))])
             #expect(try journal.values(.all).map(\.id.rawValue) == [2])
-            try journal.commit([.removed(Topic("/post/27"), EventID(3))])
+            try journal.commit([.removed(Topic("/post/27"), EventID(3), Origin(), accepted: 3)])
             #expect(try journal.values(.all).isEmpty)
             #expect(try journal.lastID() == EventID(3))
         }
@@ -137,145 +95,6 @@ struct JournalTests {
             let claim = ClaimRecord(claimant: ":1.2", latency: .milliseconds(1), form: .provisional, verdict: .recorded)
             try journal.commit([.accepted(try sample(1))] + Array(repeating: .claimed(EventID(1), claim), count: 40))
             #expect(try journal.claims(on: EventID(1)) == Array(repeating: claim, count: 16))
-        }
-    }
-
-    @Test func theOldestDecidedEventsGoFirstAndOpenOnesStay() throws {
-        try withFolder { folder in
-            let journal = try Journal(directory: folder)
-            for id in 1...10 as ClosedRange<UInt64> {
-                try journal.commit([.accepted(try sample(id))])
-                if id != 2 { try journal.commit([.decided(EventID(id), StoredDecision(outcome: .shown, resolved: 1))]) }
-            }
-            #expect(try journal.expire(before: 0, keeping: 6) == 4)
-            #expect(
-                try journal.history(.all, after: EventID(0), limit: 100).map(\.id.rawValue) == [2, 6, 7, 8, 9, 10])
-            #expect(try journal.expire(before: .max, keeping: 100) == 4)
-            #expect(try journal.history(.all, after: EventID(0), limit: 100).map(\.id.rawValue) == [2, 10])
-        }
-    }
-
-    @Test func valuesAtTheFrontDoNotKeepWhatIsBehindThem() throws {
-        try withFolder { folder in
-            let journal = try Journal(directory: folder)
-            let claim = ClaimRecord(claimant: ":1.2", latency: .milliseconds(1), form: .claim, verdict: .recorded)
-            for id in 1...10 as ClosedRange<UInt64> {
-                let event = try sample(id, topic: "/post/\(id)", retained: id <= 4)
-                let decision = StoredDecision(outcome: .silent, resolved: 1)
-                try journal.commit([.accepted(event), .decided(event.id, decision), .claimed(event.id, claim)])
-            }
-            #expect(try journal.expire(before: 0, keeping: 7, step: 2) == 2)
-            #expect(try journal.expire(before: 0, keeping: 7, step: 2) == 1)
-            #expect(try journal.expire(before: 0, keeping: 7, step: 2) == 0)
-            let left = try journal.history(.all, after: EventID(0), limit: 100).map(\.id.rawValue)
-            #expect(left == [1, 2, 3, 4, 8, 9, 10])
-            let claims = try journal.read { db in try Int.fetchAll(db, sql: "SELECT event FROM claim ORDER BY event") }
-            #expect(claims == [1, 2, 3, 4, 8, 9, 10])
-        }
-    }
-
-    @Test func theFileBelongsToItsUserAlone() throws {
-        try withFolder { folder in
-            let directory = folder + "/state/notifyd"
-            let journal = try Journal(directory: directory)
-            let file = try FileManager.default.attributesOfItem(atPath: journal.path)
-            #expect((file[.posixPermissions] as? Int) == 0o600)
-            let attributes = try FileManager.default.attributesOfItem(atPath: directory)
-            #expect((attributes[.posixPermissions] as? Int) == 0o700)
-        }
-    }
-
-    @Test func aSecondProcessIsTurnedAway() throws {
-        try withFolder { folder in
-            let journal = try Journal(directory: folder)
-            try journal.commit([.accepted(try sample(1))])
-            #expect(throws: JournalError.self) {
-                let other = try Journal(directory: folder)
-                try journal.write { db in
-                    try other.commit([.accepted(try sample(2))])
-                }
-            }
-        }
-    }
-
-    @Test func aFileThatIsNoJournalIsSetAside() throws {
-        try withFolder { folder in
-            try Data("this is no database, and it is longer than a header".utf8).write(
-                to: URL(filePath: folder + "/events.db"))
-            let journal = try Journal(directory: folder)
-            let aside = try #require(journal.setAside)
-            #expect(FileManager.default.fileExists(atPath: aside))
-            try journal.commit([.accepted(try sample(1))])
-            #expect(try journal.undecided().count == 1)
-        }
-    }
-
-    @Test func aNewerFileIsRefusedAndLeftAlone() throws {
-        try withFolder { folder in
-            do {
-                let journal = try Journal(directory: folder)
-                try journal.write { db in try db.execute(sql: "INSERT INTO grdb_migrations VALUES ('99')") }
-                journal.close()
-            }
-            #expect(throws: JournalError.tooNew) { try Journal(directory: folder) }
-            #expect(FileManager.default.fileExists(atPath: folder + "/events.db"))
-        }
-    }
-
-    @Test func anOlderFileIsBroughtUpToDate() throws {
-        try withFolder { folder in
-            do {
-                let old = try DatabaseQueue(path: folder + "/events.db")
-                try JournalSchema.migrator.migrate(old, upTo: "1")
-                try old.write { db in
-                    // A row as version 1 wrote it.
-                    let event = try sample(7)
-                    let fields = FieldCoding.encode(event.fields)
-                    try db.execute(
-                        sql: """
-                            INSERT INTO event (id, topic, title, body, fields, published, sender, source, source_id,
-                                urgency, retained, route, coalescing, window, accepted, expires, expires_uptime, boot,
-                                checksum, outcome)
-                            VALUES (7, '/post/27', 'Title', 'Mina has something to say 07', ?, 1000, ':1.5', 'test', '7',
-                                1, 0, '/post/{id}', '/post/27', 100000, 1007, 9000000, 7000000, 'boot', ?, 0)
-                            """,
-                        arguments: [Data(fields), event.checksum(fields: fields)])
-                }
-                try old.close()
-            }
-            let journal = try Journal(directory: folder)
-            #expect(journal.setAside == nil)
-            #expect(try journal.undecided() == [try sample(7)])
-            let origin = Origin(source: "test", eventID: "gone")
-            try journal.commit([.removed(Topic("/post/27"), EventID(8), origin, accepted: 2_000)])
-            #expect(
-                try journal.named(after: .init(accepted: 0, id: EventID(0)), limit: 10).map(\.id) == [
-                    EventID(7), EventID(8),
-                ])
-            #expect(journal.damagedRows == 0)
-        }
-    }
-
-    @Test func whatARemovalIsCalledIsKeptForADay() throws {
-        try withFolder { folder in
-            let day = Limits().repeatMemory.microseconds
-            var journal = try Journal(directory: folder)
-            for (number, moment) in [1, 2, 3, day + 2, day + 3].enumerated() {
-                let origin = Origin(source: "test", eventID: "\(number)")
-                try journal.commit([
-                    .removed(Topic("/post/27"), EventID(UInt64(number + 1)), origin, accepted: moment)
-                ])
-            }
-            journal.close()
-            journal = try Journal(directory: folder)
-            let kept = try journal.named(after: .init(accepted: 0, id: EventID(0)), limit: 10)
-            #expect(kept.map(\.origin.eventID) == ["2", "3", "4"])
-            #expect(kept.map(\.id.rawValue) == [3, 4, 5])
-            #expect(journal.removals == 3)
-            #expect(try journal.named(after: kept[0].position, limit: 1) == [kept[1]])
-            try journal.commit(try (10...14).map { .accepted(try sample($0)) })
-            #expect(try journal.firstName(since: 0, last: 4).accepted == 1_010)
-            #expect(try journal.firstName(since: 1_012, last: 4).accepted == 1_012)
         }
     }
 

@@ -10,13 +10,14 @@ struct CommandLineTests {
         ("10m", .seconds(600)), ("2h", .seconds(7200)), ("250us", .microseconds(250)), ("0s", .zero), ("0", .zero),
         ("1d", .seconds(86400)),
     ])
-    func timesAreWrittenWithTheirUnit(_ text: String, _ duration: Duration) {
-        #expect(DurationArgument(argument: text)?.duration == duration)
+    func timesAreWrittenWithTheirUnit(_ text: String, _ duration: Duration) throws {
+        #expect(try DurationArgument.parse(text).duration == duration)
     }
 
     @Test(arguments: ["", "5", "s", "-5s", "5 s", "5y", "1e9s", "1.5s", "nan", "infs", "99999d", "1..5s", "٣s"])
     func whatIsNotATimeIsRefused(_ text: String) {
-        #expect(DurationArgument(argument: text) == nil)
+        let error = #expect(throws: ValidationError.self) { try DurationArgument.parse(text) }
+        #expect(error?.message.contains("such as 100ms") == true)
     }
 
     @Test func figuresHaveAFittingUnit() {

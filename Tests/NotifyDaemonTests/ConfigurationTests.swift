@@ -86,7 +86,16 @@ struct ConfigurationTests {
             text: "[[route]]\ntopic = \"/a\"\nactions = [ { key = \"a\", label = \"A\", run = \"b\" } ]\n",
             place: "3:1",
             word: "'run'"),
-        Mistake(text: "[[route]]\ntopic = \"/a\"\ntitle = \"{{from\"\n", place: "3:1", word: "template"),
+        Mistake(
+            text: "[[route]]\ntopic = \"/a\"\ntitle = \"{{from\"\n", place: "3:1",
+            word: "names are written like {{title}}"),
+        Mistake(
+            text: "[[route]]\ntopic = \"/a\"\ntitle = \"{{#from}}\"\n", place: "3:1", word: "a section is not closed"),
+        Mistake(
+            text: "[[route]]\ntopic = \"/a\"\ntitle = \"{{#a}}{{/b}}\"\n", place: "3:1", word: "not the one opened last"
+        ),
+        Mistake(text: "[route]\ntopic = \"/a\"\n", place: "1:1", word: "each of which begins with [[route]]"),
+        Mistake(text: "[[defaults]]\n", place: "1:1", word: "which begins with [defaults]"),
         Mistake(
             text: "[[route]]\ntopic = \"/a\"\ntitle = \"{{from}}\"\n", place: "3:1", word: "{{from}} may be absent"),
         Mistake(

@@ -107,6 +107,11 @@ struct PolicyTests {
                 of: wide, to: .unknown)
         else { return #expect(Bool(false), "it is AccessDenied") }
         #expect(text.hasSuffix("unit unknown, app unknown, label unknown; name a topic that leaves out /post"))
+        guard
+            case .accessDenied(let text) = try #require(policy.denial(of: wide, to: .unknown)).refusal(
+                of: wide, to: nil)
+        else { return #expect(Bool(false), "it is AccessDenied") }
+        #expect(text.hasSuffix("to unit feed.service; name a topic that leaves out /post"))
     }
 
     @Test func onlyRulesAboutCallersMakeThemKnown() throws {

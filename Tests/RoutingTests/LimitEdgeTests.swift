@@ -19,17 +19,21 @@ import Testing
     }
 
     static let edges = [
-        Edge(name: "open events: 100000", advice: "try again", count: 100_000) { publish($0, from: $0 / 10_000) },
-        Edge(name: "open events of one sender: 10000", advice: "try again", count: 10_000) { publish($0) },
-        Edge(name: "bytes of open events: ", advice: "try again", count: 40, limits: narrow(\.openBytes, 40)) {
+        Edge(name: "undecided events: there are 100000", advice: "try again", count: 100_000) {
+            publish($0, from: $0 / 10_000)
+        },
+        Edge(name: "undecided events of one sender: there are 10000", advice: "try again", count: 10_000) {
+            publish($0)
+        },
+        Edge(name: "bytes of undecided events: ", advice: "try again", count: 40, limits: narrow(\.openBytes, 40)) {
             publish($0, from: $0)
         },
         Edge(
-            name: "bytes of open events of one sender: ", advice: "try again", count: 40,
+            name: "bytes of undecided events of one sender: ", advice: "try again", count: 40,
             limits: narrow(\.openBytesPerSender, 40)
         ) { publish($0) },
-        Edge(name: "live values: 10000", advice: "'remove'", count: 10_000) { publish($0, retained: true) },
-        Edge(name: "bytes of live values: ", advice: "'remove'", count: 40, limits: narrow(\.valueBytes, 40)) {
+        Edge(name: "current values: 10000", advice: "'remove'", count: 10_000) { publish($0, retained: true) },
+        Edge(name: "bytes of current values: ", advice: "'remove'", count: 40, limits: narrow(\.valueBytes, 40)) {
             publish($0, retained: true)
         },
         Edge(name: "screens: 10000", advice: "close one", count: 10_000) { open($0, by: $0 / 256) },

@@ -7,45 +7,40 @@ let benchmarks: @Sendable () -> Void = {
         metrics: [.wallClock, .throughput], scalingFactor: .kilo, maxDuration: .seconds(1))
 
     for screens in [10, 10_000] {
-        Benchmark("An event that a screen claims, \(screens) screens open") { benchmark in
-            var stage = Stage()
+        let prepare: Act = { stage in
             for number in 0..<screens { stage.openScreen(on: "/post/\(number)", owner: ":1.\(number / 200)") }
-            benchmark.startMeasurement()
-            for _ in benchmark.scaledIterations { blackHole(stage.publish("/post/7/comment")) }
-            // Without this the end of the stage, and of all that is open on it, would be measured too.
-            benchmark.stopMeasurement()
-            stage.close()
         }
-        Benchmark("An event that is claimed by a call, \(screens) screens open") { benchmark in
-            var stage = Stage()
-            for number in 0..<screens { stage.openScreen(on: "/post/\(number)", owner: ":1.\(number / 200)") }
-            benchmark.startMeasurement()
-            for _ in benchmark.scaledIterations { blackHole(stage.publishAndClaim("/run/r1/mate/u/finished")) }
-            // Without this the end of the stage, and of all that is open on it, would be measured too.
-            benchmark.stopMeasurement()
-            stage.close()
+        measure("An event that a screen claims, \(screens) screens open", after: prepare) {
+            blackHole($0.publish("/post/7/comment"))
+        }
+        measure("An event that is claimed by a call, \(screens) screens open", after: prepare) {
+            blackHole($0.publishAndClaim("/run/r1/mate/u/finished"))
         }
     }
     for open in [1, 50_000] {
-        Benchmark("An event that is claimed in time, \(open) events open") { benchmark in
-            var stage = Stage()
+        let prepare: Act = { stage in
             for number in 0..<open { _ = stage.publish("/open/\(number)", sender: ":1.\(number / 5000)") }
-            benchmark.startMeasurement()
-            for _ in benchmark.scaledIterations { blackHole(stage.publishAndClaim("/post/7")) }
-            // Without this the end of the stage, and of all that is open on it, would be measured too.
-            benchmark.stopMeasurement()
-            stage.close()
+        }
+        measure("An event that is claimed in time, \(open) events open", after: prepare) {
+            blackHole($0.publishAndClaim("/post/7"))
+        }
+        measure("A window that ends unclaimed, \(open) events open", after: prepare) {
+            blackHole($0.publishAndWait("/brief"))
         }
     }
-    for open in [1, 50_000] {
-        Benchmark("A window that ends unclaimed, \(open) events open") { benchmark in
-            var stage = Stage()
-            for number in 0..<open { _ = stage.publish("/open/\(number)", sender: ":1.\(number / 5000)") }
-            benchmark.startMeasurement()
-            for _ in benchmark.scaledIterations { blackHole(stage.publishAndWait("/brief")) }
-            benchmark.stopMeasurement()
-            stage.close()
-        }
+}
+
+private typealias Act = @Sendable (inout Stage) -> Void
+
+private func measure(_ name: String, after prepare: @escaping Act, _ act: @escaping Act) {
+    Benchmark(name) { benchmark in
+        var stage = Stage()
+        prepare(&stage)
+        benchmark.startMeasurement()
+        for _ in benchmark.scaledIterations { act(&stage) }
+        // Without this the end of the stage, and of all that is open on it, would be measured too.
+        benchmark.stopMeasurement()
+        stage.close()
     }
 }
 

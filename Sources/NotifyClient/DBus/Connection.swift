@@ -11,17 +11,12 @@ import Synchronization
 /// [libdbus](https://dbus.freedesktop.org/doc/api/html/group__DBusConnection.html)
 package final class Connection: @unchecked Sendable {
     // Proof: every stored `var` is touched on `queue` only, or in `deinit`, when no block on the queue holds `self` any
-    // more. `uniqueName` is written once, before `open` returns the object. The rest is constant and Sendable.
+    // more. So is what `replies` holds. `uniqueName` is written once, before `open` returns the object. The rest is
+    // constant and Sendable.
 
     package typealias SignalHandler = @Sendable (Message) -> Void
     package typealias CallHandler = @Sendable (IncomingCall) -> Void
     package typealias Completion = @Sendable (Result<Message, NotifyError>) -> Void
-
-    private struct PendingReply {
-        let ticket: UInt64
-        let deadline: UInt64
-        let completion: Completion
-    }
 
     /// More than this waiting to be written means that the bus does not read any more.
     private static let outgoingLimit = 32 << 20
@@ -30,6 +25,7 @@ package final class Connection: @unchecked Sendable {
     package private(set) var uniqueName = ""
 
     private let queue = DispatchQueue(label: "org.notifyd.connection")
+    private let replies: ReplyTable
     private let onSignal: SignalHandler
     private let onClose: @Sendable () -> Void
     private let open = Atomic(true)
@@ -39,12 +35,10 @@ package final class Connection: @unchecked Sendable {
     private var raw: OpaquePointer?
     private var isLost = false
     private var isDrainPlanned = false
-    private var replies: [UInt32: PendingReply] = [:]
-    private var alarm: (any DispatchSourceTimer)?
-    private var alarmTime = UInt64.max
     private var handlers: [String: CallHandler] = [:]
 
     private init(onSignal: @escaping SignalHandler, onClose: @escaping @Sendable () -> Void) {
+        replies = ReplyTable(queue: queue)
         self.onSignal = onSignal
         self.onClose = onClose
     }
@@ -105,7 +99,7 @@ package final class Connection: @unchecked Sendable {
                 }
             }
         } onCancel: {
-            queue.async { self.cancel(ticket) }
+            queue.async { self.replies.cancel(ticket) }
         }
         return try result.get()
     }
@@ -173,41 +167,8 @@ package final class Connection: @unchecked Sendable {
     private func start(_ message: Message, ticket: UInt64, timeout: Duration, _ completion: @escaping Completion) {
         switch write(message) {
         case .failure(let error): completion(.failure(error))
-        case .success(let serial):
-            let now = DispatchTime.now().uptimeNanoseconds
-            let deadline = now.addingReportingOverflow(timeout.clampedNanoseconds)
-            let pending = PendingReply(
-                ticket: ticket, deadline: deadline.overflow ? .max : deadline.partialValue, completion: completion)
-            replies[serial] = pending
-            arm(pending.deadline)
+        case .success(let serial): replies.add(serial, ticket: ticket, timeout: timeout, completion)
         }
-    }
-
-    private func cancel(_ ticket: UInt64) {
-        guard let serial = replies.first(where: { $0.value.ticket == ticket })?.key else { return }
-        replies.removeValue(forKey: serial)?.completion(.failure(.cancelled))
-    }
-
-    /// One timer for the earliest deadline. A reply does not disarm it: when it fires it asks what is due by then.
-    private func arm(_ deadline: UInt64) {
-        guard deadline < alarmTime else { return }
-        let timer = alarm ?? DispatchSource.makeTimerSource(queue: queue)
-        timer.schedule(deadline: DispatchTime(uptimeNanoseconds: deadline), leeway: .milliseconds(1))
-        alarmTime = deadline
-        guard alarm == nil else { return }
-        timer.setEventHandler { [weak self] in self?.expire() }
-        timer.activate()
-        alarm = timer
-    }
-
-    private func expire() {
-        alarmTime = .max
-        let now = DispatchTime.now().uptimeNanoseconds
-        for (serial, reply) in replies where reply.deadline <= now {
-            replies[serial] = nil
-            reply.completion(.failure(NotifyError(.timedOut, "No answer came in time.")))
-        }
-        if let next = replies.values.map(\.deadline).min() { arm(next) }
     }
 
     fileprivate func planDrain() {
@@ -252,8 +213,7 @@ package final class Connection: @unchecked Sendable {
             handler(IncomingCall(message: message, connection: self))
             return true
         default:
-            let serial = dbus_message_get_reply_serial(pointer)
-            replies.removeValue(forKey: serial)?.completion(outcome(of: message))
+            replies.answer(dbus_message_get_reply_serial(pointer), outcome(of: message))
             return true
         }
     }
@@ -270,8 +230,6 @@ package final class Connection: @unchecked Sendable {
 
     private func tearDown() {
         open.store(false, ordering: .releasing)
-        alarm?.cancel()
-        alarm = nil
         if let raw {
             self.raw = nil
             dbus_connection_remove_filter(raw, onMessage, Unmanaged.passUnretained(self).toOpaque())
@@ -280,9 +238,7 @@ package final class Connection: @unchecked Sendable {
             dbus_connection_unref(raw)
         }
         handlers = [:]
-        let unanswered = replies.values.sorted { $0.ticket < $1.ticket }
-        replies = [:]
-        for reply in unanswered { reply.completion(.failure(.lost)) }
+        replies.failAll(.lost)
     }
 }
 

@@ -46,13 +46,8 @@ final class BusNotificationLink: NotificationLink {
             guard let id: UInt32 = try? message.readNumber("u"), let key = try? message.readString() else { return }
             server.actionInvoked(BannerID(id), key, says: message.sender)
         }
-        let question = bus.methodCall(
-            to: "org.freedesktop.DBus", path: "/org/freedesktop/DBus", interface: "org.freedesktop.DBus",
-            member: "GetNameOwner")
-        question.append(Self.name)
-        try bus.call(question, timeout: Self.patience) { [unowned server] answer in
-            server.ownerIs(answer.failure == nil ? try? answer.readString() : nil)
-        }
+        // Known before the first call is taken, which may be a claim of what that server shows.
+        server.ownerIs(try bus.owner(of: Self.name))
     }
 
     private func hear(_ signal: String, _ action: @escaping (borrowing BusMessage) -> Void) throws(SystemdError) {

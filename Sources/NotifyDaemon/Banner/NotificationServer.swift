@@ -36,6 +36,9 @@ final class NotificationServer {
     private var askedAt = Instant(microseconds: 0)
     /// The unique name of the server that is being asked what it can do.
     private var candidate: String?
+    /// The unique name of the server that is there, though it may not have said yet what it can do: the numbers of banners
+    /// are its own from the start.
+    var holder: String? { owner ?? candidate }
     /// What lets an application raise its window; it comes just before the signal `ActionInvoked`.
     private var activation: (banner: BannerID, token: String)?
 
@@ -49,7 +52,7 @@ final class NotificationServer {
 
     /// Who has the server's name as the daemon starts.
     func ownerIs(_ name: String?) {
-        guard owner == nil, candidate == nil else { return }
+        guard holder == nil else { return }
         if let name {
             ownerChanged(to: name)
         } else {
@@ -59,14 +62,15 @@ final class NotificationServer {
 
     /// - Parameter name: the new owner's unique name; empty where there is none.
     func ownerChanged(to name: String) {
-        if owner != nil {
+        if holder != nil {
+            let wasKnown = owner != nil
             owner = nil
             activation = nil
             unsent = []
             onInput(.serverVanished)
-            onChange()
-            if name.isEmpty {
-                logger.record(.serverLeft)
+            if wasKnown {
+                onChange()
+                if name.isEmpty { logger.record(.serverLeft) }
             }
         }
         candidate = name.isEmpty ? nil : name
@@ -162,26 +166,26 @@ final class NotificationServer {
 
     /// Closing is best effort: a banner that is gone already is as good as closed.
     func close(_ id: BannerID) {
-        guard let owner else { return }
-        link.close(id, at: owner)
+        guard let holder else { return }
+        link.close(id, at: holder)
     }
 
     // MARK: What it says
 
     func closed(_ id: BannerID, reason: UInt32, says sender: String) {
-        guard sender == owner else { return }
+        guard sender == holder else { return }
         onInput(.bannerClosed(id, reason == 2 ? .dismissed : .other))
     }
 
     func actionInvoked(_ id: BannerID, _ key: String, says sender: String) {
-        guard sender == owner else { return }
+        guard sender == holder else { return }
         if activation?.banner != id { activation = nil }
         onInput(.actionInvoked(id, action: key))
         activation = nil
     }
 
     func activationGranted(_ id: BannerID, _ token: String, says sender: String) {
-        guard sender == owner else { return }
+        guard sender == holder else { return }
         activation = (id, token)
     }
 

@@ -18,7 +18,8 @@ package struct TextTemplate: Sendable {
         do {
             template = try MustacheTemplate(string: "{{% CONTENT_TYPE:TEXT}}" + text)
         } catch let error as MustacheTemplate.ParserError {
-            throw Mistake(reason: "\(error.error) in the template, in line \(error.context.lineNumber)")
+            throw Mistake(
+                reason: "\(Self.words(for: error.error)) (in line \(error.context.lineNumber) of the template)")
         } catch {
             throw Mistake(reason: "\(error)")
         }
@@ -30,6 +31,15 @@ package struct TextTemplate: Sendable {
                     + "(always there: \(known.sorted().joined(separator: ", ")))")
         }
         mentionsCount = tags.all.contains("count")
+    }
+
+    /// What the library's errors are called for those who write templates.
+    private static func words(for error: any Error) -> String {
+        switch error as? MustacheTemplate.Error {
+        case .sectionCloseNameIncorrect: "a section is closed that is not the one opened last"
+        case .expectedSectionEnd: "a section is not closed; {{#distance}} ends with {{/distance}}"
+        default: "it is no template; names are written like {{title}}"
+        }
     }
 
     package func render(_ values: [String: String]) -> String {

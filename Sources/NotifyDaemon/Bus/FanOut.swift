@@ -7,15 +7,14 @@ import Routing
 /// signals are made only when there is room on the connection for them; replies and the journal go on. Meanwhile a signal
 /// is what it is about: an event, and when there are too many bytes of these, its id, under which the journal has it.
 struct FanOut {
-    /// While the bus has not taken so many bytes, no signal is added.
-    static let queueLimit = 8 << 20
-    /// While it has not taken so many, long replies are refused, and a call is read only every now and then.
-    static let replyLimit = 2 * queueLimit
+    /// While the bus has not taken so many bytes, no signal is added: enough to keep it busy, and not much for a reply to
+    /// stand behind.
+    static let queueLimit = 512 << 10
     /// What waiting events may take in memory before they are kept by their ids.
     static let memoryLimit = 8 << 20
     /// While so many signals wait, nothing is published.
     static let lengthLimit = 100_000
-    /// How long until it is seen whether there is room.
+    /// How long until it is seen whether there is room, should nothing say so before.
     static let pause: Duration = .milliseconds(5)
 
     /// What everybody is to be told.

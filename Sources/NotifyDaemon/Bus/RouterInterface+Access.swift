@@ -1,32 +1,8 @@
 import Routing
 import Systemd
 
-/// Who may do what. A call waits until it is known who makes it, where the policy wants to know; then it is handled as if it
-/// had come in only now, and what it is about to do is held against the policy.
-///
-/// All calls wait, even those that the policy has nothing to say about, so that calls of one caller keep their order. Only
-/// what sd-bus answers by itself, such as reading a property, does not.
+/// Who may do what: what a call is about to do is held against the policy.
 extension RouterInterface {
-    /// Handles a call at once, or as soon as it is known who makes it.
-    func admit(_ call: borrowing BusMessage, _ body: @escaping BusInterface.Method) throws(BusFailure) {
-        let caller = call.sender
-        let callers = daemon.callers
-        guard !callers.isSettled(caller) else { return try body(call) }
-        guard callers.hasRoom(for: caller) else {
-            throw BusFailure(
-                .limitExceeded(
-                    "calls that wait until it is known who makes them: there are too many; try again in a moment"))
-        }
-        let held = HeldMessage(retaining: call)
-        callers.whenSettled(caller) { [unowned self] in
-            do throws(BusFailure) {
-                try body(held.message)
-            } catch {
-                daemon.leave(bus.methodError(to: held.message, error), to: held.message)
-            }
-        }
-    }
-
     /// - Throws: `AccessDenied`, which names the rule.
     func authorize(_ permission: Permission, _ reach: Deed.Reach, _ call: borrowing BusMessage) throws(BusFailure) {
         guard !daemon.policy.rules.isEmpty else { return }
@@ -34,7 +10,7 @@ extension RouterInterface {
         let caller = daemon.callers.caller(call.sender)
         guard let rule = daemon.policy.denial(of: deed, to: caller) else { return }
         daemon.noteDenial(of: deed, to: call.sender, by: rule)
-        throw BusFailure(rule.refusal(of: deed, to: caller))
+        throw BusFailure(rule.refusal(of: deed, to: daemon.callers.need > .nothing ? caller : nil))
     }
 
     /// For calls about an event. One that the router does not have in memory cannot be changed by anybody.
@@ -54,28 +30,29 @@ extension RouterInterface {
             guard call.isCall(of: "Set", on: "org.freedesktop.DBus.Properties"),
                 (try? call.readString()) == Self.name, (try? call.readString()) == "Paused"
             else { return false }
-            call.rewind()
-            return attempt(call)
+            attempt(call)
+            return true
         }
     }
 
-    private func attempt(_ call: borrowing BusMessage) -> Bool {
+    private func attempt(_ call: borrowing BusMessage) {
         do throws(BusFailure) {
-            try admit(call) { [unowned self] call throws(BusFailure) in try setProperty(call) }
+            try admit(try setProperty(call), call)
         } catch {
             daemon.leave(bus.methodError(to: call, error), to: call)
         }
-        return true
     }
 
-    /// `Set("org.notifyd.Router1", "Paused", …)`.
-    private func setProperty(_ call: borrowing BusMessage) throws(BusFailure) {
-        try read(call) { call in
-            try call.skip("ss")
+    /// `Set("org.notifyd.Router1", "Paused", …)`, of which the names have been read.
+    private func setProperty(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
+        let isPaused = try read(call) { call in
             guard try call.enter("v", "b") else { throw Refusal.invalidArguments("'Paused' is true or false") }
+            return try call.readBoolean()
         }
-        try setPaused(call)
-        daemon.leave(bus.methodReturn(to: call), to: call)
+        return Order { [unowned self] call throws(BusFailure) in
+            try pause(isPaused, call)
+            daemon.leave(bus.methodReturn(to: call), to: call)
+        }
     }
 
     // MARK: Another policy

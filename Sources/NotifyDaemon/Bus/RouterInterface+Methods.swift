@@ -1,94 +1,124 @@
 import Routing
 import Systemd
 
-/// The methods: each reads its arguments, makes an input of them and has it performed.
+/// The methods: each reads its arguments, and says what is then to be done: usually that an input is made of them, which the
+/// router handles.
 extension RouterInterface {
     // MARK: Publishing
 
-    func send(_ call: borrowing BusMessage) throws(BusFailure) {
+    func send(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
         let push = try read(call) { call in try Publication(reading: call, by: .send, limits: daemon.limits) }
-        try authorize(.publish, .topic(push.topic), call)
-        try perform(.published(push), for: call)
+        return Order(bytes: push.size) { [unowned self] call throws(BusFailure) in
+            try authorize(.publish, .topic(push.topic), call)
+            try perform(.published(push), for: call)
+        }
     }
 
-    func publish(_ call: borrowing BusMessage) throws(BusFailure) {
+    func publish(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
         let push = try read(call) { call in try Publication(reading: call, by: .publish, limits: daemon.limits) }
-        try authorize(.publish, .topic(push.topic), call)
-        if push.options.origin.namesAnEvent { try recalling { () throws(Refusal) in try daemon.recallNames() } }
-        try perform(.published(push), for: call)
+        return Order(bytes: push.size) { [unowned self] call throws(BusFailure) in
+            try authorize(.publish, .topic(push.topic), call)
+            if push.options.origin.namesAnEvent { try recalling { () throws(Refusal) in try daemon.recallNames() } }
+            try perform(.published(push), for: call)
+        }
     }
 
     // MARK: Claiming one event
 
-    func claim(_ call: borrowing BusMessage) throws(BusFailure) {
-        let id = try known(call, isClaimed: true)
-        try authorize(.claim, id, call)
-        try perform(.claimed(id, by: call.sender), for: call)
+    func claim(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
+        let id = try event(call)
+        return Order { [unowned self] call throws(BusFailure) in
+            try recall(id, isClaimed: true)
+            try authorize(.claim, id, call)
+            try perform(.claimed(id, by: call.sender), for: call)
+        }
     }
 
-    func claimProvisionally(_ call: borrowing BusMessage) throws(BusFailure) {
-        let id = try known(call)
-        let time = try read(call) { call in try Self.milliseconds(call) }
-        try authorize(.claim, id, call)
-        try perform(.claimedProvisionally(id, within: time, by: call.sender), for: call)
+    func claimProvisionally(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
+        let (id, time) = try read(call) { call in (EventID(try call.readNumber("t")), try Self.milliseconds(call)) }
+        return Order { [unowned self] call throws(BusFailure) in
+            try recall(id)
+            try authorize(.claim, id, call)
+            try perform(.claimedProvisionally(id, within: time, by: call.sender), for: call)
+        }
     }
 
-    func complete(_ call: borrowing BusMessage) throws(BusFailure) {
-        let id = try known(call)
-        try authorize(.claim, id, call)
-        try perform(.completed(id, by: call.sender), for: call)
+    func complete(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
+        let id = try event(call)
+        return Order { [unowned self] call throws(BusFailure) in
+            try recall(id)
+            try authorize(.claim, id, call)
+            try perform(.completed(id, by: call.sender), for: call)
+        }
     }
 
-    func release(_ call: borrowing BusMessage) throws(BusFailure) {
-        try perform(.released(try known(call), by: call.sender), for: call)
+    func release(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
+        let id = try event(call)
+        return Order { [unowned self] call throws(BusFailure) in
+            try recall(id)
+            try perform(.released(id, by: call.sender), for: call)
+        }
     }
 
-    func pass(_ call: borrowing BusMessage) throws(BusFailure) {
-        try perform(.passed(try known(call), by: call.sender), for: call)
+    func pass(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
+        let id = try event(call)
+        return Order { [unowned self] call throws(BusFailure) in
+            try recall(id)
+            try perform(.passed(id, by: call.sender), for: call)
+        }
     }
 
     // MARK: Claiming a topic
 
-    func claimTopic(_ call: borrowing BusMessage) throws(BusFailure) {
+    func claimTopic(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
         let (topic, grace) = try read(call) { call in (try Self.prefix(call), try Self.milliseconds(call)) }
-        try authorize(.claim, .prefix(topic), call)
-        try recalling { () throws(Refusal) in try daemon.recall(topic) }
-        try perform(.topicClaimed(topic, grace: grace, by: call.sender), for: call)
+        return Order { [unowned self] call throws(BusFailure) in
+            try authorize(.claim, .prefix(topic), call)
+            try recalling { () throws(Refusal) in try daemon.recall(topic) }
+            try perform(.topicClaimed(topic, grace: grace, by: call.sender), for: call)
+        }
     }
 
-    func openScreen(_ call: borrowing BusMessage) throws(BusFailure) {
+    func openScreen(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
         let (topic, options) = try read(call) { call in (try Self.prefix(call), try screenOptions(call)) }
-        try authorize(.claim, .prefix(topic), call)
-        try perform(.screenOpened(topic, options, by: call.sender), for: call)
+        return Order { [unowned self] call throws(BusFailure) in
+            try authorize(.claim, .prefix(topic), call)
+            try perform(.screenOpened(topic, options, by: call.sender), for: call)
+        }
     }
 
-    func updateScreen(_ call: borrowing BusMessage) throws(BusFailure) {
+    func updateScreen(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
         let (id, options) = try read(call) { call in (ScreenID(try call.readNumber("t")), try screenOptions(call)) }
-        if let screen = daemon.router.screen(id) { try authorize(.claim, .prefix(screen.topic), call) }
-        try perform(.screenUpdated(id, options, by: call.sender), for: call)
+        return Order { [unowned self] call throws(BusFailure) in
+            if let screen = daemon.router.screen(id) { try authorize(.claim, .prefix(screen.topic), call) }
+            try perform(.screenUpdated(id, options, by: call.sender), for: call)
+        }
     }
 
-    func closeScreen(_ call: borrowing BusMessage) throws(BusFailure) {
+    func closeScreen(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
         let id = try read(call) { call in ScreenID(try call.readNumber("t")) }
-        try perform(.screenClosed(id, by: call.sender), for: call)
+        return Order { [unowned self] call throws(BusFailure) in
+            try perform(.screenClosed(id, by: call.sender), for: call)
+        }
     }
 
-    func listScreens(_ call: borrowing BusMessage) throws(BusFailure) {
-        try requireRoomForReply()
-        let screens = daemon.router.openScreens
-        let reply = bus.methodReturn(to: call)
-        reply.appendContainer("a", "(tssss)") { list in
-            for screen in screens {
-                list.appendContainer("r", "tssss") { entry in
-                    entry.append(screen.id.rawValue, as: "t")
-                    entry.append(screen.topic.description)
-                    entry.append(screen.mode.rawValue)
-                    entry.append(screen.state.rawValue)
-                    entry.append(screen.owner)
+    func listScreens(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
+        Order { [unowned self] call throws(BusFailure) in
+            let screens = daemon.router.openScreens
+            let reply = bus.methodReturn(to: call)
+            reply.appendContainer("a", "(tssss)") { list in
+                for screen in screens {
+                    list.appendContainer("r", "tssss") { entry in
+                        entry.append(screen.id.rawValue, as: "t")
+                        entry.append(screen.topic.description)
+                        entry.append(screen.mode.rawValue)
+                        entry.append(screen.state.rawValue)
+                        entry.append(screen.owner)
+                    }
                 }
             }
+            daemon.leave(reply, bytes: screens.count * 320, to: call)
         }
-        daemon.leave(reply, bytes: screens.count * 320, to: call)
     }
 
     private func screenOptions(_ call: borrowing BusMessage) throws -> ScreenOptions {
@@ -98,17 +128,22 @@ extension RouterInterface {
 
     // MARK: Control
 
-    func mute(_ call: borrowing BusMessage) throws(BusFailure) {
+    func mute(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
         let (topic, seconds) = try read(call) { call in
             (try Self.prefix(call), try call.readNumber("u", as: UInt32.self))
         }
-        try authorize(.control, .prefix(topic), call)
-        try perform(.muted(topic, for: .seconds(Int64(seconds))), for: call)
+        return Order { [unowned self] call throws(BusFailure) in
+            try authorize(.control, .prefix(topic), call)
+            try perform(.muted(topic, for: .seconds(Int64(seconds))), for: call)
+        }
     }
 
     func setPaused(_ value: borrowing BusMessage) throws(BusFailure) {
-        let isPaused = try read(value) { value in try value.readBoolean() }
-        try authorize(.control, .prefix(.all), value)
+        try pause(try read(value) { value in try value.readBoolean() }, value)
+    }
+
+    func pause(_ isPaused: Bool, _ call: borrowing BusMessage) throws(BusFailure) {
+        try authorize(.control, .prefix(.all), call)
         daemon.take(.paused(isPaused))
         bus.propertiesChanged(path: Self.path, interface: Self.name, ["Paused"])
     }
@@ -119,11 +154,9 @@ extension RouterInterface {
         try read(call) { call in EventID(try call.readNumber("t")) }
     }
 
-    /// The event to which a call refers, which the router then knows of.
-    private func known(_ call: borrowing BusMessage, isClaimed: Bool = false) throws(BusFailure) -> EventID {
-        let id = try event(call)
+    /// Sees to it that the router knows of the event to which a call refers.
+    private func recall(_ id: EventID, isClaimed: Bool = false) throws(BusFailure) {
         try recalling { () throws(Refusal) in try daemon.recall(id, isClaimed: isClaimed) }
-        return id
     }
 
     private func recalling(_ body: () throws(Refusal) -> Void) throws(BusFailure) {

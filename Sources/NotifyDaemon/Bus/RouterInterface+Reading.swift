@@ -4,64 +4,67 @@ import Systemd
 
 /// Reading what was and what is. What the turn has brought so far is on disk before anything is read.
 extension RouterInterface {
-    func snapshot(_ call: borrowing BusMessage) throws(BusFailure) {
+    func snapshot(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
         let topic = try read(call) { call in try Self.prefix(call) }
-        try requireRoomForReply()
-        daemon.endTurn()
-        let cursor = daemon.router.lastID
-        guard let events = try stored({ journal throws(JournalError) in try journal.snapshot(topic) }) else {
-            throw BusFailure(
-                .limitExceeded(
-                    "a snapshot: the values at or below \(topic) have more than \(Journal.answerLimit >> 20) MiB together; "
-                        + "ask for a narrower topic"))
+        return Order { [unowned self] call throws(BusFailure) in
+            daemon.endTurn()
+            let cursor = daemon.router.lastID
+            guard let events = try stored({ journal throws(JournalError) in try journal.snapshot(topic) }) else {
+                throw BusFailure(
+                    .limitExceeded(
+                        "a snapshot: the values at or below \(topic) have more than \(Journal.answerLimit >> 20) MiB together; "
+                            + "ask for a narrower topic"))
+            }
+            let reply = bus.methodReturn(to: call)
+            reply.append(cursor.rawValue, as: "t")
+            append(events, to: reply)
+            daemon.leave(reply, bytes: events.reduce(0) { $0 + $1.footprint }, to: call)
         }
-        let reply = bus.methodReturn(to: call)
-        reply.append(cursor.rawValue, as: "t")
-        append(events, to: reply)
-        daemon.leave(reply, bytes: events.reduce(0) { $0 + $1.footprint }, to: call)
     }
 
-    func history(_ call: borrowing BusMessage) throws(BusFailure) {
+    func history(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
         let (topic, after, limit) = try read(call) { call in
             (try Self.prefix(call), EventID(try call.readNumber("t")), try call.readNumber("u", as: UInt32.self))
         }
-        try requireRoomForReply()
-        daemon.endTurn()
-        let events = try stored { journal throws(JournalError) in
-            try journal.history(topic, after: after, limit: Int(limit))
+        return Order { [unowned self] call throws(BusFailure) in
+            daemon.endTurn()
+            let events = try stored { journal throws(JournalError) in
+                try journal.history(topic, after: after, limit: Int(limit))
+            }
+            let reply = bus.methodReturn(to: call)
+            append(events, to: reply)
+            daemon.leave(reply, bytes: events.reduce(0) { $0 + $1.footprint }, to: call)
         }
-        let reply = bus.methodReturn(to: call)
-        append(events, to: reply)
-        daemon.leave(reply, bytes: events.reduce(0) { $0 + $1.footprint }, to: call)
     }
 
-    func unread(_ call: borrowing BusMessage) throws(BusFailure) {
+    func unread(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
         let topic = try read(call) { call in try Self.prefix(call) }
-        daemon.endTurn()
-        let count = try stored { journal throws(JournalError) in try journal.unread(topic) }
-        let reply = bus.methodReturn(to: call)
-        reply.append(UInt32(clamping: count), as: "u")
-        daemon.leave(reply, to: call)
+        return Order { [unowned self] call throws(BusFailure) in
+            daemon.endTurn()
+            let count = try stored { journal throws(JournalError) in try journal.unread(topic) }
+            let reply = bus.methodReturn(to: call)
+            reply.append(UInt32(clamping: count), as: "u")
+            daemon.leave(reply, to: call)
+        }
     }
 
-    func explain(_ call: borrowing BusMessage) throws(BusFailure) {
+    func explain(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
         let id = try event(call)
-        daemon.endTurn()
-        let found = try stored { journal throws(JournalError) in
-            (event: try journal.event(id), claims: try journal.claims(on: id))
+        return Order { [unowned self] call throws(BusFailure) in
+            daemon.endTurn()
+            let found = try stored { journal throws(JournalError) in
+                (event: try journal.event(id), claims: try journal.claims(on: id))
+            }
+            guard let event = found.event else {
+                throw BusFailure(
+                    .unknownEvent("there is no event \(id); ids come from Send, Publish and the signal Event"))
+            }
+            let reply = bus.methodReturn(to: call)
+            Explanation(
+                event, claims: found.claims, deadline: daemon.deadline(of: id), isOlder: id < daemon.router.firstID
+            ).append(to: reply)
+            daemon.leave(reply, to: call)
         }
-        guard let event = found.event else {
-            throw BusFailure(.unknownEvent("there is no event \(id); ids come from Send, Publish and the signal Event"))
-        }
-        let reply = bus.methodReturn(to: call)
-        Explanation(
-            event, claims: found.claims, deadline: daemon.deadline(of: id), isOlder: id < daemon.router.firstID
-        ).append(to: reply)
-        daemon.leave(reply, to: call)
-    }
-
-    func requireRoomForReply() throws(BusFailure) {
-        do throws(Refusal) { try daemon.requireRoomForReply() } catch { throw BusFailure(error) }
     }
 
     private func stored<Result>(

@@ -13,6 +13,10 @@ final class RouterInterface {
     private let interface = BusInterface(RouterInterface.name)
     /// Takes calls that set properties, while a policy wants to know who makes them.
     var interception: BusSlot?
+    /// Calls that wait to be handled, and what comes after them.
+    var lines = CallLines<() -> Void>()
+    /// Calls that were handled as they were read, since the lines were last seen to.
+    var handledOnTheSpot = 0
 
     init(daemon: Daemon<SystemHost>, bus: BusConnection) {
         self.daemon = daemon
@@ -82,14 +86,10 @@ final class RouterInterface {
 
     private func method(
         _ name: String, in input: [BusInterface.Argument] = [], out output: [BusInterface.Argument] = [],
-        _ body: @escaping (RouterInterface) -> BusInterface.Method
+        _ reading: @escaping (RouterInterface) -> (borrowing BusMessage) throws(BusFailure) -> Order
     ) {
         interface.method(name, in: input, out: output) { [unowned self] call throws(BusFailure) in
-            // A bus that takes less than it brings is given a moment: what is queued leaves before the next call is read.
-            if bus.queuedBytes >= FanOut.replyLimit { bus.awaitRoom(milliseconds: 1) }
-            // The usual case: no rule asks who somebody is.
-            guard daemon.callers.need > .nothing else { return try body(self)(call) }
-            try admit(call, body(self))
+            try admit(try reading(self)(call), call)
         }
     }
 

@@ -23,7 +23,7 @@ enum BuiltInRoutes {
         title = "{{mate}} finished"
         body = "{{#body}}{{body}}{{/body}}{{^body}}{{#distance}}{{distance}} m{{/distance}}{{/body}}"
 
-        # How far a mate has come: a live value, never a banner.
+        # How far a mate has come: the current value, never a banner.
         [[route]]
         topic = "/run/{session}/mate/{mate}"
         banner = false

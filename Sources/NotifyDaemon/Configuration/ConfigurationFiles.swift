@@ -53,14 +53,12 @@ enum ConfigurationFiles {
     private static func read(_ path: String) throws(ConfigurationError) -> String? {
         guard let file = fopen(path, "re") else {
             if errno == ENOENT || errno == ENOTDIR { return nil }
-            throw ConfigurationError(file: path, line: 0, column: 0, reason: String(cString: strerror(errno)))
+            throw unreadable(path)
         }
         defer { fclose(file) }
         var bytes = [UInt8](repeating: 0, count: maximumBytes + 1)
         let count = fread(&bytes, 1, bytes.count, file)
-        guard ferror(file) == 0 else {
-            throw ConfigurationError(file: path, line: 0, column: 0, reason: String(cString: strerror(errno)))
-        }
+        guard ferror(file) == 0 else { throw unreadable(path) }
         guard count <= maximumBytes else {
             throw ConfigurationError(
                 file: path, line: 0, column: 0, reason: "the file is larger than \(maximumBytes) bytes")
@@ -69,6 +67,11 @@ enum ConfigurationFiles {
             throw ConfigurationError(file: path, line: 0, column: 0, reason: "the file is not UTF-8 text")
         }
         return text
+    }
+
+    private static func unreadable(_ path: String) -> ConfigurationError {
+        let reason = errno == EISDIR ? "this is a folder, and no file" : String(cString: strerror(errno))
+        return ConfigurationError(file: path, line: 0, column: 0, reason: "it cannot be read: \(reason)")
     }
 
     private static func environment(_ name: String) -> String? {

@@ -82,7 +82,7 @@ struct TableReader {
 
     /// A table inside this one.
     mutating func subtable(_ key: String) throws(ConfigurationError) -> TOMLTable? {
-        try value(key, "a table") { $0.table }
+        try value(key, "a table" + (path.isEmpty ? ", which begins with [\(key)]" : "")) { $0.table }
     }
 
     /// A list of strings.
@@ -98,10 +98,11 @@ struct TableReader {
 
     /// A list of tables.
     mutating func tables(_ key: String) throws(ConfigurationError) -> [TOMLTable] {
-        guard let array = try value(key, "a list of tables", { $0.array }) else { return [] }
+        let wanted = "a list of tables" + (path.isEmpty ? ", each of which begins with [[\(key)]]" : "")
+        guard let array = try value(key, wanted, { $0.array }) else { return [] }
         var tables: [TOMLTable] = []
         for element in array {
-            guard let table = element.table else { throw error(key, "'\(key)' is a list of tables") }
+            guard let table = element.table else { throw error(key, "'\(key)' is \(wanted)") }
             tables.append(table)
         }
         return tables

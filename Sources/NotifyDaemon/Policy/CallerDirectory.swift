@@ -9,9 +9,6 @@ import Systemd
 /// Some buses would hand out a descriptor of the caller's process (`ProcessFD`), which no other process can pass for; but only
 /// to a connection that takes descriptors from everybody, and ours takes none.
 final class CallerDirectory {
-    /// What of one caller, and of all together, may wait: more than comes in one turn of the loop.
-    private static let waitingOfOne = 1024
-    private static let waitingOfAll = 4096
     /// More connections than a bus usually has; what is forgotten is asked for again.
     private static let capacity = 10_000
     private static let patience: Duration = .seconds(5)
@@ -24,7 +21,6 @@ final class CallerDirectory {
     private var known: [String: Caller] = [:]
     /// What is to be done for those whom the bus has been asked about, in its order.
     private var waiting: [String: [() -> Void]] = [:]
-    private var waitingCount = 0
 
     init(bus: BusConnection) {
         self.bus = bus
@@ -45,15 +41,9 @@ final class CallerDirectory {
     /// Whether it has been found out who is behind a name, even if that is nothing.
     func isSettled(_ name: String) -> Bool { known[name] != nil }
 
-    /// Whether there is room for one more thing to wait.
-    func hasRoom(for name: String) -> Bool {
-        waitingCount < Self.waitingOfAll && waiting[name]?.count ?? 0 < Self.waitingOfOne
-    }
-
     /// Does something as soon as it is known who is behind a name, or that this cannot be known.
     func whenSettled(_ name: String, _ action: @escaping () -> Void) {
         if need == .nothing || isSettled(name) { return action() }
-        waitingCount += 1
         let isFirst = waiting[name] == nil
         waiting[name, default: []].append(action)
         if isFirst { identify(name) }
@@ -102,7 +92,6 @@ final class CallerDirectory {
     /// Does what has waited. Where nothing does, the one who was asked about has left, or the policy does not care any more.
     private func settle(_ name: String, _ caller: Caller) {
         guard let actions = waiting.removeValue(forKey: name) else { return }
-        waitingCount -= actions.count
         if known.count >= Self.capacity { known = [:] }
         known[name] = caller
         onIdentification(name, caller)

@@ -30,20 +30,30 @@ extension PolicyRule.Criterion: CustomStringConvertible {
 
 extension Deed: CustomStringConvertible {
     var description: String {
-        switch reach {
-        case .topic(let topic): "\(permission.rawValue) at \(topic)"
-        case .prefix(let prefix): "\(permission.rawValue) at or below \(prefix)"
+        "\(permission.rawValue) \(reach)"
+    }
+}
+
+extension Deed.Reach: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .topic(let topic): "at \(topic)"
+        case .prefix(let prefix): "at or below \(prefix)"
         }
     }
 }
 
 extension PolicyRule {
     /// Why a deed is denied, and what would be right.
-    func refusal(of deed: Deed, to caller: Caller) -> Refusal {
+    ///
+    /// - Parameter caller: `nil` where no rule asks who somebody is.
+    func refusal(of deed: Deed, to caller: Caller?) -> Refusal {
         let remedy =
             covers(deed.reach)
             ? "a rule that allows it to you has to stand before that one"
             : "name a topic that leaves out \(topic)"
-        return .accessDenied("you may not \(deed), says the rule \(self). You are \(caller); \(remedy)")
+        let act = deed.permission == .control ? "pause or mute" : deed.permission.rawValue
+        let identity = caller.map { ". You are \($0)" } ?? ""
+        return .accessDenied("you may not \(act) \(deed.reach), says the rule \(self)\(identity); \(remedy)")
     }
 }

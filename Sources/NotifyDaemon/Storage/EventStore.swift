@@ -7,10 +7,13 @@ protocol EventStore: AnyObject {
     var count: Int { get }
     var damagedRows: UInt64 { get }
     var setAside: String? { get }
+    var isExamined: Bool { get }
 
     func commit(_ entries: [JournalEntry]) throws(JournalError)
     func reopen(without refused: [EventID]) throws(JournalError)
     func close()
+    func beginExamination() throws(JournalError) -> String
+    func endExamination(_ result: Examination) throws(JournalError)
     func probe() throws(JournalError)
     func expire(before: Int64, keeping count: Int, step: Int) throws(JournalError) -> Int
 

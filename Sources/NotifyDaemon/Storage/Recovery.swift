@@ -21,6 +21,9 @@ struct Recovery {
     /// Those of them.
     private var outOfTurn: Set<EventID> = []
 
+    /// How many names and events have been read.
+    private var count = 0
+
     /// - Parameters:
     ///   - portion: how many names or events are read a turn.
     ///   - wall: microseconds since the epoch.
@@ -39,6 +42,8 @@ struct Recovery {
 
     var hasNames: Bool { name != nil }
     var isOver: Bool { !hasNames && ids.isEmpty }
+    /// Whether reading has taken so many turns that it leaves a lot of free memory behind.
+    var isLong: Bool { count > 8 * portion }
     /// How many events are still to come.
     var remaining: Int { ids.count - outOfTurn.count }
 
@@ -47,6 +52,7 @@ struct Recovery {
         guard let name else { return [] }
         let limit = limit ?? portion
         let names = try storage.read { journal throws(JournalError) in try journal.named(after: name, limit: limit) }
+        count += names.count
         self.name = names.count < limit ? nil : names.last?.position
         return names
     }
@@ -57,6 +63,7 @@ struct Recovery {
         let events = try storage.read { [outOfTurn] journal throws(JournalError) in
             try journal.undecided(next.filter { !outOfTurn.contains($0) })
         }
+        count += next.count
         ids = ids.dropFirst(portion)
         outOfTurn.subtract(next)
         return events

@@ -46,7 +46,8 @@ final class Storage {
     /// Whether an event can be accepted now.
     var isWritable: Bool { journal?.isOpen ?? false }
     var damagedRows: UInt64 { journal?.damagedRows ?? 0 }
-    var storedEvents: Int { journal?.count ?? 0 }
+    /// As far as they have been counted.
+    var storedEvents: Int { max(0, journal?.count ?? 0) }
 
     // MARK: Writing
 
@@ -83,9 +84,9 @@ final class Storage {
             case .accepted: continue
             case .decided(let id, _), .claimed(let id, _):
                 if failed.contains(id) { continue }
-            case .removed(let topic, let id, _, _):
-                // The value will be gone; nobody is told that this removal was accepted.
-                entry = .removed(topic, id)
+            case .removed(let topic, let id, _, let accepted):
+                // The value will be gone; nobody is told that this removal was accepted, so it may be repeated.
+                entry = .removed(topic, id, Origin(), accepted: accepted)
             }
             if backlog.count < Self.backlogLimit { backlog.append(entry) } else { lostOutcomes += 1 }
         }
@@ -161,6 +162,28 @@ final class Storage {
         return try journal?.expire(before: oldest, keeping: Self.historyEvents, step: step) ?? 0 == step
     }
 
+    /// Has the file of a large journal hold still, so that it can be looked at in another process.
+    ///
+    /// - Returns: the file, or `nil` where there is nothing to be done.
+    func beginExamination() -> String? {
+        guard let journal, journal.isOpen, !journal.isExamined else { return nil }
+        do throws(JournalError) {
+            return try journal.beginExamination()
+        } catch {
+            degrade(error)
+            return nil
+        }
+    }
+
+    /// A damaged file is closed; it is repaired or set aside when it is tried to go on.
+    func endExamination(_ result: Examination) {
+        do throws(JournalError) {
+            try journal?.endExamination(result)
+        } catch {
+            degrade(error)
+        }
+    }
+
     /// The directory is given up in order; what is still to be written is written.
     func close() {
         _ = commit()
@@ -175,6 +198,7 @@ final class Storage {
         do throws(JournalError) {
             return try body(journal)
         } catch {
+            if error == .damaged { degrade(error) }
             throw .storageUnavailable("the journal in \(disk.name) cannot be read: \(error)")
         }
     }

@@ -22,7 +22,7 @@ struct HistoryCommand: AsyncParsableCommand {
         completion: Completion.prefixes)
     var topic = "/"
 
-    @Option(help: "Begin after this event.", completion: Completion.events) var after: UInt64?
+    @Option(help: "Begin after the event with this id.", completion: Completion.events) var after: UInt64?
     @Option(name: .customShort("n"), help: "How many at most; 0 means all.") var count = 50
     @Flag(help: "Only what nobody has seen to.") var unread = false
 

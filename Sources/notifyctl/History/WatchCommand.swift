@@ -23,7 +23,7 @@ struct WatchCommand: AsyncParsableCommand {
     var topic: String
 
     @Option(name: .customShort("n"), help: "Stop after this many lines.") var count: Int?
-    @Option(help: "Stop after this long.") var timeout: DurationArgument?
+    @Option(help: "Stop after this long.", transform: DurationArgument.parse) var timeout: DurationArgument?
 
     @OptionGroup var bus: BusOptions
     @OptionGroup var output: OutputOptions

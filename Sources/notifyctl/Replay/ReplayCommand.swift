@@ -22,7 +22,8 @@ struct ReplayCommand: AsyncParsableCommand {
 
     @Option(help: "Begin after this event, or this long ago: an id, or a time such as 24h.")
     var since = StartArgument.ago(.seconds(86400))
-    @Option(help: "The window to try. (default: 60ms, without --config)") var window: DurationArgument?
+    @Option(help: "The window to try. (default: 60ms, without --config)", transform: DurationArgument.parse)
+    var window: DurationArgument?
     @Option(help: "The configuration file to try.", completion: .file(extensions: ["toml"])) var config: String?
     @Option(
         help: "The notifyd that reads it, instead of the one beside notifyctl or in $PATH.", completion: .file())
@@ -38,8 +39,8 @@ struct ReplayCommand: AsyncParsableCommand {
         init?(argument: String) {
             if let id = UInt64(argument) {
                 self = .id(id)
-            } else if let time = DurationArgument(argument: argument) {
-                self = .ago(time.duration)
+            } else if let time = Duration(text: argument) {
+                self = .ago(time)
             } else {
                 return nil
             }

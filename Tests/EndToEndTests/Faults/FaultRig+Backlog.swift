@@ -5,8 +5,11 @@ import Routing
 import Testing
 
 extension FaultRig {
+    /// What the daemon may take for an event of the backlog and for its name, in bytes; see `Footprint` and `Limits`.
+    static let backlogFootprint = 512 + 192 + 2 * 12 + 100 + 20
+
     /// What an earlier run left behind: a journal of undecided events of a hundred topics.
-    func writeBacklog(of count: Int) throws -> [UInt64] {
+    func writeBacklog(of count: Int, bodyBytes: Int = 100) throws -> [UInt64] {
         let journal = try Journal(directory: state)
         defer { journal.close() }
         let now = Int64(Date.now.timeIntervalSince1970 * 1_000_000)
@@ -18,7 +21,7 @@ extension FaultRig {
                 ids.append(UInt64(first) + UInt64(number))
                 let event = StoredEvent(
                     id: Routing.EventID(ids.last!), topic: try Topic("/backlog/\(number % 100)"), title: "news",
-                    body: String(repeating: "x", count: 100), fields: [], published: first, sender: ":1.1",
+                    body: String(repeating: "x", count: bodyBytes), fields: [], published: first, sender: ":1.1",
                     origin: Origin(source: "backlog", eventID: "\(number)"), urgency: nil, retained: false,
                     route: "default", key: "/backlog/\(number % 100)", window: 30_000, accepted: first,
                     expires: Expiry(wall: now + 3_600_000_000, uptime: 0, boot: "earlier"))

@@ -71,7 +71,7 @@ ended unseen 3
 eventually "a build you have not seen the end of becomes a banner" says unseen 'shown'
 equal "whose text says how it ended" 'unseen is broken' "$(calls Notify | jq -r '.[3]' | tail -n 1)"
 
-# --- Python: handling with dbus-python, live values with dasbus
+# --- Python: handling with dbus-python, current values with dasbus
 
 example() {
     local name=$1

@@ -81,7 +81,7 @@ struct ModelRunner {
         case .publish(let label, let topic, let peer, let extras):
             longestOwnWindow = max(longestOwnWindow, extras.window ?? .zero)
             let before = calls.count
-            let observed = try both(.published(Self.publication(topic, peer, extras)))
+            let observed = try both(.published(extras.publication(at: topic, by: peer)))
             guard case .reply(.accepted(let id)) = observed.first else { break }
             events[label] = id
             // A repeat was kept when it came first.
@@ -114,20 +114,6 @@ struct ModelRunner {
         if isPrompt {
             while let call = calls.first { try answer(call, .shown) }
         }
-    }
-
-    private static func publication(_ topic: Topic, _ peer: String, _ extras: Step.Extras) -> Publication {
-        var options = PublishOptions()
-        if let eventID = extras.eventID { options.origin = Origin(source: "script", eventID: "\(eventID)") }
-        options.banner = extras.banner
-        options.window = extras.window
-        options.lifetime = extras.lifetime
-        options.retain = extras.retain
-        options.remove = extras.remove
-        return Publication(
-            topic: topic, title: extras.title, body: "",
-            fields: extras.lacksFields ? [] : [Field(name: "from", value: .string("Mina"))], options: options,
-            sender: peer)
     }
 
     /// The shell does not make the calls of a turn that could not be kept, and says so.

@@ -17,13 +17,13 @@ extension Router {
     ///   a sender may then have more than its own share.
     private func limitThatIsExceeded(hasReplayed: Bool) -> String? {
         let sizes: [(String, Int, Int)] = [
-            ("open events", undecided, limits.openEvents),
+            ("undecided events", undecided, limits.openEvents),
             (
-                "open events of a sender", undecidedBySender.values.map(\.events).max() ?? 0,
+                "undecided events of a sender", undecidedBySender.values.map(\.events).max() ?? 0,
                 hasReplayed ? limits.openEvents : limits.openEventsPerSender
             ),
-            ("bytes of open events", undecidedBytes, limits.openBytes),
-            ("bytes of live values", valueBytes, limits.valueBytes),
+            ("bytes of undecided events", undecidedBytes, limits.openBytes),
+            ("bytes of current values", valueBytes, limits.valueBytes),
             ("bytes of shown events", retractableBytes, limits.retractableBytes),
             ("questions", screens.questions, limits.questions + limits.screens),
             ("screens", screens.count, limits.screens),
@@ -43,11 +43,11 @@ extension Router {
 
     private func tableThatDisagrees() -> String? {
         if undecided != events.values.filter(\.isUndecided).count { return "the count of undecided events" }
-        let bytes = events.values.filter(\.isUndecided).reduce(0) { $0 + $1.footprint }
+        let bytes = events.values.filter(\.isUndecided).reduce(0) { $0 + $1.event.footprint }
         if undecidedBytes != bytes { return "the bytes of undecided events" }
         if undecidedBySender.values.reduce(0, { $0 + $1.bytes }) != bytes { return "the bytes of events by sender" }
         if retractableBytes != retractable.reduce(0, { $0 + $1.bytes }) { return "the bytes of shown events" }
-        if valueBytes != values.values.reduce(0, { $0 + $1.bytes }) { return "the bytes of live values" }
+        if valueBytes != values.values.reduce(0, { $0 + $1.bytes }) { return "the bytes of current values" }
         if screens.questions != screens.all.reduce(0, { $0 + $1.asked.count }) { return "the count of questions" }
         if undecidedBySender.values.reduce(0, { $0 + $1.events }) != undecided {
             return "the counts of undecided events by sender"

@@ -52,6 +52,20 @@ enum Step: Sendable {
         var isNotKept = false
         var lacksFields = false
         var title = "title"
+
+        func publication(at topic: Topic, by peer: String, body: String = "", received: Int64 = 0) -> Publication {
+            var options = PublishOptions()
+            if let eventID { options.origin = Origin(source: "script", eventID: "\(eventID)") }
+            options.banner = banner
+            options.window = window
+            options.lifetime = lifetime
+            options.retain = retain
+            options.remove = remove
+            return Publication(
+                topic: topic, title: title, body: body,
+                fields: lacksFields ? [] : [Field(name: "from", value: .string("Mina"))], options: options,
+                sender: peer, received: received)
+        }
     }
 
     enum Answer: Sendable {

@@ -89,6 +89,11 @@ final class SimulatedStore: EventStore {
 
     func close() { isOpen = false }
 
+    // Nothing gets large in a simulation.
+    let isExamined = true
+    func beginExamination() throws(JournalError) -> String { "" }
+    func endExamination(_ result: Examination) throws(JournalError) {}
+
     func probe() throws(JournalError) {
         try write(cost: 3) { _ in }
     }
@@ -111,10 +116,14 @@ final class SimulatedStore: EventStore {
 
     // MARK: Reading
 
+    private func requireReadable() throws(JournalError) {
+        guard isOpen else { throw .other("the journal is closed") }
+        if case .broken = disk.condition { throw .inputOutput }
+    }
+
     private var all: [StoredEvent] {
         get throws(JournalError) {
-            guard isOpen else { throw .other("the journal is closed") }
-            if case .broken = disk.condition { throw .inputOutput }
+            try requireReadable()
             return disk.contents.ids.compactMap { disk.contents.events[$0] }
         }
     }
@@ -139,7 +148,7 @@ final class SimulatedStore: EventStore {
     }
 
     func event(_ id: EventID) throws(JournalError) -> StoredEvent? {
-        _ = try all
+        try requireReadable()
         return disk.contents.events[id]
     }
 
@@ -157,7 +166,7 @@ final class SimulatedStore: EventStore {
     }
 
     func undecided(_ ids: some Sequence<EventID>) throws(JournalError) -> [StoredEvent] {
-        _ = try all
+        try requireReadable()
         return ids.compactMap { disk.contents.events[$0] }.filter { $0.decision == nil }
     }
 

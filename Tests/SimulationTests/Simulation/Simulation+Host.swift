@@ -1,3 +1,4 @@
+import Journal
 import Routing
 import Systemd
 
@@ -50,6 +51,8 @@ extension Simulation: Host {
     /// which nobody sees here.
     var queuedBytes: Int { 0 }
 
+    func releaseMemory() {}
+    func examine(_ file: String, _ ended: @escaping (Examination) -> Void) { ended(.failed) }
     func run(_ action: String, of event: Event, by route: Route, token: String?) {}
     func degradationChanged() {}
     func defaultWindowChanged() {}

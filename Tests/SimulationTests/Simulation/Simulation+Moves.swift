@@ -11,7 +11,8 @@ extension Simulation {
         switch step {
         case .publish(let label, let topic, let peer, let extras):
             longestOwnWindow = max(longestOwnWindow, extras.window ?? .zero)
-            call(peer, .published(publication(label, topic, peer, extras)), label)
+            let push = extras.publication(at: topic, by: peer, body: "e\(label)", received: wall)
+            call(peer, .published(push), label)
         case .claim(let label, let peer): call(peer, .claimed(event(label), by: peer))
         case .hold(let label, let time, let peer):
             call(peer, .claimedProvisionally(event(label), within: time, by: peer))
@@ -45,20 +46,6 @@ extension Simulation {
 
     func call(_ peer: String, _ input: Input, _ label: Int? = nil) {
         incoming.append(.call(Call(peer: peer, input: input, label: label)))
-    }
-
-    private func publication(_ label: Int, _ topic: Topic, _ peer: String, _ extras: Step.Extras) -> Publication {
-        var options = PublishOptions()
-        if let eventID = extras.eventID { options.origin = Origin(source: "script", eventID: "\(eventID)") }
-        options.banner = extras.banner
-        options.window = extras.window
-        options.lifetime = extras.lifetime
-        options.retain = extras.retain
-        options.remove = extras.remove
-        return Publication(
-            topic: topic, title: extras.title, body: "e\(label)",
-            fields: extras.lacksFields ? [] : [Field(name: "from", value: .string("Mina"))], options: options,
-            sender: peer, received: wall)
     }
 
     private func event(_ label: Int) -> EventID { events[label] ?? EventID(1) }

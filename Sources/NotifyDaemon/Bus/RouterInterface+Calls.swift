@@ -1,0 +1,95 @@
+import Routing
+import Systemd
+
+/// From a call that has been read to one that is handled.
+///
+/// Most are handled on the spot. When many are there at once, or the bus has much of ours before it, or it is not known yet
+/// who calls and the policy wants to know, they wait in lines, in which they keep their order. What sd-bus answers by itself,
+/// such as reading a property, does not wait.
+extension RouterInterface: BusReader {
+    /// What a call wants; its arguments have been read.
+    struct Order {
+        /// About what the call says.
+        var bytes = 0
+        let body: BusInterface.Method
+
+        init(bytes: Int = 0, _ body: @escaping BusInterface.Method) {
+            self.bytes = bytes
+            self.body = body
+        }
+    }
+
+    /// How many calls are handled as they are read, before the lines are seen to.
+    private static let onTheSpot = 16
+    /// How many of those that wait are handled before it is seen what else there is to read.
+    private static let atOnce = 32
+
+    /// While the bus has not taken so many bytes, calls wait: all answers stand in one line there, and whose turn it is can
+    /// only be told here.
+    private static let queueLimit = 128 << 10
+    /// The same while signals wait as well, which shall not keep all calls from being handled.
+    private static let queueLimitBesideSignals = 2 * FanOut.queueLimit
+
+    /// Handles a call now, or when it has its turn.
+    func admit(_ order: Order, _ call: borrowing BusMessage) throws(BusFailure) {
+        let caller = call.sender
+        if handledOnTheSpot < Self.onTheSpot, canAnswer, !lines.isWaiting(caller), isSettled(caller) {
+            handledOnTheSpot += 1
+            return try order.body(call)
+        }
+        guard lines.hasRoom(for: caller) else {
+            throw BusFailure(
+                .limitExceeded(
+                    "calls that wait to be handled: \(CallLines<Void>.lengthLimit) of one connection, or "
+                        + "\(CallLines<Void>.bytesLimit >> 20) MiB, wait already; wait for their answers"))
+        }
+        let held = HeldMessage(retaining: call)
+        lines.put({ [unowned self] in handleNow(order, held) }, of: caller, bytes: order.bytes)
+    }
+
+    /// Whether as much is known of a caller as the policy wants to know.
+    private func isSettled(_ caller: String) -> Bool {
+        daemon.callers.need == .nothing || daemon.callers.isSettled(caller)
+    }
+
+    private func handleNow(_ order: Order, _ held: HeldMessage) {
+        do throws(BusFailure) {
+            try order.body(held.message)
+        } catch {
+            daemon.leave(bus.methodError(to: held.message, error), to: held.message)
+        }
+    }
+
+    /// Whether the bus takes answers as fast as they are given.
+    private var canAnswer: Bool {
+        bus.queuedBytes < (daemon.hasWaitingSignals ? Self.queueLimitBesideSignals : Self.queueLimit)
+    }
+
+    /// A connection has left the bus. What it wanted before that is handled before that.
+    func callerLeft(_ name: String) {
+        let leave = { [unowned daemon] in
+            daemon.callers.left(name)
+            daemon.take(.peerLeft(name))
+        }
+        if lines.isWaiting(name) { lines.put(leave, of: name) } else { leave() }
+    }
+
+    var canRead: Bool { !lines.isFull }
+
+    func handleSome() -> Bool {
+        handledOnTheSpot = 0
+        // There may be room for them again.
+        if daemon.hasWaitingSignals { daemon.host.endTurnWhenIdle() }
+        for _ in 0..<Self.atOnce {
+            guard canAnswer, let caller = lines.next else { break }
+            if isSettled(caller) {
+                lines.takeNext()()
+            } else {
+                lines.holdNext()
+                daemon.callers.whenSettled(caller) { [unowned self] in lines.release(caller) }
+            }
+        }
+        // Where the bus is behind, it says itself when it takes more.
+        return lines.isReady && canAnswer
+    }
+}

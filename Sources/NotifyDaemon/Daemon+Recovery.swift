@@ -1,0 +1,145 @@
+import Journal
+import Routing
+
+/// Going on where an earlier run stopped, and with a journal that failed.
+extension Daemon {
+    /// Goes on where an earlier run stopped, as soon as there is a journal to read that from.
+    func restore() {
+        guard !isRestored else { return }
+        do throws(Refusal) {
+            let clock = clock
+            var restoration = try storage.restoration(at: clock)
+            recovery = try Recovery(from: storage, limits: limits, portion: recoveryPortion, at: clock.wall)
+            restoration.remaining = recovery?.remaining
+            isRestored = true
+            take(.restored(restoration))
+            host.endTurnWhenIdle()
+        } catch {
+            // Degraded says why, and it is tried again.
+        }
+    }
+
+    /// Reads the next portion of what earlier runs left, unless the bus has not taken the last one.
+    func announceMore() {
+        guard recovery != nil else { return }
+        guard fanOut.isEmpty, host.queuedMessages < Recovery.queue else {
+            return host.armRecoveryTimer(at: host.now.instant + .milliseconds(5))
+        }
+        do throws(Refusal) {
+            let clock = clock
+            let restoration =
+                recovery!.hasNames
+                ? storage.restoration(of: try recovery!.names(from: storage), limits: limits, at: clock.wall)
+                : restoration(of: try recovery!.events(from: storage))
+            if recovery!.isOver { endRecovery() }
+            take(.restored(restoration))
+            host.endTurnWhenIdle()
+        } catch {
+            host.armRecoveryTimer(at: host.now.instant + .seconds(1))
+        }
+    }
+
+    private func endRecovery() {
+        if recovery!.isLong {
+            releasesMemoryAt = host.now.instant + configuration.recoveryWindow + .seconds(1)
+        }
+        recovery = nil
+    }
+
+    func releaseMemory() {
+        guard let moment = releasesMemoryAt else { return }
+        guard moment <= host.now.instant else {
+            // Signals that wait have the timer to themselves.
+            if fanOut.isEmpty { host.armRecoveryTimer(at: moment) }
+            return
+        }
+        releasesMemoryAt = nil
+        host.releaseMemory()
+    }
+
+    private func restoration(of events: [StoredEvent]) -> Restoration {
+        var restoration = storage.restoration(
+            of: events, routes: configuration.routes, minimumWindow: configuration.recoveryWindow, at: clock)
+        restoration.remaining = recovery?.remaining
+        return restoration
+    }
+
+    /// Those who ask again and again must not put it off.
+    func armRetry() {
+        guard !isRetryArmed else { return }
+        isRetryArmed = true
+        host.armRetryTimer(at: host.now.instant + .seconds(1))
+    }
+
+    /// To be called by the timer for it.
+    func retryStorage() {
+        isRetryArmed = false
+        storage.retry(at: host.wall)
+        guard storage.degradation.isEmpty else { return armRetry() }
+        if isRestored, let values = try? storage.restoredValues(at: clock) { take(.restored(values)) }
+        restore()
+        examineJournal()
+        // Retention goes on in turns.
+        host.endTurnWhenIdle()
+    }
+
+    /// Has a large journal looked at beside everything else.
+    func examineJournal() {
+        guard !isExamining, let file = storage.beginExamination() else { return }
+        isExamining = true
+        host.examine(file) { [unowned self] result in
+            isExamining = false
+            storage.endExamination(result)
+            // It may have been opened anew meanwhile.
+            examineJournal()
+            // Retention knows now how many events there are.
+            host.endTurnWhenIdle()
+        }
+    }
+
+    /// Sees to it that the router knows of an event to which somebody refers: one that was shown long ago, or by an earlier
+    /// run, is taken into memory again when it is claimed.
+    ///
+    /// It is not to stay there otherwise: whether it is the last one behind its banner may change.
+    func recall(_ id: EventID, isClaimed: Bool) throws(Refusal) {
+        guard !router.remembers(id), storage.isWritable else { return }
+        endTurn()
+        guard let event = try storage.read({ journal throws(JournalError) in try journal.event(id) }) else {
+            throw .unknownEvent("there is no event \(id); ids come from Send, Publish and the signal Event")
+        }
+        guard let decision = event.decision else {
+            // An earlier run left it undecided, and its turn to be announced again has not come.
+            return announceOutOfTurn([event])
+        }
+        guard isClaimed, decision.outcome == .shown else { return }
+        let age = Duration.microseconds(host.wall - event.accepted)
+        take(
+            .recalled(
+                storage.event(event, routes: configuration.routes), age: age,
+                banner: try storage.bannerStillUp(event.id, decision, server: server.holder)))
+    }
+
+    /// Sees to it that the router knows of everything that was named, before something that may be a repeat.
+    func recallNames() throws(Refusal) {
+        guard recovery?.hasNames == true else { return }
+        let names = try recovery!.names(from: storage, atMost: .max)
+        take(.restored(storage.restoration(of: names, limits: limits, at: host.wall)))
+    }
+
+    /// Sees to it that the router knows of everything undecided at or below a topic to which somebody refers.
+    func recall(_ topic: TopicPrefix) throws(Refusal) {
+        guard recovery != nil else { return }
+        endTurn()
+        announceOutOfTurn(try storage.read { journal throws(JournalError) in try journal.undecided(topic) })
+    }
+
+    private func announceOutOfTurn(_ events: [StoredEvent]) {
+        let events = recovery?.take(events, except: { router.remembers($0) }) ?? []
+        take(.restored(restoration(of: events)))
+    }
+
+    /// When the window of an undecided event ends, in microseconds since the epoch.
+    func deadline(of id: EventID) -> Int64? {
+        router.deadline(of: id).map { clock.moment($0) }
+    }
+}
