@@ -55,4 +55,7 @@ extension Daemon {
 
     /// Whether signals wait for the bus.
     var hasWaitingSignals: Bool { !fanOut.isEmpty }
+
+    /// Whether everybody is being told more than what is decided now: what waits for the bus, or what earlier runs left.
+    var isCatchingUp: Bool { hasWaitingSignals || recovery != nil }
 }

@@ -187,7 +187,9 @@ extension Router {
             }
             rename(key, to: id)
             show(waiting, in: key, as: id, calledAt: late.at)
-        } else if bannerKeys[id] == nil {
+        } else if bannerKeys[id] != key {
+            // The number was another banner's until now.
+            lose(id)
             close(id)
         }
         sendBanners(at: now)

@@ -27,8 +27,8 @@ extension RouterInterface: BusReader {
     /// While the bus has not taken so many bytes, calls wait: all answers stand in one line there, and whose turn it is can
     /// only be told here.
     private static let queueLimit = 128 << 10
-    /// The same while signals wait as well, which shall not keep all calls from being handled.
-    private static let queueLimitBesideSignals = 2 * FanOut.queueLimit
+    /// The same while the bus is given as many signals as it takes, which shall not keep all calls from being handled.
+    private static let queueLimitWhileCatchingUp = 2 * FanOut.queueLimit
 
     /// Handles a call now, or when it has its turn.
     func admit(_ order: Order, _ call: borrowing BusMessage) throws(BusFailure) {
@@ -62,7 +62,7 @@ extension RouterInterface: BusReader {
 
     /// Whether the bus takes answers as fast as they are given.
     private var canAnswer: Bool {
-        bus.queuedBytes < (daemon.hasWaitingSignals ? Self.queueLimitBesideSignals : Self.queueLimit)
+        bus.queuedBytes < (daemon.isCatchingUp ? Self.queueLimitWhileCatchingUp : Self.queueLimit)
     }
 
     /// A connection has left the bus. What it wanted before that is handled before that.

@@ -118,11 +118,20 @@ struct Load: Sendable {
     private func claim(_ events: Mailbox<UInt64>) async throws {
         let connection = try await Connection.open(address)
         defer { connection.close() }
+        // Every life of the daemon announces what is undecided anew. Who waited for each verdict would fall behind, until there
+        // are so many banners at the end that they become one.
+        let claimed = Guarded<Set<UInt64>>([])
         while let id = await events.next(within: .seconds(60)), !isOver.withLock({ $0 }) {
+            guard claimed.withLock({ $0.insert(id).inserted }) else { continue }
             let call = Message.call(
                 "Claim", of: Router.interface, at: Router.path, on: Router.name, autoStart: false, [.uint64(id)])
-            guard let verdict = try? await connection.call(call).arguments.first?.string else { continue }
-            witness.claimed(id, verdict: verdict)
+            connection.call(call) { [witness] result in
+                if let verdict = (try? result.get())?.arguments.first?.string {
+                    witness.claimed(id, verdict: verdict)
+                } else {
+                    _ = claimed.withLock { $0.remove(id) }
+                }
+            }
         }
     }
 }

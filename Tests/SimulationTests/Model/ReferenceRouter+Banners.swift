@@ -212,7 +212,8 @@ extension ReferenceRouter {
         {
             number(late.key, answer)
             show(waiting, in: late.key, calledAt: late.at)
-        } else if !banners.contains(where: { $0.number == answer }) {
+        } else if banner(late.key)?.number != answer {
+            if let other = banners.first(where: { $0.number == answer }) { lose(other.key) }
             out.append(.close(answer))
         }
     }
