@@ -41,7 +41,10 @@ final class SystemHost: Host {
     /// Sets everything up, in the order in which it is needed, and starts the daemon.
     func start(_ daemon: Daemon<SystemHost>, _ link: BusNotificationLink) throws(SystemdError) {
         self.daemon = daemon
-        windowTimer = try loop.timer(.monotonic) { [unowned daemon] in daemon.take(.timerFired) }
+        windowTimer = try loop.timer(.monotonic) { [unowned self] in
+            interface.handleBeforeWindowsEnd()
+            daemon.take(.timerFired)
+        }
         lifetimeTimer = try loop.timer(.boottime) { [unowned daemon] in daemon.take(.timerFired) }
         retryTimer = try loop.timer(.monotonic, .orders) { [unowned daemon] in daemon.retryStorage() }
         recoveryTimer = try loop.timer(.monotonic) { [unowned self] in endTurnWhenIdle() }

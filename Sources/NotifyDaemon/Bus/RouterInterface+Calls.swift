@@ -23,6 +23,8 @@ extension RouterInterface: BusReader {
     private static let onTheSpot = 16
     /// How many of those that wait are handled before it is seen what else there is to read.
     private static let atOnce = 32
+    /// How many of them are handled before windows end: not so many that banners are late by more than some milliseconds.
+    private static let beforeWindowsEnd = 512
 
     /// While the bus has not taken so many bytes, calls wait: all answers stand in one line there, and whose turn it is can
     /// only be told here.
@@ -81,15 +83,28 @@ extension RouterInterface: BusReader {
         // There may be room for them again.
         if daemon.hasWaitingSignals { daemon.host.endTurnWhenIdle() }
         for _ in 0..<Self.atOnce {
-            guard canAnswer, let caller = lines.next else { break }
-            if isSettled(caller) {
-                lines.takeNext()()
-            } else {
-                lines.holdNext()
-                daemon.callers.whenSettled(caller) { [unowned self] in lines.release(caller) }
-            }
+            guard canAnswer, handleNext() else { break }
         }
         // Where the bus is behind, it says itself when it takes more.
         return lines.isReady && canAnswer
+    }
+
+    /// To be called before windows end: a claim that has been read is in time, even where the bus is behind with answers.
+    func handleBeforeWindowsEnd() {
+        for _ in 0..<Self.beforeWindowsEnd {
+            guard handleNext() else { break }
+        }
+    }
+
+    /// - Returns: whether there was something to be handled.
+    private func handleNext() -> Bool {
+        guard let caller = lines.next else { return false }
+        if isSettled(caller) {
+            lines.takeNext()()
+        } else {
+            lines.holdNext()
+            daemon.callers.whenSettled(caller) { [unowned self] in lines.release(caller) }
+        }
+        return true
     }
 }
