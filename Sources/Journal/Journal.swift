@@ -136,17 +136,20 @@ public final class Journal {
                     throw error
                 }
             }
-            isExamined = !isThere || isSuspect || FileCheck.size(path) <= examinedAtOnce
-            let isLookedAt = isThere && isExamined
-            let isIntact = try !isLookedAt || FileCheck.check(queue)
-            isSuspect = false
-            holdsStill = false
-            if !isComplete {
-                try JournalSchema.migrator.migrate(queue)
-                try queue.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
+            // What is to be changed is looked at first, however large it is.
+            isExamined = !isThere || !isComplete || isSuspect || FileCheck.size(path) <= examinedAtOnce
+            try Self.expectingDamage {
+                let isLookedAt = isThere && isExamined
+                let isIntact = try !isLookedAt || FileCheck.check(queue)
+                isSuspect = false
+                holdsStill = false
+                if !isComplete {
+                    try JournalSchema.migrator.migrate(queue)
+                    try queue.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
+                }
+                try JournalSchema.verify(queue)
+                if isLookedAt { damagedRows += UInt64(try RowCheck.check(queue, isIntact: isIntact)) }
             }
-            try JournalSchema.verify(queue)
-            if isLookedAt { damagedRows += UInt64(try RowCheck.check(queue, isIntact: isIntact)) }
             // Whoever made the file may have died before its name was on the disk.
             try sync(directory)
             try queue.writeWithoutTransaction { db in
@@ -163,6 +166,17 @@ public final class Journal {
             self.queue = queue
         } catch {
             throw JournalError(error)
+        }
+    }
+
+    /// Where our own statements make no sense, as for a table that should not be there yet, the file is not what it should be.
+    private static func expectingDamage(_ body: () throws -> Void) throws {
+        do {
+            try body()
+        } catch let error as DatabaseError
+            where [.SQLITE_ERROR, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH].contains(error.resultCode)
+        {
+            throw JournalError.damaged
         }
     }
 

@@ -52,6 +52,45 @@ struct DamageTests {
         }
     }
 
+    /// The second step can be taken again, and is.
+    @Test(arguments: ["1", "3", "4"], [true, false])
+    func aFileThatForgetsItsSchemaIsSetAside(step: String, isLarge: Bool) throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            try journal.commit([.accepted(try sample(1))])
+            journal.close()
+            let queue = try DatabaseQueue(path: folder + "/events.db")
+            try queue.write {
+                try $0.execute(sql: "DELETE FROM grdb_migrations WHERE identifier = ?", arguments: [step])
+            }
+            try queue.close()
+            let next = try Journal(directory: folder, examinedAtOnce: isLarge ? 0 : 1 << 20)
+            #expect(next.setAside != nil)
+            try next.commit([.accepted(try sample(2))])
+        }
+    }
+
+    /// Two steps with one name: the list breaks a rule of its own.
+    @Test func aFileThatNamesAStepOfItsSchemaTwiceIsSetAside() throws {
+        try withFolder { folder in
+            try Journal(directory: folder).close()
+            let url = URL(filePath: folder + "/events.db")
+            let queue = try DatabaseQueue(path: url.path)
+            let (root, size) = try queue.read { db in
+                (
+                    try Int.fetchOne(db, sql: "SELECT rootpage FROM sqlite_master WHERE name = 'grdb_migrations'") ?? 0,
+                    try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 0
+                )
+            }
+            try queue.close()
+            var file = try Data(contentsOf: url)
+            let page = file[(root - 1) * size..<root * size]
+            file[try #require(page.lastIndex(of: UInt8(ascii: "3")))] = UInt8(ascii: "1")
+            try file.write(to: url)
+            #expect(try Journal(directory: folder).setAside != nil)
+        }
+    }
+
     @Test func aZeroedPageIsNoticedWhereverItIs() throws {
         try withFolder { folder in
             let journal = try Journal(directory: folder)
