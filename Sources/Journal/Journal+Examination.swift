@@ -34,9 +34,23 @@ extension Journal {
     public func endExamination(_ result: Examination) throws(JournalError) {
         guard let queue, holdsStill else { return }
         if result == .damaged { throw giveUp(JournalError.damaged) }
+        try moveOn(queue, result)
+        isExamined = true
+    }
+
+    /// Gives an examination up that takes so long that the log would have no limit. What comes of it means nothing then, and
+    /// another may begin.
+    func limitLog() throws(JournalError) {
+        guard let queue, holdsStill, FileCheck.size(path + "-wal") > Self.logLimit else { return }
+        try moveOn(queue, .failed)
+    }
+
+    /// The file need not hold still any longer; how many events there are comes from the result or is counted.
+    private func moveOn(_ queue: DatabaseQueue, _ result: Examination) throws(JournalError) {
+        holdsStill = false
         do {
             try queue.inDatabase { db in
-                try self.moveOn(db)
+                try db.execute(sql: "PRAGMA wal_autocheckpoint = \(Self.checkpointPages)")
                 if case .sound(let events) = result {
                     self.count += events
                 } else {
@@ -46,25 +60,5 @@ extension Journal {
         } catch {
             throw giveUp(error)
         }
-        isExamined = true
-    }
-
-    /// Gives an examination up that takes so long that the log would have no limit. What comes of it means nothing then, and
-    /// another may begin.
-    func limitLog() throws(JournalError) {
-        guard let queue, holdsStill, FileCheck.size(path + "-wal") > Self.logLimit else { return }
-        do {
-            try queue.inDatabase { db in
-                try self.moveOn(db)
-                self.count = try Self.countOfEvents(db)
-            }
-        } catch {
-            throw giveUp(error)
-        }
-    }
-
-    private func moveOn(_ db: Database) throws {
-        holdsStill = false
-        try db.execute(sql: "PRAGMA wal_autocheckpoint = \(Self.checkpointPages)")
     }
 }
