@@ -30,16 +30,8 @@ extension RouterInterface {
             guard call.isCall(of: "Set", on: "org.freedesktop.DBus.Properties"),
                 (try? call.readString()) == Self.name, (try? call.readString()) == "Paused"
             else { return false }
-            attempt(call)
+            attempt(call) { [unowned self] call throws(BusFailure) in try admit(try setProperty(call), call) }
             return true
-        }
-    }
-
-    private func attempt(_ call: borrowing BusMessage) {
-        do throws(BusFailure) {
-            try admit(try setProperty(call), call)
-        } catch {
-            daemon.leave(bus.methodError(to: call, error), to: call)
         }
     }
 

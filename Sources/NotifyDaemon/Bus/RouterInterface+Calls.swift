@@ -12,11 +12,6 @@ extension RouterInterface: BusReader {
         /// About what the call says.
         var bytes = 0
         let body: BusInterface.Method
-
-        init(bytes: Int = 0, _ body: @escaping BusInterface.Method) {
-            self.bytes = bytes
-            self.body = body
-        }
     }
 
     /// How many calls are handled as they are read, before the lines are seen to.
@@ -35,7 +30,7 @@ extension RouterInterface: BusReader {
     /// Handles a call now, or when it has its turn.
     func admit(_ order: Order, _ call: borrowing BusMessage) throws(BusFailure) {
         let caller = call.sender
-        if handledOnTheSpot < Self.onTheSpot, canAnswer, !lines.isWaiting(caller), isSettled(caller) {
+        if handledOnTheSpot < Self.onTheSpot, canAnswer, !lines.isWaiting(caller), daemon.callers.isSettled(caller) {
             handledOnTheSpot += 1
             return try order.body(call)
         }
@@ -46,19 +41,15 @@ extension RouterInterface: BusReader {
                         + "\(CallLines<Void>.bytesLimit >> 20) MiB, wait already; wait for their answers"))
         }
         let held = HeldMessage(retaining: call)
-        lines.put({ [unowned self] in handleNow(order, held) }, of: caller, bytes: order.bytes)
+        lines.put({ [unowned self] in attempt(held.message, order.body) }, of: caller, bytes: order.bytes)
     }
 
-    /// Whether as much is known of a caller as the policy wants to know.
-    private func isSettled(_ caller: String) -> Bool {
-        daemon.callers.need == .nothing || daemon.callers.isSettled(caller)
-    }
-
-    private func handleNow(_ order: Order, _ held: HeldMessage) {
+    /// Does something for a call outside of its handler, from which sd-bus would take an error by itself.
+    func attempt(_ call: borrowing BusMessage, _ body: BusInterface.Method) {
         do throws(BusFailure) {
-            try order.body(held.message)
+            try body(call)
         } catch {
-            daemon.leave(bus.methodError(to: held.message, error), to: held.message)
+            daemon.leave(bus.methodError(to: call, error), to: call)
         }
     }
 
@@ -99,7 +90,7 @@ extension RouterInterface: BusReader {
     /// - Returns: whether there was something to be handled.
     private func handleNext() -> Bool {
         guard let caller = lines.next else { return false }
-        if isSettled(caller) {
+        if daemon.callers.isSettled(caller) {
             lines.takeNext()()
         } else {
             lines.holdNext()

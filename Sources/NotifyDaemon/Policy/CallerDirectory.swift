@@ -39,11 +39,11 @@ final class CallerDirectory {
     func caller(_ name: String) -> Caller { known[name] ?? .unknown }
 
     /// Whether it has been found out who is behind a name, even if that is nothing.
-    func isSettled(_ name: String) -> Bool { known[name] != nil }
+    func isSettled(_ name: String) -> Bool { need == .nothing || known[name] != nil }
 
     /// Does something as soon as it is known who is behind a name, or that this cannot be known.
     func whenSettled(_ name: String, _ action: @escaping () -> Void) {
-        if need == .nothing || isSettled(name) { return action() }
+        if isSettled(name) { return action() }
         let isFirst = waiting[name] == nil
         waiting[name, default: []].append(action)
         if isFirst { identify(name) }
