@@ -34,3 +34,10 @@ struct OutputOptions: ParsableArguments {
         }
     }
 }
+
+extension ParsableArguments {
+    /// For commands that end after so many lines or pictures: none would be no use of them.
+    func requireOneOrMore(_ count: Int?) throws {
+        if let count, count < 1 { throw ValidationError("-n takes a number from 1 upwards.") }
+    }
+}

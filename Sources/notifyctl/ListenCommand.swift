@@ -53,7 +53,7 @@ struct ListenCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        if let count, count < 1 { throw ValidationError("-n takes a number from 1 upwards.") }
+        try requireOneOrMore(count)
         if within != nil, !claim || exec == nil {
             throw ValidationError("--within is the time to confirm a claim, so it needs --claim and --exec.")
         }

@@ -26,7 +26,7 @@ struct TopCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        if let count, count < 1 { throw ValidationError("-n takes a number from 1 upwards.") }
+        try requireOneOrMore(count)
     }
 
     func run() async throws {
