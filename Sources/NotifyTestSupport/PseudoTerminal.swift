@@ -78,11 +78,6 @@ package final class PseudoTerminal: Sendable {
 
     /// Returns whether what was written on it was as it should be, in the end.
     package func shows(within limit: Duration = .seconds(10), _ isRight: (String) -> Bool) async throws -> Bool {
-        let deadline = ContinuousClock.now + limit * Slack.factor
-        while ContinuousClock.now < deadline {
-            if isRight(text) { return true }
-            try await Task.sleep(for: .milliseconds(10))
-        }
-        return false
+        try await comesTrue(within: limit) { isRight(text) }
     }
 }
