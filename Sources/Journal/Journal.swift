@@ -228,10 +228,10 @@ public final class Journal {
         do {
             return try queue.writeWithoutTransaction { db in
                 // Prepared once, where GRDB's own transaction would be parsed every time.
-                try db.cachedStatement(sql: "BEGIN IMMEDIATE TRANSACTION").execute()
+                try FastStatement(db, "BEGIN IMMEDIATE TRANSACTION").run()
                 do {
                     let result = try body(db)
-                    try db.cachedStatement(sql: "COMMIT TRANSACTION").execute()
+                    try FastStatement(db, "COMMIT TRANSACTION").run()
                     return result
                 } catch {
                     // The file is closed below, and what matters is why.

@@ -156,6 +156,7 @@ final class Daemon<Outside: Host> {
 
     /// Commits, and lets everything leave that was decided.
     func endTurn() {
+        for request in outbox.takeReadyBanners() { show(request) }
         let refused = storage.commit()
         let items = outbox.takeAll()
         deliver(items, refusing: Set(refused))
@@ -185,16 +186,19 @@ final class Daemon<Outside: Host> {
                 if let id, refused.contains(id) { continue }
                 announce(signal, decided: moment)
             case .show(let request):
-                guard refused.isEmpty else { continue }
-                Failpoint.beforeNotify.pass()
-                server.show(request, BannerText(request, templates: configuration.texts[request.newest.route.name]))
-                Failpoint.afterNotify.pass()
+                if refused.isEmpty { show(request) }
             case .close(let id): server.close(id)
             case .relay(let event, let action, let token):
                 announce(.action(event, action), decided: host.now.instant)
                 host.run(action, of: event, by: configuration.routes.route(for: event.topic), token: token)
             }
         }
+    }
+
+    private func show(_ request: BannerRequest) {
+        Failpoint.beforeNotify.pass()
+        server.show(request, BannerText(request, templates: configuration.texts[request.newest.route.name]))
+        Failpoint.afterNotify.pass()
     }
 
     // MARK: Orders

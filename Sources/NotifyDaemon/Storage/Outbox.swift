@@ -1,7 +1,7 @@
 import Routing
 
-/// What leaves the daemon at the end of a turn, after the commit, in the order in which it was decided: replies, signals,
-/// and what is asked of the notification server.
+/// What leaves the daemon at the end of a turn, in the order in which it was decided: replies, signals, and what is asked of
+/// the notification server. All of it leaves after the commit, but for banners that have nothing to do with that.
 final class Outbox<Message, Call> {
     enum Item {
         /// The reply to a call, and the event that it acknowledges.
@@ -15,13 +15,31 @@ final class Outbox<Message, Call> {
     }
 
     private var items: [Item] = []
+    /// The oldest event that is to be announced.
+    private var oldest: EventID?
 
     func put(_ item: Item) {
+        if case .signal(.event(let event, _), _, _) = item { oldest = oldest.map { min($0, event.id) } ?? event.id }
         items.append(item)
     }
 
+    /// Takes the banners that speak of nothing that is still to be announced, and thus of nothing that is still to be
+    /// written: they need not wait for the commit.
+    func takeReadyBanners() -> [BannerRequest] {
+        var ready: [BannerRequest] = []
+        items.removeAll { item in
+            guard case .show(let request) = item, oldest.map({ request.newest.id < $0 }) ?? true else { return false }
+            ready.append(request)
+            return true
+        }
+        return ready
+    }
+
     func takeAll() -> [Item] {
-        defer { items = [] }
+        defer {
+            items = []
+            oldest = nil
+        }
         return items
     }
 }

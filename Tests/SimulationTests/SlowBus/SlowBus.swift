@@ -22,7 +22,10 @@ final class SlowBus {
     private(set) var now = Now(instant: Instant(microseconds: 1_000_000), uptime: Uptime(microseconds: 1_000_000))
     /// When the daemon wants to look again whether there is room.
     private(set) var recoveryTimer: Instant?
+    private var windowTimer: Instant?
     private var isTurnOpen = false
+    /// What the notification server was asked to show, while there is one.
+    private(set) var banners: [EventID] = []
     let disk = SimulatedDisk(seed: 1)
     private(set) var daemon: Daemon<SlowBus>!
 
@@ -55,6 +58,23 @@ final class SlowBus {
         endTurn()
     }
 
+    /// Publishes an event with a window of its own.
+    func publish(_ topic: Topic, window: Duration) {
+        var options = PublishOptions()
+        options.window = window
+        perform(.published(Publication(topic: topic, title: "", body: "", options: options, sender: ":1.1")))
+    }
+
+    func startServer() {
+        daemon.server.ownerIs(":1.7")
+        endTurn()
+    }
+
+    /// Time passes in which the daemon does nothing.
+    func pass(_ time: Duration) {
+        now = Now(instant: now.instant + time, uptime: now.uptime)
+    }
+
     private func perform(_ input: Input) {
         do throws(Refusal) {
             try daemon.answer(input, to: 0)
@@ -63,8 +83,12 @@ final class SlowBus {
         }
     }
 
-    /// Ends turns until the daemon has nothing more to do now.
+    /// Serves the timer, and ends turns until the daemon has nothing more to do now.
     func endTurn() {
+        if let timer = windowTimer, timer <= now.instant {
+            windowTimer = nil
+            daemon.take(.timerFired)
+        }
         while isTurnOpen {
             isTurnOpen = false
             daemon.turnIsOver()
@@ -86,7 +110,7 @@ extension SlowBus: Host {
     var wall: Int64 { now.instant.microseconds + 1_700_000_000_000_000 }
     var boot: String { "boot" }
 
-    func armWindowTimer(at moment: Instant) {}
+    func armWindowTimer(at moment: Instant) { windowTimer = moment }
     func armLifetimeTimer(at moment: Uptime) {}
     func armRetryTimer(at moment: Instant) {}
     func armRecoveryTimer(at moment: Instant) { recoveryTimer = moment }
@@ -121,16 +145,16 @@ extension SlowBus: Host {
     func statusChanged() {}
 }
 
-/// There is no notification server.
+/// The notification server takes what it is given, and does not say so.
 extension SlowBus: NotificationLink {
     func askForCapabilities(
         of server: String, within time: Duration, _ answer: @escaping (Result<Set<String>, BusFailure>) -> Void
-    ) {}
+    ) { answer(.success(["body"])) }
 
     func notify(
         _ server: String, _ request: BannerRequest, _ text: BannerText, hasButtons: Bool, within time: Duration,
         _ answer: @escaping (Result<BannerID, BusFailure>) -> Void
-    ) {}
+    ) { banners.append(request.newest.id) }
 
     func close(_ banner: BannerID, at server: String) {}
 }

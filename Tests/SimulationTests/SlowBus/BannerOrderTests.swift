@@ -1,0 +1,72 @@
+import Routing
+import Testing
+
+@testable import NotifyDaemon
+
+/// Which banners wait for the commit at the end of a turn: those that speak of what is not on disk.
+struct BannerOrderTests {
+    private let bus = SlowBus()
+    private let post = World.topics[0]
+    private let other = World.topics[1]
+
+    init() {
+        bus.startServer()
+    }
+
+    /// The banners that had been asked for when the commit of this turn began.
+    private func bannersBeforeCommit(_ turn: () -> Void) -> [EventID]? {
+        var banners: [EventID]?
+        bus.disk.onWrite = { [bus] in banners = banners ?? bus.banners }
+        turn()
+        bus.endTurn()
+        bus.disk.onWrite = {}
+        return banners
+    }
+
+    private var accepted: [EventID] {
+        bus.sent.compactMap { if case .accepted(let id) = $0 { id } else { nil } }
+    }
+
+    /// An event is on disk, and its window ends in a turn in which another one comes in.
+    private func endWindowBesideAnotherEvent() {
+        bus.pass(.milliseconds(100))
+        bus.publish(other, window: .seconds(1))
+    }
+
+    @Test func oneThatSpeaksOfWhatIsOnDiskDoesNotWait() {
+        bus.publish(post, window: .milliseconds(100))
+        bus.endTurn()
+        #expect(bannersBeforeCommit(endWindowBesideAnotherEvent) == [accepted[0]])
+        #expect(bus.banners == [accepted[0]])
+    }
+
+    @Test func oneThatSpeaksOfWhatIsNewWaits() {
+        #expect(bannersBeforeCommit { bus.publish(post, window: .zero) } == [])
+        #expect(bus.banners == accepted)
+    }
+
+    /// They stand in one banner, and it waits for the newer one.
+    @Test func oneThatSpeaksOfBothWaits() {
+        bus.publish(post, window: .milliseconds(100))
+        bus.endTurn()
+        let before = bannersBeforeCommit {
+            bus.publish(post, window: .milliseconds(100))
+            bus.pass(.milliseconds(100))
+        }
+        #expect(before == [])
+        #expect(bus.banners == [accepted[1]])
+    }
+
+    /// What cannot be written does not keep back what was.
+    @Test func oneThatSpeaksOfWhatIsOnDiskAppearsThoughTheCommitFails() {
+        bus.publish(post, window: .milliseconds(100))
+        bus.endTurn()
+        bus.disk.condition = .broken
+        #expect(bannersBeforeCommit(endWindowBesideAnotherEvent) == [accepted[0]])
+        #expect(bus.banners == [accepted[0]])
+        guard case .refused(.storageUnavailable) = bus.sent.last else {
+            Issue.record("What cannot be written is refused, not \(bus.sent.last.map { "\($0)" } ?? "left unanswered").")
+            return
+        }
+    }
+}
