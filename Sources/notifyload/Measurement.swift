@@ -29,7 +29,8 @@ struct Measurement: Sendable {
 private let gentleRate = 500.0
 
 /// Puts the surroundings up, loads the daemon, and takes all down again.
-func measure(daemon program: String, seconds: Double, _ around: Surroundings) async throws -> Measurement {
+func measure(daemon program: String, seconds: Double, waits: Double, _ around: Surroundings) async throws -> Measurement
+{
     try await withPrivateBus { bus in
         // Nothing is to be banners: what is open elsewhere is open for longer than this takes.
         let daemon = try DaemonProcess(
@@ -94,14 +95,6 @@ func measure(daemon program: String, seconds: Double, _ around: Surroundings) as
         measurement.note("rate", rate)
         try await workload.pace(rate, for: .seconds(seconds))
         let tally = workload.now
-        let flood = try await Flood(on: bus.address)
-        defer { flood.leave() }
-        measurement.note("send", try await flood.bystanderWaits(for: .seconds(seconds)))
-        measurement.note(
-            "flooded_send",
-            try await flood.flood { () async throws in try await flood.bystanderWaits(for: .seconds(seconds)) })
-        measurement.note("flood_per_s", Double(flood.answers.all) / seconds)
-        measurement.note("flood_refused", Double(flood.answers.refused))
         measurement.note("signal", tally.signals)
         measurement.note("claim", tally.claims)
         measurement.note("rss_mib", processes.daemon.memory)
@@ -109,8 +102,39 @@ func measure(daemon program: String, seconds: Double, _ around: Surroundings) as
         measurement.note("late", Double(tally.late))
         measurement.note("unfinished", Double(tally.sent - tally.finished))
         if let error = tally.firstError { complain("\(tally.failed) calls failed, the first one so: \(error)") }
+        if waits > 0 {
+            try await measurement.noteWaitsBesideFlood(for: .seconds(waits), on: bus)
+            try await measurement.noteWaitsBesideServers(for: .seconds(waits), on: bus)
+        }
         await daemon.kill()
         return measurement
+    }
+}
+
+extension Measurement {
+    /// How long somebody waits for an answer, by himself and beside another who floods the daemon.
+    fileprivate mutating func noteWaitsBesideFlood(for time: Duration, on bus: PrivateBus) async throws {
+        let topic = "/quiet/push"
+        let bystander = try await Bystander(on: bus.address, topic: topic)
+        defer { bystander.leave() }
+        note("send", try await bystander.waits(for: time))
+        let flood = try await Flood(on: bus.address, topic: topic)
+        defer { flood.leave() }
+        note("flooded_send", try await flood.run { () async throws in try await bystander.waits(for: time) })
+        note("flood_per_s", Double(flood.answers.all) / (time / .seconds(1)))
+        note("flood_refused", Double(flood.answers.refused))
+    }
+
+    /// The same for pushes that become banners, without a notification server, with one that answers, and when it hangs.
+    fileprivate mutating func noteWaitsBesideServers(for time: Duration, on bus: PrivateBus) async throws {
+        let bystander = try await Bystander(on: bus.address, topic: "/shown/push")
+        defer { bystander.leave() }
+        note("serverless_send", try await bystander.waits(for: time))
+        let server = try await NotificationServer.start(on: bus)
+        defer { server.stop() }
+        note("served_send", try await bystander.waits(for: time))
+        server.setMode(.hanging)
+        note("hung_send", try await bystander.waits(for: time))
     }
 }
 

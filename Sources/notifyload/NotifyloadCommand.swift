@@ -13,7 +13,8 @@ struct NotifyloadCommand: AsyncParsableCommand {
         discussion: """
             Two loads follow each other. The first keeps up to 64 events under way, each published, heard and claimed, and \
             gives events a second and processor time per event. The second publishes at a steady pace, 30 % of that \
-            but at most 500 a second, and gives latencies.
+            but at most 500 a second, and gives latencies. Then, with --waits, somebody sends one push at a time: \
+            alone, beside a flood, without a notification server, with one that answers, and with one that hangs.
             """)
 
     @Option(help: "The daemon.")
@@ -21,6 +22,9 @@ struct NotifyloadCommand: AsyncParsableCommand {
 
     @Option(help: "Seconds that each of the two loads lasts.")
     var seconds = 1.0
+
+    @Option(help: "Seconds that each of the waits is looked at; 0 for not at all.")
+    var waits = 0.0
 
     @OptionGroup var surroundings: Surroundings
 
@@ -30,7 +34,7 @@ struct NotifyloadCommand: AsyncParsableCommand {
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
         limit.rlim_cur = limit.rlim_max
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        print(try await measure(daemon: daemon, seconds: seconds, surroundings).json)
+        print(try await measure(daemon: daemon, seconds: seconds, waits: waits, surroundings).json)
     }
 }
 

@@ -8,12 +8,15 @@ struct LoadTests {
     @Test func aPointWithALittleOfEverythingIsMeasured() async throws {
         let around = ["--subscribers", "3", "--screens", "5", "--open", "7", "--history", "9", "--payload", "9000"]
         let process = try ChildProcess(
-            BuiltPrograms.notifyload, ["--daemon", BuiltPrograms.notifyd, "--seconds", "0.1"] + around,
+            BuiltPrograms.notifyload,
+            ["--daemon", BuiltPrograms.notifyd, "--seconds", "0.1", "--waits", "0.1"] + around,
             environment: ChildProcess.currentEnvironment, capturing: [1])
         let lines = try #require(await process.allLines(of: 1, within: .seconds(30)))
         let figures = try JSONDecoder().decode([String: Double].self, from: Data(lines.joined().utf8))
         for name in ["failed", "late", "unfinished"] { #expect(figures[name] == 0, "\(name)") }
-        for name in ["events_per_s", "daemon_us", "bus_us", "load_us", "signal_p99", "claim_p99", "rss_mib"] {
+        for name in ["events_per_s", "daemon_us", "bus_us", "load_us", "signal_p99", "claim_p99", "rss_mib"]
+            + ["", "flooded_", "serverless_", "served_", "hung_"].map({ "\($0)send_p99" })
+        {
             #expect(figures[name] ?? 0 > 0, "\(name)")
         }
     }
