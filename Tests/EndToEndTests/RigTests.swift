@@ -1,4 +1,6 @@
 import Foundation
+import NotifyRehearsal
+import NotifyTestSupport
 import Testing
 
 /// The daemon among real programs: notification servers, D-Bus tools, Python clients, systemd. The scripts in
@@ -46,44 +48,20 @@ struct RigTests {
 
     private func run(_ script: String) async throws {
         let rigs = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Rigs")
-        let products = try Self.products()
+        let products = URL(filePath: BuiltPrograms.notifyd).deletingLastPathComponent()
+        // Its output is the test runner's: one line for each fact.
+        let rig = try ChildProcess(
+            "/bin/bash", [rigs.appending(path: script).path, products.path],
+            environment: ChildProcess.currentEnvironment)
+        var exit = await rig.waitForExit(within: .seconds(230))
+        if exit == nil { exit = await rig.end() }
 
-        let process = Process()
-        // The threads of a test block signals, and what they start inherits that: nothing in the rig would end on SIGTERM.
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = ["--default-signal", "/bin/bash", rigs.appending(path: script).path, products.path]
-        process.standardInput = FileHandle.nullDevice
-        // Its output is the test runner's: one line for each fact. Waiting for its end must not occupy one of the
-        // few threads that the tests beside this one need to keep their time.
-        let status = try await withCheckedThrowingContinuation { continuation in
-            process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
-            do {
-                try process.run()
-            } catch {
-                process.terminationHandler = nil
-                continuation.resume(throwing: error)
-            }
-        }
-
-        if status == Self.cannotRunHere {
-            let mustRun = ProcessInfo.processInfo.environment["CI"] == "true"
+        if exit == .code(Self.cannotRunHere) {
+            let mustRun = ChildProcess.currentEnvironment["CI"] == "true"
             print("\(script) cannot run on this machine; its last line above says why")
             #expect(!mustRun, "\(script) cannot run here, and CI must run everything: see SKIPPED above")
             return
         }
-        #expect(status == 0, "\(script) ended with status \(status): see FAILED above")
-    }
-
-    /// The folder of the built programs, which is where the test bundle lies too.
-    private static func products() throws -> URL {
-        var candidates = [Bundle.main.bundleURL, URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()]
-        candidates += Bundle.allBundles.map { $0.bundleURL.deletingLastPathComponent() }
-        let package = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        candidates.append(package.appending(path: ".build/debug"))
-        let found = candidates.first {
-            FileManager.default.isExecutableFile(atPath: $0.appending(path: "notifyd").path)
-        }
-        return try #require(found, "notifyd is in none of \(candidates.map(\.path)); build it with: swift build")
+        #expect(exit == .code(0), "\(script) ended otherwise: see FAILED above")
     }
 }

@@ -70,6 +70,7 @@ rig_begin() {
     trap 'rig_end "$BASH_COMMAND"' EXIT
     trap 'exit 130' INT
     trap 'exit 143' TERM
+    exec < /dev/null
     # Nothing here may touch the bus, the settings or the state of the person who runs it.
     unset DBUS_SESSION_BUS_ADDRESS DBUS_STARTER_ADDRESS DISPLAY WAYLAND_DISPLAY NOTIFY_SOCKET JOURNAL_STREAM
     mkdir -m 700 "$T/home" "$T/run" "$T/config" "$T/state" "$T/config/notifyd"

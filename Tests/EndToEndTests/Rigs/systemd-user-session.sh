@@ -82,6 +82,24 @@ threads=$(sed -n 's/^Threads:[[:space:]]*//p' "/proc/$process/status")
 [ "$threads" -le 16 ] || fail "notifyd has $threads threads, and may have 64"
 ok "it has $threads of the 64 threads it may have"
 
+# --- a large journal is looked at by a second process, which is in the sandbox too
+
+configure <<'TOML'
+[defaults]
+window = "200ms"
+[log]
+level = "debug"
+[[route]]
+topic = "/bulk/{number}"
+banner = false
+TOML
+systemctl --user restart notifyd
+/usr/bin/python3 "$RIGS/round-trips.py" 1200 /bulk 8000 > /dev/null || fail "1,200 pushes are not accepted"
+systemctl --user restart notifyd
+all_is_counted() { [ "$(property Statistics | jq '.["stored-events"]')" -ge 1200 ]; }
+eventually "a journal of 10 MB is looked at beside the daemon" all_is_counted
+! recorded '.MESSAGE_ID == "44b044a62b60498ca5049985cb27fd10"' || fail "the large journal could not be looked at"
+
 # --- what the doctor says
 
 # doctor [FILTER]: its report, or what jq's filter makes of it.

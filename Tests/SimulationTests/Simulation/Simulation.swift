@@ -110,7 +110,7 @@ final class Simulation {
         self.trace = trace
         disk.trace = trace
         disk.onWrite = { [unowned self] in time += commitTime }
-        disk.onFault = { [witness] in witness.complain($0) }
+        disk.onFault = { [unowned witness] in witness.complain($0) }
         server.onAnswer = { [unowned self] number, answer in serverAnswers(number, answer) }
     }
 

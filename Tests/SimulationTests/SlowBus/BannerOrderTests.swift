@@ -16,7 +16,7 @@ struct BannerOrderTests {
     /// The banners that had been asked for when the commit of this turn began.
     private func bannersBeforeCommit(_ turn: () -> Void) -> [EventID]? {
         var banners: [EventID]?
-        bus.disk.onWrite = { [bus] in banners = banners ?? bus.banners }
+        bus.disk.onWrite = { [bus] in banners = banners ?? bus.machine.banners }
         turn()
         bus.endTurn()
         bus.disk.onWrite = {}
@@ -37,12 +37,12 @@ struct BannerOrderTests {
         bus.publish(post, window: .milliseconds(100))
         bus.endTurn()
         #expect(bannersBeforeCommit(endWindowBesideAnotherEvent) == [accepted[0]])
-        #expect(bus.banners == [accepted[0]])
+        #expect(bus.machine.banners == [accepted[0]])
     }
 
     @Test func oneThatSpeaksOfWhatIsNewWaits() {
         #expect(bannersBeforeCommit { bus.publish(post, window: .zero) } == [])
-        #expect(bus.banners == accepted)
+        #expect(bus.machine.banners == accepted)
     }
 
     /// They stand in one banner, and it waits for the newer one.
@@ -54,7 +54,7 @@ struct BannerOrderTests {
             bus.pass(.milliseconds(100))
         }
         #expect(before == [])
-        #expect(bus.banners == [accepted[1]])
+        #expect(bus.machine.banners == [accepted[1]])
     }
 
     /// What cannot be written does not keep back what was.
@@ -63,9 +63,10 @@ struct BannerOrderTests {
         bus.endTurn()
         bus.disk.condition = .broken
         #expect(bannersBeforeCommit(endWindowBesideAnotherEvent) == [accepted[0]])
-        #expect(bus.banners == [accepted[0]])
+        #expect(bus.machine.banners == [accepted[0]])
         guard case .refused(.storageUnavailable) = bus.sent.last else {
-            Issue.record("What cannot be written is refused, not \(bus.sent.last.map { "\($0)" } ?? "left unanswered").")
+            Issue.record(
+                "What cannot be written is refused, not \(bus.sent.last.map { "\($0)" } ?? "left unanswered").")
             return
         }
     }

@@ -7,43 +7,48 @@ import Systemd
 
 /// A daemon on a bus that takes nothing until it is told to: what is sent to it stays queued, and is counted.
 final class SlowBus {
-    enum Message: Equatable {
-        case accepted(EventID)
-        case refused(Refusal)
-        case event(title: String, bytes: Int)
-        case resolved(EventID)
-        case removed(EventID)
-        case action(EventID)
-    }
-
-    /// Everything that was sent, in its order, taken or not.
-    private(set) var sent: [Message] = []
-    private(set) var queuedBytes = 0
-    private(set) var now = Now(instant: Instant(microseconds: 1_000_000), uptime: Uptime(microseconds: 1_000_000))
-    /// When the daemon wants to look again whether there is room.
-    private(set) var recoveryTimer: Instant?
-    private var windowTimer: Instant?
-    private var isTurnOpen = false
-    /// What the notification server was asked to show, while there is one.
-    private(set) var banners: [EventID] = []
-    let disk = SimulatedDisk(seed: 1)
-    private(set) var daemon: Daemon<SlowBus>!
+    let machine = SlowMachine()
+    let daemon: Daemon<SlowMachine>
 
     init() {
         let logger = Logger(label: "slow bus") { _ in SwiftLogNoOpLogHandler() }
         daemon = Daemon(
-            configuration: Simulation.configurations[0], storage: Storage(disk: disk, logger: logger), link: self,
-            host: self, logger: logger)
+            configuration: Simulation.configurations[0], storage: Storage(disk: machine.disk, logger: logger),
+            link: machine, host: machine, logger: logger)
         daemon.start()
         endTurn()
     }
+
+    /// Everything that was sent, in its order, taken or not.
+    var sent: [SlowMachine.Message] { machine.sent }
+    var disk: SimulatedDisk { machine.disk }
 
     /// Publishes an event that nobody waits for: it is announced, and that is all.
     func publish(title: String, body: String) {
         var options = PublishOptions()
         options.banner = false
-        perform(
-            .published(Publication(topic: World.topics[0], title: title, body: body, options: options, sender: ":1.1")))
+        publish(
+            Publication(topic: World.topics[0], title: title, body: body, options: options, sender: ":1.1"))
+    }
+
+    /// Publishes an event with a window of its own.
+    func publish(_ topic: Topic, window: Duration) {
+        var options = PublishOptions()
+        options.window = window
+        publish(Publication(topic: topic, title: "", body: "", options: options, sender: ":1.1"))
+    }
+
+    private func publish(_ push: Publication) {
+        do throws(Refusal) {
+            try daemon.answer(.published(push), to: 0)
+        } catch {
+            machine.send(.refused(error))
+        }
+    }
+
+    func startServer() {
+        daemon.server.ownerIs(":1.7")
+        endTurn()
     }
 
     /// Has so many events of an earlier run expire at once: everybody is told of each.
@@ -58,55 +63,56 @@ final class SlowBus {
         endTurn()
     }
 
-    /// Publishes an event with a window of its own.
-    func publish(_ topic: Topic, window: Duration) {
-        var options = PublishOptions()
-        options.window = window
-        perform(.published(Publication(topic: topic, title: "", body: "", options: options, sender: ":1.1")))
-    }
-
-    func startServer() {
-        daemon.server.ownerIs(":1.7")
-        endTurn()
-    }
-
     /// Time passes in which the daemon does nothing.
     func pass(_ time: Duration) {
-        now = Now(instant: now.instant + time, uptime: now.uptime)
-    }
-
-    private func perform(_ input: Input) {
-        do throws(Refusal) {
-            try daemon.answer(input, to: 0)
-        } catch {
-            send(.refused(error))
-        }
+        machine.now = Now(instant: machine.now.instant + time, uptime: machine.now.uptime)
     }
 
     /// Serves the timer, and ends turns until the daemon has nothing more to do now.
     func endTurn() {
-        if let timer = windowTimer, timer <= now.instant {
-            windowTimer = nil
+        if let timer = machine.windowTimer, timer <= machine.now.instant {
+            machine.windowTimer = nil
             daemon.take(.timerFired)
         }
-        while isTurnOpen {
-            isTurnOpen = false
+        while machine.isTurnOpen {
+            machine.isTurnOpen = false
             daemon.turnIsOver()
         }
     }
 
     /// The bus takes what is queued, and the daemon finds out when it looks.
     func takeAll() {
-        queuedBytes = 0
-        guard let timer = recoveryTimer else { return }
-        recoveryTimer = nil
-        now = Now(instant: max(now.instant, timer), uptime: now.uptime)
-        endTurnWhenIdle()
+        machine.queuedBytes = 0
+        guard let timer = machine.recoveryTimer else { return }
+        machine.recoveryTimer = nil
+        machine.now = Now(instant: max(machine.now.instant, timer), uptime: machine.now.uptime)
+        machine.endTurnWhenIdle()
         endTurn()
     }
 }
 
-extension SlowBus: Host {
+/// What the daemon on a slow bus runs on.
+final class SlowMachine: Host {
+    enum Message: Equatable {
+        case accepted(EventID)
+        case refused(Refusal)
+        case event(title: String, bytes: Int)
+        case resolved(EventID)
+        case removed(EventID)
+        case action(EventID)
+    }
+
+    let disk = SimulatedDisk(seed: 1)
+    fileprivate(set) var sent: [Message] = []
+    fileprivate(set) var queuedBytes = 0
+    fileprivate(set) var now = Now(instant: Instant(microseconds: 1_000_000), uptime: Uptime(microseconds: 1_000_000))
+    /// When the daemon wants to look again whether there is room.
+    fileprivate(set) var recoveryTimer: Instant?
+    fileprivate var windowTimer: Instant?
+    fileprivate var isTurnOpen = false
+    /// What the notification server was asked to show, while there is one.
+    private(set) var banners: [EventID] = []
+
     var wall: Int64 { now.instant.microseconds + 1_700_000_000_000_000 }
     var boot: String { "boot" }
 
@@ -146,7 +152,7 @@ extension SlowBus: Host {
 }
 
 /// The notification server takes what it is given, and does not say so.
-extension SlowBus: NotificationLink {
+extension SlowMachine: NotificationLink {
     func askForCapabilities(
         of server: String, within time: Duration, _ answer: @escaping (Result<Set<String>, BusFailure>) -> Void
     ) { answer(.success(["body"])) }

@@ -29,7 +29,7 @@ struct SlowBusTests {
         let bus = SlowBus()
         publish(0..<untilLimit + 10, on: bus)
         #expect(announced(bus) == Array(0..<untilLimit))
-        #expect(bus.queuedBytes == FanOut.queueLimit)
+        #expect(bus.machine.queuedBytes == FanOut.queueLimit)
         #expect(bus.daemon.statistics.first { $0.0 == "waiting-signals" }?.1 == 10)
         let replies = bus.sent.count { if case .accepted = $0 { true } else { false } }
         #expect(replies == untilLimit + 10)
@@ -51,7 +51,7 @@ struct SlowBusTests {
         let bus = SlowBus()
         publish(0..<untilLimit + 10, on: bus)
         publish(untilLimit + 10..<untilLimit + 20, on: bus)
-        #expect(bus.recoveryTimer == bus.now.instant + FanOut.pause)
+        #expect(bus.machine.recoveryTimer == bus.machine.now.instant + FanOut.pause)
         bus.takeAll()
         #expect(announced(bus) == Array(0..<untilLimit + 20))
     }
@@ -77,7 +77,7 @@ struct SlowBusTests {
         #expect(announced(bus) == Array(0..<2 * untilLimit))
         takeEverything(bus)
         #expect(announced(bus) == Array(0..<beyondMemory))
-        #expect(bus.recoveryTimer == nil)
+        #expect(bus.machine.recoveryTimer == nil)
     }
 
     /// Nothing is said of what cannot be read now, nor of anything behind it.
