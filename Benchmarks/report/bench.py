@@ -112,6 +112,7 @@ def own_table(own):
         ("signal_p99", "p99 µs"), ("claim_p50", "claim at 500/s, p50 µs"), ("claim_p99", "p99 µs"),
         ("send_p50", "Send, one at a time, p50 µs"), ("send_p99", "p99 µs"),
         ("flooded_send_p50", "beside somebody with 2,000 calls under way, p50 µs"), ("flooded_send_p99", "p99 µs"),
+        ("flooded_bus_p50", "the bus's own answers meanwhile, p50 µs"), ("flooded_bus_p99", "p99 µs"),
         ("served_send_p50", "with banners, on a server that answers, p50 µs"), ("served_send_p99", "p99 µs"),
         ("hung_send_p50", "on one that hangs, p50 µs"), ("hung_send_p99", "p99 µs"),
         ("serverless_send_p50", "without a server, p50 µs"), ("serverless_send_p99", "p99 µs"))])

@@ -36,10 +36,19 @@ public final class BusConnection {
         try check(sd_bus_set_bus_client(raw, 1), "sd_bus_set_bus_client")
         try check(sd_bus_negotiate_fds(raw, 0), "sd_bus_negotiate_fds")
         try check(sd_bus_start(raw), "sd_bus_start")
+        limitSendBuffer()
         guard waits else { return }
         // Asking for the name waits for the bus to say hello.
         var name: UnsafePointer<CChar>?
         try check(sd_bus_get_unique_name(raw, &name), "sd_bus_get_unique_name")
+    }
+
+    /// sd-bus asks for eight megabytes on the way to the bus, and gets them where its user may. What lies there stands before
+    /// every later answer, and is not counted by `queuedBytes`; see socket(7).
+    private func limitSendBuffer() {
+        var bytes: CInt = 128 << 10
+        // Only a matter of speed.
+        _ = setsockopt(sd_bus_get_fd(raw), SOL_SOCKET, SO_SNDBUF, &bytes, socklen_t(MemoryLayout<CInt>.size))
     }
 
     /// A connection to nobody: messages can be made on it and read back, and never leave. For tests of what reads messages.

@@ -7,11 +7,12 @@ struct Bystander: Sendable {
     private static let pause: Duration = .milliseconds(2)
 
     private let connection: Connection
-    private let push: Message
+    private let call: Message
 
-    init(on address: String, topic: String) async throws {
+    /// - Parameter call: what is called, again and again.
+    init(on address: String, calling call: Message) async throws {
         connection = try await Connection.open(address)
-        push = .push(to: topic)
+        self.call = call
     }
 
     /// How long each answer took, in nanoseconds.
@@ -20,7 +21,7 @@ struct Bystander: Sendable {
         let end = ContinuousClock.now + time
         while ContinuousClock.now < end {
             let start = DispatchTime.now().uptimeNanoseconds
-            _ = try await connection.call(push)
+            _ = try await connection.call(call)
             waits.append(DispatchTime.now().uptimeNanoseconds - start)
             try await Task.sleep(for: Self.pause)
         }
@@ -31,6 +32,11 @@ struct Bystander: Sendable {
 }
 
 extension Message {
+    /// A question that the bus answers by itself.
+    static let question = Message.call(
+        "GetId", of: "org.freedesktop.DBus", at: "/org/freedesktop/DBus", on: "org.freedesktop.DBus", autoStart: false,
+        [])
+
     /// A call of `Send`.
     static func push(to topic: String) -> Message {
         .call(

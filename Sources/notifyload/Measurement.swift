@@ -103,8 +103,9 @@ func measure(daemon program: String, seconds: Double, waits: Double, _ around: S
         measurement.note("unfinished", Double(tally.sent - tally.finished))
         if let error = tally.firstError { complain("\(tally.failed) calls failed, the first one so: \(error)") }
         if waits > 0 {
-            try await measurement.noteWaitsBesideFlood(for: .seconds(waits), on: bus)
             try await measurement.noteWaitsBesideServers(for: .seconds(waits), on: bus)
+            // A flood is not over when nobody looks any more.
+            try await measurement.noteWaitsBesideFlood(for: .seconds(waits), on: bus)
         }
         await daemon.kill()
         return measurement
@@ -115,19 +116,26 @@ extension Measurement {
     /// How long somebody waits for an answer, by himself and beside another who floods the daemon.
     fileprivate mutating func noteWaitsBesideFlood(for time: Duration, on bus: PrivateBus) async throws {
         let topic = "/quiet/push"
-        let bystander = try await Bystander(on: bus.address, topic: topic)
+        let bystander = try await Bystander(on: bus.address, calling: .push(to: topic))
         defer { bystander.leave() }
         note("send", try await bystander.waits(for: time))
+        let other = try await Bystander(on: bus.address, calling: .question)
+        defer { other.leave() }
         let flood = try await Flood(on: bus.address, topic: topic)
         defer { flood.leave() }
-        note("flooded_send", try await flood.run { () async throws in try await bystander.waits(for: time) })
+        let (waits, others) = try await flood.run { () async throws in
+            async let others = other.waits(for: time)
+            return (try await bystander.waits(for: time), try await others)
+        }
+        note("flooded_send", waits)
+        note("flooded_bus", others)
         note("flood_per_s", Double(flood.answers.all) / (time / .seconds(1)))
         note("flood_refused", Double(flood.answers.refused))
     }
 
     /// The same for pushes that become banners, without a notification server, with one that answers, and when it hangs.
     fileprivate mutating func noteWaitsBesideServers(for time: Duration, on bus: PrivateBus) async throws {
-        let bystander = try await Bystander(on: bus.address, topic: "/shown/push")
+        let bystander = try await Bystander(on: bus.address, calling: .push(to: "/shown/push"))
         defer { bystander.leave() }
         note("serverless_send", try await bystander.waits(for: time))
         let server = try await NotificationServer.start(on: bus)
