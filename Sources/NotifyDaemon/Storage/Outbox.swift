@@ -19,7 +19,7 @@ final class Outbox<Message, Call> {
     private var oldest: EventID?
 
     func put(_ item: Item) {
-        if case .signal(.event(let event, _), _, _) = item { oldest = oldest.map { min($0, event.id) } ?? event.id }
+        if case .signal(.event, about: let id?, at: _) = item { oldest = min(oldest ?? id, id) }
         items.append(item)
     }
 
