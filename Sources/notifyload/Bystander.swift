@@ -1,9 +1,9 @@
 import Dispatch
 import NotifyClient
 
-/// Somebody who sends one push at a time and is in no hurry: how long he waits for his answers.
+/// Somebody who makes one call at a time and is in no hurry: how long he waits for his answers.
 struct Bystander: Sendable {
-    /// Between an answer and the next push.
+    /// Between an answer and the next call.
     private static let pause: Duration = .milliseconds(2)
 
     private let connection: Connection
@@ -33,9 +33,7 @@ struct Bystander: Sendable {
 
 extension Message {
     /// A question that the bus answers by itself.
-    static let question = Message.call(
-        "GetId", of: "org.freedesktop.DBus", at: "/org/freedesktop/DBus", on: "org.freedesktop.DBus", autoStart: false,
-        [])
+    static let question = Message.call("GetId", of: Bus.interface, at: Bus.path, on: Bus.name)
 
     /// A call of `Send`.
     static func push(to topic: String) -> Message {

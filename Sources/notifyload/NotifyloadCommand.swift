@@ -14,7 +14,7 @@ struct NotifyloadCommand: AsyncParsableCommand {
             Two loads follow each other. The first keeps up to 64 events under way, each published, heard and claimed, and \
             gives events a second and processor time per event. The second publishes at a steady pace, 30 % of that \
             but at most 500 a second, and gives latencies. Then, with --waits, somebody sends one push at a time: \
-            alone, beside a flood, without a notification server, with one that answers, and with one that hangs.
+            without a notification server, with one that answers, with one that hangs, alone, and beside a flood.
             """)
 
     @Option(help: "The daemon.")
