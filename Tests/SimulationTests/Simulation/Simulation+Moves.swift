@@ -146,7 +146,7 @@ extension Simulation {
         server.isPrompt = true
         server.catchUp()
         advance(by: .seconds(3600))
-        witness.checkScreen(life)
+        if let daemon { witness.checkScreen(life, daemon.router) }
         for id in disk.contents.ids where disk.contents.events[id]?.decision?.outcome == .shown {
             call(":1.9", .claimed(id, by: ":1.9"))
         }

@@ -1,5 +1,6 @@
 import Journal
-import Routing
+
+@testable import Routing
 
 /// What the world outside was told, over any number of the daemon's lives, and what it was promised by that.
 final class Witness {
@@ -243,9 +244,16 @@ final class Witness {
     }
 
     /// No event is on screen twice, as far as the present run of the daemon can know.
-    func checkScreen(_ life: Life) {
-        for (index, banner) in server.up.enumerated() where banner.knownTo === life && !banner.isLost {
-            for other in server.up[..<index] where other.knownTo === life && !other.isLost {
+    ///
+    /// - Parameter router: of this run. What has been shown last is all that it keeps in memory; a banner whose events are
+    ///   beyond that stays up, and is not known any longer.
+    func checkScreen(_ life: Life, _ router: Router) {
+        let known = server.up.filter { banner in
+            let isLetGo = router.statistics.forgotten > 0 && router.bannerKeys[banner.id] == nil
+            return banner.knownTo === life && !banner.isLost && !isLetGo
+        }
+        for (index, banner) in known.enumerated() {
+            for other in known[..<index] {
                 for id in banner.events where other.events.contains(id) {
                     complain("event \(id) stands in the banners \(other.id) and \(banner.id)")
                 }
