@@ -17,7 +17,9 @@ struct SlotTable<Key: Hashable, Value> {
 
     /// The keys and the values, each in no order that means anything.
     var keys: some Collection<Key> { slots.keys }
-    var values: some Sequence<Value> { chunks.lazy.joined().compactMap { $0 } }
+    var values: some Sequence<Value> {
+        slots.values.lazy.map { [chunks] slot in chunks[Int(slot) / Self.slotsAtOnce][Int(slot) % Self.slotsAtOnce]! }
+    }
 
     func contains(_ key: Key) -> Bool { slots[key] != nil }
 
