@@ -156,7 +156,7 @@ final class Daemon<Outside: Host> {
 
     /// Commits, and lets everything leave that was decided.
     func endTurn() {
-        for request in outbox.takeReadyBanners() { show(request) }
+        deliver(outbox.takeReadyBanners(), refusing: [])
         let refused = storage.commit()
         let items = outbox.takeAll()
         deliver(items, refusing: Set(refused))

@@ -1,7 +1,7 @@
 import Routing
 
 /// What leaves the daemon at the end of a turn, in the order in which it was decided: replies, signals, and what is asked of
-/// the notification server. All of it leaves after the commit, but for banners that have nothing to do with that.
+/// the notification server. All of it leaves after the commit, but for banners that need not wait for that.
 final class Outbox<Message, Call> {
     enum Item {
         /// The reply to a call, and the event that it acknowledges.
@@ -23,13 +23,20 @@ final class Outbox<Message, Call> {
         items.append(item)
     }
 
-    /// Takes the banners that speak of nothing that is still to be announced, and thus of nothing that is still to be
-    /// written: they need not wait for the commit.
-    func takeReadyBanners() -> [BannerRequest] {
-        var ready: [BannerRequest] = []
+    /// Takes what is asked of the notification server and need not wait for the commit, for a later run could make it good:
+    /// banners that speak of nothing that is still to be announced, and thus of nothing that is still to be written; and
+    /// the end of banners. One that was to be closed and is not stays up for good, for once that is written down nobody
+    /// looks after it any more; one that is closed too early is closed again by the next claim.
+    func takeReadyBanners() -> [Item] {
+        var ready: [Item] = []
         items.removeAll { item in
-            guard case .show(let request) = item, oldest.map({ request.newest.id < $0 }) ?? true else { return false }
-            ready.append(request)
+            switch item {
+            case .show(let request):
+                guard oldest.map({ request.newest.id < $0 }) ?? true else { return false }
+            case .close: break
+            case .reply, .signal, .relay: return false
+            }
+            ready.append(item)
             return true
         }
         return ready

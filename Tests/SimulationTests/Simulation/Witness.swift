@@ -227,7 +227,7 @@ final class Witness {
             if outcome(id) != accounts[id]!.heard.last { accounts[id]!.heard = [] }
             accounts[id]!.isClaimed = outcome(id) == .claimed
         }
-        // Whose last event was claimed, and which the daemon did not come to close: it is not in the record as shown.
+        // Whose events are all claimed, and which stayed up for one that waited to join them: no record says so.
         for index in server.up.indices {
             let isClosing = server.up[index].events.allSatisfy { outcome($0).map { $0 != .shown } ?? false }
             if isClosing { server.up[index].isLost = true }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NotifyDaemon
 
-/// Which banners wait for the commit at the end of a turn: those that speak of what is not on disk.
+/// Which banners wait for the commit at the end of a turn: those that speak of what is not on disk, and none that is closed.
 struct BannerOrderTests {
     private let bus = SlowBus()
     private let post = World.topics[0]
@@ -43,6 +43,20 @@ struct BannerOrderTests {
     @Test func oneThatSpeaksOfWhatIsNewWaits() {
         #expect(bannersBeforeCommit { bus.publish(post, window: .zero) } == [])
         #expect(bus.machine.banners == accepted)
+    }
+
+    /// A daemon that ends after the commit, and before the banner is closed, leaves it up for good.
+    @Test func oneThatIsToBeClosedDoesNotWait() {
+        bus.publish(post, window: .zero)
+        bus.endTurn()
+        bus.showBanner(BannerID(7))
+        var closed: [BannerID]?
+        bus.disk.onWrite = { [bus] in closed = closed ?? bus.machine.closed }
+        bus.claim(accepted[0])
+        bus.endTurn()
+        #expect(closed == [BannerID(7)])
+        #expect(bus.machine.closed == [BannerID(7)])
+        #expect(bus.sent.contains(.verdict(.retracted)))
     }
 
     /// They stand in one banner, and it waits for the newer one.

@@ -39,8 +39,16 @@ final class SlowBus {
     }
 
     private func publish(_ push: Publication) {
+        call(.published(push))
+    }
+
+    func claim(_ id: EventID) {
+        call(.claimed(id, by: ":1.2"))
+    }
+
+    private func call(_ input: Input) {
         do throws(Refusal) {
-            try daemon.answer(.published(push), to: 0)
+            try daemon.answer(input, to: 0)
         } catch {
             machine.send(.refused(error))
         }
@@ -48,6 +56,12 @@ final class SlowBus {
 
     func startServer() {
         daemon.server.ownerIs(":1.7")
+        endTurn()
+    }
+
+    /// The server answers the last call, that the banner is there.
+    func showBanner(_ id: BannerID) {
+        machine.answerBanner?(.success(id))
         endTurn()
     }
 
@@ -95,6 +109,7 @@ final class SlowBus {
 final class SlowMachine: Host {
     enum Message: Equatable {
         case accepted(EventID)
+        case verdict(Verdict)
         case refused(Refusal)
         case event(title: String, bytes: Int)
         case resolved(EventID)
@@ -112,6 +127,9 @@ final class SlowMachine: Host {
     fileprivate var isTurnOpen = false
     /// What the notification server was asked to show, while there is one.
     private(set) var banners: [EventID] = []
+    /// What it was asked to close.
+    private(set) var closed: [BannerID] = []
+    fileprivate var answerBanner: ((Result<BannerID, BusFailure>) -> Void)?
 
     var wall: Int64 { now.instant.microseconds + 1_700_000_000_000_000 }
     var boot: String { "boot" }
@@ -123,8 +141,11 @@ final class SlowMachine: Host {
     func endTurnWhenIdle() { isTurnOpen = true }
 
     func reply(_ reply: Reply, to call: Int) -> Message {
-        guard case .accepted(let id) = reply else { preconditionFailure("nothing but events is published here") }
-        return .accepted(id)
+        switch reply {
+        case .accepted(let id): .accepted(id)
+        case .verdict(let verdict): .verdict(verdict)
+        default: preconditionFailure("events are published and claimed here, and that is all")
+        }
     }
 
     func refusal(_ refusal: Refusal, of call: Int) -> Message { .refused(refusal) }
@@ -151,7 +172,7 @@ final class SlowMachine: Host {
     func statusChanged() {}
 }
 
-/// The notification server takes what it is given, and does not say so.
+/// The notification server takes what it is given, and says so when it is told to.
 extension SlowMachine: NotificationLink {
     func askForCapabilities(
         of server: String, within time: Duration, _ answer: @escaping (Result<Set<String>, BusFailure>) -> Void
@@ -160,7 +181,10 @@ extension SlowMachine: NotificationLink {
     func notify(
         _ server: String, _ request: BannerRequest, _ text: BannerText, hasButtons: Bool, within time: Duration,
         _ answer: @escaping (Result<BannerID, BusFailure>) -> Void
-    ) { banners.append(request.newest.id) }
+    ) {
+        banners.append(request.newest.id)
+        answerBanner = answer
+    }
 
-    func close(_ banner: BannerID, at server: String) {}
+    func close(_ banner: BannerID, at server: String) { closed.append(banner) }
 }
