@@ -101,6 +101,7 @@ struct ConfigurationTests {
         Mistake(
             text: "[[route]]\ntopic = \"/a\"\nwindow = \"1s\"\nmax_window = \"500ms\"\n", place: "4:1",
             word: "not shorter than the window"),
+        Mistake(text: "a = '''x\nb\n", place: "2:2", word: "end-of-file"),
         Mistake(text: "[[policy]]\ntopic = \"/a\"\n", place: "1:1", word: "a rule allows or denies something"),
         Mistake(text: "[[policy]]\ndeny = [\"claims\"]\n", place: "2:10", word: "\"publish\", \"claim\", \"control\""),
         Mistake(

@@ -45,8 +45,7 @@ package struct ConfigurationReader {
         do {
             root = try TOMLTable(string: text)
         } catch let error as TOMLParseError {
-            throw ConfigurationError(
-                file: file, line: error.source.begin.line, column: error.source.begin.column, reason: error.description)
+            throw source.error(at: error.source.begin.line, error.source.begin.column, error.description)
         } catch {
             throw ConfigurationError(file: file, line: 0, column: 0, reason: "\(error)")
         }

@@ -60,6 +60,11 @@ struct KeyLocator {
         return place
     }
 
+    /// How many characters a line has, as the TOML library counts them; `nil` if the text ends before.
+    func length(ofLine line: Int) -> Int? {
+        lines.indices.contains(line - 1) ? lines[line - 1].unicodeScalars.count : nil
+    }
+
     /// What comes behind one bracket or two.
     private static func name(inHeader line: Substring) -> Substring {
         line.dropFirst(line.hasPrefix("[[") ? 2 : 1).drop { $0 == " " || $0 == "\t" }

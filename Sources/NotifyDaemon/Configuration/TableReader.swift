@@ -162,6 +162,13 @@ struct ConfigurationSource {
         return ConfigurationError(file: file, line: place.line, column: place.column, reason: reason)
     }
 
+    /// An error that the TOML library found. Where a string goes on to the end of the file, it takes the end of the last line
+    /// for one character more.
+    func error(at line: Int, _ column: Int, _ reason: String) -> ConfigurationError {
+        let last = keys.length(ofLine: line).map { $0 + 1 } ?? column
+        return ConfigurationError(file: file, line: line, column: min(column, last), reason: reason)
+    }
+
     /// What the TOML library would not survive.
     func checkHeaders() throws(ConfigurationError) {
         guard let place = keys.badHeader else { return }
