@@ -121,6 +121,25 @@ struct ConfigurationTests {
         #expect(error?.description.hasPrefix("test.toml:") == true)
     }
 
+    /// The TOML library would end the program over it, wherever a header is to be expected.
+    @Test(arguments: [
+        "", "\u{FEFF}", "a = 1\r\n", #"a = 1 # """"# + "\n", #"a = "'''""# + "\n", #"a = "\"""# + "\n",
+        #"a = '\'"# + "\n",
+        #""[" = 1"# + "\n", "a = [1,\n\"]\", # ]\n2]\n", "a = \"\"\"\n[\n\\\"\"\"\"\"\"\n", "a = '''\n[\n\\'''''\n",
+        "[a]\n",
+    ])
+    func aHeaderWithoutANameIsReportedAtItsPlace(after text: String) throws {
+        for header in ["[", "[[", " [ ", "[\r", "[\u{301}a]"] {
+            let error = #expect(throws: ConfigurationError.self) { try read("\(text)\(header)\n") }
+            #expect(error?.line == text.utf8.count { $0 == UInt8(ascii: "\n") } + 1)
+            #expect(error?.reason.hasPrefix("this is no table") == true, "\(error.map { "\($0)" } ?? "none")")
+        }
+    }
+
+    @Test func aLineOfATextIsNoHeader() throws {
+        _ = try read("[[route]]\ntopic = \"/a\"\nbody = \"\"\"\n[\n\"\"\"\n")
+    }
+
     @Test func aFieldThatMayBeAbsentIsGoodInsideItsOwnSection() throws {
         _ = try read("[[route]]\ntopic = \"/a\"\ntitle = \"Done{{#distance}} after {{distance}} m{{/distance}}\"\n")
     }

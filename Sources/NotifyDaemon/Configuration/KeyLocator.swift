@@ -14,29 +14,24 @@ struct KeyLocator {
         lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { Substring($0) }
         var table = ""
         var arrayCounts: [String: Int] = [:]
-        var quotes: String?
+        var continuation = LineContinuation()
         for (index, line) in lines.enumerated() {
-            if let open = quotes {
-                if line.contains(open) { quotes = nil }
-                continue
-            }
-            let content = line.drop { $0 == " " || $0 == "\t" }
-            let place = (line: index + 1, column: line.count - content.count + 1)
-            if badHeader == nil, content.hasPrefix("["), !Self.beginsAsName(Self.name(inHeader: content)) {
-                badHeader = place
-            }
-            if content.hasPrefix("[[") {
-                let name = Self.trimmed(content.dropFirst(2).prefix { $0 != "]" })
-                table = "\(name)[\(arrayCounts[name, default: 0])]"
-                arrayCounts[name, default: 0] += 1
+            defer { continuation.read(line) }
+            if continuation.isUnderWay { continue }
+            // By scalars: to Swift, a bracket and an accent on it are one character.
+            let content = line.unicodeScalars.drop { $0 == " " || $0 == "\t" || index == 0 && $0 == "\u{FEFF}" }
+            let place = (line: index + 1, column: line.unicodeScalars.count - content.count + 1)
+            if content.first == "[" {
+                let isArray = content.dropFirst().first == "["
+                let name = content.dropFirst(isArray ? 2 : 1)
+                if badHeader == nil, !Self.beginsAsName(name) { badHeader = place }
+                let path = Self.trimmed(Substring(name.prefix { $0 != "]" }))
+                table = isArray ? "\(path)[\(arrayCounts[path, default: 0])]" : path
+                if isArray { arrayCounts[path, default: 0] += 1 }
                 places[table] = place
-            } else if content.hasPrefix("[") {
-                table = Self.trimmed(content.dropFirst().prefix { $0 != "]" })
-                places[table] = place
-            } else if let equals = content.firstIndex(of: "="), !content.hasPrefix("#"), !content.hasPrefix("{") {
-                let key = Self.trimmed(content[..<equals])
+            } else if let equals = content.firstIndex(of: "="), content.first != "#" {
+                let key = Self.trimmed(Substring(content[..<equals]))
                 places[table.isEmpty ? key : "\(table).\(key)"] = place
-                for mark in ["\"\"\"", "'''"] where content.ranges(of: mark).count % 2 == 1 { quotes = mark }
             }
         }
     }
@@ -52,9 +47,10 @@ struct KeyLocator {
         for index in (place.line - 1)..<min(place.line + 20, lines.count) {
             let line = lines[index]
             let start =
-                index == place.line - 1 ? line.index(line.startIndex, offsetBy: place.column - 1) : line.startIndex
+                index == place.line - 1
+                ? line.unicodeScalars.index(line.startIndex, offsetBy: place.column - 1) : line.startIndex
             if let range = line[start...].firstRange(of: name) {
-                return (index + 1, line.distance(from: line.startIndex, to: range.lowerBound) + 1)
+                return (index + 1, line.unicodeScalars.distance(from: line.startIndex, to: range.lowerBound) + 1)
             }
         }
         return place
@@ -65,16 +61,12 @@ struct KeyLocator {
         lines.indices.contains(line - 1) ? lines[line - 1].unicodeScalars.count : nil
     }
 
-    /// What comes behind one bracket or two.
-    private static func name(inHeader line: Substring) -> Substring {
-        line.dropFirst(line.hasPrefix("[[") ? 2 : 1).drop { $0 == " " || $0 == "\t" }
-    }
-
-    /// Whether it begins with a letter, a digit or a quote, or with nothing that the library does not name itself.
-    private static func beginsAsName(_ text: Substring) -> Bool {
-        guard let first = text.utf8.first else { return true }
-        return switch Unicode.Scalar(first) {
-        case "A"..."Z", "a"..."z", "0"..."9", "_", "-", "\"", "'", "]", "\r": true
+    /// Whether what comes behind the brackets of a header begins with a letter, a digit or a quote, or closes it, of which
+    /// the library says itself what is wrong.
+    private static func beginsAsName(_ text: Substring.UnicodeScalarView) -> Bool {
+        guard let first = text.first(where: { $0 != " " && $0 != "\t" }) else { return false }
+        return switch first {
+        case "A"..."Z", "a"..."z", "0"..."9", "_", "-", "\"", "'", "]": true
         default: false
         }
     }
