@@ -136,6 +136,19 @@ struct ConfigurationTests {
         }
     }
 
+    /// The TOML library would end the program over these, too.
+    @Test(arguments: [
+        ("a = [ }\n", "1:7", "this } closes no open bracket"),
+        ("a = [ { b = [1, # ]\n2 }, ]\n", "2:3", "this } closes no open bracket"),
+        ("a = ']'\na = [\"}\", \u{2028}1]\n", "2:11", "a line ends with a line feed"),
+        ("a = [\n\u{85}]\n", "2:1", "a line ends with a line feed"),
+    ])
+    func aBracketOrALineEndInTheWrongPlaceIsReported(_ text: String, at place: String, _ reason: String) throws {
+        let error = #expect(throws: ConfigurationError.self) { try read(text) }
+        #expect(error.map { "\($0.line):\($0.column)" } == place)
+        #expect(error?.reason.hasPrefix(reason) == true, "\(error.map { "\($0)" } ?? "none")")
+    }
+
     @Test func aLineOfATextIsNoHeader() throws {
         _ = try read("[[route]]\ntopic = \"/a\"\nbody = \"\"\"\n[\n\"\"\"\n")
     }

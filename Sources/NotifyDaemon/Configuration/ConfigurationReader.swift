@@ -40,7 +40,7 @@ package struct ConfigurationReader {
         if let end = text.utf8.firstIndex(of: 0) {
             throw source.error(at: end, of: text, "the file has a NUL character, which is no text")
         }
-        try source.checkHeaders()
+        try source.checkSyntax()
         let root: TOMLTable
         do {
             root = try TOMLTable(string: text)

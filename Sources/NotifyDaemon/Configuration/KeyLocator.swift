@@ -5,34 +5,51 @@ struct KeyLocator {
     typealias Place = (line: Int, column: Int)
 
     private var places: [String: Place] = [:]
-    /// The first header of a table whose name does not begin as one can. The TOML library ends the program over it.
-    private(set) var badHeader: Place?
+    /// The first mistake over which the TOML library would end the program.
+    private(set) var fault: (place: Place, reason: String)?
     private let lines: [Substring]
+
+    /// The table in which the keys that come next are.
+    private var table = ""
+    private var arrayCounts: [String: Int] = [:]
 
     init(_ text: String) {
         // To Swift, the line end of other systems is one character, and not this one.
         lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { Substring($0) }
-        var table = ""
-        var arrayCounts: [String: Int] = [:]
-        var continuation = LineContinuation()
+        var scanner = LineScanner()
         for (index, line) in lines.enumerated() {
-            defer { continuation.read(line) }
-            if continuation.isUnderWay { continue }
-            // By scalars: to Swift, a bracket and an accent on it are one character.
-            let content = line.unicodeScalars.drop { $0 == " " || $0 == "\t" || index == 0 && $0 == "\u{FEFF}" }
-            let place = (line: index + 1, column: line.unicodeScalars.count - content.count + 1)
-            if content.first == "[" {
-                let isArray = content.dropFirst().first == "["
-                let name = content.dropFirst(isArray ? 2 : 1)
-                if badHeader == nil, !Self.beginsAsName(name) { badHeader = place }
-                let path = Self.trimmed(Substring(name.prefix { $0 != "]" }))
-                table = isArray ? "\(path)[\(arrayCounts[path, default: 0])]" : path
-                if isArray { arrayCounts[path, default: 0] += 1 }
-                places[table] = place
-            } else if let equals = content.firstIndex(of: "="), content.first != "#" {
-                let key = Self.trimmed(Substring(content[..<equals]))
-                places[table.isEmpty ? key : "\(table).\(key)"] = place
+            if !scanner.isUnderWay { noteStatement(line, at: index) }
+            if let found = scanner.read(line) {
+                let column = line.unicodeScalars.distance(from: line.startIndex, to: found.index) + 1
+                note(found.reason, at: (index + 1, column))
             }
+        }
+    }
+
+    private mutating func note(_ reason: String, at place: Place) {
+        if fault == nil { fault = (place, reason) }
+    }
+
+    /// Notes the header or the key that begins with a line.
+    private mutating func noteStatement(_ line: Substring, at index: Int) {
+        // By scalars: to Swift, a bracket and an accent on it are one character.
+        let content = line.unicodeScalars.drop { $0 == " " || $0 == "\t" || index == 0 && $0 == "\u{FEFF}" }
+        let place = (line: index + 1, column: line.unicodeScalars.count - content.count + 1)
+        if content.first == "[" {
+            let isArray = content.dropFirst().first == "["
+            let name = content.dropFirst(isArray ? 2 : 1)
+            if !Self.beginsAsName(name) {
+                note(
+                    "this is no table; a table begins like [defaults] or [[route]], with its name in letters or in quotes",
+                    at: place)
+            }
+            let path = Self.trimmed(Substring(name.prefix { $0 != "]" }))
+            table = isArray ? "\(path)[\(arrayCounts[path, default: 0])]" : path
+            if isArray { arrayCounts[path, default: 0] += 1 }
+            places[table] = place
+        } else if let equals = content.firstIndex(of: "="), content.first != "#" {
+            let key = Self.trimmed(Substring(content[..<equals]))
+            places[table.isEmpty ? key : "\(table).\(key)"] = place
         }
     }
 

@@ -170,12 +170,9 @@ struct ConfigurationSource {
     }
 
     /// What the TOML library would not survive.
-    func checkHeaders() throws(ConfigurationError) {
-        guard let place = keys.badHeader else { return }
-        throw ConfigurationError(
-            file: file, line: place.line, column: place.column,
-            reason:
-                "this is no table; a table begins like [defaults] or [[route]], with its name in letters or in quotes")
+    func checkSyntax() throws(ConfigurationError) {
+        guard let (place, reason) = keys.fault else { return }
+        throw ConfigurationError(file: file, line: place.line, column: place.column, reason: reason)
     }
 
     func error(at index: String.Index, of text: String, _ reason: String) -> ConfigurationError {
