@@ -26,6 +26,7 @@ final class SystemHost: Host {
     private var lifetimeTimer: EventSource!
     private var retryTimer: EventSource!
     private var recoveryTimer: EventSource!
+    private var floodTimer: EventSource!
 
     init(options: DaemonOptions, loop: EventLoop, bus: BusConnection, peers: PeerWatch, logger: Logger) {
         self.options = options
@@ -48,6 +49,7 @@ final class SystemHost: Host {
         lifetimeTimer = try loop.timer(.boottime) { [unowned daemon] in daemon.take(.timerFired) }
         retryTimer = try loop.timer(.monotonic, .orders) { [unowned daemon] in daemon.retryStorage() }
         recoveryTimer = try loop.timer(.monotonic) { [unowned self] in endTurnWhenIdle() }
+        floodTimer = try loop.timer(.monotonic) { [unowned self] in interface.goOnWithFlood() }
         endOfTurn = try loop.deferred { [unowned daemon] in daemon.turnIsOver() }
         for signal in [SIGTERM, SIGINT] {
             sources.append(try loop.signal(signal) { [unowned self] in stop() })
@@ -88,6 +90,7 @@ final class SystemHost: Host {
     func armLifetimeTimer(at moment: Uptime) { lifetimeTimer.arm(at: moment.microseconds) }
     func armRetryTimer(at moment: Instant) { retryTimer.arm(at: moment.microseconds) }
     func armRecoveryTimer(at moment: Instant) { recoveryTimer.arm(at: moment.microseconds) }
+    func armFloodTimer(at moment: Instant) { floodTimer.arm(at: moment.microseconds) }
     func endTurnWhenIdle() { endOfTurn.trigger() }
 
     // MARK: Messages

@@ -74,6 +74,11 @@ public final class BusConnection {
         pump = try BusPump(raw, loop: loop, reader: reader) { [unowned self] in onFailure() }
     }
 
+    /// Has the reader handle some more of what has been read, where it had nothing to handle before.
+    public func goOn() {
+        pump?.goOn()
+    }
+
     /// Takes a well-known name; neither waits in a queue for it nor lets anybody take it over.
     ///
     /// - Throws: an error with `isNameTaken` when somebody has it.

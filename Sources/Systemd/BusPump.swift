@@ -74,7 +74,10 @@ final class BusPump {
                 return onFailure()
             }
         }
-        guard reader?.handleSome() == true else { return }
+        if reader?.handleSome() == true { goOn() }
+    }
+
+    func goOn() {
         must(sd_event_source_set_enabled(rest, CInt(SD_EVENT_ONESHOT)), "sd_event_source_set_enabled")
     }
 

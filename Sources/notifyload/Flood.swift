@@ -14,14 +14,16 @@ final class Flood: Sendable {
         push = .push(to: topic)
     }
 
-    /// How many answers there were, and how many of them were refusals.
+    /// How many answers there were while `body` ran, and how many of them were refusals.
     var answers: (all: Int, refused: Int) { state.withLock { ($0.answered, $0.refused) } }
 
-    /// Floods while `body` runs.
+    /// Floods while `body` runs, which begins when the calls do not come all at once any more.
     func run<Result>(while body: () async throws -> Result) async throws -> Result {
         state.withLock { $0.goesOn = true }
         for _ in 0..<Self.depth { send() }
         defer { state.withLock { $0.goesOn = false } }
+        while answers.all < Self.depth { try await Task.sleep(for: .milliseconds(1)) }
+        state.withLock { ($0.answered, $0.refused) = (0, 0) }
         return try await body()
     }
 

@@ -76,4 +76,46 @@ struct CallLinesTests {
         #expect(lines.isFull)
         #expect(lines.hasRoom(for: ":1.100"))
     }
+
+    // MARK: Crowds
+
+    private mutating func putPushes(_ count: Int, of caller: String) {
+        for push in 1...count { lines.put(push, of: caller, isPush: true) }
+    }
+
+    @Test mutating func manyPushesOfOneAreACrowd() {
+        putPushes(FloodGate.crowd, of: ":1.1")
+        #expect(!lines.isCrowd(":1.1"))
+        putPushes(1, of: ":1.1")
+        #expect(lines.isCrowd(":1.1"))
+        #expect(!lines.isCrowd(":1.2"))
+        _ = lines.takeNext()
+        #expect(!lines.isCrowd(":1.1"))
+    }
+
+    @Test mutating func whoRestsKeepsHisOrderAndNobodyElseWaiting() {
+        putPushes(2, of: ":1.1")
+        lines.put(3, of: ":1.2")
+        lines.restNext()
+        lines.put(4, of: ":1.1", isPush: true)
+        #expect(takeAll() == [3])
+        #expect(!lines.isReady)
+        // That is for those who are held.
+        lines.release(":1.1")
+        #expect(!lines.isReady)
+        lines.resume()
+        lines.resume()
+        #expect(takeAll() == [1, 2, 4])
+        #expect(lines.isEmpty)
+    }
+
+    /// A claim is not late because of the pushes before it.
+    @Test mutating func whatIsNoPushEndsTheRest() {
+        putPushes(FloodGate.crowd + 1, of: ":1.1")
+        lines.restNext()
+        lines.put(0, of: ":1.1")
+        #expect(!lines.isCrowd(":1.1"))
+        #expect(takeAll().last == 0)
+        #expect(lines.isEmpty)
+    }
 }

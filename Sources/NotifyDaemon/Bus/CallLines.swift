@@ -13,14 +13,17 @@ struct CallLines<Call> {
     private static var overhead: Int { 512 }
 
     private struct Line {
-        var calls = Deque<(call: Call, bytes: Int)>()
+        var calls = Deque<(call: Call, bytes: Int, isPush: Bool)>()
         var bytes = 0
+        var pushes = 0
         var isHeld = false
     }
 
     private var lines: [String: Line] = [:]
     /// Callers whose turn comes, in this order.
     private var turns = Deque<String>()
+    /// Callers who wait for `resume`.
+    private var resting: [String] = []
     private var bytes = 0
 
     var isEmpty: Bool { lines.isEmpty }
@@ -40,13 +43,22 @@ struct CallLines<Call> {
         return line.calls.count < Self.lengthLimit && line.bytes < Self.bytesLimit
     }
 
-    /// - Parameter bytes: about what it says.
-    mutating func put(_ call: Call, of caller: String, bytes: Int = 0) {
+    /// - Parameters:
+    ///   - bytes: about what it says.
+    ///   - isPush: whether it publishes something. Whatever else it may be, a claim perhaps, ends the rest of a line.
+    mutating func put(_ call: Call, of caller: String, bytes: Int = 0, isPush: Bool = false) {
         let size = bytes + Self.overhead
         if lines[caller] == nil { turns.append(caller) }
-        lines[caller, default: Line()].calls.append((call, size))
+        lines[caller, default: Line()].calls.append((call, size, isPush))
         lines[caller]!.bytes += size
+        if isPush { lines[caller]!.pushes += 1 } else { resume(caller) }
         self.bytes += size
+    }
+
+    /// Whether so many pushes of this caller wait, and nothing else of him, that others need room beside them.
+    func isCrowd(_ caller: String) -> Bool {
+        guard let line = lines[caller] else { return false }
+        return line.pushes > FloodGate.crowd && line.pushes == line.calls.count
     }
 
     /// Whose turn it is.
@@ -64,12 +76,29 @@ struct CallLines<Call> {
         turns.append(caller)
     }
 
+    /// Has the caller whose turn it is wait for `resume`.
+    mutating func restNext() {
+        resting.append(turns.removeFirst())
+    }
+
+    /// Those who rest have their turns again.
+    mutating func resume() {
+        turns.append(contentsOf: resting)
+        resting = []
+    }
+
+    private mutating func resume(_ caller: String) {
+        guard let index = resting.firstIndex(of: caller) else { return }
+        turns.append(resting.remove(at: index))
+    }
+
     /// Takes the call whose turn it is.
     mutating func takeNext() -> Call {
         let caller = turns.removeFirst()
-        let (call, size) = lines[caller]!.calls.removeFirst()
+        let (call, size, isPush) = lines[caller]!.calls.removeFirst()
         bytes -= size
         lines[caller]!.bytes -= size
+        if isPush { lines[caller]!.pushes -= 1 }
         if lines[caller]!.calls.isEmpty { lines[caller] = nil } else { turns.append(caller) }
         return call
     }

@@ -11,6 +11,8 @@ extension RouterInterface: BusReader {
     struct Order {
         /// About what the call says.
         var bytes = 0
+        /// Whether it publishes something.
+        var isPush = false
         let body: BusInterface.Method
     }
 
@@ -30,6 +32,7 @@ extension RouterInterface: BusReader {
     /// Handles a call now, or when it has its turn.
     func admit(_ order: Order, _ call: borrowing BusMessage) throws(BusFailure) {
         let caller = call.sender
+        if !lines.isCrowd(caller) { floodGate.noteCall(by: caller, at: daemon.host.now.instant) }
         if handledOnTheSpot < Self.onTheSpot, canAnswer, !lines.isWaiting(caller), daemon.callers.isSettled(caller) {
             handledOnTheSpot += 1
             return try order.body(call)
@@ -41,7 +44,9 @@ extension RouterInterface: BusReader {
                         + "\(CallLines<Void>.bytesLimit >> 20) MiB, wait already; wait for their answers"))
         }
         let held = HeldMessage(retaining: call)
-        lines.put({ [unowned self] in attempt(held.message, order.body) }, of: caller, bytes: order.bytes)
+        lines.put(
+            { [unowned self] in attempt(held.message, order.body) }, of: caller, bytes: order.bytes,
+            isPush: order.isPush)
     }
 
     /// Does something for a call outside of its handler, from which sd-bus would take an error by itself.
@@ -90,12 +95,22 @@ extension RouterInterface: BusReader {
     /// - Returns: whether there was something to be handled.
     private func handleNext() -> Bool {
         guard let caller = lines.next else { return false }
-        if daemon.callers.isSettled(caller) {
-            lines.takeNext()()
-        } else {
+        if !daemon.callers.isSettled(caller) {
             lines.holdNext()
             daemon.callers.whenSettled(caller) { [unowned self] in lines.release(caller) }
+        } else if lines.isCrowd(caller), !floodGate.admits(caller, at: daemon.host.now.instant) {
+            lines.restNext()
+            daemon.host.armFloodTimer(at: daemon.host.now.instant + FloodGate.rest)
+        } else {
+            lines.takeNext()()
         }
         return true
+    }
+
+    /// The rest of those who flood the daemon is over.
+    func goOnWithFlood() {
+        floodGate.hasRested()
+        lines.resume()
+        bus.goOn()
     }
 }

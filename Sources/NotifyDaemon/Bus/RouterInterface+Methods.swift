@@ -8,7 +8,7 @@ extension RouterInterface {
 
     func send(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
         let push = try read(call) { call in try Publication(reading: call, by: .send, limits: daemon.limits) }
-        return Order(bytes: push.size) { [unowned self] call throws(BusFailure) in
+        return Order(bytes: push.size, isPush: true) { [unowned self] call throws(BusFailure) in
             try authorize(.publish, .topic(push.topic), call)
             try perform(.published(push), for: call)
         }
@@ -16,7 +16,7 @@ extension RouterInterface {
 
     func publish(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
         let push = try read(call) { call in try Publication(reading: call, by: .publish, limits: daemon.limits) }
-        return Order(bytes: push.size) { [unowned self] call throws(BusFailure) in
+        return Order(bytes: push.size, isPush: true) { [unowned self] call throws(BusFailure) in
             try authorize(.publish, .topic(push.topic), call)
             if push.options.origin.namesAnEvent { try recalling { () throws(Refusal) in try daemon.recallNames() } }
             try perform(.published(push), for: call)

@@ -15,6 +15,7 @@ final class RouterInterface {
     var interception: BusSlot?
     /// Calls that wait to be handled, and what comes after them.
     var lines = CallLines<() -> Void>()
+    var floodGate = FloodGate()
     /// Calls that were handled as they were read, since the lines were last seen to.
     var handledOnTheSpot = 0
 

@@ -75,6 +75,29 @@ struct FloodTests {
         }
     }
 
+    /// While others call, a crowd of pushes rests again and again; all of it is handled all the same, in its order.
+    @Test func aFloodIsAnsweredToItsEndWhileAnotherCalls() async throws {
+        try await withFaultRig { rig in
+            let flood = try await Connection.open(rig.bus.address)
+            defer { flood.close() }
+            let count = 3_000
+            let ids = Guarded<[UInt64]>([])
+            for _ in 0..<count {
+                flood.call(Self.send("/flood")) { result in ids.withLock { $0.append(Self.id(result)) } }
+            }
+            while ids.withLock({ $0.count }) < count { _ = try await rig.send("/quiet") }
+            let answers = ids.withLock { $0 }
+            #expect(answers == answers.sorted())
+            #expect(answers.first != 0)
+            // A claim behind a crowd of pushes ends their rest.
+            for _ in 0..<count { flood.send(Self.send("/flood")) }
+            _ = try await rig.send("/quiet")
+            let verdict = try await flood.call(
+                .call("Claim", of: Router.interface, at: Router.path, on: Router.name, [.uint64(answers[0])]))
+            #expect(verdict.arguments.count == 1)
+        }
+    }
+
     /// The id that a push got; 0 where it was refused.
     private static func id(_ result: Result<Message, NotifyError>) -> UInt64 {
         (try? result.get())?.arguments.first?.integer() ?? 0
