@@ -117,7 +117,7 @@ cuts: ## Cut the power 1,000 times under load, on a disk that keeps only what wa
 backlog: ## Start with 99,000 undecided events in the journal
 	.ci/packages build test
 	NOTIFYD_BACKLOG=$${NOTIFYD_BACKLOG:-99000} $(SWIFT) test -c release --scratch-path .build-model \
-	    -Xswiftc -enable-testing --filter BacklogTests
+	    -Xswiftc -enable-testing --no-parallel --filter BacklogTests
 
 flips: ## Flip a bit in every byte of a journal
 	.ci/packages build

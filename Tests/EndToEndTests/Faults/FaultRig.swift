@@ -49,7 +49,9 @@ struct FaultRig: Sendable {
     func history(_ topic: String = "/") async throws -> [Entry] {
         var all: [Entry] = []
         while true {
-            let reply = try await call("History", [.string(topic), .uint64(all.last?.id ?? 0), .uint32(1000)])
+            // Before a page comes whatever signals this connection has not read yet.
+            let reply = try await call(
+                "History", [.string(topic), .uint64(all.last?.id ?? 0), .uint32(1000)], timeout: .seconds(60))
             let page = (reply.arguments.first?.elements ?? []).compactMap { Entry($0) }
             if page.isEmpty { return all }
             all += page
