@@ -3,13 +3,16 @@
 # would have prepared. Becomes the user at its end, and runs the script it is given.
 
 set -euo pipefail
-user=$1 cgroup=$2 folder=$3
-shift 3
+user=$1 cgroup=$2 folder=$3 sources=$4 script=$5
+shift 5
 id=$(id -u "$user")
 home=$(getent passwd "$user" | cut -d: -f6)
 
 mount -t tmpfs -o mode=755 tmpfs /run # systemd wants /run to be a mount point
-mkdir -p /run/systemd/system /run/systemd/journal /run/systemd/inaccessible
+mkdir -p /run/systemd/system /run/systemd/journal /run/systemd/inaccessible /run/sources
+# Wherever they are, the user need not be let in there.
+mount --bind "$sources" /run/sources
+rigs=/run/sources/Tests/EndToEndTests/Rigs
 mkdir -m 700 /run/systemd/unit-root
 install -d -m 755 /run/user
 mkdir -m 1777 /run/lock
@@ -49,9 +52,9 @@ done || {
     exit 77
 }
 
-/usr/bin/python3 "$(dirname "$0")/fake-journal.py" /run/systemd/journal "$folder/records" &
+/usr/bin/python3 "$rigs/fake-journal.py" /run/systemd/journal "$folder/records" &
 
 exec setpriv --reuid="$user" --regid="$user" --init-groups env --ignore-environment \
     HOME="$home" USER="$user" PATH=/usr/bin:/bin:/usr/sbin:/sbin LC_ALL=C.UTF-8 \
     XDG_RUNTIME_DIR="/run/user/$id" DBUS_SESSION_BUS_ADDRESS="unix:path=/run/user/$id/bus" \
-    bash "$@"
+    bash "$rigs/$script" "$@"

@@ -60,7 +60,7 @@ install_for_user() {
 session() {
     local status=0
     unshare --mount --ipc --pid --fork --kill-child --mount-proc --propagation private \
-        bash "$RIGS/systemd-user-namespace.sh" "$USER_NAME" "$CGROUP" "$T" "$RIGS/$1" "$T" "${@:2}" < /dev/null ||
+        bash "$RIGS/systemd-user-namespace.sh" "$USER_NAME" "$CGROUP" "$T" "$RIGS/../../.." "$1" "$T" "${@:2}" < /dev/null ||
         status=$?
     [ $status -eq 0 ] || { REPORTED=yes && exit $status; }
 }
