@@ -12,8 +12,8 @@ import DequeModule
 ///                 claimed    claimed    retracted retracted retracted
 ///
 /// The rules live here: `Router+Publishing` (rules 1 and 2 of the design), `Router+Claims` (rules 3, 4 and 6),
-/// `Router+Windows` (rule 5), `Router+Banners` and `Router+BannerEnds` (what the server does); `Router+Holds`, `Router+Topics` and
-/// `Router+Screens` are the other ways to claim, and `Router+Quiet` is for when no banner is wanted.
+/// `Router+Windows` (rule 5), `Router+Banners` and `Router+BannerEnds` (what the server does); `Router+Holds`,
+/// `Router+Topics` and `Router+Screens` are the other ways to claim, and `Router+Quiet` is for when no banner is wanted.
 public struct Router {
     struct OpenEvent {
         enum Place {

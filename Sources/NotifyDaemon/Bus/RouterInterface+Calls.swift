@@ -95,12 +95,13 @@ extension RouterInterface: BusReader {
     /// - Returns: whether there was something to be handled.
     private func handleNext() -> Bool {
         guard let caller = lines.next else { return false }
+        lazy var now = daemon.host.now.instant
         if !daemon.callers.isSettled(caller) {
             lines.holdNext()
             daemon.callers.whenSettled(caller) { [unowned self] in lines.release(caller) }
-        } else if lines.isCrowd(caller), !floodGate.admits(caller, at: daemon.host.now.instant) {
+        } else if lines.isCrowd(caller), !floodGate.admits(caller, at: now) {
             lines.restNext()
-            daemon.host.armFloodTimer(at: daemon.host.now.instant + FloodGate.rest)
+            daemon.host.armFloodTimer(at: now + FloodGate.rest)
         } else {
             lines.takeNext()()
         }

@@ -9,35 +9,28 @@ struct LineScanner {
         let reason: String
     }
 
-    private enum Quote: UInt8 {
-        case basic = 0x22
-        case literal = 0x27
-    }
+    private typealias Rest = Substring.UnicodeScalarView
 
-    /// The kind of string that is not closed yet.
-    private var string: Quote?
+    /// Three of these close the string that goes on.
+    private var openQuote: Unicode.Scalar?
     /// The brackets that are not closed yet.
     private var brackets: [Unicode.Scalar] = []
 
     /// Whether the next line goes on with what the lines before it began.
-    var isUnderWay: Bool { string != nil || !brackets.isEmpty }
+    var isUnderWay: Bool { openQuote != nil || !brackets.isEmpty }
 
     /// - Returns: the first mistake of the line that the library does not survive.
     mutating func read(_ line: Substring) -> Fault? {
         var fault: Fault?
         var rest = line.unicodeScalars
-        while let scalar = rest.first {
-            if let string {
-                end(string, in: &rest)
-                continue
+        if let quote = openQuote, Self.readString(to: quote, times: 3, in: &rest) { openQuote = nil }
+        while let scalar = rest.first, scalar != "#" {
+            if scalar == "\"" || scalar == "'" {
+                beginString(scalar, in: &rest)
+            } else {
+                if let reason = take(scalar) { fault = fault ?? Fault(index: rest.startIndex, reason: reason) }
+                rest.removeFirst()
             }
-            if scalar == "#" { break }
-            if let quote = UInt8(exactly: scalar.value).flatMap(Quote.init) {
-                begin(quote, in: &rest)
-                continue
-            }
-            if let reason = take(scalar) { fault = fault ?? Fault(index: rest.startIndex, reason: reason) }
-            rest.removeFirst()
         }
         return fault
     }
@@ -58,34 +51,28 @@ struct LineScanner {
         return nil
     }
 
-    /// Reads the quotes that begin a string, and the whole of one that ends on its line.
-    private mutating func begin(_ quote: Quote, in rest: inout Substring.UnicodeScalarView) {
-        if Self.readThree(quote, in: &rest, atMost: 3) {
-            string = quote
-            return
-        }
-        rest.removeFirst()
-        while let scalar = rest.popFirst(), scalar.value != quote.rawValue {
-            if quote == .basic, scalar == "\\" { rest = rest.dropFirst() }
-        }
+    /// Reads a string as far as this line goes.
+    private mutating func beginString(_ quote: Unicode.Scalar, in rest: inout Rest) {
+        let isLong = rest.starts(with: [quote, quote, quote])
+        rest = rest.dropFirst(isLong ? 3 : 1)
+        let isClosed = Self.readString(to: quote, times: isLong ? 3 : 1, in: &rest)
+        // One that is not long ends with its line, even if that is a mistake.
+        openQuote = isLong && !isClosed ? quote : nil
     }
 
-    /// Reads what is left of a string of several lines, as far as this line goes.
-    private mutating func end(_ quote: Quote, in rest: inout Substring.UnicodeScalarView) {
-        // Two more quotes may stand before the three that close it.
-        while !Self.readThree(quote, in: &rest, atMost: 5) {
-            guard let scalar = rest.popFirst() else { return }
-            if quote == .basic, scalar == "\\" { rest = rest.dropFirst() }
+    /// Reads what is in a string, and the quotes that close it.
+    ///
+    /// - Returns: whether it is closed on this line.
+    private static func readString(to quote: Unicode.Scalar, times count: Int, in rest: inout Rest) -> Bool {
+        while let scalar = rest.first {
+            let quotes = rest.prefix { $0 == quote }.count
+            if quotes >= count {
+                // Two more may stand before the three that close a long one.
+                rest = rest.dropFirst(count == 1 ? 1 : min(quotes, 5))
+                return true
+            }
+            rest = rest.dropFirst(quote == "\"" && scalar == "\\" ? 2 : 1)
         }
-        string = nil
-    }
-
-    /// Reads three quotes or more; fewer are left where they are.
-    private static func readThree(_ quote: Quote, in rest: inout Substring.UnicodeScalarView, atMost count: Int) -> Bool
-    {
-        let quotes = rest.prefix { $0.value == quote.rawValue }.prefix(count).count
-        guard quotes >= 3 else { return false }
-        rest = rest.dropFirst(quotes)
-        return true
+        return false
     }
 }

@@ -12,11 +12,8 @@ struct FloodTests {
             let flood = try await Connection.open(rig.bus.address)
             defer { flood.close() }
             let count = 5_000
-            let ids = Guarded<[UInt64]>([])
             rig.daemon.signal(SIGSTOP)
-            for _ in 0..<count {
-                flood.call(Self.send("/flood")) { result in ids.withLock { $0.append(Self.id(result)) } }
-            }
+            let ids = Self.push(count, on: flood)
             // The bus has them all when it answers this.
             _ = try await flood.call(.call("GetId", of: Bus.interface, at: Bus.path, on: Bus.name))
             let quiet = Guarded<UInt64?>(nil)
@@ -81,10 +78,7 @@ struct FloodTests {
             let flood = try await Connection.open(rig.bus.address)
             defer { flood.close() }
             let count = 3_000
-            let ids = Guarded<[UInt64]>([])
-            for _ in 0..<count {
-                flood.call(Self.send("/flood")) { result in ids.withLock { $0.append(Self.id(result)) } }
-            }
+            let ids = Self.push(count, on: flood)
             while ids.withLock({ $0.count }) < count { _ = try await rig.send("/quiet") }
             let answers = ids.withLock { $0 }
             #expect(answers == answers.sorted())
@@ -96,6 +90,17 @@ struct FloodTests {
                 .call("Claim", of: Router.interface, at: Router.path, on: Router.name, [.uint64(answers[0])]))
             #expect(verdict.arguments.count == 1)
         }
+    }
+
+    /// Has somebody push so often at once.
+    ///
+    /// - Returns: the ids that have come back, in the order of the answers.
+    private static func push(_ count: Int, on flood: Connection) -> Guarded<[UInt64]> {
+        let ids = Guarded<[UInt64]>([])
+        for _ in 0..<count {
+            flood.call(send("/flood")) { result in ids.withLock { $0.append(id(result)) } }
+        }
+        return ids
     }
 
     /// The id that a push got; 0 where it was refused.

@@ -13,15 +13,17 @@ struct BannerOrderTests {
         bus.startServer()
     }
 
-    /// The banners that had been asked for when the commit of this turn began.
-    private func bannersBeforeCommit(_ turn: () -> Void) -> [EventID]? {
-        var banners: [EventID]?
-        bus.disk.onWrite = { [bus] in banners = banners ?? bus.machine.banners }
+    /// What the server had been asked for when the commit of this turn began.
+    private func beforeCommit<ID>(_ asked: KeyPath<SlowMachine, [ID]>, _ turn: () -> Void) -> [ID]? {
+        var before: [ID]?
+        bus.disk.onWrite = { [bus] in before = before ?? bus.machine[keyPath: asked] }
         turn()
         bus.endTurn()
         bus.disk.onWrite = {}
-        return banners
+        return before
     }
+
+    private func bannersBeforeCommit(_ turn: () -> Void) -> [EventID]? { beforeCommit(\.banners, turn) }
 
     private var accepted: [EventID] {
         bus.sent.compactMap { if case .accepted(let id) = $0 { id } else { nil } }
@@ -50,11 +52,7 @@ struct BannerOrderTests {
         bus.publish(post, window: .zero)
         bus.endTurn()
         bus.showBanner(BannerID(7))
-        var closed: [BannerID]?
-        bus.disk.onWrite = { [bus] in closed = closed ?? bus.machine.closed }
-        bus.claim(accepted[0])
-        bus.endTurn()
-        #expect(closed == [BannerID(7)])
+        #expect(beforeCommit(\.closed) { bus.claim(accepted[0]) } == [BannerID(7)])
         #expect(bus.machine.closed == [BannerID(7)])
         #expect(bus.sent.contains(.verdict(.retracted)))
     }
