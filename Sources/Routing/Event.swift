@@ -13,8 +13,8 @@ public struct EventID: Hashable, Comparable, Sendable, CustomStringConvertible {
     public var description: String { "\(rawValue)" }
 }
 
-/// One accepted push.
-public struct Event: Sendable {
+/// One accepted push. It never changes, and everybody who has to do with it refers to the same one.
+public final class Event: Sendable {
     /// Given when it was accepted.
     public let id: EventID
     /// Where it belongs.
@@ -64,14 +64,35 @@ public struct Event: Sendable {
 
 /// Where a publisher says an event comes from. A pair of both parts names the event for good: a repeat is recognised.
 public struct Origin: Hashable, Sendable {
+    private final class Parts: Sendable {
+        let source: String?
+        let eventID: String?
+
+        init(_ source: String?, _ eventID: String?) {
+            self.source = source
+            self.eventID = eventID
+        }
+    }
+
+    /// Most events come without, and then there is nothing to keep.
+    private let parts: Parts?
+
     /// The publisher's own name for where its events come from.
-    public let source: String?
+    public var source: String? { parts?.source }
     /// The publisher's own id within `source`.
-    public let eventID: String?
+    public var eventID: String? { parts?.eventID }
 
     public init(source: String? = nil, eventID: String? = nil) {
-        self.source = source
-        self.eventID = eventID
+        parts = source == nil && eventID == nil ? nil : Parts(source, eventID)
+    }
+
+    public static func == (left: Origin, right: Origin) -> Bool {
+        left.source == right.source && left.eventID == right.eventID
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(source)
+        hasher.combine(eventID)
     }
 
     /// Whether both parts are there, so that a repeat can be recognised.

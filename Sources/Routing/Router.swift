@@ -70,6 +70,16 @@ public struct Router {
     struct Charge: Equatable {
         var events = 0
         var bytes = 0
+
+        mutating func add(_ event: Event) {
+            events += 1
+            bytes += event.footprint
+        }
+
+        mutating func remove(_ event: Event) {
+            events -= 1
+            bytes -= event.footprint
+        }
     }
 
     // What a configuration sets.
@@ -264,16 +274,14 @@ public struct Router {
     mutating func noteUndecided(_ open: OpenEvent) {
         undecided += 1
         undecidedBytes += open.event.footprint
-        undecidedBySender[open.event.sender, default: Charge()].events += 1
-        undecidedBySender[open.event.sender]!.bytes += open.event.footprint
+        undecidedBySender[open.event.sender, default: Charge()].add(open.event)
     }
 
     mutating func forgetUndecided(_ open: OpenEvent) {
         undecided -= 1
         undecidedBytes -= open.event.footprint
-        guard var charge = undecidedBySender[open.event.sender] else { return }
-        charge.events -= 1
-        charge.bytes -= open.event.footprint
-        undecidedBySender[open.event.sender] = charge.events > 0 ? charge : nil
+        guard let index = undecidedBySender.index(forKey: open.event.sender) else { return }
+        undecidedBySender.values[index].remove(open.event)
+        if undecidedBySender.values[index].events == 0 { undecidedBySender.remove(at: index) }
     }
 }
