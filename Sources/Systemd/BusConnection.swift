@@ -237,7 +237,7 @@ public final class BusSlot {
     /// Answers whether nobody else needs to see the message.
     fileprivate let action: (borrowing BusMessage) -> Bool
     /// For a call: who keeps the slot until it is answered.
-    fileprivate weak var connection: BusConnection?
+    fileprivate unowned var connection: BusConnection?
 
     fileprivate init(_ action: @escaping (borrowing BusMessage) -> Bool) {
         self.action = action

@@ -21,7 +21,7 @@ final class BusPump {
 
     private let bus: OpaquePointer
     private let onFailure: () -> Void
-    private weak var reader: (any BusReader)?
+    private unowned let reader: (any BusReader)?
     private var input: OpaquePointer?
     private var timer: OpaquePointer?
     /// Ready while there is something to be handled, whatever there is to read.
