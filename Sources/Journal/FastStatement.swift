@@ -46,10 +46,17 @@ struct FastStatement {
         }
     }
 
-    /// Executes the statement, which answers no rows.
-    consuming func run() throws {
+    /// Executes a statement without values.
+    static func run(_ database: Database, _ sql: String) throws {
+        var statement = try FastStatement(database, sql)
+        try statement.run()
+    }
+
+    /// Executes the statement, which answers no rows; then values can be bound again.
+    mutating func run() throws {
         let code = sqlite3_step(statement.sqliteStatement)
         sqlite3_reset(statement.sqliteStatement)
+        position = 0
         guard code == SQLITE_DONE else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
     }
 

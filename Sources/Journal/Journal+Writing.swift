@@ -8,10 +8,13 @@ extension Journal {
         guard !entries.isEmpty else { return }
         replaced = [:]
         try write { db in
+            // Looked up once: that takes as long as binding the values.
+            var insertion = try FastStatement(db, Self.insertion)
+            var update = try FastStatement(db, Self.update)
             for entry in entries {
                 switch entry {
-                case .accepted(let event): try self.insert(event, db)
-                case .decided(let id, let decision): try self.update(id, decision, db)
+                case .accepted(let event): try self.insert(event, &insertion, db)
+                case .decided(let id, let decision): try self.update(id, decision, &update)
                 case .claimed(let id, let claim): try self.insert(claim, of: id, db)
                 case .removed(let topic, let id, let origin, let accepted):
                     try self.remove(topic, id, db)
@@ -24,15 +27,21 @@ extension Journal {
         try limitLog()
     }
 
-    private func insert(_ event: StoredEvent, _ db: Database) throws {
+    private static let insertion = """
+        INSERT INTO event (id, topic, title, body, fields, published, sender, source, source_id, urgency, retained,
+            route, coalescing, window, accepted, expires, expires_uptime, boot, checksum, outcome)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
+        """
+
+    private static let update = """
+        UPDATE event SET outcome = ?, resolved = ?, opened = ?, deadline = ?, claimant = ?, latency = ?, form = ?,
+            banner = ?, server = ?, count = ?, lateness = ?, cause = ?, replayed = ?,
+            decision_checksum = ?
+        WHERE id = ?
+        """
+
+    private func insert(_ event: StoredEvent, _ row: inout FastStatement, _ db: Database) throws {
         let fields = FieldCoding.encode(event.fields)
-        var row = try FastStatement(
-            db,
-            """
-            INSERT INTO event (id, topic, title, body, fields, published, sender, source, source_id, urgency, retained,
-                route, coalescing, window, accepted, expires, expires_uptime, boot, checksum, outcome)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
-            """)
         row.bind(Self.number(event.id))
         row.bind(event.topic.description)
         row.bind(event.title)
@@ -63,15 +72,7 @@ extension Journal {
             .execute(arguments: [topic, Self.number(event.id)])
     }
 
-    private func update(_ id: EventID, _ decision: StoredDecision, _ db: Database) throws {
-        var row = try FastStatement(
-            db,
-            """
-            UPDATE event SET outcome = ?, resolved = ?, opened = ?, deadline = ?, claimant = ?, latency = ?, form = ?,
-                banner = ?, server = ?, count = ?, lateness = ?, cause = ?, replayed = ?,
-                decision_checksum = ?
-            WHERE id = ?
-            """)
+    private func update(_ id: EventID, _ decision: StoredDecision, _ row: inout FastStatement) throws {
         row.bind(Int64(decision.outcome.code))
         row.bind(decision.resolved)
         row.bind(decision.opened)

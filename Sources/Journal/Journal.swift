@@ -228,10 +228,10 @@ public final class Journal {
         do {
             return try queue.writeWithoutTransaction { db in
                 // Prepared once, where GRDB's own transaction would be parsed every time.
-                try FastStatement(db, "BEGIN IMMEDIATE TRANSACTION").run()
+                try FastStatement.run(db, "BEGIN IMMEDIATE TRANSACTION")
                 do {
                     let result = try body(db)
-                    try FastStatement(db, "COMMIT TRANSACTION").run()
+                    try FastStatement.run(db, "COMMIT TRANSACTION")
                     return result
                 } catch {
                     // The file is closed below, and what matters is why.

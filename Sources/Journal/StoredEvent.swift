@@ -135,7 +135,7 @@ public struct NamedPush: Sendable, Equatable {
 
 /// Something to be kept, in the order in which it happened.
 public enum JournalEntry: Sendable, Equatable {
-    case accepted(StoredEvent)
+    indirect case accepted(StoredEvent)
     case decided(EventID, StoredDecision)
     /// A claim that did not decide the event by itself.
     case claimed(EventID, ClaimRecord)
