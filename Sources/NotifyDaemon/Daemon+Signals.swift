@@ -5,8 +5,7 @@ import Routing
 extension Daemon {
     /// Tells everybody, now or when what came before has left and the bus has room.
     func announce(_ signal: FanOut.Signal, decided moment: Instant) {
-        guard fanOut.isEmpty, host.queuedBytes < FanOut.queueLimit, emit(signal, waited: host.now.instant - moment)
-        else {
+        guard fanOut.isEmpty, host.queuedBytes < FanOut.queueLimit, emit(signal, decided: moment) else {
             fanOut.put(signal, at: moment)
             return armFanOut()
         }
@@ -15,7 +14,7 @@ extension Daemon {
     /// Sends what has waited, as far as there is room.
     func fanOutMore() {
         while let (signal, since) = fanOut.first {
-            guard host.queuedBytes < FanOut.queueLimit, emit(signal, waited: host.now.instant - since) else {
+            guard host.queuedBytes < FanOut.queueLimit, emit(signal, decided: since) else {
                 return armFanOut()
             }
             fanOut.removeFirst()
@@ -27,17 +26,17 @@ extension Daemon {
     }
 
     /// - Returns: false when the signal cannot be made now, because the journal cannot be read.
-    private func emit(_ signal: FanOut.Signal, waited: Duration) -> Bool {
+    private func emit(_ signal: FanOut.Signal, decided moment: Instant) -> Bool {
         switch signal {
         case .event(let event, let announcement):
-            host.send(host.announcement(event, announcement.after(waited)))
+            host.send(host.announcement(event, announcement.after(host.now.instant - moment)))
         case .stored(let id, let announcement):
             guard storage.isWritable else { return false }
             // One that is damaged or out of date is not in the journal any more.
             let found = try? storage.read({ journal throws(JournalError) in try journal.event(id) })
             guard let found = found ?? nil else { return true }
             let event = storage.event(found, routes: configuration.routes)
-            return emit(.event(event, announcement), waited: waited)
+            return emit(.event(event, announcement), decided: moment)
         case .resolved(let id, let topic, let resolution): host.send(host.resolution(id, topic, resolution))
         case .removed(let topic, let id): host.send(host.removal(topic, id))
         case .action(let event, let action): host.send(host.action(event, action))

@@ -61,7 +61,9 @@ final class Daemon<Outside: Host> {
 
     // MARK: Deciding
 
-    var clock: WallClock { WallClock(wall: host.wall, now: host.now, boot: host.boot) }
+    var clock: WallClock { clock(at: host.now) }
+
+    private func clock(at now: Now) -> WallClock { WallClock(wall: host.wall, now: now, boot: host.boot) }
 
     /// Has the router decide about a call, lets the reply leave when the turn ends, and only then has everything else done
     /// that follows from it.
@@ -86,46 +88,49 @@ final class Daemon<Outside: Host> {
         }
         if case .refused(let refusal) = reply {
             // What else there is to do, such as setting a timer, is done all the same.
-            perform(effects.dropFirst())
+            perform(effects.dropFirst(), at: now)
             throw refusal
         }
         var accepted: EventID?
         if case .accepted(let id) = reply { accepted = id }
         leave(host.reply(reply, to: call), to: call, accepting: accepted)
-        perform(effects.dropFirst())
+        perform(effects.dropFirst(), at: now)
     }
 
     /// Has the router decide about something nobody waits for.
     func take(_ input: Input) {
         if case .bannerShown = input { Failpoint.beforeOutcome.pass() }
-        perform(router.handle(input, at: host.now)[...])
+        let now = host.now
+        perform(router.handle(input, at: now)[...], at: now)
     }
 
     /// Closes a screen whose owner has not asked for it: the reply that comes first is nobody's.
     func closeScreen(_ id: ScreenID, of owner: String) {
-        perform(router.handle(.screenClosed(id, by: owner), at: host.now).dropFirst())
+        let now = host.now
+        perform(router.handle(.screenClosed(id, by: owner), at: now).dropFirst(), at: now)
     }
 
     /// Keeps what is to be kept, and puts what is to leave into the outbox, until the turn ends.
-    private func perform(_ effects: ArraySlice<Effect>) {
+    private func perform(_ effects: ArraySlice<Effect>, at now: Now) {
         guard !effects.isEmpty else { return }
-        let clock = clock
-        let now = clock.now.instant
+        let clock = clock(at: now)
         let ledger = Ledger(server: server.owner, muteCause: router.pausesBanners ? "paused" : "muted")
         for effect in effects {
             switch effect {
             case .reply: preconditionFailure("only a call is replied to, and its reply comes first")
             case .announce(let event, let announcement):
-                for entry in ledger.entries(event, announcement, clock) { storage.note(entry) }
-                outbox.put(.signal(.event(event, announcement), about: event.id, at: now))
+                // What is announced again has been written by an earlier run.
+                if !announcement.isReplayed { storage.note(ledger.entry(event, announcement, clock)) }
+                if let silence = announcement.silence { storage.note(ledger.entry(event.id, silence, clock)) }
+                outbox.put(.signal(.event(event, announcement), about: event.id, at: now.instant))
                 log(event)
             case .resolve(let id, let topic, let resolution):
                 storage.note(ledger.entry(id, resolution, clock))
-                outbox.put(.signal(.resolved(id, topic, resolution), about: id, at: now))
+                outbox.put(.signal(.resolved(id, topic, resolution), about: id, at: now.instant))
                 log(id, topic, resolution)
             case .remove(let topic, let id, let origin, let isNews):
                 storage.note(.removed(topic, id, origin, accepted: clock.wall))
-                if isNews { outbox.put(.signal(.removed(topic, id), about: nil, at: now)) }
+                if isNews { outbox.put(.signal(.removed(topic, id), about: nil, at: now.instant)) }
             case .noteClaim(let id, let claim): storage.note(.claimed(id, claim))
             case .showBanner(let request): outbox.put(.show(request))
             case .closeBanner(let id): outbox.put(.close(id))
@@ -142,7 +147,7 @@ final class Daemon<Outside: Host> {
 
     /// Lets a reply leave when what it acknowledges is on disk.
     func leave(_ reply: Outside.Message, to call: Outside.Call, accepting id: EventID? = nil) {
-        outbox.put(.reply(reply, to: call, accepting: id))
+        outbox.put(Outbox.Reply(message: reply, call: call, accepted: id))
         host.endTurnWhenIdle()
     }
 
@@ -158,7 +163,8 @@ final class Daemon<Outside: Host> {
     func endTurn() {
         deliver(outbox.takeReadyBanners(), refusing: [])
         let refused = storage.commit()
-        let items = outbox.takeAll()
+        deliver(outbox.takeReplies(), refusing: Set(refused))
+        let items = outbox.takeItems()
         deliver(items, refusing: Set(refused))
         // Replies come before what everybody has waited for already.
         fanOutMore()
@@ -171,17 +177,22 @@ final class Daemon<Outside: Host> {
         if !storage.degradation.isEmpty { armRetry() }
     }
 
-    /// - Parameter refused: events that could not be kept: their publishers hear so, and nobody else hears of them.
+    /// - Parameter refused: events that could not be kept: their publishers hear so.
+    private func deliver(_ replies: [Outbox<Outside.Message, Outside.Call>.Reply], refusing refused: Set<EventID>) {
+        for reply in replies {
+            if let id = reply.accepted, refused.contains(id) {
+                host.send(host.refusal(.storageUnavailable(storage.degradation), of: reply.call))
+            } else {
+                host.send(reply.message)
+                Failpoint.afterReply.pass()
+            }
+        }
+    }
+
+    /// - Parameter refused: events that could not be kept: nobody hears of them.
     private func deliver(_ items: [Outbox<Outside.Message, Outside.Call>.Item], refusing refused: Set<EventID>) {
         for item in items {
             switch item {
-            case .reply(let reply, let call, let id):
-                if let id, refused.contains(id) {
-                    host.send(host.refusal(.storageUnavailable(storage.degradation), of: call))
-                } else {
-                    host.send(reply)
-                    Failpoint.afterReply.pass()
-                }
             case .signal(let signal, let id, let moment):
                 if let id, refused.contains(id) { continue }
                 announce(signal, decided: moment)

@@ -8,9 +8,7 @@ struct Ledger {
     /// Why a muted event is muted.
     let muteCause: String
 
-    func entries(_ event: Event, _ announcement: Announcement, _ clock: WallClock) -> [JournalEntry] {
-        // What is announced again has been written by an earlier run.
-        guard !announcement.isReplayed else { return [] }
+    func entry(_ event: Event, _ announcement: Announcement, _ clock: WallClock) -> JournalEntry {
         let stored = StoredEvent(
             id: event.id, topic: event.topic, title: event.title, body: event.body, fields: event.fields,
             published: event.published, sender: event.sender, origin: event.origin, urgency: event.urgency,
@@ -19,10 +17,13 @@ struct Ledger {
             expires: Expiry(
                 wall: clock.moment(announcement.expires), uptime: announcement.expires.microseconds,
                 boot: clock.boot))
-        guard let silence = announcement.silence else { return [.accepted(stored)] }
+        return .accepted(stored)
+    }
+
+    func entry(_ id: EventID, _ silence: Silence, _ clock: WallClock) -> JournalEntry {
         var decision = StoredDecision(outcome: .silent, resolved: clock.wall)
         decision.cause = silence.rawValue
-        return [.accepted(stored), .decided(event.id, decision)]
+        return .decided(id, decision)
     }
 
     func entry(_ id: EventID, _ resolution: Resolution, _ clock: WallClock) -> JournalEntry {
