@@ -147,7 +147,7 @@ final class Daemon<Outside: Host> {
 
     /// Lets a reply leave when what it acknowledges is on disk.
     func leave(_ reply: Outside.Message, to call: Outside.Call, accepting id: EventID? = nil) {
-        outbox.put(Outbox.Reply(message: reply, call: call, accepted: id))
+        outbox.put(.reply(reply, to: call, accepting: id))
         host.endTurnWhenIdle()
     }
 
@@ -163,8 +163,7 @@ final class Daemon<Outside: Host> {
     func endTurn() {
         deliver(outbox.takeReadyBanners(), refusing: [])
         let refused = storage.commit()
-        deliver(outbox.takeReplies(), refusing: Set(refused))
-        let items = outbox.takeItems()
+        let items = outbox.takeAll()
         deliver(items, refusing: Set(refused))
         // Replies come before what everybody has waited for already.
         fanOutMore()
@@ -177,22 +176,17 @@ final class Daemon<Outside: Host> {
         if !storage.degradation.isEmpty { armRetry() }
     }
 
-    /// - Parameter refused: events that could not be kept: their publishers hear so.
-    private func deliver(_ replies: [Outbox<Outside.Message, Outside.Call>.Reply], refusing refused: Set<EventID>) {
-        for reply in replies {
-            if let id = reply.accepted, refused.contains(id) {
-                host.send(host.refusal(.storageUnavailable(storage.degradation), of: reply.call))
-            } else {
-                host.send(reply.message)
-                Failpoint.afterReply.pass()
-            }
-        }
-    }
-
-    /// - Parameter refused: events that could not be kept: nobody hears of them.
+    /// - Parameter refused: events that could not be kept: their publishers hear so, and nobody else hears of them.
     private func deliver(_ items: [Outbox<Outside.Message, Outside.Call>.Item], refusing refused: Set<EventID>) {
         for item in items {
             switch item {
+            case .reply(let reply, let call, let id):
+                if let id, refused.contains(id) {
+                    host.send(host.refusal(.storageUnavailable(storage.degradation), of: call))
+                } else {
+                    host.send(reply)
+                    Failpoint.afterReply.pass()
+                }
             case .signal(let signal, let id, let moment):
                 if let id, refused.contains(id) { continue }
                 announce(signal, decided: moment)
