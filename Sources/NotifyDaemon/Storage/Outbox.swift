@@ -23,10 +23,14 @@ final class Outbox<Message, Call> {
     private var hasBanners = false
     /// The oldest event that is to be announced.
     private var oldest: EventID?
+    /// Whether a banner is up of which that is still to be written: killed now, a later run would show it again.
+    private var hasUnwrittenBanner = false
 
     func put(_ item: Item) {
         switch item {
         case .signal(.event, about: let id?, at: _): oldest = min(oldest ?? id, id)
+        case .signal(.resolved(_, _, let resolution), about: _, at: _) where resolution.outcome == .shown:
+            hasUnwrittenBanner = true
         case .show, .close: hasBanners = true
         case .reply, .signal, .relay: break
         }
@@ -34,16 +38,18 @@ final class Outbox<Message, Call> {
     }
 
     /// Takes what is asked of the notification server and need not wait for the commit, for a later run could make it good:
-    /// banners that speak of nothing that is still to be announced, and thus of nothing that is still to be written; and
-    /// the end of banners. One that was to be closed and is not stays up for good, for once that is written down nobody
-    /// looks after it any more; one that is closed too early is closed again by the next claim.
+    ///
+    /// - Banners that speak of nothing that is still to be announced, and thus of nothing that is still to be written. But
+    ///   while it is still to be written that another one is up, a kill would repeat both, and it is to repeat one at most.
+    /// - The end of banners. One that was to be closed and is not stays up for good, for once that is written down nobody
+    ///   looks after it any more; one that is closed too early is closed again by the next claim.
     func takeReadyBanners() -> [Item] {
         guard hasBanners else { return [] }
         var ready: [Item] = []
         items.removeAll { item in
             switch item {
             case .show(let request):
-                guard oldest.map({ request.newest.id < $0 }) ?? true else { return false }
+                guard !hasUnwrittenBanner, oldest.map({ request.newest.id < $0 }) ?? true else { return false }
             case .close: break
             case .reply, .signal, .relay: return false
             }
@@ -58,6 +64,7 @@ final class Outbox<Message, Call> {
             items = []
             hasBanners = false
             oldest = nil
+            hasUnwrittenBanner = false
         }
         return items
     }

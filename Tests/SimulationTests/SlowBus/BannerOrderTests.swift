@@ -47,6 +47,17 @@ struct BannerOrderTests {
         #expect(bus.machine.banners == accepted)
     }
 
+    /// Killed before the commit, a later run would show both again, and a kill repeats one banner at most.
+    @Test func oneThatFollowsAnotherWaitsUntilThatIsWritten() {
+        for topic in [post, other] { bus.publish(topic, window: .milliseconds(100)) }
+        bus.endTurn()
+        bus.pass(.milliseconds(100))
+        bus.endTurn()
+        #expect(bus.machine.banners == [accepted[0]])
+        #expect(bannersBeforeCommit { bus.showBanner(BannerID(7)) } == [accepted[0]])
+        #expect(bus.machine.banners == accepted)
+    }
+
     /// A daemon that ends after the commit, and before the banner is closed, leaves it up for good.
     @Test func oneThatIsToBeClosedDoesNotWait() {
         bus.publish(post, window: .zero)
