@@ -9,9 +9,12 @@ id=$(id -u "$user")
 home=$(getent passwd "$user" | cut -d: -f6)
 
 mount -t tmpfs -o mode=755 tmpfs /run # systemd wants /run to be a mount point
-mkdir -p /run/systemd/system /run/systemd/journal /run/systemd/inaccessible /run/sources
-# Wherever they are, the user need not be let in there.
-mount --bind "$sources" /run/sources
+mkdir -p /run/systemd/system /run/systemd/journal /run/systemd/inaccessible
+# Wherever they are, the user need not be let in there, nor into the folder that a clone is.
+for part in Tests/EndToEndTests/Rigs examples; do
+    mkdir -p "/run/sources/$part"
+    mount --bind "$sources/$part" "/run/sources/$part"
+done
 rigs=/run/sources/Tests/EndToEndTests/Rigs
 mkdir -m 700 /run/systemd/unit-root
 install -d -m 755 /run/user
