@@ -39,6 +39,7 @@ struct Checksum {
         }
     }
 
+    /// Held here, for at every use of a static it is asked whether it has been made.
     private let tables = Self.tables
 
     /// What a byte does to the sum, and then what it does when one to seven more follow: 256 values each.

@@ -9,6 +9,7 @@ package enum FieldCoding {
 
     package static func encode(_ fields: [Field]) -> [UInt8] {
         var writer = Writer()
+        // Room for short fields, as most are.
         writer.bytes.reserveCapacity(64 * fields.count)
         for field in fields {
             writer.text(field.name)

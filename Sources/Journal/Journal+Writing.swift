@@ -8,7 +8,7 @@ extension Journal {
         guard !entries.isEmpty else { return }
         replaced = [:]
         try write { db in
-            // Looked up once: that takes as long as binding the values.
+            // They are found by their text, which is long: once for all entries.
             var insertion = try FastStatement(db, Self.insertion)
             var update = try FastStatement(db, Self.update)
             for entry in entries {

@@ -120,8 +120,10 @@ final class Daemon<Outside: Host> {
             case .reply: preconditionFailure("only a call is replied to, and its reply comes first")
             case .announce(let event, let announcement):
                 // What is announced again has been written by an earlier run.
-                if !announcement.isReplayed { storage.note(ledger.entry(event, announcement, clock)) }
-                if let silence = announcement.silence { storage.note(ledger.entry(event.id, silence, clock)) }
+                if !announcement.isReplayed {
+                    storage.note(ledger.entry(event, announcement, clock))
+                    if let silence = announcement.silence { storage.note(ledger.entry(event.id, silence, clock)) }
+                }
                 outbox.put(.signal(.event(event, announcement), about: event.id, at: now.instant))
                 log(event)
             case .resolve(let id, let topic, let resolution):

@@ -21,6 +21,7 @@ final class BusPump {
 
     private let bus: OpaquePointer
     private let onFailure: () -> Void
+    /// Lives as long as the loop runs. Whatever is referred to weakly is counted the slow way by everybody.
     private unowned let reader: (any BusReader)?
     private var input: OpaquePointer?
     private var timer: OpaquePointer?

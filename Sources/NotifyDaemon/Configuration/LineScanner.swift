@@ -65,10 +65,10 @@ struct LineScanner {
     /// - Returns: whether it is closed on this line.
     private static func readString(to quote: Unicode.Scalar, times count: Int, in rest: inout Rest) -> Bool {
         while let scalar = rest.first {
-            let quotes = rest.prefix { $0 == quote }.count
+            // Two more may stand before the three that close a long one; however many follow, no more are looked at.
+            let quotes = rest.prefix(count == 1 ? 1 : 5).prefix { $0 == quote }.count
             if quotes >= count {
-                // Two more may stand before the three that close a long one.
-                rest = rest.dropFirst(count == 1 ? 1 : min(quotes, 5))
+                rest = rest.dropFirst(quotes)
                 return true
             }
             rest = rest.dropFirst(quote == "\"" && scalar == "\\" ? 2 : 1)

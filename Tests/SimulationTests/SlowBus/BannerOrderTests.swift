@@ -25,9 +25,7 @@ struct BannerOrderTests {
 
     private func bannersBeforeCommit(_ turn: () -> Void) -> [EventID]? { beforeCommit(\.banners, turn) }
 
-    private var accepted: [EventID] {
-        bus.sent.compactMap { if case .accepted(let id) = $0 { id } else { nil } }
-    }
+    private var accepted: [EventID] { bus.accepted }
 
     /// An event is on disk, and its window ends in a turn in which another one comes in.
     private func endWindowBesideAnotherEvent() {

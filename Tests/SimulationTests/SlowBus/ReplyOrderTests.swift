@@ -28,9 +28,9 @@ struct ReplyOrderTests {
     @Test func whoClaimsHearsOfItBeforeEverybodyElse() throws {
         bus.publish(World.topics[0], window: .seconds(1))
         bus.endTurn()
-        let accepted = bus.sent.compactMap { if case .accepted(let id) = $0 { id } else { nil } }
+        let claimed = try #require(bus.accepted.first)
         bus.publish(title: "second", body: "")
-        bus.claim(try #require(accepted.first))
+        bus.claim(claimed)
         bus.endTurn()
         #expect(kinds == ["reply", "event", "reply", "event", "reply", "resolved"])
     }

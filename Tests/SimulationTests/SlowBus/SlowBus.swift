@@ -22,6 +22,8 @@ final class SlowBus {
     /// Everything that was sent, in its order, taken or not.
     var sent: [SlowMachine.Message] { machine.sent }
     var disk: SimulatedDisk { machine.disk }
+    /// The events that were accepted, in the order of the replies.
+    var accepted: [EventID] { sent.compactMap { if case .accepted(let id) = $0 { id } else { nil } } }
 
     /// Publishes an event that nobody waits for: it is announced, and that is all.
     func publish(title: String, body: String) {
