@@ -38,6 +38,13 @@ let package = Package(
         // The one place where the version of the project stands.
         .target(name: "NotifyVersion", swiftSettings: strict),
 
+        // What the command lines of both programs print, and how they end.
+        .target(
+            name: "StandardStreams",
+            dependencies: [.product(name: "ArgumentParser", package: "swift-argument-parser")],
+            swiftSettings: strict
+        ),
+
         // The daemon, from the pure rules outwards.
         .target(
             name: "Routing",
@@ -83,7 +90,8 @@ let package = Package(
         .executableTarget(
             name: "notifyd",
             dependencies: [
-                "Journal", "NotifyDaemon", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "Journal", "NotifyDaemon", "StandardStreams",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict
         ),
@@ -98,6 +106,7 @@ let package = Package(
                 "NotifyRehearsal",
                 "NotifyVersion",
                 "Routing",
+                "StandardStreams",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
             ],

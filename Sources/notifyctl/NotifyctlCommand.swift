@@ -1,5 +1,6 @@
 import ArgumentParser
 import NotifyVersion
+import StandardStreams
 
 @main
 struct NotifyctlCommand: AsyncParsableCommand {
@@ -11,7 +12,7 @@ struct NotifyctlCommand: AsyncParsableCommand {
             and / means every topic. Times are written like 100ms, 5s, 10m or 2h.
 
             Exit codes: 0 done, 1 nothing matched or time ran out, 64 wrong usage, 65 bad data, 69 no bus or no daemon, \
-            77 refused, 78 bad configuration.
+            74 the output cannot be written, 77 refused, 78 bad configuration.
 
             Examples:
               notifyctl send post 27 "Nice!" --wait
@@ -28,4 +29,28 @@ struct NotifyctlCommand: AsyncParsableCommand {
             MuteCommand.self, PauseCommand.self, ResumeCommand.self, StatusCommand.self, TopCommand.self,
             DoctorCommand.self, ConfigCommand.self, DemoCommand.self,
         ])
+    static func main() async {
+        StandardStreams.prepare()
+        do {
+            try checkHelpRequest(CommandLine.arguments.dropFirst())
+            var command = try await asyncParseAsRoot()
+            if var command = command as? any AsyncParsableCommand { try await command.run() } else { try command.run() }
+        } catch {
+            end(with: error)
+        }
+        end(with: nil)
+    }
+
+    /// “help” with a command that does not exist is wrong usage; the parser would show the help of all.
+    static func checkHelpRequest(_ arguments: ArraySlice<String>) throws {
+        guard arguments.first == "help" else { return }
+        var command: any ParsableCommand.Type = self
+        for name in arguments.dropFirst() where !name.hasPrefix("-") {
+            guard let found = command.configuration.subcommands.first(where: { $0.configuration.commandName == name })
+            else {
+                throw ValidationError("“\(Terminal.plain(name))” is not a command. “notifyctl help” lists them.")
+            }
+            command = found
+        }
+    }
 }

@@ -1,8 +1,8 @@
 import ArgumentParser
-import Glibc
 import Journal
 import Logging
 import NotifyDaemon
+import StandardStreams
 
 /// The daemon's command line. It is synchronous on purpose: the event loop owns the main thread.
 @main
@@ -47,15 +47,25 @@ struct NotifydCommand: ParsableCommand {
     @Option(help: .hidden)
     var examineJournal: String?
 
+    static func main() {
+        StandardStreams.prepare()
+        do {
+            var command = try parseAsRoot()
+            try command.run()
+        } catch {
+            end(with: error)
+        }
+        end(with: nil)
+    }
+
     func run() throws {
         if let examineJournal {
-            print(Examination(of: examineJournal))
+            StandardStreams.write("\(Examination(of: examineJournal))\n")
             return
         }
         if checkConfig || printRoutes {
             let (code, text) = checkConfig ? checkConfiguration(config) : listRoutes(config)
-            let line = Array((text + "\n").utf8)
-            _ = write(code == 0 ? STDOUT_FILENO : STDERR_FILENO, line, line.count)
+            if code == 0 { StandardStreams.write(text + "\n") } else { StandardStreams.writeToError(text + "\n") }
             throw ArgumentParser.ExitCode(code)
         }
         let options = DaemonOptions(address: address, configuration: config, state: state, logLevel: logLevel?.level)

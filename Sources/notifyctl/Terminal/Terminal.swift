@@ -1,4 +1,5 @@
 import Glibc
+import StandardStreams
 
 /// Standard output for people and programs, standard error for complaints.
 enum Terminal {
@@ -46,20 +47,9 @@ enum Terminal {
     static func print(_ line: String) { write(line + "\n") }
 
     /// As it is, in one piece.
-    static func write(_ text: String) { write(text, to: STDOUT_FILENO) }
+    static func write(_ text: String) { StandardStreams.write(text) }
 
-    static func complain(_ line: String) { write("notifyctl: " + line + "\n", to: STDERR_FILENO) }
-
-    private static func write(_ text: String, to descriptor: CInt) {
-        var rest = Array(text.utf8)[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0 && errno == EINTR { continue }
-            // Nobody reads any more, as after “| head -1”.
-            if count < 0 { exit(0) }
-            rest = rest.dropFirst(count)
-        }
-    }
+    static func complain(_ line: String) { StandardStreams.complain(line) }
 
     /// Text from the bus on one line, without anything a terminal would act on.
     static func plain(_ text: String) -> String {

@@ -1,0 +1,105 @@
+import NotifyClient
+import NotifyRehearsal
+import NotifyTestSupport
+import Testing
+
+/// What the two command lines do when their output cannot be written: they never end as if it were.
+@Suite(.serialized, .timeLimit(.minutes(1))) struct OutputTests {
+    /// One of each kind: an answer, a list, a picture, a stream, help and what the parser prints by itself.
+    private static let printing = [
+        "notifyctl status", "notifyctl history", "notifyctl history -n 1 --json=pretty", "notifyctl top",
+        "notifyctl listen --since 0 -n 1", "notifyctl watch /post -n 1", "notifyctl claim-topic /post --grace 1ms",
+        "notifyctl send /post/2", "notifyctl send post 3 --wait", "notifyctl screen /post/9", "notifyctl doctor",
+        "notifyctl config check -j", "notifyctl --help", "notifyctl help send", "notifyctl --version",
+        "notifyctl --generate-completion-script bash",
+        "notifyctl ---completion why -- positional@0 0 0 notifyctl why x", "notifyd --help", "notifyd --version",
+        "notifyd --check-config", "notifyd --print-routes",
+    ]
+
+    /// Runs commands of a shell, and returns the exit code of each.
+    private func codes(of commands: [String], redirected redirection: String, in rig: Rig) async throws -> [String] {
+        let lines = commands.map { "{ \($0)\n} \(redirection); echo \"$?\" >&3" }
+        let process = try rig.startScript("exec 3>&1\n" + lines.joined(separator: "\n"))
+        return try #require(await process.allLines(of: 1, within: .seconds(40)))
+    }
+
+    @Test(arguments: [">/dev/full", ">&-", ">/dev/full 2>&1", ">/dev/full 2>&-", ">&- 2>&-"])
+    func outputThatCannotBeWrittenIsAFailure(_ redirection: String) async throws {
+        try await withRig { rig in
+            try await rig.client.publish("/post/1", options: PublishOptions(retain: true))
+            let codes = try await codes(of: Self.printing, redirected: redirection, in: rig)
+            #expect(codes.count == Self.printing.count)
+            for (command, code) in zip(Self.printing, codes) where code != "74" {
+                Issue.record("\(command) ended with \(code)")
+            }
+        }
+    }
+
+    @Test func outputThatCannotBeWrittenIsSaid() async throws {
+        try await withRig { rig in
+            let process = try rig.startScript("notifyctl status >/dev/full; notifyd --version >&-")
+            #expect(
+                await process.allLines(of: 2) == [
+                    "notifyctl: standard output cannot be written: No space left on device.",
+                    "notifyd: standard output cannot be written: Bad file descriptor.",
+                ])
+        }
+    }
+
+    @Test(arguments: ["2>/dev/full", "2>&-", "2> >(exec true)", ">/dev/full 2>/dev/full", ">&- 2>&-"])
+    func aFailureKeepsItsCodeWhenItCannotBeSaid(_ redirection: String) async throws {
+        let failing = [
+            ("notifyctl why 4711", "1"), ("notifyctl send post/1", "64"), ("notifyctl nonsense", "64"),
+            ("notifyctl help nonsense", "64"), ("notifyctl claim-topic post", "65"),
+            ("notifyctl status --address unix:path=/nowhere", "69"),
+            ("notifyctl claim-topic /post --grace 11s", "77"),
+            ("notifyctl config check /nowhere.toml", "78"), ("notifyd --nonsense", "64"),
+            ("notifyd --check-config --config /nowhere.toml", "78"),
+        ]
+        try await withRig { rig in
+            let lines = failing.map { "{ \($0.0)\n} \(redirection); echo \"$?\" >&3" }
+            let process = try ChildProcess(
+                "bash", ["-c", "exec 3>&1\n" + lines.joined(separator: "\n")], environment: rig.environment,
+                capturing: [1, 2], inOwnGroup: true)
+            #expect(try #require(await process.allLines(of: 1, within: .seconds(40))) == failing.map(\.1))
+        }
+    }
+
+    @Test func aReaderThatLeavesEndsAProgramWithoutAWord() async throws {
+        try await withRig { rig in
+            for _ in 1...3 { try await rig.client.publish("/post/1") }
+            let process = try ChildProcess(
+                "bash",
+                [
+                    "-c",
+                    """
+                    mkfifo "$1/pipe"
+                    for command in "notifyctl history" "notifyctl --help" "notifyd --help" "notifyctl listen --since 0"; do
+                        $command > "$1/pipe" &
+                        exec 4< "$1/pipe" 4<&-
+                        wait $!; echo $?
+                    done
+                    """, "bash", rig.daemon.folder.path,
+                ], environment: rig.environment, capturing: [1, 2], inOwnGroup: true)
+            #expect(await process.allLines(of: 1, within: .seconds(40)) == ["141", "141", "141", "141"])
+            #expect(await process.allLines(of: 2) == [])
+        }
+    }
+
+    @Test func aClosedDescriptorIsNotTheConnectionToTheBus() async throws {
+        try await withRig { rig in
+            // With the number of standard output, the connection would get the text, and be ended by the bus.
+            let process = try rig.startScript("notifyctl pass \"$(notifyctl send /post/1)\" <&- >&- 2>&-; echo $?")
+            #expect(await process.allLines(of: 1) == ["0"])
+        }
+    }
+
+    @Test func helpForACommandThatIsNotThereIsWrongUsage() async throws {
+        try await withRig { rig in
+            let result = try await rig.run("help", "bogus")
+            #expect(result.exit == .code(64))
+            #expect(result.errors.first?.contains("“bogus” is not a command") == true)
+            #expect(try await rig.run("help", "config", "check").exit == .code(0))
+        }
+    }
+}
