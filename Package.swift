@@ -45,10 +45,14 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        // Text compared by its bytes, on both sides of the bus.
+        .target(name: "NotifyText", swiftSettings: strict),
+
         // The daemon, from the pure rules outwards.
         .target(
             name: "Routing",
             dependencies: [
+                "NotifyText",
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "HeapModule", package: "swift-collections"),
                 .product(name: "OrderedCollections", package: "swift-collections"),
@@ -77,6 +81,7 @@ let package = Package(
             name: "NotifyDaemon",
             dependencies: [
                 "Journal",
+                "NotifyText",
                 "NotifyVersion",
                 "Routing",
                 "Systemd",
@@ -97,13 +102,14 @@ let package = Package(
         ),
 
         // The client side, which knows nothing of the daemon but its D-Bus interface.
-        .target(name: "NotifyClient", dependencies: ["CDBus"], swiftSettings: strict),
+        .target(name: "NotifyClient", dependencies: ["CDBus", "NotifyText"], swiftSettings: strict),
         .target(name: "NotifyRehearsal", dependencies: ["NotifyClient"], swiftSettings: strict),
         .executableTarget(
             name: "notifyctl",
             dependencies: [
                 "NotifyClient",
                 "NotifyRehearsal",
+                "NotifyText",
                 "NotifyVersion",
                 "Routing",
                 "StandardStreams",
@@ -139,17 +145,19 @@ let package = Package(
         .target(
             name: "NotifyFuzzing",
             dependencies: [
-                "Journal", "NotifyClient", "NotifyDaemon", "Routing", "Systemd",
+                "Journal", "NotifyClient", "NotifyDaemon", "NotifyText", "Routing", "Systemd",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict
         ),
         .testTarget(name: "FuzzTests", dependencies: ["NotifyFuzzing", "NotifyTestSupport"], swiftSettings: strict),
-        .testTarget(name: "RoutingTests", dependencies: ["Routing", "NotifyTestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "RoutingTests", dependencies: ["NotifyText", "Routing", "NotifyTestSupport"], swiftSettings: strict),
         .testTarget(
             name: "SimulationTests",
             dependencies: [
-                "Journal", "NotifyDaemon", "Routing", "Systemd", .product(name: "Logging", package: "swift-log"),
+                "Journal", "NotifyDaemon", "NotifyText", "Routing", "Systemd",
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
         ),
@@ -161,7 +169,8 @@ let package = Package(
             dependencies: ["Systemd", "NotifyRehearsal", .product(name: "Logging", package: "swift-log")],
             swiftSettings: strict
         ),
-        .testTarget(name: "NotifyDaemonTests", dependencies: ["NotifyDaemon", "Routing"], swiftSettings: strict),
+        .testTarget(
+            name: "NotifyDaemonTests", dependencies: ["NotifyDaemon", "NotifyText", "Routing"], swiftSettings: strict),
         .testTarget(
             name: "NotifyClientTests",
             dependencies: [

@@ -64,8 +64,8 @@ extension Journal {
         try row.run()
         guard event.retained else { return }
         let topic = event.topic.description
-        if replaced[topic] == nil {
-            replaced[topic] = try Int64.fetchOne(
+        if replaced[event.topic] == nil {
+            replaced[event.topic] = try Int64.fetchOne(
                 db.cachedStatement(sql: "SELECT event FROM value WHERE topic = ?"), arguments: [topic])
         }
         try db.cachedStatement(sql: "INSERT OR REPLACE INTO value (topic, event) VALUES (?, ?)")

@@ -41,7 +41,7 @@ public final class Journal {
     var removals = 0
 
     /// The values that those of the present transaction take the place of: should it fail, they are current again.
-    var replaced: [String: Int64] = [:]
+    var replaced: [Topic: Int64] = [:]
 
     var queue: DatabaseQueue?
     var path: String { "\(directory)/\(Self.fileName)" }
@@ -83,7 +83,8 @@ public final class Journal {
             }
             // Of two values of the same transaction the first is no better than the second.
             for (topic, id) in self.replaced where !refused.contains(where: { Self.number($0) == id }) {
-                try db.execute(sql: "INSERT OR IGNORE INTO value (topic, event) VALUES (?, ?)", arguments: [topic, id])
+                try db.execute(
+                    sql: "INSERT OR IGNORE INTO value (topic, event) VALUES (?, ?)", arguments: [topic.description, id])
             }
         }
         replaced = [:]

@@ -23,7 +23,7 @@ public struct Event: Hashable, Sendable {
     /// Often empty.
     public var body: String
     /// What the publisher added, with the types it was given.
-    public var fields: [String: Value]
+    public var fields: Fields
     /// When it was published, in microseconds since 1970-01-01 00:00 UTC.
     public var published: Int64?
     /// The time left to claim the event before its banner; zero when no banner is pending.
@@ -40,7 +40,7 @@ public struct Event: Hashable, Sendable {
     public var isRetained: Bool
 
     public init(
-        id: EventID, topic: String, title: String = "", body: String = "", fields: [String: Value] = [:],
+        id: EventID, topic: String, title: String = "", body: String = "", fields: Fields = [:],
         published: Int64? = nil, window: Duration? = nil, sender: String? = nil, source: String? = nil,
         eventID: String? = nil, isReplayed: Bool = false, isRetained: Bool = false
     ) {
@@ -67,7 +67,7 @@ extension Event {
             case .uint64(let id) = arguments[1],
             case .string(let title) = arguments[2],
             case .string(let body) = arguments[3],
-            let fields = arguments[4].entries,
+            let fields = arguments[4].fields,
             let info = arguments[5].entries
         else { return nil }
         self.init(

@@ -74,12 +74,12 @@ public final class NotifyClient: Sendable {
     ///   - options: what is not to be decided by the route.
     @discardableResult
     public func publish(
-        _ topic: String, title: String = "", body: String = "", fields: [String: Value] = [:],
+        _ topic: String, title: String = "", body: String = "", fields: Fields = [:],
         options: PublishOptions = PublishOptions()
     ) async throws(NotifyError) -> EventID {
         let reply = try await call(
             "Publish",
-            [.string(topic), .string(title), .string(body), .variants(fields), .variants(try options.values())])
+            [.string(topic), .string(title), .string(body), fields.value, .variants(try options.values())])
         return try reply.eventID()
     }
 

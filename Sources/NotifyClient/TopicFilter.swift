@@ -1,8 +1,10 @@
+internal import NotifyText
+
 /// "At or below this topic", as match rules for the bus and as a test here.
 ///
 /// The rules take two to say it: `arg0='/post'` is the topic itself, `arg0path='/post/'` what is below it. `/` alone
 /// stands for every topic.
-struct TopicFilter: Hashable, Sendable {
+struct TopicFilter: Sendable {
     let topic: String
 
     /// - Throws: `invalidArgument`, saying where the text breaks the syntax of topics.
@@ -28,7 +30,6 @@ struct TopicFilter: Hashable, Sendable {
 
     func covers(_ other: String) -> Bool {
         if topic == "/" { return true }
-        // By bytes: to a Swift String two spellings of one character are equal, to the bus they are not.
         let (own, other) = (topic.utf8, other.utf8)
         guard other.starts(with: own) else { return false }
         return other.count == own.count || other.dropFirst(own.count).first == UInt8(ascii: "/")
@@ -52,7 +53,7 @@ extension TopicFilter {
         var filters: [TopicFilter] = []
         for topic in topics {
             let filter = try TopicFilter(topic)
-            if !filters.contains(where: { $0.topic.utf8.elementsEqual(filter.topic.utf8) }) { filters.append(filter) }
+            if !filters.contains(where: { $0.topic.bytes == filter.topic.bytes }) { filters.append(filter) }
         }
         guard !filters.isEmpty else {
             throw NotifyError(.invalidArgument, "No topic was given. Every topic is “/”.")

@@ -4,7 +4,8 @@
 /// Everything else is written out: `.uint32(7)`, `.array([.string("a")], of: .string)`.
 ///
 /// [Type system](https://dbus.freedesktop.org/doc/dbus-specification.html#type-system)
-public enum Value: Hashable, Sendable {
+/// Texts are equal when their bytes are, as on the bus.
+public enum Value: Sendable {
     /// D-Bus type `y`.
     case byte(UInt8)
     /// D-Bus type `b`.
@@ -114,7 +115,8 @@ extension Value {
         }
     }
 
-    /// The entries of a dictionary whose keys are strings; values in variants are taken out of them.
+    /// The entries of a dictionary whose keys are strings; values in variants are taken out of them. Where the keys are not
+    /// known to be ASCII, ``fields`` keeps those apart that a `String` takes for one.
     public var entries: [String: Value]? {
         switch self {
         case .dictionary(let entries, .string, _):

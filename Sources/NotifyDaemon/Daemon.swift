@@ -1,5 +1,6 @@
 import Journal
 import Logging
+import NotifyText
 import Routing
 
 /// The shell around the router: it feeds in what happens on the bus and on the clocks, keeps what is decided, and does it.
@@ -204,7 +205,7 @@ final class Daemon<Outside: Host> {
 
     private func show(_ request: BannerRequest) {
         Failpoint.beforeNotify.pass()
-        server.show(request, BannerText(request, templates: configuration.texts[request.newest.route.name]))
+        server.show(request, BannerText(request, templates: configuration.texts[request.newest.route.name.bytes]))
         Failpoint.afterNotify.pass()
     }
 

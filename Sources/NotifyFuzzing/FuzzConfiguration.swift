@@ -1,4 +1,5 @@
 import NotifyDaemon
+import NotifyText
 import Routing
 
 /// A configuration file: it is taken, or refused with a place that is in it.
@@ -28,7 +29,7 @@ private func checkTemplates(of route: Route, in configuration: Configuration) {
         id: EventID(1), topic: topic, title: "title", body: "", fields: [], published: 0, sender: ":1.1",
         origin: Origin(), urgency: nil, retained: false, route: route)
     let request = BannerRequest(call: BannerCall(1), replaces: nil, newest: event, count: 2, isSummary: false)
-    let text = BannerText(request, templates: configuration.texts[route.name])
+    let text = BannerText(request, templates: configuration.texts[route.name.bytes])
     precondition(!text.title.isEmpty, "a banner has a title")
 }
 

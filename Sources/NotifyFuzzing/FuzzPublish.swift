@@ -1,5 +1,6 @@
 import Journal
 import NotifyDaemon
+import NotifyText
 import Routing
 import Systemd
 
@@ -81,7 +82,7 @@ private func route(_ publication: Publication) {
     let effects = router.handle(.published(publication), at: start)
     guard case .reply? = effects.first else { preconditionFailure("every call is answered first") }
     for case .showBanner(let request) in router.handle(.timerFired, at: late) {
-        let text = BannerText(request, templates: configuration.texts[request.newest.route.name])
+        let text = BannerText(request, templates: configuration.texts[request.newest.route.name.bytes])
         precondition(!text.title.isEmpty, "a banner has a title")
     }
     precondition(router.openWindows == 0, "every window ends")

@@ -1,12 +1,13 @@
 import Foundation
 import FoundationXML
 import NotifyDaemon
+import NotifyText
 
 /// Text for banners. What a notification server reads as markup has no element in it, and says what was to be said; and
 /// whatever is accepted as a template can be rendered.
 public func fuzzText(_ bytes: [UInt8]) {
     var choices = Choices(bytes)
-    let values = ["title": choices.text(), "from": choices.text()]
+    let values: [ByteString: String] = ["title": choices.text(), "from": choices.text()]
     let template = choices.text()
     let text = String(decoding: choices.rest(), as: UTF8.self)
     check(text)

@@ -121,7 +121,7 @@ package final class RealStage {
     private func publish(_ occurrence: Occurrence, by client: NotifyClient) async throws {
         let line = scenario.event(occurrence.symbol)!
         let options = try line.clientOptions()
-        let fields = Dictionary(uniqueKeysWithValues: line.fields.map { ($0.name, $0.value.clientValue) })
+        let fields = Fields(Dictionary(uniqueKeysWithValues: line.fields.map { ($0.name, $0.value.clientValue) }))
         evidence.published[occurrence] = .now
         let answer = await Self.answer { () async throws(NotifyError) in
             try await client.publish(

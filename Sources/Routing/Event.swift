@@ -1,3 +1,5 @@
+import NotifyText
+
 /// The number of an event: grows strictly, is never used twice, survives restarts.
 public struct EventID: Hashable, Comparable, Sendable, CustomStringConvertible {
     public let rawValue: UInt64
@@ -87,12 +89,12 @@ public struct Origin: Hashable, Sendable {
     }
 
     public static func == (left: Origin, right: Origin) -> Bool {
-        left.source == right.source && left.eventID == right.eventID
+        left.source?.bytes == right.source?.bytes && left.eventID?.bytes == right.eventID?.bytes
     }
 
     public func hash(into hasher: inout Hasher) {
-        hasher.combine(source)
-        hasher.combine(eventID)
+        hasher.combine(source?.bytes)
+        hasher.combine(eventID?.bytes)
     }
 
     /// Whether both parts are there, so that a repeat can be recognised.

@@ -1,3 +1,5 @@
+public import NotifyText
+
 /// A rule for topics: whether there is a banner, its text, its window, its actions.
 ///
 /// Routes are shared between the table and every event they apply to, and never change: a new configuration makes new ones.
@@ -42,6 +44,18 @@ public final class Route: Sendable {
             self.label = label
             self.command = command
             self.application = application
+        }
+
+        public static func == (left: Action, right: Action) -> Bool {
+            left.texts == right.texts
+        }
+
+        public func hash(into hasher: inout Hasher) {
+            hasher.combine(texts)
+        }
+
+        private var texts: [ByteString?] {
+            [key.bytes, label.bytes, application?.bytes] + command.map(\.bytes)
         }
     }
 
@@ -118,7 +132,7 @@ public final class Route: Sendable {
     func key(topic: Topic, event: EventID) -> CoalescingKey {
         switch coalescing {
         case .topic: .topic(topic)
-        case .route: .route(name)
+        case .route: .route(name.bytes)
         case .none: .event(event)
         }
     }
@@ -141,7 +155,7 @@ public enum CoalescingKey: Hashable, Sendable {
     /// All events of one topic.
     case topic(Topic)
     /// All events of a route, by its name.
-    case route(String)
+    case route(ByteString)
     /// One event alone.
     case event(EventID)
     /// The one banner that a storm is folded into.

@@ -1,8 +1,10 @@
+import NotifyText
+
 /// The routes in force, found by topic. The most specific pattern wins: segment by segment from the left, a literal
 /// beats a capture. A topic that no pattern matches gets the default route.
 public struct RouteTable: Sendable {
     private struct Node: Sendable {
-        var literals: [Spelling: Int] = [:]
+        var literals: [ByteString: Int] = [:]
         var capture: Int?
         var route: Route?
     }
@@ -52,7 +54,7 @@ public struct RouteTable: Sendable {
 
     private func find(_ segments: ArraySlice<Substring>, from index: Int) -> Route? {
         guard let first = segments.first else { return nodes[index].route }
-        if let literal = nodes[index].literals[Spelling(first)], let route = find(segments.dropFirst(), from: literal) {
+        if let literal = nodes[index].literals[first.bytes], let route = find(segments.dropFirst(), from: literal) {
             return route
         }
         guard let capture = nodes[index].capture else { return nil }

@@ -1,3 +1,5 @@
+import NotifyText
+
 /// Taking events in: rules 1 and 2. A window belongs to a coalescing key; the first event opens it, a further one of the
 /// same key extends it.
 extension Router {
@@ -109,7 +111,7 @@ extension Router {
             return .tooLarge("the message has \(publication.size) bytes, \(limits.messageBytes) are allowed")
         }
         for (name, type) in route.required {
-            guard let field = publication.fields.first(where: { $0.name == name }) else {
+            guard let field = publication.fields.first(where: { $0.name.bytes == name.bytes }) else {
                 let advice = publication.method == .send ? "; Send cannot give fields, use Publish" : ""
                 return .invalidEvent("the route \(route.name) requires the field '\(name)' (\(type.rawValue))\(advice)")
             }

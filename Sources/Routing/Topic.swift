@@ -1,3 +1,5 @@
+import NotifyText
+
 /// Where an event belongs: an absolute path such as `/post/27` or `/run/r1/mate/영희/finished`.
 ///
 /// A value of this type is always valid: it starts with `/`, has 1 to 16 segments of 1 to 64 bytes, at most 255 bytes
@@ -20,9 +22,12 @@ public struct Topic: Hashable, Sendable, CustomStringConvertible {
         TopicSyntax.segments(of: description)
     }
 
-    /// Byte by byte, as the bus compares: to Swift two spellings of one text are equal, to a match rule they are not.
     public static func == (left: Topic, right: Topic) -> Bool {
-        Spelling.areEqual(left.description.utf8, right.description.utf8)
+        left.description.bytes == right.description.bytes
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(description.bytes)
     }
 }
 

@@ -1,10 +1,12 @@
+import NotifyText
+
 /// The pattern of a route: a topic in which whole segments may be captures, such as `/run/{session}/mate/{mate}`.
 ///
 /// A capture stands for exactly one segment of any content. Two patterns that differ only in the names of their
 /// captures match the same topics and count as the same pattern.
 public struct TopicPattern: Hashable, Sendable, CustomStringConvertible {
     enum Segment: Hashable, Sendable {
-        case literal(Spelling)
+        case literal(ByteString)
         case capture(String)
     }
 
@@ -21,7 +23,7 @@ public struct TopicPattern: Hashable, Sendable, CustomStringConvertible {
         for part in TopicSyntax.segments(of: text) {
             defer { offset += part.utf8.count + 1 }
             guard part.utf8.contains(where: { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "}") }) else {
-                segments.append(.literal(Spelling(part)))
+                segments.append(.literal(part.bytes))
                 continue
             }
             let name = String(part.dropFirst().dropLast())
@@ -46,8 +48,16 @@ public struct TopicPattern: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The pattern with every capture's name left out: equal for patterns that match the same topics.
-    var shape: [Spelling?] {
+    var shape: [ByteString?] {
         segments.map { if case .literal(let text) = $0 { text } else { nil } }
+    }
+
+    public static func == (left: TopicPattern, right: TopicPattern) -> Bool {
+        left.description.bytes == right.description.bytes
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(description.bytes)
     }
 
     /// The captured segments of a topic, in the order of the pattern; `nil` where the topic does not match.
@@ -58,7 +68,7 @@ public struct TopicPattern: Hashable, Sendable, CustomStringConvertible {
         for (segment, part) in zip(segments, parts) {
             switch segment {
             case .literal(let text):
-                if text != Spelling(part) { return nil }
+                if text != part.bytes { return nil }
             case .capture(let name):
                 captures.append((name, String(part)))
             }

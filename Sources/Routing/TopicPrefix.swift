@@ -1,3 +1,5 @@
+import NotifyText
+
 /// What a screen, a topic claim or a mute covers: everything at or below a topic, or, as `/`, every topic there is.
 public struct TopicPrefix: Hashable, Sendable, CustomStringConvertible {
     /// The topic, or empty for all of them.
@@ -23,11 +25,11 @@ public struct TopicPrefix: Hashable, Sendable, CustomStringConvertible {
     public var description: String { text.isEmpty ? "/" : text }
 
     public static func == (left: TopicPrefix, right: TopicPrefix) -> Bool {
-        Spelling(left.text[...]) == Spelling(right.text[...])
+        left.text.bytes == right.text.bytes
     }
 
     public func hash(into hasher: inout Hasher) {
-        hasher.combine(Spelling(text[...]))
+        hasher.combine(text.bytes)
     }
 
     /// Whether a topic is at or below this one.
@@ -52,22 +54,22 @@ public struct TopicPrefix: Hashable, Sendable, CustomStringConvertible {
 /// Finds what was put down for a topic or anything above it. The cost follows the depth of the topic, at most 17 look-ups,
 /// and not the number of things that are there.
 struct PrefixIndex<ID: Hashable & Comparable> {
-    private var lists: [Spelling: [ID]] = [:]
+    private var lists: [ByteString: [ID]] = [:]
 
     var isEmpty: Bool { lists.isEmpty }
 
     /// Ids grow, so that adding is nearly always appending.
     mutating func insert(_ id: ID, at prefix: TopicPrefix) {
-        var list = lists[Spelling(prefix.text[...]), default: []]
+        var list = lists[prefix.text.bytes, default: []]
         let index = list.last.map { $0 < id } ?? true ? list.count : list.firstIndex { $0 > id } ?? list.count
         list.insert(id, at: index)
-        lists[Spelling(prefix.text[...])] = list
+        lists[prefix.text.bytes] = list
     }
 
     mutating func remove(_ id: ID, at prefix: TopicPrefix) {
-        guard let index = lists[Spelling(prefix.text[...])]?.firstIndex(of: id) else { return }
-        lists[Spelling(prefix.text[...])]!.remove(at: index)
-        if lists[Spelling(prefix.text[...])]!.isEmpty { lists[Spelling(prefix.text[...])] = nil }
+        guard let index = lists[prefix.text.bytes]?.firstIndex(of: id) else { return }
+        lists[prefix.text.bytes]!.remove(at: index)
+        if lists[prefix.text.bytes]!.isEmpty { lists[prefix.text.bytes] = nil }
     }
 
     /// The smallest id that covers the topic.
@@ -89,11 +91,11 @@ struct PrefixIndex<ID: Hashable & Comparable> {
     private func visit(_ topic: Topic, _ body: ([ID]) -> Void) {
         guard !lists.isEmpty else { return }
         let text = topic.description
-        if let list = lists[Spelling("")] { body(list) }
+        if let list = lists["".bytes] { body(list) }
         var index = text.startIndex
         while index < text.endIndex {
             index = text.utf8[text.utf8.index(after: index)...].firstIndex(of: UInt8(ascii: "/")) ?? text.endIndex
-            if let list = lists[Spelling(text[..<index])] { body(list) }
+            if let list = lists[text[..<index].bytes] { body(list) }
         }
     }
 }

@@ -1,7 +1,8 @@
 /// A value that a publisher gave to a field, with its D-Bus type, so that it reaches every subscriber unchanged.
 ///
 /// The types are those of the D-Bus specification, section "Type System", without structures and file descriptors.
-public enum Value: Hashable, Sendable {
+/// Texts are equal when their bytes are.
+public enum Value: Sendable {
     /// D-Bus type `y`.
     case byte(UInt8)
     /// D-Bus type `b`.
@@ -95,8 +96,8 @@ public enum Value: Hashable, Sendable {
     }
 }
 
-/// A named value of an event.
-public struct Field: Hashable, Sendable {
+/// A named value of an event. Names are equal when their bytes are.
+public struct Field: Sendable {
     /// What templates and subscribers know it by.
     public let name: String
     /// What stands under it.

@@ -9,17 +9,18 @@ struct FieldArgument: Sendable {
     static let types = "string, integer, number, boolean, or a D-Bus letter: y b n q i u x t d s o g"
 
     static func parse(_ text: String) throws -> FieldArgument {
-        guard let sign = text.firstIndex(of: "="), sign != text.startIndex else {
+        // By bytes: to Swift a sign with a combining mark behind it is another character.
+        guard let sign = text.utf8.firstIndex(of: UInt8(ascii: "=")), sign != text.startIndex else {
             throw ValidationError(
                 "“\(text)” is not a field. Write KEY=VALUE or KEY:TYPE=VALUE, such as distance:integer=5000.")
         }
-        let value = String(text[text.index(after: sign)...])
+        let value = String(text[text.utf8.index(after: sign)...])
         let name = text[..<sign]
-        guard let colon = name.lastIndex(of: ":") else {
+        guard let colon = name.utf8.lastIndex(of: UInt8(ascii: ":")) else {
             return FieldArgument(key: String(name), value: .string(value))
         }
         let key = String(name[..<colon])
-        let type = String(name[name.index(after: colon)...])
+        let type = String(name[name.utf8.index(after: colon)...])
         guard !key.isEmpty else { throw ValidationError("“\(text)” has no key before the colon.") }
         guard let read = readers[type] else {
             throw ValidationError("“\(type)” in “\(name)” is not a type. There are \(types).")

@@ -1,4 +1,5 @@
 import NotifyClient
+import NotifyText
 
 /// Just enough JSON to write, with members in the order they are given.
 indirect enum JSON {
@@ -77,9 +78,9 @@ extension JSON {
         }
     }
 
-    init(fields: [String: Value]) { self = JSON(sorted: fields.map { ($0, JSON($1)) }) }
+    init(fields: Fields) { self = .object(fields.map { ($0, JSON($1)) }) }
 
-    private init(sorted members: [(String, JSON)]) { self = .object(members.sorted { $0.0 < $1.0 }) }
+    private init(sorted members: [(String, JSON)]) { self = .object(members.sorted { $0.0.bytes < $1.0.bytes }) }
 }
 
 /// A value as plain text: what it would be in JSON, but strings without quotes.

@@ -16,7 +16,7 @@ extension Event {
         var parts: [Cell] = []
         if !title.isEmpty { parts.append(Cell(title)) }
         if !body.isEmpty { parts.append(Cell("– " + body)) }
-        for (key, value) in fields.sorted(by: { $0.key < $1.key }) {
+        for (key, value) in fields {
             parts.append(Cell(key + "=" + Text(value).text, .dim))
         }
         if isReplayed { parts.append(Cell("(again)")) }
@@ -29,7 +29,7 @@ extension Event {
         var parts = ["\(id)", Terminal.bold(Terminal.plain(topic))]
         if !title.isEmpty { parts.append(Terminal.plain(title)) }
         if !body.isEmpty { parts.append("– " + Terminal.plain(body)) }
-        for (key, value) in fields.sorted(by: { $0.key < $1.key }) {
+        for (key, value) in fields {
             parts.append(Terminal.dim(Terminal.plain(key + "=" + Text(value).text)))
         }
         if isReplayed { parts.append("(again)") }

@@ -110,13 +110,13 @@ struct SendCommand: AsyncParsableCommand {
         var topic: String
         var title: String
         var body: String
-        var fields: [String: Value]
+        var fields: Fields
     }
 
     func request() throws -> Request {
         var texts = words[...]
         var topic = place
-        var known: [String: Value] = [:]
+        var known = Fields()
         switch place {
         case "post":
             guard let id = texts.popFirst() else { throw ValidationError("Which post? Write “send post 27”.") }
@@ -139,7 +139,7 @@ struct SendCommand: AsyncParsableCommand {
             known["distance"] = distance.map(Value.int64)
             try refuse(from: true)
         default:
-            guard place.hasPrefix("/") else {
+            guard place.utf8.first == UInt8(ascii: "/") else {
                 throw ValidationError(
                     "“\(place)” is not a topic. Topics begin with /, like /post/27; short forms are post, invite and mate-finished."
                 )
@@ -151,15 +151,16 @@ struct SendCommand: AsyncParsableCommand {
                 "There is a title and a body, and then too much: put quotes around texts with spaces.")
         }
         for field in fields {
-            guard known.updateValue(field.value, forKey: field.key) == nil else {
+            guard known[field.key] == nil else {
                 throw ValidationError("The field “\(field.key)” is given twice.")
             }
+            known[field.key] = field.value
         }
         return Request(topic: topic, title: texts.first ?? "", body: texts.dropFirst().first ?? "", fields: known)
     }
 
     private func segment(_ text: String, _ what: String) throws -> String {
-        if text.isEmpty || text.contains("/") {
+        if text.isEmpty || text.utf8.contains(UInt8(ascii: "/")) {
             throw ValidationError(
                 "“\(text)” cannot be \(what): it is one part of a topic, so not empty and without a slash.")
         }

@@ -1,3 +1,4 @@
+import NotifyText
 import Routing
 import Testing
 
@@ -74,6 +75,6 @@ struct BannerTextTests {
         let events = effects.compactMap { effect in if case .announce(let event, _) = effect { event } else { nil } }
         let request = BannerRequest(
             call: BannerCall(1), replaces: nil, newest: try #require(events.first), count: count, isSummary: isSummary)
-        return BannerText(request, templates: configuration.texts[request.newest.route.name])
+        return BannerText(request, templates: configuration.texts[request.newest.route.name.bytes])
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import NotifyText
 import Routing
 import Testing
 

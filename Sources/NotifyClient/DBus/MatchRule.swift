@@ -20,7 +20,9 @@ package struct MatchRule: Hashable, Sendable {
     }
 
     private static func quoted(_ value: String) -> String {
-        "'" + value.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"
+        // By bytes: to Swift an apostrophe with a combining mark behind it is another character.
+        let parts = value.utf8.split(separator: UInt8(ascii: "'"), omittingEmptySubsequences: false)
+        return "'" + parts.map { String(Substring($0)) }.joined(separator: #"'\''"#) + "'"
     }
 
     /// A name that got, lost or changed its owner.

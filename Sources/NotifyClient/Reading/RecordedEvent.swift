@@ -23,7 +23,7 @@ extension RecordedEvent {
             case .string(let body) = members[3],
             case .int64(let published) = members[4],
             case .string(let outcome) = members[5],
-            let fields = members[6].entries
+            let fields = members[6].fields
         else { return nil }
         self.init(
             event: Event(

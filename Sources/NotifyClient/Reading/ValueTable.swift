@@ -1,18 +1,17 @@
+internal import NotifyText
+
 /// The current values of topics as one watcher knows them, made from snapshots and from what is announced between them.
 ///
 /// A snapshot says what is, up to its cursor; an announcement counts only above that. So an announcement may come before,
 /// after, twice or never: the next snapshot tells the difference that is left.
 struct ValueTable: Sendable {
-    /// A topic by its bytes: to a `String` two spellings of one character are equal, to the bus they are not.
-    private typealias Key = [UInt8]
-
-    private var values: [Key: Event] = [:]
+    private var values: [ByteString: Event] = [:]
     /// What has an id up to here is settled by the last snapshot.
     private var cursor: EventID = 0
 
     /// An event was announced.
     mutating func hear(_ event: Event) -> Change? {
-        let key = Key(event.topic.utf8)
+        let key = event.topic.bytes
         guard event.isRetained, event.id > cursor else { return nil }
         if let known = values[key], known.id >= event.id { return nil }
         let kind: Change.Kind = values.updateValue(event, forKey: key) == nil ? .added : .modified
@@ -21,7 +20,7 @@ struct ValueTable: Sendable {
 
     /// A removal was announced.
     mutating func hear(_ removal: Removal) -> Change? {
-        let key = Key(removal.topic.utf8)
+        let key = removal.topic.bytes
         guard removal.id > cursor, let known = values[key], known.id < removal.id else { return nil }
         values[key] = nil
         return Change(.removed, known)
@@ -34,7 +33,7 @@ struct ValueTable: Sendable {
         values = [:]
         var news: [Change] = []
         for event in snapshot.values.map(\.event) {
-            let key = Key(event.topic.utf8)
+            let key = event.topic.bytes
             values[key] = event
             guard let known = former[key] else {
                 news.append(Change(.added, event))

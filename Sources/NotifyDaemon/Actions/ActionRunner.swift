@@ -1,4 +1,5 @@
 import Logging
+import NotifyText
 import Routing
 import Systemd
 
@@ -30,7 +31,7 @@ final class ActionRunner {
     ///     pressed is only done where it is still meant: the same button, with the same label, for the same.
     ///   - token: what lets the application raise its window; from the signal `ActivationToken`.
     func run(_ key: String, of event: Event, by route: Route, token: String?) {
-        guard let action = event.route.appearance.actions.first(where: { $0.key == key }) else { return }
+        guard let action = event.route.appearance.actions.first(where: { $0.key.bytes == key.bytes }) else { return }
         guard route.appearance.actions.contains(action) else {
             return logger.record(
                 .outdatedAction, ["event.id": "\(event.id)", "topic": "\(event.topic)", "action": "\(key)"])

@@ -1,3 +1,4 @@
+import NotifyText
 package import Routing
 
 /// The words of a banner, as plain text.
@@ -29,10 +30,12 @@ extension BannerText {
 
     /// What a template can name. The event's own words win over its captures, and those over its fields; what is empty
     /// counts as absent, so that `{{^body}}…{{/body}}` can stand in for it.
-    private static func values(of event: Event, count: Int) -> [String: String] {
-        var values: [String: String] = [:]
-        for field in event.fields { values[field.name] = field.value.text }
-        for capture in event.route.pattern?.captures(of: event.topic) ?? [] { values[capture.name] = capture.value }
+    private static func values(of event: Event, count: Int) -> [ByteString: String] {
+        var values: [ByteString: String] = [:]
+        for field in event.fields { values[field.name.bytes] = field.value.text }
+        for capture in event.route.pattern?.captures(of: event.topic) ?? [] {
+            values[capture.name.bytes] = capture.value
+        }
         values["title"] = event.title.isEmpty ? nil : event.title
         values["body"] = event.body.isEmpty ? nil : event.body
         values["topic"] = event.topic.description

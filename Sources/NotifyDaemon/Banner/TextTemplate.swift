@@ -1,4 +1,5 @@
 import Mustache
+package import NotifyText
 
 /// A mustache template for a banner's text. Nothing in it is escaped: escaping happens once, when it is known whether the
 /// notification server understands markup.
@@ -14,7 +15,7 @@ package struct TextTemplate: Sendable {
 
     /// - Parameter names: what the template may name beside `title`, `body`, `topic` and `count`. A name outside of
     ///   these is only allowed inside a section of its own, `{{#distance}}…{{/distance}}`, for it may be absent.
-    package init(_ text: String, names: Set<String>) throws(Mistake) {
+    package init(_ text: String, names: Set<ByteString>) throws(Mistake) {
         do {
             template = try MustacheTemplate(string: "{{% CONTENT_TYPE:TEXT}}" + text)
         } catch let error as MustacheTemplate.ParserError {
@@ -25,10 +26,10 @@ package struct TextTemplate: Sendable {
         }
         let tags = TemplateTags(text)
         let known = names.union(["title", "body", "topic", "count"])
-        for name in tags.unguarded where !known.contains(name) {
+        for name in tags.unguarded where !known.contains(name.bytes) {
             throw Mistake(
                 reason: "{{\(name)}} may be absent; require the field, or write {{#\(name)}}…{{/\(name)}} around it "
-                    + "(always there: \(known.sorted().joined(separator: ", ")))")
+                    + "(always there: \(known.sorted().map(\.description).joined(separator: ", ")))")
         }
         mentionsCount = tags.all.contains("count")
     }
@@ -42,14 +43,14 @@ package struct TextTemplate: Sendable {
         }
     }
 
-    package func render(_ values: [String: String]) -> String {
-        template.render(values)
+    package func render(_ values: [ByteString: String]) -> String {
+        template.render(TemplateValues(values: values))
     }
 }
 
 /// The names a template uses, and those it uses outside of a section of the same name.
 private struct TemplateTags {
-    private(set) var all: Set<String> = []
+    private(set) var all: Set<ByteString> = []
     private(set) var unguarded: [String] = []
 
     init(_ text: String) {
@@ -63,14 +64,21 @@ private struct TemplateTags {
             case "!", "%", ">": continue
             case "/": sections.removeLast(sections.isEmpty ? 0 : 1)
             case "#", "^":
-                all.insert(name)
+                all.insert(name.bytes)
                 sections.append(name)
             default:
-                all.insert(name)
-                if !sections.contains(name) { unguarded.append(name) }
+                all.insert(name.bytes)
+                if !sections.contains(where: { $0.bytes == name.bytes }) { unguarded.append(name) }
             }
         }
     }
+}
+
+/// What a template names, found by the bytes of the name.
+private struct TemplateValues: MustacheParent {
+    let values: [ByteString: String]
+
+    func child(named name: String) -> Any? { values[name.bytes] }
 }
 
 /// The texts of one route; what is absent is taken from the event.

@@ -1,3 +1,4 @@
+import NotifyText
 package import Routing
 package import Systemd
 
@@ -21,7 +22,7 @@ package struct DictionaryReader {
         guard try message.enter("a", "{sv}") else { return [] }
         while try message.enter("e", "sv") {
             let name = try message.readString()
-            guard !fields.contains(where: { $0.name == name }) else {
+            guard !fields.contains(where: { $0.name.bytes == name.bytes }) else {
                 throw Refusal.invalidEvent("the \(noun) '\(name.quotable)' is there twice")
             }
             guard fields.count < limits.fields else {

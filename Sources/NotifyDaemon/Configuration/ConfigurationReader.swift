@@ -1,4 +1,5 @@
 import Logging
+import NotifyText
 import Routing
 import TOMLKit
 
@@ -115,18 +116,18 @@ package struct ConfigurationReader {
         let fallback = Route(
             pattern: nil, window: defaults.window, maximumWindow: defaults.maximumWindow, lifetime: defaults.lifetime)
         var table = RouteTable(fallback: fallback)
-        var texts: [String: BannerTemplates] = [:]
-        var origins: [String: String] = [:]
+        var texts: [ByteString: BannerTemplates] = [:]
+        var origins: [ByteString: String] = [:]
         for entry in routes {
             let (route, templates) = try readRoute(entry.table, entry.path, entry.source)
             if let replaced = table.add(route) {
-                if origins[replaced.name] == entry.source.file {
+                if origins[replaced.name.bytes] == entry.source.file {
                     throw entry.source.error("\(entry.path).topic", "this file has a route \(replaced.name) already")
                 }
-                texts[replaced.name] = nil
+                texts[replaced.name.bytes] = nil
             }
-            origins[route.name] = entry.source.file
-            texts[route.name] = templates
+            origins[route.name.bytes] = entry.source.file
+            texts[route.name.bytes] = templates
         }
         return Configuration(
             routes: table, banners: banners, screens: screens, policy: policy, recoveryWindow: recoveryWindow,
@@ -165,14 +166,14 @@ package struct ConfigurationReader {
             lifetime: try reader.duration("ttl", upTo: Limits.maximumLifetime, from: .seconds(1)) ?? defaults.lifetime,
             required: required)
         try reader.finish()
-        let names = Set(pattern.captureNames + required.map(\.name))
+        let names = Set((pattern.captureNames + required.map(\.name)).map(\.bytes))
         let templates = BannerTemplates(
             title: try compile(title, "title", names, reader), body: try compile(body, "body", names, reader))
         return (route, templates)
     }
 
     private func compile(
-        _ text: String?, _ key: String, _ names: Set<String>, _ reader: TableReader
+        _ text: String?, _ key: String, _ names: Set<ByteString>, _ reader: TableReader
     ) throws(ConfigurationError) -> TextTemplate? {
         guard let text else { return nil }
         do throws(TextTemplate.Mistake) {
@@ -187,7 +188,7 @@ package struct ConfigurationReader {
     {
         guard let table = try reader.subtable("require") else { return [] }
         var required: [(name: String, type: Route.FieldType)] = []
-        for name in table.keys.sorted() {
+        for name in table.keys.sorted(by: { $0.bytes < $1.bytes }) {
             guard let text = table[name]?.string, let type = Route.FieldType(rawValue: text) else {
                 let words = Route.FieldType.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
                 throw reader.error("require", inside: name, "the type of the field '\(name)' is one of \(words)")
@@ -221,7 +222,7 @@ package struct ConfigurationReader {
                     "actions", inside: application,
                     "\"\(application)\" is no application; it is the bus name of one, such as \"org.example.Runs\"")
             }
-            guard !appearance.actions.contains(where: { $0.key == key }) else {
+            guard !appearance.actions.contains(where: { $0.key.bytes == key.bytes }) else {
                 throw reader.error("actions", inside: key, "the action '\(key)' is there twice")
             }
             appearance.actions.append(

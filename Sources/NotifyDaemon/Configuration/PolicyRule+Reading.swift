@@ -1,3 +1,4 @@
+import NotifyText
 import Routing
 import TOMLKit
 
@@ -17,9 +18,11 @@ extension PolicyRule {
         try read("allow", as: .allow, &reader)
         try read("deny", as: .deny, &reader)
         if let user = try reader.user("user") { criteria.append(.user(user)) }
-        if let unit = try reader.string("unit") { criteria.append(.unit(try Self.unitName(unit, reader))) }
-        if let app = try reader.string("app") { criteria.append(.app(try Self.filled(app, "app", reader))) }
-        if let label = try reader.string("label") { criteria.append(.label(try Self.filled(label, "label", reader))) }
+        if let unit = try reader.string("unit") { criteria.append(.unit(try Self.unitName(unit, reader).bytes)) }
+        if let app = try reader.string("app") { criteria.append(.app(try Self.filled(app, "app", reader).bytes)) }
+        if let label = try reader.string("label") {
+            criteria.append(.label(try Self.filled(label, "label", reader).bytes))
+        }
         try reader.finish()
         guard !verdicts.isEmpty else {
             throw source.error(path, "a rule allows or denies something, such as deny = [\"claim\"]")

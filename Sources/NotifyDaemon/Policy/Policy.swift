@@ -1,3 +1,4 @@
+import NotifyText
 import Routing
 
 /// What a rule lets somebody do, or not.
@@ -65,9 +66,9 @@ struct PolicyRule: Equatable, Sendable {
     /// A property that a caller has; with several, the caller has all of them.
     enum Criterion: Equatable, Sendable {
         case user(UInt32)
-        case unit(String)
-        case app(String)
-        case label(String)
+        case unit(ByteString)
+        case app(ByteString)
+        case label(ByteString)
     }
 
     /// At or below.
@@ -115,6 +116,14 @@ extension PolicyRule.Criterion {
         case .unknown: nil
         case .absent: false
         case .found(let value): value == wanted
+        }
+    }
+
+    private static func compare(_ wanted: ByteString, _ finding: Caller.Finding<String>) -> Bool? {
+        switch finding {
+        case .unknown: nil
+        case .absent: false
+        case .found(let text): text.bytes == wanted
         }
     }
 

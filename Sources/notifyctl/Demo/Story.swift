@@ -51,7 +51,7 @@ struct Story {
         return scene
     }
 
-    private func unclaimed(_ plan: Scene, body: String = "", fields: [String: Value] = [:]) async throws -> Scene {
+    private func unclaimed(_ plan: Scene, body: String = "", fields: Fields = [:]) async throws -> Scene {
         var scene = plan
         scene.start = .now
         let id = try await stage.publisher.publish(scene.topic, body: body, fields: fields)

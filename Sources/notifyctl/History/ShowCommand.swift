@@ -38,7 +38,7 @@ struct ShowCommand: AsyncParsableCommand {
         var rows: [(String, Cell)] = [("Topic", Cell(event.topic, .bold))]
         if !event.title.isEmpty { rows.append(("Title", Cell(event.title))) }
         if !event.body.isEmpty { rows.append(("Body", Cell(event.body))) }
-        for (name, value) in event.fields.sorted(by: { $0.key < $1.key }) {
+        for (name, value) in event.fields {
             rows.append((name, Cell(Text(value).text)))
         }
         let moment = Moment(explanation.published)

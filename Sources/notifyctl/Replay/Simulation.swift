@@ -1,3 +1,4 @@
+import NotifyText
 import Routing
 
 /// What the daemon's own rules make of recorded events and claims under other windows, in virtual time.
@@ -52,8 +53,8 @@ struct Simulation {
     }
 
     private static func routes(of pushes: [RecordedPush], _ window: Duration?) throws -> RouteTable {
-        var latest: [String: RecordedPush] = [:]
-        for push in pushes { latest[push.route] = push }
+        var latest: [ByteString: RecordedPush] = [:]
+        for push in pushes { latest[push.route.bytes] = push }
         func route(_ push: RecordedPush?, _ pattern: TopicPattern?) -> Route {
             let coalescing: Route.Coalescing =
                 switch push {
@@ -67,7 +68,7 @@ struct Simulation {
         }
         var table = RouteTable(fallback: route(latest["default"], nil))
         for (name, push) in latest.sorted(by: { $0.key < $1.key }) where name != "default" {
-            table.add(route(push, try TopicPattern(name)))
+            table.add(route(push, try TopicPattern(name.description)))
         }
         return table
     }

@@ -1,4 +1,5 @@
 import NotifyClient
+import NotifyText
 
 /// What goes on at the daemon, as far as its signals and its answers tell.
 ///
@@ -44,7 +45,7 @@ struct Activity: Sendable {
     /// How long an answer holds that there is none.
     private static let rest = Duration.seconds(10)
 
-    private var windowsByTopic: [String: Window] = [:]
+    private var windowsByTopic: [ByteString: Window] = [:]
     /// The newest first.
     private(set) var decisions: [Decision] = []
     /// `nil` without a daemon.
@@ -115,14 +116,14 @@ struct Activity: Sendable {
         } else {
             let deadline = time(explanation.deadline) ?? now
             open(explanation.id, at: explanation.topic, until: deadline, length: explanation.window)
-            windowsByTopic[explanation.topic]?.isWaiting = deadline <= now
-            windowsByTopic[explanation.topic]?.asked = now
+            windowsByTopic[explanation.topic.bytes]?.isWaiting = deadline <= now
+            windowsByTopic[explanation.topic.bytes]?.asked = now
         }
     }
 
     /// The daemon knows nothing of an event any more.
     mutating func forget(_ id: EventID) {
-        for topic in windowsByTopic.keys { close(id, at: topic) }
+        for topic in windowsByTopic.keys { close(id, at: topic.description) }
     }
 
     /// One event of each window that should be over: an outcome was not heard, its window got longer by an event of
@@ -137,7 +138,7 @@ struct Activity: Sendable {
     // MARK: Windows
 
     private mutating func open(_ id: EventID, at topic: String, until deadline: Duration, length: Duration) {
-        var window = windowsByTopic[topic] ?? Window(topic: topic, deadline: deadline, length: length)
+        var window = windowsByTopic[topic.bytes] ?? Window(topic: topic, deadline: deadline, length: length)
         window.events.insert(id)
         if deadline >= window.deadline {
             window.deadline = deadline
@@ -145,12 +146,12 @@ struct Activity: Sendable {
             window.isWaiting = false
             window.asked = nil
         }
-        windowsByTopic[topic] = window
+        windowsByTopic[topic.bytes] = window
     }
 
     private mutating func close(_ id: EventID, at topic: String) {
-        guard windowsByTopic[topic]?.events.remove(id) != nil else { return }
-        if windowsByTopic[topic]?.events.isEmpty == true { windowsByTopic[topic] = nil }
+        guard windowsByTopic[topic.bytes]?.events.remove(id) != nil else { return }
+        if windowsByTopic[topic.bytes]?.events.isEmpty == true { windowsByTopic[topic.bytes] = nil }
     }
 }
 

@@ -1,3 +1,5 @@
+import NotifyText
+
 @testable import Routing
 
 /// Publishing and windows: section 3, rules 1, 2 and 5, and section 4 of the design.
@@ -105,7 +107,7 @@ extension ReferenceRouter {
         let key: CoalescingKey =
             switch route.coalescing {
             case .topic: .topic(publication.topic)
-            case .route: .route(route.name)
+            case .route: .route(route.name.bytes)
             case .none: .event(id)
             }
         let length = publication.options.window ?? route.window

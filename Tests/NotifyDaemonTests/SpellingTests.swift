@@ -1,0 +1,63 @@
+import NotifyText
+import Routing
+import Systemd
+import Testing
+
+@testable import NotifyDaemon
+
+/// What a configuration says holds for the bytes it is written in, and for no other spelling of them.
+struct SpellingTests {
+    private let one = "caf\u{E9}"
+    private let other = "cafe\u{301}"
+
+    private func configuration(_ text: String) throws -> Configuration {
+        var reader = try ConfigurationReader()
+        try reader.add(file: "test.toml", text: text)
+        return try reader.finish()
+    }
+
+    @Test func aRuleForAUnitIsNotForItsOtherSpelling() throws {
+        let policy = try configuration("[[policy]]\ndeny = [\"claim\"]\nunit = \"\(one).service\"\n").policy
+        let deed = Deed(permission: .claim, reach: .prefix(.all))
+        func caller(_ unit: String) -> Caller {
+            Caller(Credentials(user: 1, process: 7), ProcessSighting(began: 1, userUnit: unit), owner: 1)
+        }
+        #expect(policy.denial(of: deed, to: caller("\(one).service")) != nil)
+        #expect(policy.denial(of: deed, to: caller("\(other).service")) == nil)
+    }
+
+    @Test func routesInTwoSpellingsKeepTheirTexts() throws {
+        let texts = try configuration(
+            """
+            [[route]]
+            topic = "/\(one)"
+            title = "one"
+            [[route]]
+            topic = "/\(other)"
+            title = "other"
+            """
+        ).texts
+        #expect(texts["/\(one)".bytes]?.title?.render([:]) == "one")
+        #expect(texts["/\(other)".bytes]?.title?.render([:]) == "other")
+    }
+
+    @Test func aTemplateNamesFieldsByTheirBytes() throws {
+        // A name in a template is made of letters, and a combining mark is none.
+        let (one, other) = ("K", "\u{212A}")
+        let template = try TextTemplate("{{\(one)}}{{#\(other)}}{{\(other)}}{{/\(other)}}", names: [one.bytes])
+        #expect(template.render([one.bytes: "a", other.bytes: "b"]) == "ab")
+        #expect(template.render([one.bytes: "a"]) == "a")
+        #expect(throws: TextTemplate.Mistake.self) { try TextTemplate("{{\(other)}}", names: [one.bytes]) }
+    }
+
+    @Test func twoButtonsMayHaveKeysThatDifferInTheirBytes() throws {
+        let routes = try configuration(
+            """
+            [[route]]
+            topic = "/a"
+            actions = [ { key = "\(one)", label = "1" }, { key = "\(other)", label = "2" } ]
+            """
+        ).routes
+        #expect(routes.route(for: try Topic("/a")).appearance.actions.count == 2)
+    }
+}
