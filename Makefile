@@ -147,6 +147,8 @@ tsan: ## Run all tests with the thread sanitizer
 release: ## Build what "make install" installs
 	.ci/packages build
 	$(SWIFT) build $(RELEASE)
+	# Nothing in the environment may end what users run.
+	! grep -q NOTIFYD_FAILPOINT .build/release/notifyd
 
 install: release install-files ## Install under PREFIX; PREFIX=~/.local needs no root
 

@@ -9,6 +9,9 @@ let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+/// Steps at which a test can kill the daemon: in what is built for development, and never in what is installed.
+let failpoints: SwiftSetting = .define("FAILPOINTS", .when(configuration: .debug))
+
 let package = Package(
     name: "notifyd",
     products: [
@@ -90,7 +93,7 @@ let package = Package(
                 .product(name: "Mustache", package: "swift-mustache"),
                 .product(name: "TOMLKit", package: "TOMLKit"),
             ],
-            swiftSettings: strict
+            swiftSettings: strict + [failpoints]
         ),
         .executableTarget(
             name: "notifyd",
@@ -197,7 +200,7 @@ let package = Package(
                 "notifyctl", "notifyload",
             ],
             exclude: ["Rigs", "PowerCut/disk.c"],
-            swiftSettings: strict
+            swiftSettings: strict + [failpoints]
         ),
     ],
     swiftLanguageModes: [.v6]
