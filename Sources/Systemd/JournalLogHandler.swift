@@ -84,11 +84,11 @@ public struct StandardErrorLogHandler: LogHandler {
 
 /// What both handlers agree on.
 enum LogText {
-    /// The constant sentence, and the data behind it.
+    /// The constant sentence, and the data behind it, as one line.
     static func sentence(_ message: Logger.Message, _ metadata: Logger.Metadata) -> String {
         let data = metadata.filter { $0.key != "message.id" }.sorted { $0.key < $1.key }
-        guard !data.isEmpty else { return "\(message)" }
-        return "\(message): " + data.map { "\($0.key)=\($0.value)" }.joined(separator: " ")
+        guard !data.isEmpty else { return "\(message)".asSingleLine }
+        return ("\(message): " + data.map { "\($0.key)=\($0.value)" }.joined(separator: " ")).asSingleLine
     }
 
     /// The priorities of syslog(3).

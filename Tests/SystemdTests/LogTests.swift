@@ -16,6 +16,12 @@ struct LogTests {
         #expect(LogText.sentence("Started", [:]) == "Started")
     }
 
+    /// A second line would be a record of its own, with a priority of its own.
+    @Test func oneRecordIsOneLine() {
+        let metadata: Logger.Metadata = ["error": "key “a\n<2>b\r\u{85}c\u{2028}d\u{1B}[31m” is unknown"]
+        #expect(LogText.sentence("Bad\nnews", metadata) == "Bad news: error=key “a <2>b  c d [31m” is unknown")
+    }
+
     @Test func levelsAreThePrioritiesOfSyslog() {
         #expect(LogText.priority(.debug) == 7)
         #expect(LogText.priority(.warning) == 4)
