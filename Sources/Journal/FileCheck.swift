@@ -6,6 +6,22 @@ enum FileCheck {
     /// How much room a disk has to have before events are accepted again: what a few turns of the loop write.
     private static let room: off_t = 256 << 10
 
+    /// Sees to it that the journal is a regular file of its user alone before SQLite gets it: SQLite would wait for good for
+    /// a pipe, and gives its log the permissions that the file has at that moment.
+    ///
+    /// Call it only while this process has the file not open: closing a file takes away all locks of the process.
+    static func prepare(_ path: String) throws(JournalError) {
+        for name in [path, path + "-wal", path + "-shm"] {
+            if let obstacle = FileKind.obstacle(at: name) {
+                throw .obstacle("\(name) is \(obstacle), not a regular file")
+            }
+            chmod(name, 0o600)
+        }
+        let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0o600)
+        if file >= 0 { close(file) }
+        // Why it cannot be made, SQLite tells.
+    }
+
     /// SQLite takes a file whose format numbers are wrong for one that it may only read, or not even that, and not for a
     /// damaged one. See [the header](https://www.sqlite.org/fileformat2.html#the_database_header).
     static func hasUsableHeader(_ path: String) -> Bool {
@@ -44,7 +60,9 @@ enum FileCheck {
     /// - Throws: when the disk has not enough room.
     static func makeRoom(beside path: String) throws(JournalError) {
         let name = path + ".room"
-        let file = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        // Whatever has the name: opening a pipe could wait for good.
+        unlink(name)
+        let file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw errno == ENOSPC || errno == EDQUOT ? .diskFull : .readOnly }
         defer {
             close(file)

@@ -12,6 +12,10 @@ public final class Journal {
     /// The file's name in the state directory.
     public static let fileName = "events.db"
 
+    /// The connection that was closed last. To let go of one starts a thread of libdispatch's, which complains where a
+    /// sandbox keeps it from setting its priority.
+    private var closed: DatabaseQueue?
+
     /// After so many pages the log is emptied into the file.
     static let checkpointPages = 1000
 
@@ -93,6 +97,7 @@ public final class Journal {
     public func close() {
         // What could not be closed cannot be used either; the file is opened afresh in any case.
         try? queue?.close()
+        if let queue { closed = queue }
         queue = nil
     }
 
@@ -109,6 +114,7 @@ public final class Journal {
 
     private func open() throws(JournalError) {
         do {
+            try FileCheck.prepare(path)
             guard FileCheck.hasUsableHeader(path) else { throw JournalError.damaged }
             var configuration = Configuration()
             // GRDB would set synchronous=NORMAL after this, were the mode set by its own option. While a file is made,
@@ -125,7 +131,6 @@ public final class Journal {
                         """)
             }
             let queue = try DatabaseQueue(path: path, configuration: configuration)
-            chmod(path, 0o600)
             let (isThere, isComplete) = try queue.read { db in
                 let migrator = JournalSchema.migrator
                 do {
@@ -187,7 +192,7 @@ public final class Journal {
 
     /// Makes the directory, and sees to it that its name is on the disk before anything in it is promised.
     private func makeDirectory() throws(JournalError) {
-        var path = ""
+        var path = directory.hasPrefix("/") ? "" : "."
         for part in directory.split(separator: "/", omittingEmptySubsequences: true) {
             let parent = path.isEmpty ? "/" : path
             path += "/" + part
@@ -236,8 +241,9 @@ public final class Journal {
                     return result
                 } catch {
                     // The file is closed below, and what matters is why.
+                    let reason = JournalError(error, on: db.sqliteConnection)
                     if db.isInsideTransaction { try? db.rollback() }
-                    throw error
+                    throw reason
                 }
             }
         } catch {

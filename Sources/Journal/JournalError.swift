@@ -1,10 +1,14 @@
 import GRDB
+import GRDBSQLite
+import Glibc
 
 /// Why the journal cannot do what it is asked for.
 public enum JournalError: Error, Equatable, CustomStringConvertible {
     case diskFull
     /// The directory or the file cannot be written.
     case readOnly
+    /// Something else than a regular file has the name of one; the text says what.
+    case obstacle(String)
     /// The disk gave an error.
     case inputOutput
     /// The file is none of ours, or is broken.
@@ -20,12 +24,34 @@ public enum JournalError: Error, Equatable, CustomStringConvertible {
         case .diskFull: "the disk is full; make room and the journal goes on by itself"
         case .readOnly:
             "the state directory cannot be written; it has to be a folder of which the user of notifyd is the owner"
+        case .obstacle(let text): "\(text); move it away and the journal goes on by itself"
         case .inputOutput: "the disk gives errors; look at the system's log"
         case .damaged: "the file is damaged"
         case .inUse: "another process has the journal open; stop the other notifyd"
         case .tooNew: "the journal was written by a newer notifyd; install that one, or move the journal away"
         case .other(let text): text
         }
+    }
+
+    /// - Parameter connection: the one that failed, whose files know what the system said.
+    init(_ error: any Error, on connection: SQLiteConnection?) {
+        self.init(error)
+        // SQLite takes only ENOSPC for a full disk; a quota and RLIMIT_FSIZE are one as well.
+        let isFull = Self.systemErrors(connection).contains { [EDQUOT, EFBIG, ENOSPC].contains($0) }
+        if self == .inputOutput, isFull { self = .diskFull }
+    }
+
+    /// The last errno(3) of the file and of its log; sqlite3_system_errno(3) does not know that of a commit.
+    private static func systemErrors(_ connection: SQLiteConnection?) -> [CInt] {
+        var errors: [CInt] = [0, 0]
+        sqlite3_file_control(connection, "main", SQLITE_FCNTL_LAST_ERRNO, &errors[0])
+        var log: UnsafeMutablePointer<sqlite3_file>?
+        sqlite3_file_control(connection, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log)
+        // A file that is not open has no methods.
+        if let log, let methods = log.pointee.pMethods {
+            _ = methods.pointee.xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &errors[1])
+        }
+        return errors
     }
 
     /// Titles and bodies never get into an error: GRDB leaves arguments out, and so do we.

@@ -40,10 +40,11 @@ public final class NotifyClient: Sendable {
     /// The address of the user's session bus, from the environment.
     public static var sessionBusAddress: String? {
         if let address = getenv("DBUS_SESSION_BUS_ADDRESS"), address.pointee != 0 { return String(cString: address) }
-        if let folder = getenv("XDG_RUNTIME_DIR"), folder.pointee != 0 {
-            return "unix:path=" + String(cString: folder) + "/bus"
+        // The XDG Base Directory Specification has relative paths ignored.
+        guard let folder = getenv("XDG_RUNTIME_DIR").map({ String(cString: $0) }), folder.hasPrefix("/") else {
+            return nil
         }
-        return nil
+        return "unix:path=" + folder + "/bus"
     }
 
     /// Ends all subscriptions, with the error `closed`, and the connection. A client that is dropped closes itself once

@@ -44,6 +44,7 @@ nonisolated(unsafe) private var running: AnyObject?
 /// Runs the daemon until it is told to stop, on the thread that calls it. To be called before any other thread is there.
 public func runNotifyDaemon(_ options: DaemonOptions) -> CInt {
     Memory.keepLargeBlocksApart()
+    EventLoop.ignoreFailureSignals()
     EventLoop.blockSignals([SIGTERM, SIGINT, SIGHUP, SIGCHLD])
     var logger = Logger(label: "notifyd") { _ -> any LogHandler in
         JournalLogHandler.isConnected ? JournalLogHandler(identifier: "notifyd") : StandardErrorLogHandler()
@@ -57,7 +58,7 @@ public func runNotifyDaemon(_ options: DaemonOptions) -> CInt {
     }
     logger.logLevel = options.logLevel ?? configuration.logLevel
 
-    guard let address = options.address ?? sessionBusAddress() else {
+    guard let address = options.address ?? BaseDirectories().sessionBusAddress else {
         logger.record(.noBusKnown)
         return ExitCode.busLost
     }
@@ -75,7 +76,8 @@ public func runNotifyDaemon(_ options: DaemonOptions) -> CInt {
         let loop = try EventLoop()
         try loop.watchOver()
         let limits = Limits()
-        let disk = StateDirectory(options.state ?? stateDirectory(), limits: limits)
+        let state = options.state.map { BaseDirectories.absolute(path: $0) } ?? BaseDirectories().state
+        let disk = StateDirectory(state, limits: limits)
         let storage = Storage(disk: disk, logger: logger)
         let host = SystemHost(options: options, loop: loop, bus: bus, peers: peers, logger: logger)
         let link = BusNotificationLink(bus: bus, logger: logger)
@@ -120,20 +122,4 @@ public func checkConfiguration(_ file: String?) -> (code: CInt, text: String) {
     } catch {
         return (ExitCode.badConfiguration, error.description)
     }
-}
-
-private func stateDirectory() -> String {
-    if let directory = getenv("XDG_STATE_HOME"), directory.pointee != 0 {
-        return "\(String(cString: directory))/notifyd"
-    }
-    let home = getenv("HOME").map { String(cString: $0) } ?? "/"
-    return "\(home)/.local/state/notifyd"
-}
-
-private func sessionBusAddress() -> String? {
-    if let address = getenv("DBUS_SESSION_BUS_ADDRESS"), address.pointee != 0 { return String(cString: address) }
-    if let directory = getenv("XDG_RUNTIME_DIR"), directory.pointee != 0 {
-        return "unix:path=\(String(cString: directory))/bus"
-    }
-    return nil
 }

@@ -34,11 +34,11 @@ public final class ChildProcess {
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
-        // notifyd ignores SIGPIPE; its children end by it, as programs expect.
-        var pipe = sigset_t()
-        sigemptyset(&pipe)
-        sigaddset(&pipe, SIGPIPE)
-        posix_spawnattr_setsigdefault(&attributes, &pipe)
+        // What notifyd ignores ends its children, as programs expect.
+        var defaults = sigset_t()
+        sigemptyset(&defaults)
+        for number in EventLoop.failureSignals { sigaddset(&defaults, number) }
+        posix_spawnattr_setsigdefault(&attributes, &defaults)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
 
         var actions = posix_spawn_file_actions_t()

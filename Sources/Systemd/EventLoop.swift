@@ -33,6 +33,15 @@ public final class EventLoop {
         try check(sd_event_set_watchdog(raw, 1), "sd_event_set_watchdog")
     }
 
+    /// Signals that end a process because a write fails. The write then fails with EPIPE or EFBIG, and whoever writes deals
+    /// with that.
+    static let failureSignals = [SIGPIPE, SIGXFSZ]
+
+    /// A log whose reader is gone, or a file that reaches `RLIMIT_FSIZE`, must not end the process; signal(7).
+    public static func ignoreFailureSignals() {
+        for number in failureSignals { Glibc.signal(number, SIG_IGN) }
+    }
+
     /// Blocks signals for this thread and all it will start, as sd_event_add_signal(3) wants it. Call before any thread is.
     public static func blockSignals(_ signals: [CInt]) {
         var set = sigset_t()

@@ -1,4 +1,5 @@
 import Glibc
+import Journal
 
 /// Finds and reads the configuration files; the XDG Base Directory Specification says where they are.
 enum ConfigurationFiles {
@@ -23,15 +24,7 @@ enum ConfigurationFiles {
         return try reader.finish()
     }
 
-    private static func directories() -> [String] {
-        var directories = ["/etc/xdg/notifyd"]
-        if let home = environment("XDG_CONFIG_HOME") {
-            directories.append("\(home)/notifyd")
-        } else if let home = environment("HOME") {
-            directories.append("\(home)/.config/notifyd")
-        }
-        return directories
-    }
+    private static func directories() -> [String] { ["/etc/xdg/notifyd", BaseDirectories().configuration] }
 
     /// Drop-ins in the order of their names, as systemd reads its own.
     private static func dropIns(in directory: String) -> [String] {
@@ -51,31 +44,20 @@ enum ConfigurationFiles {
 
     /// The text of a file, or `nil` where there is none.
     private static func read(_ path: String) throws(ConfigurationError) -> String? {
-        guard let file = fopen(path, "re") else {
-            if errno == ENOENT || errno == ENOTDIR { return nil }
-            throw unreadable(path)
+        let bytes: [UInt8]
+        do throws(FileKind.Failure) {
+            guard let content = try FileKind.read(path, atMost: maximumBytes + 1) else { return nil }
+            bytes = content
+        } catch {
+            throw ConfigurationError(file: path, line: 0, column: 0, reason: "it cannot be read: \(error)")
         }
-        defer { fclose(file) }
-        var bytes = [UInt8](repeating: 0, count: maximumBytes + 1)
-        let count = fread(&bytes, 1, bytes.count, file)
-        guard ferror(file) == 0 else { throw unreadable(path) }
-        guard count <= maximumBytes else {
+        guard bytes.count <= maximumBytes else {
             throw ConfigurationError(
                 file: path, line: 0, column: 0, reason: "the file is larger than \(maximumBytes) bytes")
         }
-        guard let text = String(validating: bytes[..<count], as: UTF8.self) else {
+        guard let text = String(validating: bytes, as: UTF8.self) else {
             throw ConfigurationError(file: path, line: 0, column: 0, reason: "the file is not UTF-8 text")
         }
         return text
-    }
-
-    private static func unreadable(_ path: String) -> ConfigurationError {
-        let reason = errno == EISDIR ? "this is a folder, and no file" : String(cString: strerror(errno))
-        return ConfigurationError(file: path, line: 0, column: 0, reason: "it cannot be read: \(reason)")
-    }
-
-    private static func environment(_ name: String) -> String? {
-        guard let value = getenv(name), value.pointee != 0 else { return nil }
-        return String(cString: value)
     }
 }

@@ -95,7 +95,7 @@ struct Examination {
     /// - Parameter service: the unit that runs, whose sandbox may keep notifyd from writing.
     private func journal(of process: Int?, _ properties: [String: Value], _ service: [String: Value]) -> JournalCheck {
         let environment = process.flatMap(ProcessFacts.environment(of:)) ?? environment
-        let state = environment["XDG_STATE_HOME"].flatMap { $0.isEmpty ? nil : $0 }
+        let state = environment["XDG_STATE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
         var check = JournalCheck()
         check.degradation = properties["Degraded"]?.string ?? ""
         check.folder = (state ?? (environment["HOME"] ?? "") + "/.local/state") + "/notifyd"

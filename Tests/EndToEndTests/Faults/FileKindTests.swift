@@ -1,0 +1,110 @@
+import Foundation
+import Glibc
+import NotifyClient
+import NotifyRehearsal
+import Testing
+
+/// What has the name of a file and is none keeps no start waiting, and errors say what it is.
+@Suite(.timeLimit(.minutes(2)))
+struct FileKindTests {
+    enum Kind: String, CaseIterable {
+        case pipe = "a named pipe"
+        case socket = "a socket"
+        case directory = "a directory"
+
+        func make(at path: String) throws {
+            switch self {
+            case .pipe: try #require(mkfifo(path, 0o600) == 0)
+            case .directory: try #require(mkdir(path, 0o700) == 0)
+            case .socket:
+                let end = Glibc.socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
+                defer { close(end) }
+                var address = sockaddr_un()
+                address.sun_family = sa_family_t(AF_UNIX)
+                let room = MemoryLayout.size(ofValue: address.sun_path)
+                try #require(path.utf8.count < room)
+                withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+                let result = withUnsafePointer(to: address) {
+                    $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                        bind(end, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+                    }
+                }
+                try #require(result == 0)
+            }
+        }
+    }
+
+    @Test(arguments: Kind.allCases, ["events.db", "events.db-wal"])
+    func aJournalThatIsNoFileIsNamedAndTheDaemonGoesOnWithoutIt(_ kind: Kind, _ name: String) async throws {
+        try await withFaultRig(isStarted: false) { rig in
+            try FileManager.default.createDirectory(atPath: rig.state, withIntermediateDirectories: true)
+            try kind.make(at: "\(rig.state)/\(name)")
+            try await rig.daemon.start()
+            #expect(try await rig.degradation().contains("/\(name) is \(kind.rawValue), not a regular file"))
+            try await rig.expectRefused()
+            try FileManager.default.removeItem(atPath: "\(rig.state)/\(name)")
+            try await rig.until("there is a journal") { try await rig.degradation() == "" }
+            _ = try await rig.send("/note/1")
+        }
+    }
+
+    @Test(arguments: [Kind.pipe, .directory], ["ballast", "events.db.room"])
+    func whatHasTheNameOfAnotherFileOfOursKeepsNoStartWaiting(_ kind: Kind, _ name: String) async throws {
+        try await withFaultRig(isStarted: false) { rig in
+            try FileManager.default.createDirectory(atPath: rig.state, withIntermediateDirectories: true)
+            try kind.make(at: "\(rig.state)/\(name)")
+            try await rig.daemon.start()
+            _ = try await rig.send("/note/1")
+        }
+    }
+
+    @Test(arguments: Kind.allCases, ["config.toml", "config.d/1.toml"])
+    func aConfigurationThatIsNoFileEndsTheStartWithAWord(_ kind: Kind, _ name: String) async throws {
+        try await withFaultRig(isStarted: false) { rig in
+            let folder = "\(rig.daemon.folder.path)/config/notifyd"
+            try FileManager.default.createDirectory(atPath: folder + "/config.d", withIntermediateDirectories: true)
+            try? FileManager.default.removeItem(atPath: "\(folder)/\(name)")
+            try kind.make(at: "\(folder)/\(name)")
+            let failure = await #expect(throws: RehearsalError.self) { try await rig.daemon.start() }
+            #expect(await rig.daemon.waitForExit() == .code(78))
+            let words = "\(name): it cannot be read: it is \(kind.rawValue), not a regular file"
+            #expect(failure?.description.contains(words) == true)
+        }
+    }
+
+    @Test func aDropInIsMaskedByTheNullDevice() async throws {
+        try await withFaultRig(isStarted: false) { rig in
+            let folder = "\(rig.daemon.folder.path)/config/notifyd/config.d"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            try #require(symlink("/dev/null", folder + "/1.toml") == 0)
+            try await rig.daemon.start()
+        }
+    }
+
+    @Test func allFilesAreTheirUsersAloneWhateverTheUmask() async throws {
+        let anyMode = ["sh", "-c", "umask 0; exec \"$0\""]
+        try await withFaultRig(through: anyMode) { rig in
+            _ = try await rig.send("/note/1")
+            let names = try FileManager.default.contentsOfDirectory(atPath: rig.state)
+            #expect(names.contains("events.db-wal"))
+            for name in names { #expect(try mode(of: "\(rig.state)/\(name)") == 0o600, "\(name)") }
+            #expect(try mode(of: rig.state) == 0o700)
+        }
+    }
+
+    @Test func permissionsOfAnEarlierVersionAreMendedAtTheStart() async throws {
+        try await withFaultRig { rig in
+            let id = try await rig.send("/note/1")
+            await rig.daemon.kill()
+            let log = rig.state + "/events.db-wal"
+            for path in [rig.state + "/events.db", log] { try #require(chmod(path, 0o644) == 0) }
+            try await rig.daemon.start()
+            #expect(try await rig.history().map(\.id) == [id])
+            for path in [rig.state + "/events.db", log] { #expect(try mode(of: path) == 0o600) }
+        }
+    }
+
+    private func mode(of path: String) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+    }
+}

@@ -1,0 +1,40 @@
+import Foundation
+import Testing
+
+@testable import NotifyDaemon
+
+/// Relative paths in the environment are ignored; those of the command line are relative to the working directory.
+struct BaseDirectoriesTests {
+    private func directories(_ environment: [String: String]) -> BaseDirectories {
+        BaseDirectories { environment[$0] }
+    }
+
+    @Test(arguments: ["", "rel", "./rel", "~/rel"]) func aRelativePathCountsAsNotSet(_ path: String) {
+        let found = directories([
+            "HOME": "/home/mina", "XDG_STATE_HOME": path, "XDG_CONFIG_HOME": path, "XDG_RUNTIME_DIR": path,
+        ])
+        #expect(found.state == "/home/mina/.local/state/notifyd")
+        #expect(found.configuration == "/home/mina/.config/notifyd")
+        #expect(found.sessionBusAddress == nil)
+    }
+
+    @Test func anAbsolutePathCounts() {
+        let found = directories([
+            "HOME": "/home/mina", "XDG_STATE_HOME": "/s", "XDG_CONFIG_HOME": "/c", "XDG_RUNTIME_DIR": "/r",
+        ])
+        #expect(found.state == "/s/notifyd")
+        #expect(found.configuration == "/c/notifyd")
+        #expect(found.sessionBusAddress == "unix:path=/r/bus")
+    }
+
+    @Test func withoutAHomeInTheEnvironmentTheUsersOwnCounts() {
+        #expect(directories([:]).state.hasPrefix("/"))
+        #expect(directories(["HOME": "rel"]).state == directories([:]).state)
+    }
+
+    @Test func aPathOfTheCommandLineIsRelativeToTheWorkingDirectory() {
+        let here = FileManager.default.currentDirectoryPath
+        #expect(BaseDirectories.absolute(path: "/state") == "/state")
+        #expect(BaseDirectories.absolute(path: "state/of") == here + "/state/of")
+    }
+}
