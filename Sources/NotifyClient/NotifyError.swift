@@ -45,6 +45,9 @@ public struct NotifyError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension NotifyError {
+    /// How a daemon answers that does not start because of its configuration.
+    package static let badConfiguration = "org.freedesktop.DBus.Error.InvalidFileContent"
+
     /// Translates a D-Bus error.
     init(name: String, text: String?, fromBus: Bool) {
         let text = text ?? "no further word was given"
@@ -53,6 +56,8 @@ extension NotifyError {
             self.init(.notReachable, "It left the bus before it answered.", name: name)
         case "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner",
             "org.freedesktop.DBus.Error.Disconnected":
+            self.init(.notReachable, text, name: name)
+        case Self.badConfiguration:
             self.init(.notReachable, text, name: name)
         case _ where name.hasPrefix("org.freedesktop.DBus.Error.Spawn."):
             self.init(.notReachable, text, name: name)

@@ -49,30 +49,47 @@ public func runNotifyDaemon(_ options: DaemonOptions) -> CInt {
     var logger = Logger(label: "notifyd") { _ -> any LogHandler in
         JournalLogHandler.isConnected ? JournalLogHandler(identifier: "notifyd") : StandardErrorLogHandler()
     }
-    let configuration: Configuration
+    let files = ConfigurationFiles.fingerprint(only: options.configuration)
+    var loaded: Result<Configuration, ConfigurationError>
     do throws(ConfigurationError) {
-        configuration = try ConfigurationFiles.load(only: options.configuration)
+        loaded = .success(try ConfigurationFiles.load(only: options.configuration))
     } catch {
         logger.record(.badConfiguration, ["error": "\(error)"])
-        return ExitCode.badConfiguration
+        // Whoever has started it by a call waits for an answer.
+        guard ServiceManager.isThere || ServiceManager.isBus else { return ExitCode.badConfiguration }
+        loaded = .failure(error)
     }
-    logger.logLevel = options.logLevel ?? configuration.logLevel
-
+    // A service manager does not try again with a bad configuration, whatever else is wrong.
+    func exitCode(_ code: CInt) -> CInt {
+        if case .failure = loaded { ExitCode.badConfiguration } else { code }
+    }
     guard let address = options.address ?? BaseDirectories().sessionBusAddress else {
         logger.record(.noBusKnown)
-        return ExitCode.busLost
+        return exitCode(ExitCode.busLost)
     }
     let bus: BusConnection
     do throws(SystemdError) {
         bus = try BusConnection(address: address)
     } catch {
         logger.record(.busUnreachable, ["address": "\(address)", "error": "\(error)"])
-        return ExitCode.busLost
+        return exitCode(ExitCode.busLost)
     }
     do throws(SystemdError) {
         let peers = try PeerWatch(bus)
         // Whoever has the name has the journal. Calls that come before the loop runs wait in the socket.
         try bus.requestName(RouterInterface.name)
+        if case .failure(let error) = loaded {
+            let service = try ConfigurationErrorService(error, in: options.configuration, as: files, on: bus)
+            guard let corrected = try service.run() else {
+                bus.flush()
+                // The name is free only when the process has ended: a call in between would start nothing and wait.
+                running = bus
+                return ExitCode.badConfiguration
+            }
+            loaded = .success(corrected)
+        }
+        guard case .success(let configuration) = loaded else { preconditionFailure("a bad one has been replaced") }
+        logger.logLevel = options.logLevel ?? configuration.logLevel
         let loop = try EventLoop()
         try loop.watchOver()
         let limits = Limits()
@@ -98,10 +115,10 @@ public func runNotifyDaemon(_ options: DaemonOptions) -> CInt {
         return code
     } catch  where error.isNameTaken {
         logger.record(.nameTaken, ["name": "\(RouterInterface.name)"])
-        return ExitCode.nameTaken
+        return exitCode(ExitCode.nameTaken)
     } catch {
         logger.record(.systemFailure, ["error": "\(error)"])
-        return ExitCode.systemFailure
+        return exitCode(ExitCode.systemFailure)
     }
 }
 

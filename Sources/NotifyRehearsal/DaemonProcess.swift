@@ -7,7 +7,7 @@ package final class DaemonProcess: Sendable {
     package let folder: TemporaryFolder
     private let executable: String
     private let arguments: [String]
-    private let environment: [String: String]
+    package let environment: [String: String]
     private let address: String
     private let process = Guarded<ChildProcess?>(nil)
 

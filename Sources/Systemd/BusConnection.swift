@@ -210,6 +210,18 @@ public final class BusConnection {
         return slot
     }
 
+    /// Hands every call to `action` and to nobody else, for as long as the slot is kept; but `org.freedesktop.DBus.Peer`
+    /// answers as ever. sd_bus_add_filter(3).
+    public func filterCalls(_ action: @escaping (borrowing BusMessage) -> Void) -> BusSlot {
+        let slot = BusSlot { message in
+            guard message.isCall(), !message.isCall(on: "org.freedesktop.DBus.Peer") else { return false }
+            action(message)
+            return true
+        }
+        must(sd_bus_add_filter(raw, &slot.raw, onMessage, slot.context), "sd_bus_add_filter")
+        return slot
+    }
+
     /// Says when the bus is gone, by a message that sd-bus makes up itself, or cannot be understood any more.
     public func onDisconnect(_ action: @escaping () -> Void) throws(SystemdError) -> BusSlot {
         onFailure = action

@@ -25,6 +25,11 @@ public struct BusMessage: ~Copyable {
     /// The unique name of whoever sent it, as the bus says.
     public var sender: String { sd_bus_message_get_sender(raw).map { String(cString: $0) } ?? "" }
 
+    /// Whether it is a call, and, where an interface is named, of one of its methods.
+    public func isCall(on interface: String? = nil) -> Bool {
+        sd_bus_message_is_method_call(raw, interface, nil) > 0
+    }
+
     /// Whether it is a call of this method.
     public func isCall(of member: String, on interface: String) -> Bool {
         sd_bus_message_is_method_call(raw, interface, member) > 0

@@ -9,6 +9,9 @@ public enum ServiceManager {
     /// The manager takes no message of more than 4096 bytes, and ignores a longer one as a whole.
     private static let statusBytes = 1024
 
+    /// Whether the bus has started this process itself, without a service manager.
+    public static var isBus: Bool { getenv("DBUS_STARTER_ADDRESS") != nil }
+
     /// Start-up or reloading is done.
     public static func ready(status: String) { notify("READY=1\n\(assignment(ofStatus: status))") }
 

@@ -6,7 +6,27 @@ struct BusOptions: ParsableArguments {
     @Option(help: "The D-Bus address of the bus, instead of the session bus.")
     var address: String?
 
-    func connect() async throws(NotifyError) -> NotifyClient { try await NotifyClient(address: address) }
+    /// Connects, and makes sure that notifyd answers, so that what is wrong with it is known at once.
+    ///
+    /// - Parameter starting: whether the bus is asked to start it.
+    func connect(starting: Bool = true) async throws(NotifyError) -> NotifyClient {
+        let client = try await NotifyClient(address: address)
+        do throws(NotifyError) {
+            _ = try await client.version()
+        } catch {
+            switch error.code {
+            case .timedOut: throw error
+            case .notReachable where error.name == NotifyError.badConfiguration: throw error
+            case .notReachable where error.name != nil:
+                if let address = address ?? NotifyClient.sessionBusAddress {
+                    try await Activation(address: address).perform(starting: starting)
+                }
+            // The command itself hears what is wrong.
+            default: break
+            }
+        }
+        return client
+    }
 }
 
 /// How results are written.

@@ -9,6 +9,7 @@ extension ExitCode {
     static let badData = ExitCode(65)
     static let notReachable = ExitCode(69)
     static let refused = ExitCode(77)
+    static let badConfiguration = ExitCode(78)
 }
 
 /// Runs the work of a command. What goes wrong is said on standard error and becomes an exit code.
@@ -34,6 +35,7 @@ extension NotifyError {
             (.refused, "InvalidArgs"):
             .badData
         case (.refused, _): .refused
+        case (.notReachable, _) where name == Self.badConfiguration: .badConfiguration
         default: .notReachable
         }
     }
@@ -41,6 +43,10 @@ extension NotifyError {
     /// What was wrong, and what would be right.
     var advice: String {
         switch code {
+        case .notReachable where name == Self.badConfiguration:
+            message.split(separator: "\n").map { Terminal.plain(String($0)) }.joined(separator: "\n")
+                + "\nCorrect it, and try again. “notifyctl config check” checks it."
+        case .notReachable where name == Activation.failure: Terminal.plain(message)
         case .notReachable where name?.hasPrefix("org.freedesktop.DBus.Error.Spawn.") == true:
             "notifyd could not be started by the bus: \(Terminal.plain(message)) “notifyctl doctor” says more."
         case .notReachable where name != nil:

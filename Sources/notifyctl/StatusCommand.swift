@@ -19,7 +19,7 @@ struct StatusCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingFailures {
-            let client = try await bus.connect()
+            let client = try await bus.connect(starting: false)
             let status = Status(
                 properties: try await client.properties(), screens: try await client.screens(),
                 canShow: try await client.hasNotificationServer(), latencies: await RecentClaims(client))

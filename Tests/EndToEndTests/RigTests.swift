@@ -39,6 +39,10 @@ struct RigTests {
         try await run("systemd-user.sh")
     }
 
+    @Test func aBadConfigurationIsToldToEveryCallerAtOnce() async throws {
+        try await run("bad-configuration.sh")
+    }
+
     @Test func whatTheUnitForbidsIsForbidden() async throws {
         try await run("sandbox.sh")
     }

@@ -28,6 +28,9 @@ package struct ConfigurationError: Error, Equatable, CustomStringConvertible {
     package let column: Int
     package let reason: String
 
+    /// What fits into a line.
+    var summary: String { description }
+
     package var description: String {
         line > 0 ? "\(file):\(line):\(column): \(reason)" : "\(file): \(reason)"
     }

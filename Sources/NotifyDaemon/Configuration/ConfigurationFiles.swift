@@ -15,13 +15,16 @@ enum ConfigurationFiles {
             }
             try reader.add(file: file, text: text)
         } else {
-            for directory in directories() {
-                for path in ["\(directory)/config.toml"] + dropIns(in: "\(directory)/config.d") {
-                    if let text = try read(path) { try reader.add(file: path, text: text) }
-                }
+            for path in paths() {
+                if let text = try read(path) { try reader.add(file: path, text: text) }
             }
         }
         return try reader.finish()
+    }
+
+    /// Where files may be, in the order in which each overrides the one before.
+    static func paths() -> [String] {
+        directories().flatMap { ["\($0)/config.toml"] + dropIns(in: "\($0)/config.d") }
     }
 
     private static func directories() -> [String] { ["/etc/xdg/notifyd", BaseDirectories().configuration] }

@@ -1,3 +1,5 @@
+import NotifyRehearsal
+
 /// Whether notifyd would take the configuration as it is now.
 struct ConfigurationCheck {
     /// What “notifyd --check-config” says, and how it ends; `nil` where there is no notifyd to ask.
@@ -10,11 +12,24 @@ struct ConfigurationCheck {
         }
         let first = report.lines.first ?? "no word was said"
         guard report.code == 0 else {
+            let more = report.lines.count > 1 ? " (and more: notifyctl config check)" : ""
             return .problem(
-                check, first, "Mend it, then: notifyctl config check && systemctl --user reload-or-restart notifyd")
+                check, first + more,
+                "Mend it, then: notifyctl config check && systemctl --user reload-or-restart notifyd")
         }
         // “The configuration is good (FILES). Routes:”
         let files = first.split(separator: "(").last?.split(separator: ")").first.map(String.init)
         return .ok(check, files.map { "good: \($0)" } ?? "good")
+    }
+
+    /// Asks the notifyd that belongs to this notifyctl, in a process of its own.
+    static func ask(_ environment: [String: String]) async -> ConfigurationCheck {
+        guard let program = try? Daemon.locate(),
+            let process = try? ChildProcess(
+                program, ["--check-config"], environment: environment, capturing: [1, 2]),
+            case .code(let code)? = await process.waitForExit()
+        else { return ConfigurationCheck() }
+        let lines = await process.allLines(of: code == 0 ? 1 : 2) ?? []
+        return ConfigurationCheck(report: (code, lines))
     }
 }

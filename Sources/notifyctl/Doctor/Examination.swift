@@ -5,8 +5,6 @@ import NotifyVersion
 
 /// Gathers what the checks judge. Nothing here has an opinion, and nothing here changes anything.
 struct Examination {
-    private static let manager = "org.freedesktop.systemd1"
-
     private let inquiry: Inquiry
     private let environment: [String: String]
 
@@ -21,11 +19,12 @@ struct Examination {
         let properties = await owner == nil ? [:] : inquiry.properties(Router.name, Router.path, Router.interface)
         router.isRunning = owner != nil
         router.version = properties["Version"]?.string
+        if owner != nil, properties.isEmpty { router.hasBadConfiguration = await hasBadConfiguration() }
         if owner != nil { router.process = await inquiry.process(of: Router.name) }
         router.isActivatable = await inquiry.activatable().contains(Router.name)
         router.isPaused = properties["Paused"]?.boolean ?? false
 
-        let (unit, service) = await unit()
+        let (unit, service) = await UnitCheck.ask(inquiry)
         let unitProcess: Int? = service["MainPID"]?.integer()
         if let unitProcess, unitProcess > 0 { router.unitProcess = unitProcess }
 
@@ -46,29 +45,6 @@ struct Examination {
         return router.findings + [unit.finding] + [sandbox.finding].compactMap { $0 } + [server.finding]
             + journal(of: router.process, properties, sandbox.wantsNamespaces == nil ? [:] : service).findings
             + [session.finding, await configuration().finding]
-    }
-
-    // MARK: The service manager
-
-    private func unit() async -> (UnitCheck, service: [String: Value]) {
-        var check = UnitCheck()
-        check.hasManager = await inquiry.owner(of: Self.manager) != nil
-        guard check.hasManager,
-            let path = try? await inquiry.ask(
-                Self.manager, "/org/freedesktop/systemd1", "\(Self.manager).Manager", "LoadUnit",
-                [.string("notifyd.service")]
-            ).first?.string
-        else { return (check, [:]) }
-        let unit = await inquiry.properties(Self.manager, path, "\(Self.manager).Unit")
-        let service = await inquiry.properties(Self.manager, path, "\(Self.manager).Service")
-        check.loadState = unit["LoadState"]?.string ?? ""
-        check.activeState = unit["ActiveState"]?.string ?? ""
-        check.fragment = unit["FragmentPath"]?.string ?? ""
-        check.needsReload = unit["NeedDaemonReload"]?.boolean ?? false
-        check.result = service["Result"]?.string ?? ""
-        check.exitStatus = service["ExecMainStatus"]?.integer() ?? 0
-        check.restarts = service["NRestarts"]?.integer() ?? 0
-        return (check, service)
     }
 
     // MARK: The notification server
@@ -125,13 +101,16 @@ struct Examination {
 
     // MARK: The configuration
 
-    private func configuration() async -> ConfigurationCheck {
-        guard let program = try? Daemon.locate(),
-            let process = try? ChildProcess(
-                program, ["--check-config"], environment: environment, capturing: [1, 2]),
-            case .code(let code)? = await process.waitForExit()
-        else { return ConfigurationCheck() }
-        let lines = await process.allLines(of: code == 0 ? 1 : 2) ?? []
-        return ConfigurationCheck(report: (code, lines))
+    /// Whether notifyd is on the bus only to say so.
+    private func hasBadConfiguration() async -> Bool {
+        do throws(NotifyError) {
+            let properties = "org.freedesktop.DBus.Properties"
+            _ = try await inquiry.ask(Router.name, Router.path, properties, "GetAll", [.string(Router.interface)])
+            return false
+        } catch {
+            return error.name == NotifyError.badConfiguration
+        }
     }
+
+    private func configuration() async -> ConfigurationCheck { await .ask(environment) }
 }

@@ -10,6 +10,8 @@ struct RouterCheck {
     var unitProcess: Int?
     var isActivatable = false
     var isPaused = false
+    /// It is on the bus only to say that it cannot start.
+    var hasBadConfiguration = false
 
     var findings: [Finding] {
         var findings = [router, activation]
@@ -31,6 +33,9 @@ struct RouterCheck {
                     "Start it: systemctl --user start notifyd, or, where there is no systemd, notifyd")
         }
         let place = process.map { ", process \($0)" } ?? ""
+        if hasBadConfiguration {
+            return .problem(check, "it does not start: its configuration is bad", "See “configuration” below.")
+        }
         guard let version else {
             return .problem(
                 check, "on the bus\(place), but it does not answer", "Restart it: systemctl --user restart notifyd")

@@ -1,3 +1,5 @@
+import NotifyClient
+
 /// How the service manager sees notifyd.service; org.freedesktop.systemd1(5).
 struct UnitCheck {
     var hasManager = false
@@ -11,6 +13,8 @@ struct UnitCheck {
     var exitStatus = 0
     var restarts = 0
     var needsReload = false
+    /// Whether it is to be started or stopped.
+    var hasJob = false
 
     private static let check = "unit"
     private static let reload = "systemctl --user daemon-reload"
@@ -44,6 +48,12 @@ struct UnitCheck {
             .problem(
                 Self.check, "failed with \(exitStatus): users get no user namespaces on this system",
                 "Run notifyd without them: \(SandboxCheck.leaveNamespacesOut)")
+        // EXIT_EXEC
+        case 203:
+            .problem(
+                Self.check, "failed with 203: its program is not there, or cannot be executed",
+                "See ExecStart= in “systemctl --user cat notifyd”. Then: systemctl --user reset-failed notifyd; "
+                    + "systemctl --user start notifyd")
         case 78:
             .problem(
                 Self.check, "failed: the configuration is bad",
@@ -58,5 +68,33 @@ struct UnitCheck {
                 "journalctl --user -u notifyd says why. Then: systemctl --user reset-failed notifyd; "
                     + "systemctl --user start notifyd")
         }
+    }
+}
+
+extension UnitCheck {
+    static let manager = "org.freedesktop.systemd1"
+
+    /// Asks the service manager.
+    ///
+    /// - Returns: what it knows of the unit, and all properties of the service.
+    static func ask(_ inquiry: Inquiry) async -> (UnitCheck, service: [String: Value]) {
+        var check = UnitCheck()
+        check.hasManager = await inquiry.owner(of: manager) != nil
+        guard check.hasManager,
+            let path = try? await inquiry.ask(
+                manager, "/org/freedesktop/systemd1", "\(manager).Manager", "LoadUnit", [.string("notifyd.service")]
+            ).first?.string
+        else { return (check, [:]) }
+        let unit = await inquiry.properties(manager, path, "\(manager).Unit")
+        let service = await inquiry.properties(manager, path, "\(manager).Service")
+        check.loadState = unit["LoadState"]?.string ?? ""
+        check.activeState = unit["ActiveState"]?.string ?? ""
+        check.fragment = unit["FragmentPath"]?.string ?? ""
+        check.needsReload = unit["NeedDaemonReload"]?.boolean ?? false
+        check.hasJob = unit["Job"]?.elements?.first?.integer() ?? 0 != 0
+        check.result = service["Result"]?.string ?? ""
+        check.exitStatus = service["ExecMainStatus"]?.integer() ?? 0
+        check.restarts = service["NRestarts"]?.integer() ?? 0
+        return (check, service)
     }
 }

@@ -232,7 +232,7 @@ configure <<'TOML'
 [defaults]
 windw = "300ms"
 TOML
-systemctl --user reload notifyd || fail "systemctl reload fails with a bad configuration"
+! systemctl --user reload notifyd 2> /dev/null || fail "systemctl reload succeeds with a bad configuration"
 eventually "a bad configuration is reported with its line" recorded \
     '(.PRIORITY | tonumber) <= 4 and ([.[]] | join(" ") | test("windw") and test("\\b2\\b"))'
 eventually "notifyd is running all the same" unit_is ActiveState active

@@ -1,0 +1,101 @@
+import Glibc
+import Systemd
+
+/// Answers every call with the mistakes of a configuration with which the daemon cannot start.
+///
+/// systemd does not tell the bus that a unit has failed, so a caller whose call starts a unit that exits at once waits until
+/// its time-out. The daemon therefore takes its name, answers, and then exits. It stays long enough that calls alone cannot
+/// use up `StartLimitBurst=` of the unit, and the daemon starts after all if the files are corrected meanwhile.
+final class ConfigurationErrorService: BusReader {
+    /// An error name of the D-Bus reference implementation.
+    static let errorName = "org.freedesktop.DBus.Error.InvalidFileContent"
+    /// Without any call, `systemctl start` fails after this time.
+    private static let stayWithoutCalls: Int64 = 500_000
+    /// 6 starts a minute; the unit allows 10.
+    private static let stayAfterCalls: Int64 = 10_000_000
+    private static let pollInterval: Int64 = 200_000
+
+    private let load: () throws(ConfigurationError) -> Configuration
+    private let fingerprint: () -> ConfigurationFiles.Fingerprint
+    private let bus: BusConnection
+    private let loop: EventLoop
+    private let start = Clock.monotonic()
+    private var seen: ConfigurationFiles.Fingerprint
+    private var error: ConfigurationError
+    private var hasAnswered = false
+    private var corrected: Configuration?
+    private var timer: EventSource?
+
+    /// - Parameters:
+    ///   - file: the file that is read instead of all others.
+    ///   - seen: the state of the files when they were read.
+    ///   - bus: a connection that owns the name, and that no loop reads yet.
+    init(
+        _ error: ConfigurationError, in file: String?, as seen: ConfigurationFiles.Fingerprint, on bus: BusConnection
+    ) throws(SystemdError) {
+        self.error = error
+        self.seen = seen
+        self.bus = bus
+        load = { () throws(ConfigurationError) in try ConfigurationFiles.load(only: file) }
+        fingerprint = { ConfigurationFiles.fingerprint(only: file) }
+        loop = try EventLoop()
+    }
+
+    /// Answers until the stay is over, the process is told to stop, or the configuration is good.
+    ///
+    /// - Returns: the good configuration. Calls that came after it was corrected are not read yet.
+    func run() throws(SystemdError) -> Configuration? {
+        var sources: [EventSource] = []
+        for signal in [SIGTERM, SIGINT] {
+            sources.append(try loop.signal(signal) { [unowned self] in loop.exit(0) })
+        }
+        sources.append(try loop.signal(SIGHUP) { [unowned self] in reload() })
+        let slots = [
+            try bus.onDisconnect { [unowned self] in loop.exit(0) },
+            bus.filterCalls { [unowned self] call in answer(call) },
+        ]
+        timer = try loop.timer(.monotonic) { [unowned self] in poll() }
+        timer?.arm(at: start + Self.pollInterval)
+        try bus.attach(to: loop, as: self)
+        ServiceManager.status("The configuration is bad: \(error.summary)")
+        return try withExtendedLifetime((sources, slots)) { () throws(SystemdError) in
+            _ = try loop.run()
+            return corrected
+        }
+    }
+
+    /// Once the configuration is good, calls are left for the daemon to read.
+    var canRead: Bool {
+        reload()
+        return corrected == nil
+    }
+
+    func handleSome() -> Bool { false }
+
+    private func answer(_ call: borrowing BusMessage) {
+        hasAnswered = true
+        let text = "notifyd does not start, its configuration is bad:\n\(error)"
+        // A connection that is gone ends the loop by `onDisconnect`.
+        try? bus.send(bus.methodError(to: call, BusFailure(name: Self.errorName, text: text)))
+    }
+
+    private func poll() {
+        reload()
+        let now = Clock.monotonic()
+        let end = start + (hasAnswered ? Self.stayAfterCalls : Self.stayWithoutCalls)
+        if now >= end { return loop.exit(0) }
+        timer?.arm(at: min(now + Self.pollInterval, end))
+    }
+
+    private func reload() {
+        let current = fingerprint()
+        guard corrected == nil, current != seen else { return }
+        seen = current
+        do throws(ConfigurationError) {
+            corrected = try load()
+            loop.exit(0)
+        } catch {
+            self.error = error
+        }
+    }
+}

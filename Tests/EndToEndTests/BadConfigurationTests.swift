@@ -1,0 +1,89 @@
+import Glibc
+import NotifyClient
+import NotifyRehearsal
+import NotifyTestSupport
+import Testing
+
+/// A daemon that a service manager has started, and whose configuration is bad. With a real manager:
+/// `Rigs/bad-configuration.sh`.
+@Suite(.timeLimit(.minutes(1))) struct BadConfigurationTests {
+    private static let managed = ["NOTIFY_SOCKET": "/nowhere/notify"]
+    private static let bad = "[defaults]\nwindw = \"1s\"\n"
+
+    @Test func everyCallIsAnsweredWithThePlaceOfTheMistake() async throws {
+        try await withBadlyConfigured { daemon, connection in
+            for call in [
+                Message.call("Send", of: Router.interface, at: Router.path, on: Router.name, ["/post/27", "", ""]),
+                .call("NoSuchMethod", of: Router.interface, at: Router.path, on: Router.name),
+                .call(
+                    "Get", of: "org.freedesktop.DBus.Properties", at: Router.path, on: Router.name,
+                    [.string(Router.interface), "Version"]),
+                .call("Introspect", of: "org.freedesktop.DBus.Introspectable", at: "/", on: Router.name),
+            ] {
+                let error = await #expect(throws: NotifyError.self) { _ = try await connection.call(call) }
+                #expect(error?.name == "org.freedesktop.DBus.Error.InvalidFileContent")
+                #expect(error?.code == .notReachable)
+                #expect(error?.message.contains("/config.toml:2:1: ") == true, "\(error.map { "\($0)" } ?? "")")
+            }
+            _ = try await connection.call(
+                .call("Ping", of: "org.freedesktop.DBus.Peer", at: Router.path, on: Router.name))
+            daemon.signal(SIGTERM)
+            #expect(await daemon.waitForExit() == .code(78))
+        }
+    }
+
+    @Test func notifyctlExitsWith78AndNamesThePlace() async throws {
+        try await withBadlyConfigured { daemon, _ in
+            for arguments in [["send", "/a"], ["status"], ["listen"], ["why", "1"]] {
+                let process = try ChildProcess(
+                    BuiltPrograms.notifyctl, arguments, environment: daemon.environment, capturing: [1, 2])
+                #expect(await process.waitForExit() == .code(78), "\(arguments)")
+                let errors = await process.allLines(of: 2) ?? []
+                #expect(errors.contains { $0.contains("/config.toml:2:1: ") }, "\(arguments): \(errors)")
+            }
+        }
+    }
+
+    @Test func itStartsOnceTheFileIsCorrected() async throws {
+        try await withBadlyConfigured { daemon, connection in
+            let send = Message.call(
+                "Send", of: Router.interface, at: Router.path, on: Router.name, ["/post/27", "", ""])
+            await #expect(throws: NotifyError.self) { _ = try await connection.call(send) }
+            try daemon.configure("[defaults]\nwindow = \"230ms\"\n")
+            #expect(try await connection.call(send).arguments.first?.integer(as: UInt64.self) != nil)
+            #expect(try await connection.owner(of: Router.name) != nil)
+            #expect(await daemon.stop() == .code(0))
+        }
+    }
+
+    @Test func withoutCallersItExitsWith78() async throws {
+        try await withBadlyConfigured { daemon, _ in
+            #expect(await daemon.waitForExit() == .code(78))
+            #expect(daemon.log.contains("config.toml:2:1: "))
+        }
+    }
+
+    @Test func startedByHandItExitsWith78AndTakesNoName() async throws {
+        try await withPrivateBus { bus in
+            let daemon = try DaemonProcess(BuiltPrograms.notifyd, on: bus, configuration: Self.bad)
+            defer { daemon.folder.remove() }
+            await #expect(throws: RehearsalError.self) { try await daemon.start() }
+            #expect(daemon.exit == .code(78))
+        }
+    }
+
+    /// It has its name when `body` begins.
+    private func withBadlyConfigured(_ body: (DaemonProcess, Connection) async throws -> Void) async throws {
+        try await withPrivateBus { bus in
+            let daemon = try await DaemonProcess.start(
+                BuiltPrograms.notifyd, on: bus, configuration: Self.bad, environment: Self.managed)
+            let connection = try await Connection.open(bus.address)
+            let result: Result<Void, any Error>
+            do { result = .success(try await body(daemon, connection)) } catch { result = .failure(error) }
+            connection.close()
+            await daemon.stop()
+            daemon.folder.remove()
+            try result.get()
+        }
+    }
+}
