@@ -17,6 +17,7 @@ extension Journal {
                 _ = try db.checkpoint(.truncate)
                 try db.execute(sql: "PRAGMA wal_autocheckpoint = 0")
             }
+            try recordPresence()
         } catch {
             throw giveUp(error)
         }

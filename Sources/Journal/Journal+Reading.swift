@@ -228,7 +228,7 @@ extension Journal {
 
     // MARK: Rows
 
-    private func events(_ db: Database, _ sql: String, _ arguments: StatementArguments) throws -> [StoredEvent] {
+    func events(_ db: Database, _ sql: String, _ arguments: StatementArguments) throws -> [StoredEvent] {
         let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments)
         return try first(.max, of: rows) { try RowReader($0).event() }
     }

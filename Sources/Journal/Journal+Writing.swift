@@ -109,8 +109,12 @@ extension Journal {
 
     private func remove(_ topic: Topic, _ id: EventID, _ db: Database) throws {
         try db.cachedStatement(sql: "DELETE FROM value WHERE topic = ?").execute(arguments: [topic.description])
+        try noteRemoval(Self.number(id), db)
+    }
+
+    func noteRemoval(_ id: Int64, _ db: Database) throws {
         try db.cachedStatement(sql: "INSERT OR REPLACE INTO last_removal (number, id) VALUES (1, ?)")
-            .execute(arguments: [Self.number(id)])
+            .execute(arguments: [id])
     }
 
     /// Keeps what a removal is called. Those that are too old to be told from a new one, or too many, make room.

@@ -1,4 +1,5 @@
 import GRDB
+import GRDBSQLite
 import Glibc
 public import Routing
 
@@ -23,6 +24,8 @@ public final class Journal {
     let limits: Limits
     /// The file that was found damaged and set aside, if there was one.
     public private(set) var setAside: String?
+    /// The file that was deleted or replaced while it was in use, until `takeLoss`.
+    var loss: Loss?
     /// Rows that were not what had been written, and were left out.
     public internal(set) var damagedRows: UInt64 = 0
 
@@ -48,6 +51,13 @@ public final class Journal {
     var replaced: [Topic: Int64] = [:]
 
     var queue: DatabaseQueue?
+
+    /// Which files are open, by their names.
+    private var presence: FilePresence?
+
+    /// An open file that has lost its name, until what it holds is written into another.
+    var nameless: (queue: DatabaseQueue, presence: FilePresence)?
+
     var path: String { "\(directory)/\(Self.fileName)" }
 
     /// Opens the journal in a directory, which is made if it is not there.
@@ -72,9 +82,13 @@ public final class Journal {
 
     /// Opens the file again after a failure, and takes events out that were refused although they may be in it.
     public func reopen(without refused: [EventID]) throws(JournalError) {
-        close()
+        closeNamed()
+        // A folder that was moved away may be back.
+        if nameless?.presence.isFileInPlace == true { closeNameless() }
+        takeLogAway()
         try makeDirectory()
         try openOrBeginAfresh()
+        try carryOver(without: Set(refused))
         guard !refused.isEmpty else { return }
         try write { db in
             for id in refused {
@@ -95,6 +109,16 @@ public final class Journal {
     }
 
     public func close() {
+        closeNamed()
+        closeNameless()
+    }
+
+    func closeNameless() {
+        try? nameless?.queue.close()
+        nameless = nil
+    }
+
+    private func closeNamed() {
         // What could not be closed cannot be used either; the file is opened afresh in any case.
         try? queue?.close()
         if let queue { closed = queue }
@@ -169,6 +193,11 @@ public final class Journal {
                     try Int.fetchOne(db, sql: "SELECT count(*) FROM removal") ?? 0
                 )
             }
+            presence = try FilePresence(path)
+            // Else it may be known by the name of another file already.
+            guard try queue.read(Self.hasName) else {
+                throw JournalError.gone("\(path) was replaced while it was opened")
+            }
             self.queue = queue
         } catch {
             throw JournalError(error)
@@ -184,6 +213,13 @@ public final class Journal {
         {
             throw JournalError.damaged
         }
+    }
+
+    /// Whether the file that SQLite has open is the one that its name leads to.
+    private static func hasName(_ db: Database) -> Bool {
+        var hasMoved: CInt = 0
+        sqlite3_file_control(db.sqliteConnection, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved)
+        return hasMoved == 0
     }
 
     static func countOfEvents(_ db: Database) throws -> Int {
@@ -216,7 +252,7 @@ public final class Journal {
     }
 
     private func setDamagedFileAside() throws(JournalError) {
-        close()
+        closeNamed()
         var name = "\(path).damaged-\(time(nil))"
         // Two within a second are two files all the same.
         while access(name, F_OK) == 0 { name += "-again" }
@@ -232,7 +268,8 @@ public final class Journal {
     func write<Result>(_ body: (Database) throws -> Result) throws(JournalError) -> Result {
         guard let queue else { throw .other("the journal is closed") }
         do {
-            return try queue.writeWithoutTransaction { db in
+            try presence?.check()
+            let result = try queue.writeWithoutTransaction { db in
                 // Prepared once, where GRDB's own transaction would be parsed every time.
                 try FastStatement.run(db, "BEGIN IMMEDIATE TRANSACTION")
                 do {
@@ -246,6 +283,8 @@ public final class Journal {
                     throw reason
                 }
             }
+            try presence?.record()
+            return result
         } catch {
             throw giveUp(error)
         }
@@ -262,13 +301,25 @@ public final class Journal {
         }
     }
 
-    /// Closes the file because of an error.
+    /// Closes the file because of an error. One that has lost its name stays open, to be read once more.
     func giveUp(_ error: any Error) -> JournalError {
-        close()
         let error = JournalError(error)
-        if error == .damaged { isSuspect = true }
+        switch error {
+        case .damaged: isSuspect = true
+        case .gone:
+            isSuspect = true
+            if let queue, let presence, !presence.isFileInPlace, nameless == nil {
+                nameless = (queue, presence)
+                self.queue = nil
+            }
+        default: break
+        }
+        closeNamed()
         return error
     }
+
+    /// Whatever makes a file shorter without a transaction has to say so.
+    func recordPresence() throws(JournalError) { try presence?.record() }
 
     /// Whether something can be written, which nobody knows before it was tried.
     public func probe() throws(JournalError) {

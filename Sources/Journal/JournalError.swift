@@ -9,6 +9,8 @@ public enum JournalError: Error, Equatable, CustomStringConvertible {
     case readOnly
     /// Something else than a regular file has the name of one; the text says what.
     case obstacle(String)
+    /// A file was deleted, replaced or truncated while it was in use; the text says which, and what became of it.
+    case gone(String)
     /// The disk gave an error.
     case inputOutput
     /// The file is none of ours, or is broken.
@@ -25,6 +27,7 @@ public enum JournalError: Error, Equatable, CustomStringConvertible {
         case .readOnly:
             "the state directory cannot be written; it has to be a folder of which the user of notifyd is the owner"
         case .obstacle(let text): "\(text); move it away and the journal goes on by itself"
+        case .gone(let text): "\(text); the journal goes on with a file that can be found"
         case .inputOutput: "the disk gives errors; look at the system's log"
         case .damaged: "the file is damaged"
         case .inUse: "another process has the journal open; stop the other notifyd"

@@ -53,6 +53,8 @@ enum MessageID: String, CaseIterable {
     case journalRecovered = "e5302bf070e64b20be433549e92da19b"
     /// The file could not be read and lies beside the new one.
     case journalDamaged = "1b4d16b4c5044b02a46fb62ed1f80dec"
+    /// The file was deleted or replaced while it was in use.
+    case journalLost = "bac7d642e1aa4949aa7d7b493bd1264f"
     /// The process that looks at a large file has ended without a result.
     case journalNotExamined = "44b044a62b60498ca5049985cb27fd10"
 
@@ -119,6 +121,7 @@ extension MessageID {
         case .journalFailed: (.critical, "The journal cannot be written; publishing is refused until it can")
         case .journalRecovered: (.notice, "The journal can be written again")
         case .journalDamaged: (.critical, "The journal was damaged and is set aside; a fresh one is begun")
+        case .journalLost: (.critical, "The journal was deleted or replaced while it was in use; a new one is begun")
         case .journalNotExamined: (.warning, "Nobody could look for damage in the journal")
         case .server: (.info, "A notification server is there")
         case .noServer: (.warning, "No notification server is on the bus; banners wait for one")

@@ -11,6 +11,7 @@ protocol EventStore: AnyObject {
 
     func commit(_ entries: [JournalEntry]) throws(JournalError)
     func reopen(without refused: [EventID]) throws(JournalError)
+    func takeLoss() -> Journal.Loss?
     func close()
     func beginExamination() throws(JournalError) -> String
     func endExamination(_ result: Examination) throws(JournalError)

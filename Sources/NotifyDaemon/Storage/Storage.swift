@@ -125,8 +125,12 @@ final class Storage {
         }
     }
 
-    /// Says once of each file that it was set aside.
+    /// Says once of each file that it was set aside or has lost its name.
     private func tellOfDamage() {
+        if let loss = journal?.takeLoss() {
+            let kept = loss.carriedOver.map { "\($0)" } ?? "not all"
+            logger.record(.journalLost, ["file": "\(loss.file)", "kept": "\(kept)"])
+        }
         guard let aside = journal?.setAside, aside != toldOf else { return }
         toldOf = aside
         logger.record(.journalDamaged, ["file": "\(aside)"])

@@ -87,6 +87,9 @@ final class SimulatedStore: EventStore {
         disk.trace?("reopened without \(refused)")
     }
 
+    /// Nobody deletes a simulated disk.
+    func takeLoss() -> Journal.Loss? { nil }
+
     func close() { isOpen = false }
 
     // Nothing gets large in a simulation.
