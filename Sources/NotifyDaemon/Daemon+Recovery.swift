@@ -97,6 +97,13 @@ extension Daemon {
         }
     }
 
+    /// Where an event belongs: one in memory, one that this turn brought, or one in the journal. Nothing changes.
+    func topic(of id: EventID) throws(Refusal) -> Topic? {
+        if let topic = router.topic(of: id) ?? storage.pendingTopic(of: id) { return topic }
+        guard storage.isWritable else { return nil }
+        return try storage.read { journal throws(JournalError) in try journal.event(id)?.topic }
+    }
+
     /// Sees to it that the router knows of an event to which somebody refers: one that was shown long ago, or by an earlier
     /// run, is taken into memory again when it is claimed.
     ///

@@ -65,6 +65,35 @@ import Testing
         }
     }
 
+    @Test func aDeniedClaimOfAnEventOfAnEarlierRunChangesNothing() async throws {
+        let route = "[banner]\nmax_per_second = 0\n[[route]]\ntopic = \"/a/{name}\"\ncoalesce = \"route\"\n"
+        let rule = "[[policy]]\ntopic = \"/a/secret\"\ndeny = [\"claim\"]\n\(me)"
+        try await withPolicy(route + rule) { rig in
+            let options = PublishOptions(window: .milliseconds(300))
+            let secret = try await rig.client.publish("/a/secret", options: options)
+            let open = try await rig.client.publish("/a/open", options: options)
+            for id in [secret, open] {
+                let resolution = await rig.listener.resolution(of: id)
+                #expect(resolution?.outcome == "shown")
+                #expect(resolution?.banner == 1)
+            }
+            #expect(await rig.daemon.stop() == .code(0))
+            try await rig.daemon.start()
+            let remembered = try await rig.client.statistics()["remembered-events"]
+            await expectDenied { _ = try await rig.client.claim(secret) }
+            await expectDenied { _ = try await rig.client.claimProvisionally(secret, within: .seconds(5)) }
+            await expectDenied { try await rig.client.complete(secret) }
+            #expect(try await rig.client.statistics()["remembered-events"] == remembered)
+            #expect(try await rig.client.explain(secret).outcome == .shown)
+            #expect(try await rig.client.claim(open) == .recorded)
+            #expect(rig.server.closes.all.isEmpty)
+
+            try await rig.reconfigure(route)
+            #expect(try await rig.client.claim(secret) == .retracted)
+            #expect(await rig.server.closes.next(within: .seconds(5))?.id == 1)
+        }
+    }
+
     @Test func whoMayNotControlNeitherMutesNorPauses() async throws {
         let rule = "[[policy]]\ntopic = \"/post\"\ndeny = [\"control\"]\n\(me)"
         try await withPolicy(rule) { rig in

@@ -13,10 +13,16 @@ extension RouterInterface {
         throw BusFailure(rule.refusal(of: deed, to: daemon.callers.need > .nothing ? caller : nil))
     }
 
-    /// For calls about an event. One that the router does not have in memory cannot be changed by anybody.
+    /// For calls about an event. One that is in memory or in the journal has a topic; any other cannot be changed.
     func authorize(_ permission: Permission, _ id: EventID, _ call: borrowing BusMessage) throws(BusFailure) {
-        guard !daemon.policy.rules.isEmpty, let topic = daemon.router.topic(of: id) else { return }
-        try authorize(permission, .topic(topic), call)
+        guard !daemon.policy.rules.isEmpty else { return }
+        let topic: Topic?
+        do throws(Refusal) {
+            topic = try daemon.topic(of: id)
+        } catch {
+            throw BusFailure(error)
+        }
+        if let topic { try authorize(permission, .topic(topic), call) }
     }
 
     // MARK: Properties

@@ -28,8 +28,8 @@ extension RouterInterface {
     func claim(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
         let id = try event(call)
         return Order { [unowned self] call throws(BusFailure) in
-            try recall(id, isClaimed: true)
             try authorize(.claim, id, call)
+            try recall(id, isClaimed: true)
             try perform(.claimed(id, by: call.sender), for: call)
         }
     }
@@ -37,8 +37,8 @@ extension RouterInterface {
     func claimProvisionally(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
         let (id, time) = try read(call) { call in (EventID(try call.readNumber("t")), try Self.milliseconds(call)) }
         return Order { [unowned self] call throws(BusFailure) in
-            try recall(id)
             try authorize(.claim, id, call)
+            try recall(id)
             try perform(.claimedProvisionally(id, within: time, by: call.sender), for: call)
         }
     }
@@ -46,8 +46,8 @@ extension RouterInterface {
     func complete(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
         let id = try event(call)
         return Order { [unowned self] call throws(BusFailure) in
-            try recall(id)
             try authorize(.claim, id, call)
+            try recall(id)
             try perform(.completed(id, by: call.sender), for: call)
         }
     }
@@ -55,7 +55,7 @@ extension RouterInterface {
     func release(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
         let id = try event(call)
         return Order { [unowned self] call throws(BusFailure) in
-            try recall(id)
+            try recallPermitted(id, call)
             try perform(.released(id, by: call.sender), for: call)
         }
     }
@@ -63,7 +63,7 @@ extension RouterInterface {
     func pass(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
         let id = try event(call)
         return Order { [unowned self] call throws(BusFailure) in
-            try recall(id)
+            try recallPermitted(id, call)
             try perform(.passed(id, by: call.sender), for: call)
         }
     }
@@ -157,6 +157,13 @@ extension RouterInterface {
     /// Sees to it that the router knows of the event to which a call refers.
     private func recall(_ id: EventID, isClaimed: Bool = false) throws(BusFailure) {
         try recalling { () throws(Refusal) in try daemon.recall(id, isClaimed: isClaimed) }
+    }
+
+    /// The same for calls that every caller may make about an event in memory.
+    private func recallPermitted(_ id: EventID, _ call: borrowing BusMessage) throws(BusFailure) {
+        guard !daemon.router.remembers(id) else { return }
+        try authorize(.claim, id, call)
+        try recall(id)
     }
 
     private func recalling(_ body: () throws(Refusal) -> Void) throws(BusFailure) {

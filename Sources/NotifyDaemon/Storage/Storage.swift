@@ -55,6 +55,12 @@ final class Storage {
         pending.append(entry)
     }
 
+    /// Where an event belongs that the turn brought.
+    func pendingTopic(of id: EventID) -> Topic? {
+        for case .accepted(let event) in pending where event.id == id { return event.topic }
+        return nil
+    }
+
     /// Commits what the turn brought.
     ///
     /// - Returns: the events that could not be kept, and must not be acknowledged.
