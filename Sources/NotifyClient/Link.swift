@@ -137,6 +137,7 @@ actor Link {
         do throws(NotifyError) {
             let connection = try await Connection.open(
                 address,
+                isOwner: { [table] connection, name in name != Router.name || connection == table.daemon },
                 onSignal: { [table] in table.receive($0) },
                 onClose: { [weak self] in Task { await self?.noticeLoss() } })
             do throws(NotifyError) {

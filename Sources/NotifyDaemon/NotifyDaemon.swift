@@ -76,6 +76,7 @@ public func runNotifyDaemon(_ options: DaemonOptions) -> CInt {
     }
     do throws(SystemdError) {
         let peers = try PeerWatch(bus)
+        let link = try BusNotificationLink(bus: bus, logger: logger)
         // Whoever has the name has the journal. Calls that come before the loop runs wait in the socket.
         try bus.requestName(RouterInterface.name)
         if case .failure(let error) = loaded {
@@ -97,7 +98,6 @@ public func runNotifyDaemon(_ options: DaemonOptions) -> CInt {
         let disk = StateDirectory(state, limits: limits)
         let storage = Storage(disk: disk, logger: logger)
         let host = SystemHost(options: options, loop: loop, bus: bus, peers: peers, logger: logger)
-        let link = BusNotificationLink(bus: bus, logger: logger)
         let daemon = Daemon(
             configuration: configuration, limits: limits, storage: storage, link: link, host: host, logger: logger)
         try host.start(daemon, link)

@@ -12,11 +12,13 @@ package struct Rig: Sendable {
 
 /// Runs `body` with a rig of its own, which is gone afterwards.
 package func withRig(
-    configuration: String = "[banner]\nmax_per_second = 0\n", _ body: (Rig) async throws -> Void
+    configuration: String = "[banner]\nmax_per_second = 0\n", systemBus: PrivateBus? = nil,
+    _ body: (Rig) async throws -> Void
 ) async throws {
     try await withPrivateBus { bus in
         let server = try await NotificationServer.start(on: bus)
-        let daemon = try await DaemonProcess.start(BuiltPrograms.notifyd, on: bus, configuration: configuration)
+        let daemon = try await DaemonProcess.start(
+            BuiltPrograms.notifyd, on: bus, configuration: configuration, systemBus: systemBus?.address)
         let client = try await NotifyClient(address: bus.address)
         let listener = try await Listener(on: bus)
         let rig = Rig(bus: bus, daemon: daemon, server: server, client: client, listener: listener)

@@ -12,6 +12,17 @@ public struct BusFailure: Error, Equatable, CustomStringConvertible {
     }
 
     public var description: String { "\(name): \(text)" }
+
+    /// The bus knows no connection that owns the name.
+    public var isNoOwner: Bool { name == "org.freedesktop.DBus.Error.NameHasNoOwner" }
+
+    /// No answer came in time. Servers in between may use the second name.
+    public var isTimeout: Bool {
+        name == Self.noReply.name || name == "org.freedesktop.DBus.Error.Timeout"
+    }
+
+    static let noReply = BusFailure(
+        name: "org.freedesktop.DBus.Error.NoReply", text: "no answer came in time")
 }
 
 /// A connection to a message bus, sd-bus(3), attached to a loop. File descriptors are neither sent nor accepted.
@@ -20,8 +31,9 @@ public final class BusConnection {
     private var writeQueue = WriteQueue()
     private var pump: BusPump?
     private var onFailure: () -> Void = {}
-    /// Calls that are not answered yet.
-    private var calls: [ObjectIdentifier: BusSlot] = [:]
+    private var calls = BusCalls()
+    /// Sees the answers to calls.
+    private var answers: BusSlot?
 
     /// Connects and says hello.
     ///
@@ -36,6 +48,7 @@ public final class BusConnection {
         try check(sd_bus_set_bus_client(raw, 1), "sd_bus_set_bus_client")
         try check(sd_bus_negotiate_fds(raw, 0), "sd_bus_negotiate_fds")
         try check(sd_bus_start(raw), "sd_bus_start")
+        try watchAnswers()
         limitSendBuffer()
         guard waits else { return }
         // Asking for the name waits for the bus to say hello.
@@ -63,7 +76,7 @@ public final class BusConnection {
 
     deinit {
         pump = nil
-        calls = [:]
+        answers = nil
         sd_bus_flush_close_unref(raw)
     }
 
@@ -71,7 +84,7 @@ public final class BusConnection {
     ///
     /// - Parameter reader: asked what is to be done between two readings.
     public func attach(to loop: EventLoop, as reader: (any BusReader)? = nil) throws(SystemdError) {
-        pump = try BusPump(raw, loop: loop, reader: reader) { [unowned self] in onFailure() }
+        pump = try BusPump(self, loop: loop, reader: reader) { [unowned self] in onFailure() }
     }
 
     /// Has the reader handle some more of what has been read, where it had nothing to handle before.
@@ -79,23 +92,40 @@ public final class BusConnection {
         pump?.goOn()
     }
 
-    /// Takes a well-known name; neither waits in a queue for it nor lets anybody take it over.
+    /// Takes a well-known name; neither waits in a queue for it nor lets anybody take it over. Waits for the bus, and handles
+    /// what comes before its answer; calls to the name come after that.
     ///
     /// - Throws: an error with `isNameTaken` when somebody has it.
     public func requestName(_ name: String) throws(SystemdError) {
-        try check(sd_bus_request_name(raw, name, 0), "sd_bus_request_name")
+        let doNotQueue: UInt32 = 4
+        let question = question("RequestName", about: name)
+        question.append(doNotQueue, as: "u")
+        let answer = try ask(question)
+        guard answer.message.failure == nil else { throw SystemdError(code: EPERM, call: "RequestName") }
+        let result: UInt32 = try answer.message.readNumber("u")
+        // 1: this connection has become the owner; 4: it was the owner before.
+        guard result == 1 || result == 4 else { throw SystemdError(code: EEXIST, call: "RequestName") }
     }
 
-    /// Who has a name now: a unique name, or `nil` where nobody has it. Waits for the bus, not for any of its peers.
+    /// Who has a name now: a unique name, or `nil` where nobody has it. Waits for the bus, not for any of its peers, and
+    /// handles what comes before its answer.
     public func owner(of name: String) throws(SystemdError) -> String? {
-        var credentials: OpaquePointer?
-        let result = sd_bus_get_name_creds(raw, name, UInt64(SD_BUS_CREDS_UNIQUE_NAME), &credentials)
-        defer { sd_bus_creds_unref(credentials) }
-        if result == -ENXIO { return nil }
-        try check(result, "sd_bus_get_name_creds")
-        var owner: UnsafePointer<CChar>?
-        try check(sd_bus_creds_get_unique_name(credentials, &owner), "sd_bus_creds_get_unique_name")
-        return owner.map { String(cString: $0) }
+        let answer = try ask(question("GetNameOwner", about: name))
+        if answer.message.failure?.isNoOwner == true { return nil }
+        return try answer.message.readString()
+    }
+
+    /// Asks the bus itself, and waits for its answer.
+    private func ask(_ question: consuming BusMessage) throws(SystemdError) -> HeldMessage {
+        var answer: HeldMessage?
+        try call(question, timeout: .seconds(25)) { answer = HeldMessage(retaining: $0) }
+        while true {
+            let isBusy = try check(sd_bus_process(raw, nil), "sd_bus_process") > 0
+            if let answer { return answer }
+            if !isBusy { try check(sd_bus_wait(raw, 1_000_000), "sd_bus_wait") }
+            expireCalls()
+            if let answer { return answer }
+        }
     }
 
     /// Sends what is queued, and waits for it.
@@ -167,39 +197,84 @@ public final class BusConnection {
         writeQueue.sent(bytes, queued: queuedMessages)
     }
 
-    /// Sends a call and hands its answer, or an error after the time-out, to `answer`.
+    /// A question to the bus itself about a name.
+    public func question(_ member: String, about name: String) -> BusMessage {
+        let question = methodCall(
+            to: Speaker.busName, path: "/org/freedesktop/DBus", interface: Speaker.busName, member: member)
+        question.append(name)
+        return question
+    }
+
+    /// Sends a call and hands its answer, or an error after the time-out, to `answer`. Only the destination is listened to,
+    /// and the bus where it has an error; a call to a well-known name takes the answer of any connection.
     public func call(
         _ message: consuming BusMessage, timeout: Duration, _ answer: @escaping (borrowing BusMessage) -> Void
     ) throws(SystemdError) {
         let (seconds, attoseconds) = timeout.components
-        let microseconds = UInt64(seconds) * 1_000_000 + UInt64(attoseconds / 1_000_000_000_000)
-        let slot = BusSlot { message in
+        let microseconds = seconds * 1_000_000 + attoseconds / 1_000_000_000_000
+        let destination = message.destination
+        var cookie: UInt64 = 0
+        try check(sd_bus_send(raw, message.raw, &cookie), "sd_bus_send")
+        calls.add(
+            cookie, HeldMessage(message), to: destination, deadline: UInt64(Clock.monotonic() + microseconds), answer)
+    }
+
+    private func watchAnswers() throws(SystemdError) {
+        let slot = BusSlot { [unowned self] message in
+            guard let cookie = message.answeredCookie else { return false }
+            guard let answer = calls.take(cookie, from: message.sender, isError: message.isError) else { return true }
             answer(message)
-            return false
+            return true
         }
-        try check(
-            sd_bus_call_async(raw, &slot.raw, message.raw, onMessage, slot.context, microseconds), "sd_bus_call_async")
-        slot.connection = self
-        calls[ObjectIdentifier(slot)] = slot
+        try check(sd_bus_add_filter(raw, &slot.raw, onMessage, slot.context), "sd_bus_add_filter")
+        answers = slot
     }
 
-    /// sd-bus answers every call, if only with a time-out.
-    fileprivate func answered(_ slot: BusSlot) {
-        calls[ObjectIdentifier(slot)] = nil
+    /// When the next call has waited for too long; microseconds of the monotonic clock.
+    var earliestDeadline: UInt64 { calls.earliestDeadline }
+
+    /// Answers the calls that have waited for too long with an error.
+    func expireCalls() {
+        guard calls.earliestDeadline < .max else { return }
+        for (call, answer) in calls.takeDue(at: UInt64(Clock.monotonic())) {
+            answer(methodError(to: call.message, .noReply))
+        }
     }
 
-    /// Hands every message that matches the rule to `action`, for as long as the slot is kept. The rule is installed
-    /// without waiting for the bus, which takes messages in order.
-    public func match(_ rule: String, _ action: @escaping (borrowing BusMessage) -> Void) throws(SystemdError)
-        -> BusSlot
-    {
+    /// Hands every message that matches the rule and comes from the speaker to `action`, for as long as the slot is kept.
+    /// The rule is installed without waiting for the bus, which takes messages in order.
+    ///
+    /// - Parameter rule: without type and sender.
+    public func match(
+        signal rule: String, from speaker: Speaker, _ action: @escaping (borrowing BusMessage) -> Void
+    ) throws(SystemdError) -> BusSlot {
         let slot = BusSlot { message in
-            action(message)
+            if speaker.isSender(message.sender) { action(message) }
             return false
         }
         try check(
-            sd_bus_add_match_async(raw, &slot.raw, rule, onMessage, nil, slot.context), "sd_bus_add_match_async")
+            sd_bus_add_match_async(
+                raw, &slot.raw, "type='signal',sender='\(speaker.name)',\(rule)", onMessage, onInstalled, slot.context),
+            "sd_bus_add_match_async")
         return slot
+    }
+
+    /// Hands every change of ownership that the bus tells of to `action`, as the name and its new owner, `nil` where there
+    /// is none.
+    ///
+    /// - Parameter rule: narrows it down, such as `arg0='org.example'`.
+    public func matchOwners(
+        _ rule: String, _ action: @escaping (_ name: String, _ owner: String?) -> Void
+    ) throws(SystemdError) -> BusSlot {
+        try match(
+            signal: "path='/org/freedesktop/DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',\(rule)",
+            from: .bus
+        ) { message in
+            guard let name = try? message.readString(), (try? message.skip("s")) != nil,
+                let owner = try? message.readString()
+            else { return }
+            action(name, owner.isEmpty ? nil : owner)
+        }
     }
 
     /// Shows `action` every call to an object before the object's interfaces get it, for as long as the slot is kept. What
@@ -226,8 +301,8 @@ public final class BusConnection {
     public func onDisconnect(_ action: @escaping () -> Void) throws(SystemdError) -> BusSlot {
         onFailure = action
         return try match(
-            "type='signal',sender='org.freedesktop.DBus.Local',path='/org/freedesktop/DBus/Local',"
-                + "interface='org.freedesktop.DBus.Local',member='Disconnected'"
+            signal: "path='/org/freedesktop/DBus/Local',interface='\(Speaker.libraryName)',member='Disconnected'",
+            from: .library
         ) { _ in action() }
     }
 
@@ -248,8 +323,6 @@ public final class BusSlot {
     fileprivate var raw: OpaquePointer?
     /// Answers whether nobody else needs to see the message.
     fileprivate let action: (borrowing BusMessage) -> Bool
-    /// For a call: who keeps the slot until it is answered.
-    fileprivate unowned var connection: BusConnection?
 
     fileprivate init(_ action: @escaping (borrowing BusMessage) -> Bool) {
         self.action = action
@@ -262,9 +335,16 @@ public final class BusSlot {
     fileprivate var context: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
 
     fileprivate func deliver(_ message: OpaquePointer) -> Bool {
-        defer { connection?.answered(self) }
-        return action(BusMessage(retaining: message))
+        action(BusMessage(retaining: message))
     }
+}
+
+/// The bus has taken a rule or refused it. Without this a refusal, though another connection sent it, would end the connection.
+private let onInstalled: sd_bus_message_handler_t = { message, _, _ in
+    let message = BusMessage(retaining: message!)
+    // A bus that refuses a rule has too many of ours, which is a mistake of ours.
+    if message.sender == Speaker.busName { precondition(!message.isError, "the bus takes our match rules") }
+    return 0
 }
 
 private let onMessage: sd_bus_message_handler_t = { message, context, _ in

@@ -30,10 +30,21 @@ public struct BusMessage: ~Copyable {
         sd_bus_message_is_method_call(raw, interface, nil) > 0
     }
 
+    /// Where it goes to; empty for a broadcast.
+    var destination: String { sd_bus_message_get_destination(raw).map { String(cString: $0) } ?? "" }
+
     /// Whether it is a call of this method.
     public func isCall(of member: String, on interface: String) -> Bool {
         sd_bus_message_is_method_call(raw, interface, member) > 0
     }
+
+    /// The number of the call that this answers; `nil` where it is no answer.
+    var answeredCookie: UInt64? {
+        var cookie: UInt64 = 0
+        return sd_bus_message_get_reply_cookie(raw, &cookie) >= 0 ? cookie : nil
+    }
+
+    var isError: Bool { sd_bus_message_is_method_error(raw, nil) > 0 }
 
     /// The name and text of the error, where the message is one.
     public var failure: BusFailure? {

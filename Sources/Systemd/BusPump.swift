@@ -20,6 +20,7 @@ final class BusPump {
     private static let messages = 128
 
     private let bus: OpaquePointer
+    private unowned let connection: BusConnection
     private let onFailure: () -> Void
     /// Lives as long as the loop runs. Whatever is referred to weakly is counted the slow way by everybody.
     private unowned let reader: (any BusReader)?
@@ -30,9 +31,10 @@ final class BusPump {
 
     /// - Parameter onFailure: called when the connection cannot go on although the bus has not left it.
     init(
-        _ bus: OpaquePointer, loop: EventLoop, reader: (any BusReader)?, onFailure: @escaping () -> Void
+        _ connection: BusConnection, loop: EventLoop, reader: (any BusReader)?, onFailure: @escaping () -> Void
     ) throws(SystemdError) {
-        self.bus = bus
+        self.connection = connection
+        bus = connection.raw
         self.reader = reader
         self.onFailure = onFailure
         let context = Unmanaged.passUnretained(self).toOpaque()
@@ -61,7 +63,7 @@ final class BusPump {
         var moment = UInt64.max
         guard events >= 0, sd_bus_get_timeout(bus, &moment) >= 0 else { return stop() }
         must(sd_event_source_set_io_events(input, UInt32(events)), "sd_event_source_set_io_events")
-        must(sd_event_source_set_time(timer, moment), "sd_event_source_set_time")
+        must(sd_event_source_set_time(timer, min(moment, connection.earliestDeadline)), "sd_event_source_set_time")
         must(sd_event_source_set_enabled(timer, CInt(SD_EVENT_ONESHOT)), "sd_event_source_set_enabled")
     }
 
@@ -75,6 +77,7 @@ final class BusPump {
                 return onFailure()
             }
         }
+        connection.expireCalls()
         if reader?.handleSome() == true { goOn() }
     }
 

@@ -15,6 +15,8 @@ package final class Connection: @unchecked Sendable {
     // constant and Sendable.
 
     package typealias SignalHandler = @Sendable (Message) -> Void
+    /// Whether a connection, by its unique name, owns a well-known name.
+    package typealias OwnerCheck = @Sendable (_ connection: String, _ name: String) -> Bool
     package typealias CallHandler = @Sendable (IncomingCall) -> Void
     package typealias Completion = @Sendable (Result<Message, NotifyError>) -> Void
 
@@ -37,8 +39,10 @@ package final class Connection: @unchecked Sendable {
     private var isDrainPlanned = false
     private var handlers: [String: CallHandler] = [:]
 
-    private init(onSignal: @escaping SignalHandler, onClose: @escaping @Sendable () -> Void) {
-        replies = ReplyTable(queue: queue)
+    private init(
+        isOwner: @escaping OwnerCheck, onSignal: @escaping SignalHandler, onClose: @escaping @Sendable () -> Void
+    ) {
+        replies = ReplyTable(queue: queue, isOwner: isOwner)
         self.onSignal = onSignal
         self.onClose = onClose
     }
@@ -49,15 +53,17 @@ package final class Connection: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - address: a [server address](https://dbus.freedesktop.org/doc/dbus-specification.html#addresses).
+    ///   - isOwner: asked on the queue about every answer to a call to a well-known name; only an owner's is taken.
     ///   - onSignal: hears every signal that arrives.
     ///   - onClose: called once when the connection is lost; not when it is closed from this side.
     /// - Throws: `notReachable` when there is no bus or it does not want us.
     package static func open(
         _ address: String,
+        isOwner: @escaping OwnerCheck = { _, _ in true },
         onSignal: @escaping SignalHandler = { _ in },
         onClose: @escaping @Sendable () -> Void = {}
     ) async throws(NotifyError) -> Connection {
-        let connection = Connection(onSignal: onSignal, onClose: onClose)
+        let connection = Connection(isOwner: isOwner, onSignal: onSignal, onClose: onClose)
         let hello = Message.call("Hello", of: Bus.interface, at: Bus.path, on: Bus.name)
         let reply: Result<Message, NotifyError> = await withCheckedContinuation { continuation in
             connection.queue.async {
@@ -167,7 +173,8 @@ package final class Connection: @unchecked Sendable {
     private func start(_ message: Message, ticket: UInt64, timeout: Duration, _ completion: @escaping Completion) {
         switch write(message) {
         case .failure(let error): completion(.failure(error))
-        case .success(let serial): replies.add(serial, ticket: ticket, timeout: timeout, completion)
+        case .success(let serial):
+            replies.add(serial, to: message.destination ?? "", ticket: ticket, timeout: timeout, completion)
         }
     }
 
@@ -199,7 +206,9 @@ package final class Connection: @unchecked Sendable {
 
     /// Returns whether the message was of interest.
     fileprivate func receive(_ pointer: OpaquePointer) -> Bool {
-        if dbus_message_is_signal(pointer, "org.freedesktop.DBus.Local", "Disconnected") != 0 {
+        let sender = dbus_message_get_sender(pointer).map { String(cString: $0) }
+        // libdbus makes this one up, without a sender; what comes from the bus has one.
+        if sender == nil, dbus_message_is_signal(pointer, "org.freedesktop.DBus.Local", "Disconnected") != 0 {
             isLost = true
             return true
         }
@@ -213,7 +222,9 @@ package final class Connection: @unchecked Sendable {
             handler(IncomingCall(message: message, connection: self))
             return true
         default:
-            replies.answer(dbus_message_get_reply_serial(pointer), outcome(of: message))
+            replies.answer(
+                dbus_message_get_reply_serial(pointer), from: sender,
+                isError: dbus_message_get_type(pointer) == DBUS_MESSAGE_TYPE_ERROR, outcome(of: message))
             return true
         }
     }

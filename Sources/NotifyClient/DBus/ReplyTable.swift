@@ -7,6 +7,7 @@ import Dispatch
 final class ReplyTable {
     private struct Pending {
         let ticket: UInt64
+        let destination: String
         let deadline: UInt64
         let completion: Connection.Completion
     }
@@ -16,17 +17,41 @@ final class ReplyTable {
     private var alarm: (any DispatchSourceTimer)?
     private var alarmTime = UInt64.max
 
-    init(queue: DispatchQueue) {
+    /// Whether a connection owns a well-known name.
+    private let isOwner: @Sendable (_ connection: String, _ name: String) -> Bool
+
+    init(queue: DispatchQueue, isOwner: @escaping @Sendable (_ connection: String, _ name: String) -> Bool) {
         self.queue = queue
+        self.isOwner = isOwner
     }
 
-    /// - Parameter ticket: what the call is cancelled by.
-    func add(_ serial: UInt32, ticket: UInt64, timeout: Duration, _ completion: @escaping Connection.Completion) {
+    /// - Parameters:
+    ///   - destination: to whom the call went.
+    ///   - ticket: what the call is cancelled by.
+    func add(
+        _ serial: UInt32, to destination: String, ticket: UInt64, timeout: Duration,
+        _ completion: @escaping Connection.Completion
+    ) {
         let now = DispatchTime.now().uptimeNanoseconds
         let end = now.addingReportingOverflow(timeout.clampedNanoseconds)
         let deadline = end.overflow ? .max : end.partialValue
-        pending[serial] = Pending(ticket: ticket, deadline: deadline, completion: completion)
+        pending[serial] = Pending(
+            ticket: ticket, destination: destination, deadline: deadline, completion: completion)
         arm(deadline)
+    }
+
+    /// An answer has come from a connection. One that may not come from there is ignored: a bus may hand on answers that
+    /// nobody asked for, and numbers can be guessed.
+    func answer(_ serial: UInt32, from sender: String?, isError: Bool, _ result: Result<Message, NotifyError>) {
+        guard let destination = pending[serial]?.destination else { return }
+        if mayAnswer(sender, callTo: destination, isError: isError) { answer(serial, result) }
+    }
+
+    private func mayAnswer(_ sender: String?, callTo destination: String, isError: Bool) -> Bool {
+        if sender == destination { return true }
+        if sender == Bus.name { return isError }
+        guard destination != Bus.name, !destination.hasPrefix(":") else { return false }
+        return isOwner(sender ?? "", destination)
     }
 
     /// The answer to a call is there; one that nobody waits for any more is passed over.

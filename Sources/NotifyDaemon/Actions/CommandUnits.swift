@@ -16,37 +16,50 @@ struct CommandUnits {
     ///
     /// - Parameter instead: called where the manager is not on this bus.
     func start(_ command: ButtonCommand, orElse instead: @escaping () -> Void) {
-        start(command, as: 1, orElse: instead)
+        call(bus.question("GetNameOwner", about: Self.manager), command.data) { [self] answer in
+            guard let failure = answer.failure else {
+                return start(command, as: 1, by: (try? answer.readString()) ?? Self.manager)
+            }
+            if failure.isNoOwner { return instead() }
+            logger.record(.commandNotStarted, command.data.merging(["error": "\(failure)"]) { $1 })
+        }
     }
 
     /// There are as many names as commands may run at a time, and the manager refuses one that is in use: then the next
     /// is tried.
-    private func start(_ command: ButtonCommand, as number: Int, orElse instead: @escaping () -> Void) {
+    ///
+    /// - Parameter owner: the unique name of the manager.
+    private func start(_ command: ButtonCommand, as number: Int, by owner: String) {
         guard number <= ActionRunner.commandsAtOnce else {
             return logger.record(.tooManyCommands, command.data)
         }
         let unit = "notifyd-button-\(number).service"
         let data = command.data.merging(["unit": "\(unit)"]) { $1 }
-        let call = call(command, unit)
-        do throws(SystemdError) {
-            try bus.call(call, timeout: .seconds(25)) { [self] answer in
-                guard let failure = answer.failure else {
-                    return logger.record(.commandStarted, data)
-                }
-                switch failure.name {
-                case "\(Self.manager).UnitExists": start(command, as: number + 1, orElse: instead)
-                case "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner": instead()
-                default: logger.record(.commandNotStarted, data.merging(["error": "\(failure)"]) { $1 })
-                }
+        call(startingCall(of: command, unit, to: owner), data) { [self] answer in
+            guard let failure = answer.failure else {
+                return logger.record(.commandStarted, data)
             }
+            if failure.name == "\(Self.manager).UnitExists" {
+                start(command, as: number + 1, by: owner)
+            } else {
+                logger.record(.commandNotStarted, data.merging(["error": "\(failure)"]) { $1 })
+            }
+        }
+    }
+
+    private func call(
+        _ call: consuming BusMessage, _ data: Logger.Metadata, _ answer: @escaping (borrowing BusMessage) -> Void
+    ) {
+        do throws(SystemdError) {
+            try bus.call(call, timeout: .seconds(25), answer)
         } catch {
             logger.record(.commandNotStarted, data.merging(["error": "\(error)"]) { $1 })
         }
     }
 
-    private func call(_ command: ButtonCommand, _ unit: String) -> BusMessage {
+    private func startingCall(of command: ButtonCommand, _ unit: String, to owner: String) -> BusMessage {
         let call = bus.methodCall(
-            to: Self.manager, path: "/org/freedesktop/systemd1", interface: "\(Self.manager).Manager",
+            to: owner, path: "/org/freedesktop/systemd1", interface: "\(Self.manager).Manager",
             member: "StartTransientUnit")
         call.append(unit)
         call.append("fail")

@@ -15,46 +15,51 @@ final class BusNotificationLink: NotificationLink {
     private let bus: BusConnection
     private let logger: Logger
     private var slots: [BusSlot] = []
+    /// The unique name of the owner of the server's name, as the bus says.
+    private var owner: String?
+    private unowned var server: NotificationServer?
 
-    init(bus: BusConnection, logger: Logger) {
+    /// Finds out who the server is. To be made before the daemon can be called: the first call may be a claim of what that
+    /// server shows.
+    init(bus: BusConnection, logger: Logger) throws(SystemdError) {
         self.bus = bus
         self.logger = logger
+        slots.append(
+            try bus.matchOwners("arg0='\(Self.name)'") { [unowned self] _, name in
+                self.owner = name
+                server?.ownerChanged(to: name ?? "")
+            })
+        owner = try bus.owner(of: Self.name)
     }
 
     // MARK: What comes from it
 
-    /// Begins to watch for the server. What is there already is found too.
+    /// Begins to tell a server of the daemon what comes from the bus. What is there already is found too.
     func watch(_ server: NotificationServer) throws(SystemdError) {
-        slots.append(
-            try bus.match(
-                "type='signal',sender='org.freedesktop.DBus',path='/org/freedesktop/DBus',"
-                    + "interface='org.freedesktop.DBus',member='NameOwnerChanged',arg0='\(Self.name)'"
-            ) { [unowned server] message in
-                guard (try? message.skip("ss")) != nil, let new = try? message.readString() else { return }
-                server.ownerChanged(to: new)
-            })
-        try hear("NotificationClosed") { [unowned server] message in
+        self.server = server
+        try hear("NotificationClosed", of: server) { [unowned server] message in
             guard let id: UInt32 = try? message.readNumber("u"), let reason: UInt32 = try? message.readNumber("u")
             else { return }
             server.closed(BannerID(id), reason: reason, says: message.sender)
         }
-        try hear("ActivationToken") { [unowned server] message in
+        try hear("ActivationToken", of: server) { [unowned server] message in
             guard let id: UInt32 = try? message.readNumber("u"), let token = try? message.readString() else { return }
             server.activationGranted(BannerID(id), token, says: message.sender)
         }
-        try hear("ActionInvoked") { [unowned server] message in
+        try hear("ActionInvoked", of: server) { [unowned server] message in
             guard let id: UInt32 = try? message.readNumber("u"), let key = try? message.readString() else { return }
             server.actionInvoked(BannerID(id), key, says: message.sender)
         }
-        // Known before the first call is taken, which may be a claim of what that server shows.
-        server.ownerIs(try bus.owner(of: Self.name))
+        server.ownerIs(owner)
     }
 
-    private func hear(_ signal: String, _ action: @escaping (borrowing BusMessage) -> Void) throws(SystemdError) {
+    private func hear(
+        _ signal: String, of server: NotificationServer, _ action: @escaping (borrowing BusMessage) -> Void
+    ) throws(SystemdError) {
         slots.append(
             try bus.match(
-                "type='signal',sender='\(Self.name)',path='\(Self.path)',interface='\(Self.interface)',"
-                    + "member='\(signal)'", action))
+                signal: "path='\(Self.path)',interface='\(Self.interface)',member='\(signal)'",
+                from: .owner(of: Self.name) { [unowned server] in server.holder }, action))
     }
 
     // MARK: What it is asked for

@@ -116,19 +116,13 @@ final class NotificationServer {
             unsent = []
             learn(answer)
             for (request, text) in requests {
-                if case .failure(let failure) = answer, Self.isSilence(failure) {
+                if case .failure(let failure) = answer, failure.isTimeout {
                     failed(request, failure)
                 } else {
                     notify(owner, request, text)
                 }
             }
         }
-    }
-
-    /// Whether a call was not answered at all. The first name is what the bus and libsystemd up to 252 say, the second what
-    /// later ones do.
-    private static func isSilence(_ failure: BusFailure) -> Bool {
-        failure.name == "org.freedesktop.DBus.Error.NoReply" || failure.name == "org.freedesktop.DBus.Error.Timeout"
     }
 
     private func notify(_ owner: String, _ request: BannerRequest, _ text: BannerText) {

@@ -10,12 +10,8 @@ final class PeerWatch {
     private var slot: BusSlot?
 
     init(_ bus: BusConnection) throws(SystemdError) {
-        slot = try bus.match(
-            "type='signal',sender='org.freedesktop.DBus',path='/org/freedesktop/DBus',"
-                + "interface='org.freedesktop.DBus',member='NameOwnerChanged',arg2=''"
-        ) { [unowned self] message in
-            guard let name = try? message.readString(), name.hasPrefix(":") else { return }
-            onLeave(name)
+        slot = try bus.matchOwners("arg2=''") { [unowned self] name, _ in
+            if name.hasPrefix(":") { onLeave(name) }
         }
     }
 }

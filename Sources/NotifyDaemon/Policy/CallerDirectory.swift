@@ -77,12 +77,8 @@ final class CallerDirectory {
     }
 
     private func ask(_ member: String, about name: String, _ answer: @escaping (borrowing BusMessage) -> Void) {
-        let question = bus.methodCall(
-            to: "org.freedesktop.DBus", path: "/org/freedesktop/DBus", interface: "org.freedesktop.DBus",
-            member: member)
-        question.append(name)
         do throws(SystemdError) {
-            try bus.call(question, timeout: Self.patience, answer)
+            try bus.call(bus.question(member, about: name), timeout: Self.patience, answer)
         } catch {
             // Only a bus that is gone takes no calls, and then the daemon ends.
             settle(name, .unknown)

@@ -18,6 +18,8 @@ final class SessionWatch {
     private let logger: Logger
     private var slots: [BusSlot] = []
     private var isWatched = true
+    /// The unique name of logind, while it is there.
+    private var owner: String?
     /// Numbers the inquiries, so that only the latest one counts.
     private var inquiry = 0
 
@@ -49,14 +51,25 @@ final class SessionWatch {
             "path='\(Self.path)',interface='\(Self.name).Manager',member='SessionRemoved'",
         ] {
             slots.append(
-                try bus.match("type='signal',sender='\(Self.name)',\(rule)") { [unowned self] _ in inquire() })
+                try bus.match(signal: rule, from: .owner(of: Self.name) { [unowned self] in owner }) {
+                    [unowned self] _ in inquire()
+                })
         }
         slots.append(
-            try bus.match(
-                "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
-                    + "member='NameOwnerChanged',arg0='\(Self.name)'"
-            ) { [unowned self] _ in inquire() })
-        inquire()
+            try bus.matchOwners("arg0='\(Self.name)'") { [unowned self] _, name in
+                owner = name
+                inquire()
+            })
+        findOwner()
+    }
+
+    private func findOwner() {
+        call(bus.question("GetNameOwner", about: Self.name)) { [unowned self] answer in
+            // A system bus that was stopped for a while is asked again.
+            if answer.failure?.isTimeout == true { findOwner() }
+            owner = answer.failure == nil ? try? answer.readString() : nil
+            inquire()
+        }
     }
 
     // MARK: Asking logind
@@ -64,21 +77,22 @@ final class SessionWatch {
     private func inquire() {
         inquiry += 1
         let number = inquiry
-        call(Self.path, "\(Self.name).Manager", "ListSessions") { [unowned self] answer in
+        guard let owner else { return settle(true) }
+        ask(owner, Self.path, "\(Self.name).Manager", "ListSessions") { [unowned self] answer in
             guard number == inquiry else { return }
             guard let paths = try? Self.readSeatedSessions(answer), !paths.isEmpty else { return settle(true) }
-            ask(paths[...], number)
+            ask(owner, paths[...], number)
         }
     }
 
     /// Asks one session after the other, until one is found that somebody may be looking at.
-    private func ask(_ paths: ArraySlice<String>, _ number: Int) {
+    private func ask(_ owner: String, _ paths: ArraySlice<String>, _ number: Int) {
         guard let path = paths.first else { return settle(false) }
-        call(path, "org.freedesktop.DBus.Properties", "GetAll", argument: "\(Self.name).Session") {
+        ask(owner, path, "org.freedesktop.DBus.Properties", "GetAll", argument: "\(Self.name).Session") {
             [unowned self] answer in
             guard number == inquiry else { return }
             let isAway = (try? Self.readIsAway(answer)) ?? false
-            if isAway { ask(paths.dropFirst(), number) } else { settle(true) }
+            if isAway { ask(owner, paths.dropFirst(), number) } else { settle(true) }
         }
     }
 
@@ -89,14 +103,18 @@ final class SessionWatch {
         onChange(value)
     }
 
-    private func call(
-        _ path: String, _ interface: String, _ member: String, argument: String? = nil,
+    private func ask(
+        _ owner: String, _ path: String, _ interface: String, _ member: String, argument: String? = nil,
         _ answer: @escaping (borrowing BusMessage) -> Void
     ) {
-        let call = bus.methodCall(to: Self.name, path: path, interface: interface, member: member)
-        if let argument { call.append(argument) }
+        let question = bus.methodCall(to: owner, path: path, interface: interface, member: member)
+        if let argument { question.append(argument) }
+        call(question, answer)
+    }
+
+    private func call(_ question: consuming BusMessage, _ answer: @escaping (borrowing BusMessage) -> Void) {
         do throws(SystemdError) {
-            try bus.call(call, timeout: Self.patience, answer)
+            try bus.call(question, timeout: Self.patience, answer)
         } catch {
             logger.record(.noLogind, ["error": "\(error)"])
         }
