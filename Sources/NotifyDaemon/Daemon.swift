@@ -1,6 +1,5 @@
 import Journal
 import Logging
-import NotifyText
 import Routing
 
 /// The shell around the router: it feeds in what happens on the bus and on the clocks, keeps what is decided, and does it.
@@ -198,14 +197,14 @@ final class Daemon<Outside: Host> {
             case .close(let id): server.close(id)
             case .relay(let event, let action, let token):
                 announce(.action(event, action), decided: host.now.instant)
-                host.run(action, of: event, by: configuration.routes.route(for: event.topic), token: token)
+                host.run(action, of: event, token: token)
             }
         }
     }
 
     private func show(_ request: BannerRequest) {
         Failpoint.beforeNotify.pass()
-        server.show(request, BannerText(request, templates: configuration.texts[request.newest.route.name.bytes]))
+        server.show(request, BannerText(request))
         Failpoint.afterNotify.pass()
     }
 

@@ -46,8 +46,8 @@ protocol Host: AnyObject {
     func releaseMemory()
     /// Has the file of a journal looked at, and tells what was found; before the call returns only where nobody can look.
     func examine(_ file: String, _ ended: @escaping (Examination) -> Void)
-    /// Does what the route in force wants done when a button is pressed.
-    func run(_ action: String, of event: Event, by route: Route, token: String?)
+    /// Does what the event's route wants done when a button is pressed.
+    func run(_ action: String, of event: Event, token: String?)
     /// The property `Degraded` has another value.
     func degradationChanged()
     func defaultWindowChanged()

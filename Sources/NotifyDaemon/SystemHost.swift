@@ -126,8 +126,8 @@ final class SystemHost: Host {
     func releaseMemory() { Memory.release() }
     func examine(_ file: String, _ ended: @escaping (Examination) -> Void) { examiner.examine(file, ended) }
 
-    func run(_ action: String, of event: Event, by route: Route, token: String?) {
-        actions.run(action, of: event, by: route, token: token)
+    func run(_ action: String, of event: Event, token: String?) {
+        actions.run(action, of: event, token: token)
     }
 
     func degradationChanged() { interface.degradationChanged() }

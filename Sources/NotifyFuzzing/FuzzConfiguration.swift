@@ -1,5 +1,4 @@
 import NotifyDaemon
-import NotifyText
 import Routing
 
 /// A configuration file: it is taken, or refused with a place that is in it.
@@ -10,7 +9,7 @@ public func fuzzConfiguration(_ bytes: [UInt8]) {
         try reader.add(file: "fuzz.toml", text: text)
         let configuration = try reader.finish()
         precondition(!text.utf8.contains(0), "nothing behind a NUL is overlooked")
-        for route in configuration.routes.routes { checkTemplates(of: route, in: configuration) }
+        for route in configuration.routes.routes { checkTemplates(of: route) }
     } catch {
         precondition(!error.reason.isEmpty && error.file == "fuzz.toml", "a refusal says where and why")
         // Not its characters: to Swift, the line end of other systems is one, and not this one.
@@ -23,13 +22,13 @@ public func fuzzConfiguration(_ bytes: [UInt8]) {
 }
 
 /// Whatever template was accepted can be rendered.
-private func checkTemplates(of route: Route, in configuration: Configuration) {
+private func checkTemplates(of route: Route) {
     guard let topic = try? Topic(sample(of: route.pattern)) else { return }
     let event = Event(
         id: EventID(1), topic: topic, title: "title", body: "", fields: [], published: 0, sender: ":1.1",
         origin: Origin(), urgency: nil, retained: false, route: route)
     let request = BannerRequest(call: BannerCall(1), replaces: nil, newest: event, count: 2, isSummary: false)
-    let text = BannerText(request, templates: configuration.texts[route.name.bytes])
+    let text = BannerText(request)
     precondition(!text.title.isEmpty, "a banner has a title")
 }
 

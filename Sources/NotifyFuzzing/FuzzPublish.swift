@@ -1,6 +1,5 @@
 import Journal
 import NotifyDaemon
-import NotifyText
 import Routing
 import Systemd
 
@@ -72,9 +71,8 @@ private func check(_ refusal: Refusal) {
 
 /// Has the router decide, until the banner's text is made.
 private func route(_ publication: Publication) {
-    let configuration = builtIn
     var router = Router(
-        routes: configuration.routes, banners: BannerSettings(), screens: ScreenSettings(), limits: Limits(),
+        routes: builtIn.routes, banners: BannerSettings(), screens: ScreenSettings(), limits: Limits(),
         firstID: EventID(1), oldestID: EventID(0))
     let start = Now(instant: Instant(microseconds: 0), uptime: Uptime(microseconds: 0))
     let late = Now(instant: Instant(microseconds: 600_000_000), uptime: Uptime(microseconds: 600_000_000))
@@ -82,7 +80,7 @@ private func route(_ publication: Publication) {
     let effects = router.handle(.published(publication), at: start)
     guard case .reply? = effects.first else { preconditionFailure("every call is answered first") }
     for case .showBanner(let request) in router.handle(.timerFired, at: late) {
-        let text = BannerText(request, templates: configuration.texts[request.newest.route.name.bytes])
+        let text = BannerText(request)
         precondition(!text.title.isEmpty, "a banner has a title")
     }
     precondition(router.openWindows == 0, "every window ends")

@@ -103,9 +103,7 @@ struct Evidence {
     private func newest(
         behind banner: NotificationServer.Banner, _ heard: [Listener.Heard], before next: ContinuousClock.Instant?
     ) -> Occurrence? {
-        if let occurrence = published.keys.first(where: { Scenario.EventLine.body($0) == banner.body }) {
-            return occurrence
-        }
+        if let occurrence = published.keys.first(where: { banner.speaks(of: $0) }) { return occurrence }
         let named = heard.compactMap { word -> UInt64? in
             guard case .resolved(let id, "shown", banner.id, _) = word.word, word.arrival > banner.arrival else {
                 return nil
@@ -122,6 +120,14 @@ struct Evidence {
         }
         guard title.hasSuffix(" notifications"), let number = title.split(separator: " ").first else { return 1 }
         return Int(number) ?? 1
+    }
+}
+
+extension NotificationServer.Banner {
+    /// Whether the event is the newest one behind the banner. A banner of several has a line for each, the newest one first.
+    func speaks(of occurrence: Occurrence) -> Bool {
+        let text = Scenario.EventLine.body(occurrence)
+        return body == text || body.hasPrefix("\(occurrence): \(text)\n")
     }
 }
 

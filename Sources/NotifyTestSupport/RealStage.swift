@@ -202,8 +202,9 @@ package final class RealStage {
     }
 
     private func perform(_ act: Lane.UserAct, onBannerOf symbol: Symbol) async throws {
-        let body = Scenario.EventLine.body(Occurrence(symbol))
-        guard let server, let banner = await server.banners.next(within: Self.patience, where: { $0.body == body })
+        let event = Occurrence(symbol)
+        guard let server,
+            let banner = await server.banners.next(within: Self.patience, where: { $0.speaks(of: event) })
         else {
             throw StageError(description: "no banner speaks of \(symbol)")
         }

@@ -92,23 +92,31 @@ public struct BannerCall: Hashable, Sendable {
     }
 }
 
-/// A banner as the router wants it; its text is made by the shell, from the route's templates.
+/// A banner as the router wants it; its text is made by the shell, from the wording of each event's route.
 public struct BannerRequest: Sendable {
+    /// How many events a banner speaks of by name: the newest one and `others`.
+    static let namedEvents = 3
+
     /// What the answer of the notification server is to name.
     public let call: BannerCall
     /// The banner to update in place.
     public let replaces: BannerID?
     /// The newest unclaimed event: the banner speaks of this one.
     public let newest: Event
+    /// Up to two more events behind the banner, newest first.
+    public let others: [Event]
     /// Unclaimed events behind the banner.
     public let count: Int
     /// Whether the banner stands for events that have nothing in common but the storm they came in.
     public let isSummary: Bool
 
-    public init(call: BannerCall, replaces: BannerID?, newest: Event, count: Int, isSummary: Bool) {
+    public init(
+        call: BannerCall, replaces: BannerID?, newest: Event, others: [Event] = [], count: Int, isSummary: Bool
+    ) {
         self.call = call
         self.replaces = replaces
         self.newest = newest
+        self.others = others
         self.count = count
         self.isSummary = isSummary
     }

@@ -93,10 +93,8 @@ public final class Route: Sendable {
     public let wait: Wait
     /// Which events share a window and a banner.
     public let coalescing: Coalescing
-    /// A mustache template; `nil` means the event's own title.
-    public let title: String?
-    /// A mustache template; `nil` means the event's own body.
-    public let body: String?
+    /// Writes the text of banners; `nil` means the event's own title and body.
+    public let wording: (any BannerWording)?
     /// What the notification server is told beside the text.
     public let appearance: Appearance
     /// How long an event of this route is worth showing.
@@ -109,8 +107,8 @@ public final class Route: Sendable {
 
     public init(
         pattern: TopicPattern?, banner: Bool = true, retain: Bool = false, window: Duration,
-        maximumWindow: Duration? = nil, wait: Wait = .anyone, coalescing: Coalescing = .topic, title: String? = nil,
-        body: String? = nil,
+        maximumWindow: Duration? = nil, wait: Wait = .anyone, coalescing: Coalescing = .topic,
+        wording: (any BannerWording)? = nil,
         appearance: Appearance = Appearance(), lifetime: Duration = Limits.defaultLifetime,
         required: [(name: String, type: FieldType)] = []
     ) {
@@ -121,8 +119,7 @@ public final class Route: Sendable {
         self.maximumWindow = maximumWindow ?? window * 5
         self.wait = wait
         self.coalescing = coalescing
-        self.title = title
-        self.body = body
+        self.wording = wording
         self.appearance = appearance
         self.lifetime = lifetime
         self.required = required
@@ -148,6 +145,20 @@ extension Route.FieldType {
         default: false
         }
     }
+}
+
+/// Writes the text of banners. It is part of the route, so an event keeps the wording of the route it came under.
+public protocol BannerWording: Sendable {
+    /// Whether the text itself says how many events the banner stands for.
+    var mentionsCount: Bool { get }
+
+    /// The text of a banner.
+    ///
+    /// - Parameters:
+    ///   - event: the event that the banner speaks of.
+    ///   - count: how many events the banner stands for.
+    /// - Returns: plain text; `nil` means the event's own title or body.
+    func text(of event: Event, count: Int) -> (title: String?, body: String?)
 }
 
 /// What events must have in common to share a window and a banner.

@@ -14,6 +14,7 @@ public struct RouteTable: Sendable {
     public private(set) var routes: [Route] = []
     /// The route of topics that no pattern matches.
     public let fallback: Route
+    private var routesByName: [ByteString: Route] = [:]
 
     public init(fallback: Route) {
         precondition(fallback.pattern == nil, "the default route has no pattern")
@@ -43,6 +44,8 @@ public struct RouteTable: Sendable {
         let replaced = nodes[index].route
         nodes[index].route = route
         routes.removeAll { $0 === replaced }
+        if let replaced { routesByName[replaced.name.bytes] = nil }
+        routesByName[route.name.bytes] = route
         routes.append(route)
         return replaced
     }
@@ -50,6 +53,12 @@ public struct RouteTable: Sendable {
     /// The route that applies to a topic.
     public func route(for topic: Topic) -> Route {
         find(topic.segments[...], from: 0) ?? fallback
+    }
+
+    /// The route for an event of an earlier run: the one with the name of the route it came under, and where that is gone
+    /// the one that applies to its topic.
+    public func route(named name: String, for topic: Topic) -> Route {
+        name == fallback.name ? fallback : routesByName[name.bytes] ?? route(for: topic)
     }
 
     private func find(_ segments: ArraySlice<Substring>, from index: Int) -> Route? {

@@ -52,8 +52,15 @@ extension Router {
         effects.append(
             .showBanner(
                 BannerRequest(
-                    call: call, replaces: banners[key]!.id, newest: events[carried.last!]!.event, count: count,
-                    isSummary: key == .summary && count > 1)))
+                    call: call, replaces: banners[key]!.id, newest: events[carried.last!]!.event,
+                    others: others(behind: banners[key]!), count: count, isSummary: key == .summary && count > 1)))
+    }
+
+    /// The newest events behind a banner but the one it speaks of, newest first.
+    private func others(behind banner: Banner) -> [Event] {
+        let newest = Array(banner.carried.suffix(BannerRequest.namedEvents))
+        let others = newest.dropLast() + Array(banner.shown.suffix(BannerRequest.namedEvents - 1))
+        return others.sorted(by: >).prefix(BannerRequest.namedEvents - 1).map { events[$0]!.event }
     }
 
     /// Whether a banner that was asked for, and that the server has not been asked for yet, still says what there is to say.

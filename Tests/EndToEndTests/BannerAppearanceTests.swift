@@ -48,6 +48,56 @@ struct BannerAppearanceTests {
         }
     }
 
+    @Test func aRouteAppliesToAnEventToItsEnd() async throws {
+        let route = """
+            [[route]]
+            topic = "/note/{id}"
+            title = "Old {{title}}"
+            body = "Note {{id}}"
+            category = "old"
+            """
+        let changed = """
+            [[route]]
+            topic = "/note/{id}"
+            title = "New {{title}}"
+            category = "new"
+            """
+        try await withBannerStage(route) { stage in
+            for (id, configuration) in [(1, bannerDefaults + changed), (2, bannerDefaults)] {
+                try await stage.reconfigure(bannerDefaults + route)
+                try await stage.client.send("/note/\(id)", title: "words")
+                try await stage.reconfigure(configuration)
+                let server = try await stage.server()
+                let banner = try await stage.banner(on: server)
+                #expect(banner.title == "Old words")
+                #expect(banner.body == "Note \(id)")
+                #expect(banner.hints["category"] == "old")
+                server.stop()
+                try await stage.until("notification-server", is: 0)
+            }
+        }
+    }
+
+    @Test func afterARestartAnEventHasTheRouteOfItsNameInForce() async throws {
+        let route = "[[route]]\ntopic = \"/note/{id}\"\ntitle = \"Old {{title}}\"\n"
+        let changed = """
+            [[route]]
+            topic = "/note/{id}"
+            title = "New {{title}}"
+            [[route]]
+            topic = "/note/1"
+            title = "Another route"
+            """
+        try await withBannerStage(route) { stage in
+            try await stage.client.send("/note/1", title: "words")
+            try stage.daemon.configure(bannerDefaults + changed)
+            _ = await stage.daemon.stop()
+            try await stage.daemon.start()
+            let server = try await stage.server()
+            #expect(try await stage.banner(on: server).title == "New words")
+        }
+    }
+
     @Test func thePublishersUrgencyWins() async throws {
         let route = """
             [[route]]

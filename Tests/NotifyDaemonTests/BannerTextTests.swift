@@ -1,4 +1,3 @@
-import NotifyText
 import Routing
 import Testing
 
@@ -15,6 +14,21 @@ struct BannerTextTests {
         #expect(finished == BannerText(title: "영희 finished", body: "5000 m"))
     }
 
+    @Test func theEventsOwnTitleWinsOnEveryBuiltInRoute() throws {
+        for topic in ["/post/27", "/run/r1/mate/영희/finished", "/run/r1/cancelled"] {
+            #expect(try text(topic, title: "Nice!", body: "well") == BannerText(title: "Nice!", body: "well"))
+            #expect(try text(topic, title: "Nice!", count: 2).title == "Nice! (2)")
+            #expect(try text(topic).title != "Nice!")
+        }
+        let from = [Field(name: "from", value: .string("Mina"))]
+        #expect(try text("/run/r1/invite", title: "Nice!", fields: from).title == "Nice!")
+    }
+
+    @Test func aTemplateOfAConfigurationWinsOverTheEventsTitle() throws {
+        let configuration = "[[route]]\ntopic = \"/post/{id}\"\ntitle = \"Post {{id}}\"\n"
+        #expect(try text("/post/27", title: "Nice!", configuration: configuration).title == "Post 27")
+    }
+
     @Test func withoutATemplateTheEventSpeaksForItself() throws {
         #expect(try text("/build/main", title: "Built", body: "in 3 s") == BannerText(title: "Built", body: "in 3 s"))
     }
@@ -25,6 +39,20 @@ struct BannerTextTests {
 
     @Test func moreThanOneEventIsCountedInTheTitle() throws {
         #expect(try text("/post/27", count: 3).title == "New activity on post 27 (3)")
+    }
+
+    @Test func severalEventsWithTitlesOfTheirOwnAreNamedInTheBody() throws {
+        let family = try request(
+            "/chat/family", titles: ["Mum", "Dad", "Jun"], bodies: ["Dinner?", "On\nmy way", ""], count: 7)
+        #expect(BannerText(family) == BannerText(title: "Jun (7)", body: "Jun\nDad: On my way\nMum: Dinner?"))
+        let long = try request(
+            "/chat/family", titles: ["a", "b"], bodies: ["", String(repeating: "x", count: 8000)], count: 2)
+        #expect(BannerText(long).body.count <= 130)
+    }
+
+    @Test func eventsThatAreCalledTheSameAreOnlyCounted() throws {
+        let comments = try request("/chat/family", titles: ["Mum", "Mum"], bodies: ["one", "two"], count: 2)
+        #expect(BannerText(comments) == BannerText(title: "Mum (2)", body: "two"))
     }
 
     @Test func aTemplateThatCountsItselfIsLeftAlone() throws {
@@ -60,6 +88,19 @@ struct BannerTextTests {
         #expect(SafeText.escaped("<b>&amp;</b>") == "&lt;b&gt;&amp;amp;&lt;/b&gt;")
     }
 
+    /// The request for a banner of events of one topic, the newest one last.
+    private func request(_ topic: String, titles: [String], bodies: [String], count: Int) throws -> BannerRequest {
+        let route = try ConfigurationReader.builtIn().routes.route(for: try Topic(topic))
+        let events = try zip(titles, bodies).enumerated().map { index, words in
+            Event(
+                id: EventID(UInt64(index)), topic: try Topic(topic), title: words.0, body: words.1, fields: [],
+                published: 0, sender: ":1.1", origin: Origin(), urgency: nil, retained: false, route: route)
+        }
+        return BannerRequest(
+            call: BannerCall(1), replaces: nil, newest: events.last!, others: events.dropLast().reversed(),
+            count: count, isSummary: false)
+    }
+
     /// Publishes an event to a router and takes the text of the banner that comes of it.
     private func text(
         _ topic: String, title: String = "", body: String = "", fields: [Field] = [], count: Int = 1,
@@ -75,6 +116,6 @@ struct BannerTextTests {
         let events = effects.compactMap { effect in if case .announce(let event, _) = effect { event } else { nil } }
         let request = BannerRequest(
             call: BannerCall(1), replaces: nil, newest: try #require(events.first), count: count, isSummary: isSummary)
-        return BannerText(request, templates: configuration.texts[request.newest.route.name.bytes])
+        return BannerText(request)
     }
 }

@@ -25,7 +25,7 @@ struct ConfigurationTests {
         let configuration = try read("[[route]]\ntopic = \"/post/{post}\"\nwindow = \"1s\"\n")
         let route = configuration.routes.route(for: try Topic("/post/27"))
         #expect(route.window == .seconds(1))
-        #expect(route.title == nil)
+        #expect((route.wording as? BannerTemplates)?.title == nil)
         #expect(configuration.routes.routes.count == 5)
     }
 

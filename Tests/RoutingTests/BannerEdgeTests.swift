@@ -99,6 +99,22 @@ struct BannerEdgeTests {
         #expect(bench.router.pending == 0)
     }
 
+    @Test func aBannerNamesItsThreeNewestEvents() {
+        var bench = Bench()
+        bench.take(.serverAppeared)
+        let first = bench.publish("/post/1")
+        let second = bench.publish("/post/1")
+        let shown = bench.wait(.milliseconds(200)).banners[0]
+        #expect(shown.others.map(\.id) == [first])
+        bench.take(.bannerShown(shown.call, BannerID(7)))
+        let third = bench.publish("/post/1")
+        let fourth = bench.publish("/post/1")
+        let update = bench.wait(.milliseconds(200)).banners[0]
+        #expect(update.newest.id == fourth)
+        #expect(update.others.map(\.id) == [third, second])
+        #expect(update.count == 4)
+    }
+
     @Test func aNumberThatIsGivenOutTwiceStandsForTheNewerBanner() {
         var bench = Bench()
         bench.take(.serverAppeared)

@@ -26,13 +26,14 @@ final class ActionRunner {
         units = ServiceManager.isThere ? CommandUnits(bus: bus, logger: logger) : nil
     }
 
-    /// - Parameters:
-    ///   - route: the one in force for the event's topic. It may be another than the banner was made with, and what the user
-    ///     pressed is only done where it is still meant: the same button, with the same label, for the same.
-    ///   - token: what lets the application raise its window; from the signal `ActivationToken`.
-    func run(_ key: String, of event: Event, by route: Route, token: String?) {
-        guard let action = event.route.appearance.actions.first(where: { $0.key.bytes == key.bytes }) else { return }
-        guard route.appearance.actions.contains(action) else {
+    /// Does what the event's own route says. After a restart that route is one of the configuration in force, which may have
+    /// the button no longer.
+    ///
+    /// - Parameter token: what lets the application raise its window; from the signal `ActivationToken`.
+    func run(_ key: String, of event: Event, token: String?) {
+        guard let action = event.route.appearance.actions.first(where: { $0.key.bytes == key.bytes }) else {
+            // A click on a banner that has nothing to click on.
+            guard key != "default" else { return }
             return logger.record(
                 .outdatedAction, ["event.id": "\(event.id)", "topic": "\(event.topic)", "action": "\(key)"])
         }

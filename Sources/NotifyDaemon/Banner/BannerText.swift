@@ -8,39 +8,40 @@ package struct BannerText: Equatable {
 }
 
 extension BannerText {
-    /// - Parameter templates: those of the newest event's route.
-    package init(_ request: BannerRequest, templates: BannerTemplates?) {
-        self.init(newest: request.newest, count: request.isSummary ? 1 : request.count, templates: templates)
+    /// The most characters of one event in a banner that names several.
+    private static let lineLength = 120
+
+    package init(_ request: BannerRequest) {
+        self.init(request.newest, count: request.isSummary ? 1 : request.count)
         if request.isSummary {
             body = "The newest: \(title)"
             title = "\(request.count) notifications"
+        } else if request.count > 1, request.newest.route.wording?.mentionsCount != true {
+            title += " (\(request.count))"
+            if let lines = Self.lines([request.newest] + request.others) { body = lines }
         }
     }
 
-    private init(newest event: Event, count: Int, templates: BannerTemplates?) {
-        let values = Self.values(of: event, count: count)
+    /// What a banner of one event says.
+    private init(_ event: Event, count: Int) {
         let plain = event.title.isEmpty ? "News at \(event.topic)" : event.title
-        let rendered = templates?.title?.render(values) ?? plain
+        let text = event.route.wording?.text(of: event, count: count)
         // A template may come out empty for want of its fields; a banner without a title is none.
-        title = rendered.isEmpty ? plain : rendered
-        body = templates?.body?.render(values) ?? event.body
-        let mentionsCount = templates?.title?.mentionsCount ?? false || templates?.body?.mentionsCount ?? false
-        if count > 1, !mentionsCount { title += " (\(count))" }
+        title = text?.title.flatMap { $0.isEmpty ? nil : $0 } ?? plain
+        body = text?.body ?? event.body
     }
 
-    /// What a template can name. The event's own words win over its captures, and those over its fields; what is empty
-    /// counts as absent, so that `{{^body}}…{{/body}}` can stand in for it.
-    private static func values(of event: Event, count: Int) -> [ByteString: String] {
-        var values: [ByteString: String] = [:]
-        for field in event.fields { values[field.name.bytes] = field.value.text }
-        for capture in event.route.pattern?.captures(of: event.topic) ?? [] {
-            values[capture.name.bytes] = capture.value
-        }
-        values["title"] = event.title.isEmpty ? nil : event.title
-        values["body"] = event.body.isEmpty ? nil : event.body
-        values["topic"] = event.topic.description
-        values["count"] = "\(count)"
-        return values
+    /// One line an event, where their titles differ: the title of the newest one does not say who the others are of.
+    private static func lines(_ events: [Event]) -> String? {
+        let texts = events.map { BannerText($0, count: 1) }
+        guard texts.contains(where: { $0.title.bytes != texts[0].title.bytes }) else { return nil }
+        return texts.map(\.line).joined(separator: "\n")
+    }
+
+    private var line: String {
+        let text = SafeText.cleaned(body.isEmpty ? title : "\(title): \(body)", lineBreaks: false)
+        let start = text.prefix(Self.lineLength)
+        return start.endIndex == text.endIndex ? text : "\(start)…"
     }
 }
 

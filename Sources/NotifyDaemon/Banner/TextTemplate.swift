@@ -10,6 +10,8 @@ package struct TextTemplate: Sendable {
     }
 
     private let template: MustacheTemplate
+    /// As it was written.
+    let source: String
     /// Whether the text says itself how many events it stands for.
     let mentionsCount: Bool
 
@@ -24,6 +26,7 @@ package struct TextTemplate: Sendable {
         } catch {
             throw Mistake(reason: "\(error)")
         }
+        source = text
         let tags = TemplateTags(text)
         let known = names.union(["title", "body", "topic", "count"])
         for name in tags.unguarded where !known.contains(name.bytes) {
@@ -79,10 +82,4 @@ private struct TemplateValues: MustacheParent {
     let values: [ByteString: String]
 
     func child(named name: String) -> Any? { values[name.bytes] }
-}
-
-/// The texts of one route; what is absent is taken from the event.
-package struct BannerTemplates: Sendable {
-    var title: TextTemplate?
-    var body: TextTemplate?
 }

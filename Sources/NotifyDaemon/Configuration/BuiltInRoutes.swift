@@ -6,13 +6,13 @@ enum BuiltInRoutes {
         # A post has news: one banner a post, however many comments.
         [[route]]
         topic = "/post/{id}"
-        title = "New activity on post {{id}}"
+        title = "{{#title}}{{title}}{{/title}}{{^title}}New activity on post {{id}}{{/title}}"
         body = "{{body}}"
 
         # An invitation to run together; nobody wants to hear of it after ten minutes.
         [[route]]
         topic = "/run/{session}/invite"
-        title = "{{from}} invites you to a run"
+        title = "{{#title}}{{title}}{{/title}}{{^title}}{{from}} invites you to a run{{/title}}"
         require = { from = "string" }
         ttl = "10m"
         actions = [ { key = "accept", label = "Join" }, { key = "decline", label = "Decline" } ]
@@ -20,7 +20,7 @@ enum BuiltInRoutes {
         # Your mate finished, perhaps with the distance in metres.
         [[route]]
         topic = "/run/{session}/mate/{mate}/finished"
-        title = "{{mate}} finished"
+        title = "{{#title}}{{title}}{{/title}}{{^title}}{{mate}} finished{{/title}}"
         body = "{{#body}}{{body}}{{/body}}{{^body}}{{#distance}}{{distance}} m{{/distance}}{{/body}}"
 
         # How far a mate has come: the current value, never a banner.
@@ -32,6 +32,6 @@ enum BuiltInRoutes {
         # The run was called off.
         [[route]]
         topic = "/run/{session}/cancelled"
-        title = "The run was called off"
+        title = "{{#title}}{{title}}{{/title}}{{^title}}The run was called off{{/title}}"
         """
 }

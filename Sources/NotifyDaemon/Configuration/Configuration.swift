@@ -1,5 +1,4 @@
 import Logging
-package import NotifyText
 package import Routing
 
 /// What the daemon is told to do: the built-in routes, changed and added to by the files of the administrator and the user.
@@ -10,8 +9,6 @@ package struct Configuration: Sendable {
     var policy: Policy
     /// The shortest window of an event that is announced again after a restart.
     var recoveryWindow: Duration
-    /// The compiled texts of the routes, by the route's name.
-    package var texts: [ByteString: BannerTemplates]
     var logLevel: Logger.Level
     /// The files that were read, in the order in which each overrides the one before.
     var files: [String]

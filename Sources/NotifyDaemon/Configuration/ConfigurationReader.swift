@@ -116,27 +116,24 @@ package struct ConfigurationReader {
         let fallback = Route(
             pattern: nil, window: defaults.window, maximumWindow: defaults.maximumWindow, lifetime: defaults.lifetime)
         var table = RouteTable(fallback: fallback)
-        var texts: [ByteString: BannerTemplates] = [:]
         var origins: [ByteString: String] = [:]
         for entry in routes {
-            let (route, templates) = try readRoute(entry.table, entry.path, entry.source)
+            let route = try readRoute(entry.table, entry.path, entry.source)
             if let replaced = table.add(route) {
                 if origins[replaced.name.bytes] == entry.source.file {
                     throw entry.source.error("\(entry.path).topic", "this file has a route \(replaced.name) already")
                 }
-                texts[replaced.name.bytes] = nil
             }
             origins[route.name.bytes] = entry.source.file
-            texts[route.name.bytes] = templates
         }
         return Configuration(
             routes: table, banners: banners, screens: screens, policy: policy, recoveryWindow: recoveryWindow,
-            texts: texts, logLevel: logLevel, files: files)
+            logLevel: logLevel, files: files)
     }
 
     private func readRoute(
         _ table: TOMLTable, _ path: String, _ source: ConfigurationSource
-    ) throws(ConfigurationError) -> (Route, BannerTemplates) {
+    ) throws(ConfigurationError) -> Route {
         var reader = TableReader(table, path: path, in: source)
         guard let topic = try reader.string("topic") else {
             throw source.error(path, "a route needs a topic, such as topic = \"/post/{id}\"")
@@ -155,21 +152,21 @@ package struct ConfigurationReader {
         let title = try reader.string("title")
         let body = try reader.string("body")
         let required = try readRequired(&reader)
+        let names = Set((pattern.captureNames + required.map(\.name)).map(\.bytes))
+        let wording = BannerTemplates(
+            title: try compile(title, "title", names, reader), body: try compile(body, "body", names, reader))
         let route = Route(
             pattern: pattern, banner: try reader.boolean("banner") ?? true,
             retain: try reader.boolean("retain") ?? false,
             window: window ?? defaults.window,
             maximumWindow: maximum ?? (window == nil ? defaults.maximumWindow : nil),
             wait: try reader.word("wait", of: Route.Wait.self) ?? .anyone,
-            coalescing: try reader.word("coalesce", of: Route.Coalescing.self) ?? .topic, title: title, body: body,
+            coalescing: try reader.word("coalesce", of: Route.Coalescing.self) ?? .topic, wording: wording,
             appearance: try readAppearance(&reader, path, source),
             lifetime: try reader.duration("ttl", upTo: Limits.maximumLifetime, from: .seconds(1)) ?? defaults.lifetime,
             required: required)
         try reader.finish()
-        let names = Set((pattern.captureNames + required.map(\.name)).map(\.bytes))
-        let templates = BannerTemplates(
-            title: try compile(title, "title", names, reader), body: try compile(body, "body", names, reader))
-        return (route, templates)
+        return route
     }
 
     private func compile(

@@ -54,12 +54,12 @@ extension Storage {
         return restoration
     }
 
-    /// A kept event with the route that its topic has today.
+    /// A kept event with the route in force that has the name of the one it came under.
     func event(_ stored: StoredEvent, routes: RouteTable) -> Event {
         Event(
             id: stored.id, topic: stored.topic, title: stored.title, body: stored.body, fields: stored.fields,
             published: stored.published, sender: stored.sender, origin: stored.origin, urgency: stored.urgency,
-            retained: stored.retained, route: routes.route(for: stored.topic))
+            retained: stored.retained, route: routes.route(named: stored.route, for: stored.topic))
     }
 
     /// The number of an event's banner, where that may still be up and shows nothing else.

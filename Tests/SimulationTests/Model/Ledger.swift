@@ -36,7 +36,7 @@ struct Ledger {
                 if !Self.allowed.contains(accounts[id]!.outcomes) {
                     return "event \(id) has the outcomes \(accounts[id]!.outcomes)"
                 }
-            case .show(let newest, _, _, _):
+            case .show(let newest, _, _, _, _):
                 if let broken = checkBanner(newest) { return broken }
             case .reply, .refused, .close, .relay, .note, .remove:
                 break

@@ -7,7 +7,7 @@ enum Observed: Equatable, CustomStringConvertible {
     case refused(String)
     case announce(EventID, String, sender: String, retained: Bool, Announcement)
     case resolve(EventID, String, Resolution)
-    case show(newest: EventID, count: Int, replaces: BannerID?, isSummary: Bool)
+    case show(newest: EventID, others: [EventID], count: Int, replaces: BannerID?, isSummary: Bool)
     case close(BannerID)
     case relay(EventID, action: String)
     case note(EventID, ClaimRecord)
@@ -28,8 +28,8 @@ enum Observed: Equatable, CustomStringConvertible {
         case .resolve(let id, let topic, let resolution): self = .resolve(id, topic.description, resolution)
         case .showBanner(let request):
             self = .show(
-                newest: request.newest.id, count: request.count, replaces: request.replaces,
-                isSummary: request.isSummary)
+                newest: request.newest.id, others: request.others.map(\.id), count: request.count,
+                replaces: request.replaces, isSummary: request.isSummary)
         case .closeBanner(let id): self = .close(id)
         case .relayAction(let event, let action): self = .relay(event.id, action: action)
         case .noteClaim(let id, let record): self = .note(id, record)
@@ -65,8 +65,8 @@ enum Observed: Equatable, CustomStringConvertible {
                 + "silenced by \(announcement.silence.map { $0.rawValue } ?? "nobody"), "
                 + "until \(announcement.expires.microseconds)"
         case .resolve(let id, let topic, let resolution): "resolve \(id) \(topic) \(Self.text(of: resolution))"
-        case .show(let newest, let count, let replaces, let isSummary):
-            "show \(newest) of \(count)\(replaces.map { " in place of banner \($0)" } ?? "")\(isSummary ? " as summary" : "")"
+        case .show(let newest, let others, let count, let replaces, let isSummary):
+            "show \(newest) and \(others) of \(count)\(replaces.map { " in place of banner \($0)" } ?? "")\(isSummary ? " as summary" : "")"
         case .close(let id): "close banner \(id)"
         case .relay(let id, let action): "relay \(action) of \(id)"
         case .note(let id, let record):

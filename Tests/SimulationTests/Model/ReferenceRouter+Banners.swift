@@ -94,10 +94,12 @@ extension ReferenceRouter {
         // Inside choice: the summary is updated at most once a second.
         if key == .summary { summaryRest = Moment(at: now.instant + .seconds(1), stamp: stamp()) }
         let count = behind(key).count
+        let others = behind(key).map(\.id).filter { $0 != newest }.sorted(by: >).prefix(2)
         newCalls.append(call.id)
         out.append(
             .show(
-                newest: newest, count: count, replaces: banner(key)!.number, isSummary: key == .summary && count > 1))
+                newest: newest, others: Array(others), count: count, replaces: banner(key)!.number,
+                isSummary: key == .summary && count > 1))
     }
 
     mutating func summaryRestEnded() {

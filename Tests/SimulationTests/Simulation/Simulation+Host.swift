@@ -53,7 +53,7 @@ extension Simulation: Host {
 
     func releaseMemory() {}
     func examine(_ file: String, _ ended: @escaping (Examination) -> Void) { ended(.failed) }
-    func run(_ action: String, of event: Event, by route: Route, token: String?) {}
+    func run(_ action: String, of event: Event, token: String?) {}
     func degradationChanged() {}
     func defaultWindowChanged() {}
     func statusChanged() {}

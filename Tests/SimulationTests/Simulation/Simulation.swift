@@ -187,7 +187,7 @@ final class Simulation {
         Configuration(
             routes: World.tables[index], banners: World.configurations[index].banners,
             screens: World.configurations[index].screens, policy: Policy(),
-            recoveryWindow: recoveryWindow, texts: [:], logLevel: .critical, files: [])
+            recoveryWindow: recoveryWindow, logLevel: .critical, files: [])
     }
 
     // MARK: What must hold

@@ -168,7 +168,7 @@ final class SlowMachine: Host {
 
     func releaseMemory() {}
     func examine(_ file: String, _ ended: @escaping (Examination) -> Void) {}
-    func run(_ action: String, of event: Event, by route: Route, token: String?) {}
+    func run(_ action: String, of event: Event, token: String?) {}
     func degradationChanged() {}
     func defaultWindowChanged() {}
     func statusChanged() {}
