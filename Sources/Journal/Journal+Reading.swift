@@ -234,7 +234,7 @@ extension Journal {
     }
 
     /// So many of the rows that are what was written, or as many as there are.
-    private func first<Element>(
+    func first<Element>(
         _ limit: Int, of rows: RowCursor, _ read: (Row) throws -> Element
     ) throws -> [Element] {
         var elements: [Element] = []

@@ -16,6 +16,7 @@ extension Journal {
                 case .accepted(let event): try self.insert(event, &insertion, db)
                 case .decided(let id, let decision): try self.update(id, decision, &update)
                 case .claimed(let id, let claim): try self.insert(claim, of: id, db)
+                case .quietReplaced(let quiet): try self.replaceQuiet(quiet, db)
                 case .removed(let topic, let id, let origin, let accepted):
                     try self.remove(topic, id, db)
                     try self.remember(id, origin, accepted, db)

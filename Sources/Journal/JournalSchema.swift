@@ -64,6 +64,16 @@ enum JournalSchema {
                     CREATE INDEX event_banner ON event(banner) WHERE outcome = 1;
                     """)
         }
+        migrator.registerMigration("5") { db in
+            try db.execute(
+                sql: """
+                    -- The pause and the mutes. All rows are written together and read together.
+                    CREATE TABLE quiet (
+                        topic TEXT NOT NULL, cause TEXT NOT NULL,
+                        ends INTEGER, ends_uptime INTEGER, boot TEXT, remaining INTEGER, checksum INTEGER NOT NULL
+                    );
+                    """)
+        }
         return migrator
     }
 

@@ -59,6 +59,17 @@ package struct RowReader {
         return push
     }
 
+    func quiet() throws -> StoredQuiet {
+        guard let cause = Quiet.Cause(rawValue: try text("cause")) else { throw Damaged() }
+        var quiet = StoredQuiet(topic: try TopicPrefix(text("topic")), cause: cause, end: nil)
+        if let wall = try optionalNumber("ends") {
+            let moment = Expiry(wall: wall, uptime: try number("ends_uptime"), boot: try text("boot"))
+            quiet.end = StoredQuiet.End(moment: moment, left: try number("remaining"))
+        }
+        guard quiet.checksum == (try number("checksum")) else { throw Damaged() }
+        return quiet
+    }
+
     private func decision(_ code: Int64) throws -> StoredDecision {
         guard let outcome = Outcome(code: Int(code)) else { throw Damaged() }
         var decision = StoredDecision(outcome: outcome, resolved: try number("resolved"))

@@ -139,6 +139,8 @@ public enum JournalEntry: Sendable, Equatable {
     case decided(EventID, StoredDecision)
     /// A claim that did not decide the event by itself.
     case claimed(EventID, ClaimRecord)
+    /// What holds banners back from now on: all of it.
+    case quietReplaced([StoredQuiet])
     /// A topic has no current value; the id is the removal's own, and the origin what its publisher called it.
     case removed(Topic, EventID, Origin, accepted: Int64)
 }

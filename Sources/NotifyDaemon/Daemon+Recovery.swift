@@ -78,6 +78,8 @@ extension Daemon {
         guard storage.degradation.isEmpty else { return armRetry() }
         if isRestored, let values = try? storage.restoredValues(at: clock) { take(.restored(values)) }
         restore()
+        // It may be another file, which knows nothing of this run.
+        quietNews.isUnwritten = true
         examineJournal()
         // Retention goes on in turns.
         host.endTurnWhenIdle()

@@ -27,6 +27,7 @@ final class Daemon<Outside: Host> {
     var isRetryArmed = false
     var isExamining = false
     var denials: UInt64 = 0
+    var quietNews = QuietNews()
 
     init(
         configuration: Configuration, limits: Limits = Limits(), recoveryPortion: Int = Recovery.usualPortion,
@@ -114,7 +115,7 @@ final class Daemon<Outside: Host> {
     private func perform(_ effects: ArraySlice<Effect>, at now: Now) {
         guard !effects.isEmpty else { return }
         let clock = clock(at: now)
-        let ledger = Ledger(server: server.owner, muteCause: router.pausesBanners ? "paused" : "muted")
+        let ledger = Ledger(server: server.owner)
         for effect in effects {
             switch effect {
             case .reply: preconditionFailure("only a call is replied to, and its reply comes first")
@@ -133,6 +134,7 @@ final class Daemon<Outside: Host> {
             case .remove(let topic, let id, let origin, let isNews):
                 storage.note(.removed(topic, id, origin, accepted: clock.wall))
                 if isNews { outbox.put(.signal(.removed(topic, id), about: nil, at: now.instant)) }
+            case .quietChanged: noteQuietChange()
             case .noteClaim(let id, let claim): storage.note(.claimed(id, claim))
             case .showBanner(let request): outbox.put(.show(request))
             case .closeBanner(let id): outbox.put(.close(id))
@@ -164,9 +166,11 @@ final class Daemon<Outside: Host> {
     /// Commits, and lets everything leave that was decided.
     func endTurn() {
         deliver(outbox.takeReadyBanners(), refusing: [])
+        let hasNotedQuiet = noteQuiet()
         let refused = storage.commit()
         let items = outbox.takeAll()
         deliver(items, refusing: Set(refused))
+        tellOfQuiet(afterCommitOf: hasNotedQuiet)
         // Replies come before what everybody has waited for already.
         fanOutMore()
         if !refused.isEmpty {

@@ -51,6 +51,8 @@ protocol Host: AnyObject {
     /// The property `Degraded` has another value.
     func degradationChanged()
     func defaultWindowChanged()
+    /// The property `Quiet` has another value, and perhaps `Paused` too.
+    func quietChanged(isPauseChanged: Bool)
     /// `Daemon.status` may be another.
     func statusChanged()
 }

@@ -132,6 +132,7 @@ final class SystemHost: Host {
 
     func degradationChanged() { interface.degradationChanged() }
     func defaultWindowChanged() { interface.defaultWindowChanged() }
+    func quietChanged(isPauseChanged: Bool) { interface.quietChanged(isPauseChanged: isPauseChanged) }
     func statusChanged() { ServiceManager.status(daemon.status) }
 
     // MARK: Orders

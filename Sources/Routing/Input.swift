@@ -30,7 +30,9 @@ public enum Input: Sendable {
 
     /// No banners at all for now, or banners again.
     case paused(Bool)
-    /// No banners at or below a topic for a time; zero takes that back.
+    /// No banners at all for a time; zero: until `paused(false)`.
+    case pausedFor(Duration)
+    /// No banners at or below a topic for a time; zero takes back what was said of this very topic.
     case muted(TopicPrefix, for: Duration)
 
     /// A shown event that is not in memory any more, from the journal: how long ago it was accepted, and the number of its

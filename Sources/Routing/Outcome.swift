@@ -79,6 +79,8 @@ public struct Resolution: Hashable, Sendable {
     public var count: Int?
     /// How long after its deadline the banner was asked for.
     public var lateness: Duration?
+    /// What held its banner back.
+    public var quiet: Quiet?
 
     public init(
         _ outcome: Outcome, claimant: String? = nil, latency: Duration? = nil, banner: BannerID? = nil,

@@ -17,6 +17,7 @@ extension Router {
         case event(EventID)
         case value(Topic)
         case mute(TopicPrefix)
+        case pause
     }
 
     typealias WindowClock = Agenda<Instant, Matter>
@@ -70,7 +71,8 @@ extension Router {
             switch entry.matter {
             case .event(let id): expireWaiting(id)
             case .value(let topic): removeValue(at: topic)
-            case .mute(let topic): mutes[topic] = nil
+            case .mute(let topic): muteEnded(topic)
+            case .pause: pauseEnded()
             }
         }
         sendBanners(at: now)
@@ -95,7 +97,8 @@ extension Router {
         switch entry.matter {
         case .event(let id): events[id]?.expiry == entry.ticket
         case .value(let topic): values[topic]?.ticket == entry.ticket
-        case .mute(let topic): mutes[topic] == entry.ticket
+        case .mute(let topic): mutes[topic]?.ticket == entry.ticket
+        case .pause: pause?.ticket == entry.ticket
         }
     }
 

@@ -19,6 +19,11 @@ public struct Restoration: Sendable {
     public var remaining: Int?
     /// The current values of topics, and what they cost to keep.
     public var values: [Remembered<(topic: Topic, id: EventID, bytes: Int)>] = []
+    /// A pause or a mute, and what is left of it; `nil` where it has no end.
+    public typealias Quiet = (topic: TopicPrefix, cause: Routing.Quiet.Cause, left: Duration?)
+
+    /// What held banners back.
+    public var quiet: [Quiet] = []
     /// The origins of recent events, in the order of their ids.
     public var origins: [Remembered<(origin: Origin, id: EventID)>] = []
     /// The shortest window of an event that is announced again, so that screens can come back and claim.
@@ -38,6 +43,7 @@ extension Router {
         for origin in restoration.origins {
             repeats.remember(origin.subject.origin, as: origin.subject.id, at: now.uptime, for: origin.left)
         }
+        restoreQuiet(restoration.quiet, at: now)
         for value in restoration.values {
             let (topic, id, bytes) = value.subject
             keepValue(id, of: topic, bytes: bytes, until: now.uptime + value.left)

@@ -23,8 +23,8 @@ extension Router {
         let open = events[id]!
         if open.expires <= now.uptime {
             settleUnshown(id, .expired)
-        } else if isQuiet(open.event.topic) {
-            settleUnshown(id, .muted)
+        } else if let quiet = quiet(over: open.event.topic) {
+            settleUnshown(id, .muted, quiet)
         } else {
             wait(id, for: key)
         }
@@ -58,8 +58,10 @@ extension Router {
         stopWaiting(id, in: key)
     }
 
-    private mutating func settleUnshown(_ id: EventID, _ outcome: Outcome) {
-        decide(events.removeValue(forKey: id)!, Resolution(outcome))
+    private mutating func settleUnshown(_ id: EventID, _ outcome: Outcome, _ quiet: Quiet? = nil) {
+        var resolution = Resolution(outcome)
+        resolution.quiet = quiet
+        decide(events.removeValue(forKey: id)!, resolution)
     }
 
     /// What waits for the server is looked at once more before it goes there: a banner may have become unwanted or stale
@@ -68,9 +70,10 @@ extension Router {
         for id in banners[key]!.waiting {
             let open = events[id]!
             let isStale = open.expires <= now.uptime
-            guard isStale || isQuiet(open.event.topic) else { continue }
+            let quiet = isStale ? nil : quiet(over: open.event.topic)
+            guard isStale || quiet != nil else { continue }
             banners[key]!.waiting.remove(id)
-            settleUnshown(id, isStale ? .expired : .muted)
+            settleUnshown(id, isStale ? .expired : .muted, quiet)
         }
     }
 }

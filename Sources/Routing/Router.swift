@@ -116,9 +116,8 @@ public struct Router {
     var gracesByClaimant: [String: Int] = [:]
 
     // Quiet.
-    var isPaused = false
-    /// Muted topics, until their entries come up.
-    var mutes: [TopicPrefix: LifetimeClock.Ticket] = [:]
+    var pause: QuietTime?
+    var mutes: [TopicPrefix: QuietTime] = [:]
 
     /// The current values of topics: the events that were published to be kept.
     var values: [Topic: LiveValue] = [:]
@@ -187,7 +186,7 @@ public struct Router {
     /// Whether the notification server is left alone for a while because it failed again and again.
     public var serverRests: Bool { gate.isResting }
     /// Whether banners are paused.
-    public var pausesBanners: Bool { isPaused }
+    public var pausesBanners: Bool { pause != nil }
     /// Whether the event is in memory: undecided, or shown not long ago.
     public func remembers(_ id: EventID) -> Bool { events.contains(id) }
     /// Where an event belongs that is in memory.
@@ -225,7 +224,8 @@ public struct Router {
         case .screenClosed(let id, let caller): closeScreen(id, by: caller, at: now)
         case .peerLeft(let name): peerLeft(name, at: now)
         case .attentionChanged(let isWatched): attentionChanged(isWatched: isWatched, at: now)
-        case .paused(let flag): isPaused = flag
+        case .paused(let flag): setPaused(flag)
+        case .pausedFor(let duration): pause(for: duration, at: now)
         case .muted(let topic, let duration): mute(topic, for: duration, at: now)
         case .timerFired: doWhatIsDue(at: now)
         case .serverAppeared: serverAppeared(at: now)

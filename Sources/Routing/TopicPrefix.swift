@@ -42,6 +42,12 @@ public struct TopicPrefix: Hashable, Sendable, CustomStringConvertible {
         covers(text: other.text)
     }
 
+    /// What is one segment shorter; `nil` for everything.
+    var parent: TopicPrefix? {
+        guard let slash = text.utf8.lastIndex(of: UInt8(ascii: "/")) else { return nil }
+        return TopicPrefix(text: String(text[..<slash]))
+    }
+
     private func covers(text other: String) -> Bool {
         let mine = text.utf8
         let others = other.utf8

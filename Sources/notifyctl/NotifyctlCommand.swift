@@ -26,7 +26,8 @@ struct NotifyctlCommand: AsyncParsableCommand {
             SendCommand.self, ListenCommand.self, ScreenCommand.self, ClaimCommand.self, ClaimTopicCommand.self,
             PassCommand.self, WatchCommand.self, HistoryCommand.self, ShowCommand.self, WhyCommand.self,
             ReplayCommand.self,
-            MuteCommand.self, PauseCommand.self, ResumeCommand.self, StatusCommand.self, TopCommand.self,
+            MuteCommand.self, PauseCommand.self, ResumeCommand.self, QuietCommand.self, StatusCommand.self,
+            TopCommand.self,
             DoctorCommand.self, ConfigCommand.self, DemoCommand.self,
         ])
     static func main() async {

@@ -57,7 +57,9 @@ private struct Status {
 
     var json: JSON {
         .object(
-            properties.sorted { $0.key < $1.key }.map { ($0.key, JSON($0.value)) } + [
+            properties.sorted { $0.key < $1.key }.map { name, value in
+                (name, name == "Quiet" ? .array(quiet.map(\.json)) : JSON(value))
+            } + [
                 ("NotificationServer", .string(server.word)), ("Screens", .array(screens.map(\.json))),
                 ("ClaimLatency", recent.json), ("ClientVersion", .string(projectVersion)),
             ])
@@ -71,8 +73,11 @@ private struct Status {
             rows.append(("Degraded", degraded))
         }
         if let paused = rest.removeValue(forKey: "Paused")?.boolean {
-            rows.append(("Banners", paused ? "paused: “notifyctl resume” lets them appear again" : "on"))
+            let state = quiet.pause?.words() ?? "paused"
+            rows.append(("Banners", paused ? "\(state): “notifyctl resume” lets them appear again" : "on"))
         }
+        rest["Quiet"] = nil
+        if let mutes = quiet.mutes() { rows.append(("Muted", mutes)) }
         rows.append(("Notification server", server.sentence))
         if let watched = gauges["session-watched"] {
             rows.append(
@@ -112,6 +117,8 @@ private struct Status {
         }
         return lines.joined(separator: "\n")
     }
+
+    private var quiet: [Quiet] { Quiet.list(properties["Quiet"]) }
 
     private var server: (word: String, sentence: String) {
         if !canShow { return ("absent", "none: what is not claimed waits until one starts") }

@@ -21,7 +21,10 @@ import Testing
             try await check("listen", rig, "--since", "0", "-n", "3", "--claim")
             try await check("watch", rig, "/", "-n", "1")
             try await check("replay", rig)
+            try await check("mute", rig, "/", "10m")
+            try await check("quiet", rig)
             try await check("mute", rig, "/post", "0")
+            try await check("pause", rig, "10m")
             for command in ["pause", "resume", "status"] { try await check(command, rig) }
             try await rig.client.publish("/post/29", options: PublishOptions(window: .seconds(60)))
             try await check("top", rig)

@@ -65,6 +65,10 @@ extension KnownJournal {
         let found = try journal.values(.all).map(\.id)
         if !Set(found).isSubset(of: values) { flaws.append("values that were none") }
         if found.count < values.count && journal.damagedRows == before { flaws.append("a value is gone") }
+        let quietBefore = journal.damagedRows
+        let quiet = try journal.quiet()
+        if quiet.contains(where: { !self.quiet.contains($0) }) { flaws.append("quiet that was none") }
+        if quiet.count < self.quiet.count && journal.damagedRows == quietBefore { flaws.append("quiet is gone") }
         let last = try journal.lastID()
         if last > EventID(1000) { flaws.append("the last id is \(last)") }
         return flaws

@@ -17,6 +17,7 @@ struct KnownJournal: Sendable {
     private(set) var claims: [EventID: ClaimRecord] = [:]
     private(set) var values: [EventID] = []
     private(set) var undecided: [EventID] = []
+    private(set) var quiet: [StoredQuiet] = []
     /// What has a name: events and removals.
     private(set) var named: [EventID] = []
 
@@ -37,6 +38,7 @@ struct KnownJournal: Sendable {
                 try journal.commit([.removed(Topic("/gone"), EventID(number), origin, accepted: 1_000 + Int64(number))])
                 named.append(EventID(number))
             }
+            try writeQuiet(journal)
             values = try journal.values(.all).map(\.id)
             journal.close()
             file = try Data(contentsOf: URL(filePath: path))
@@ -70,6 +72,14 @@ struct KnownJournal: Sendable {
         }
         named.append(event.id)
         events[event.id] = event
+    }
+
+    private mutating func writeQuiet(_ journal: Journal) throws {
+        let end = StoredQuiet.End(moment: Expiry(wall: 1, uptime: 2, boot: "boot"), left: 3)
+        quiet =
+            try [StoredQuiet(topic: .all, cause: .paused, end: nil)]
+            + ["/post", "/run/r1"].map { StoredQuiet(topic: try TopicPrefix($0), cause: .muted, end: end) }
+        try journal.commit([.quietReplaced(quiet)])
     }
 
     /// Has pages that were used once, and whose content is still there.

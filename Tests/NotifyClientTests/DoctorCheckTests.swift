@@ -1,4 +1,5 @@
 import Glibc
+import NotifyClient
 import Testing
 
 @testable import notifyctl
@@ -71,6 +72,7 @@ struct DoctorCheckTests {
         #expect(levels { $0.unitProcess = nil } == [.ok, .ok])
         #expect(levels { $0.isRunning = false } == [.ok, .ok])
         #expect(levels { $0.isPaused = true } == [.ok, .ok, .warning])
+        #expect(levels { $0.quiet = [Quiet(topic: "/post", until: 0, cause: .muted)] } == [.ok, .ok, .warning])
     }
 
     // MARK: The notification server

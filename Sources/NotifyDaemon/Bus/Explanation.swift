@@ -91,7 +91,9 @@ struct Explanation {
         case .silent:
             return decision.cause == Silence.publisher.rawValue
                 ? "Its publisher wanted no banner." : "Its route \(event.route) has no banner."
-        case .muted: return decision.cause == "paused" ? "Banners were paused." : "Its topic was muted."
+        case .muted:
+            let cause = decision.cause.flatMap { MuteCause($0) }
+            return cause?.sentence(decided: decision.resolved) ?? "Its topic was muted."
         case .expired: return "Its time to live ended before it could be shown."
         }
     }

@@ -48,7 +48,7 @@ extension RouterInterface {
             return try call.readBoolean()
         }
         return Order { [unowned self] call throws(BusFailure) in
-            try pause(isPaused, call)
+            try setPaused(isPaused, call)
             daemon.leave(bus.methodReturn(to: call), to: call)
         }
     }

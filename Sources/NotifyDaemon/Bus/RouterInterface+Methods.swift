@@ -138,14 +138,23 @@ extension RouterInterface {
         }
     }
 
-    func setPaused(_ value: borrowing BusMessage) throws(BusFailure) {
-        try pause(try read(value) { value in try value.readBoolean() }, value)
+    func pause(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
+        let seconds = try read(call) { call in try call.readNumber("u", as: UInt32.self) }
+        return Order { [unowned self] call throws(BusFailure) in
+            try authorize(.control, .prefix(.all), call)
+            try perform(.pausedFor(.seconds(Int64(seconds))), for: call)
+        }
     }
 
-    func pause(_ isPaused: Bool, _ call: borrowing BusMessage) throws(BusFailure) {
+    func setPaused(_ value: borrowing BusMessage) throws(BusFailure) {
+        try setPaused(try read(value) { value in try value.readBoolean() }, value)
+        // sd-bus replies at once, and what it acknowledges is on disk.
+        daemon.endTurn()
+    }
+
+    func setPaused(_ isPaused: Bool, _ call: borrowing BusMessage) throws(BusFailure) {
         try authorize(.control, .prefix(.all), call)
         daemon.take(.paused(isPaused))
-        bus.propertiesChanged(path: Self.path, interface: Self.name, ["Paused"])
     }
 
     // MARK: Reading arguments

@@ -62,6 +62,10 @@ extension RouterInterface {
         bus.propertiesChanged(path: Self.path, interface: Self.name, ["DefaultWindowMilliseconds"])
     }
 
+    func quietChanged(isPauseChanged: Bool) {
+        bus.propertiesChanged(path: Self.path, interface: Self.name, ["Quiet"] + (isPauseChanged ? ["Paused"] : []))
+    }
+
     func removal(_ topic: Topic, _ id: EventID) -> HeldMessage {
         let signal = signal("Removed")
         signal.append(topic.description)

@@ -83,6 +83,7 @@ final class RouterInterface {
         method("Unread", in: [("topic", "s")], out: [("count", "u")], RouterInterface.unread)
         method("Explain", in: event, out: [("decision", "a{sv}")], RouterInterface.explain)
         method("Mute", in: [("topic", "s"), ("seconds", "u")], RouterInterface.mute)
+        method("Pause", in: [("seconds", "u")], RouterInterface.pause)
     }
 
     private func method(
@@ -95,6 +96,17 @@ final class RouterInterface {
     }
 
     private func exportProperties() {
+        interface.property("Quiet", "a(sxs)", .announced) { [unowned daemon] message in
+            message.appendContainer("a", "(sxs)") { list in
+                for (topic, until, cause) in daemon.quiet {
+                    list.appendContainer("r", "sxs") { entry in
+                        entry.append(topic)
+                        entry.append(until, as: "x")
+                        entry.append(cause)
+                    }
+                }
+            }
+        }
         interface.property("Paused", "b") { [unowned daemon] message in
             message.append(daemon.router.pausesBanners)
         } set: { [unowned self] value throws(BusFailure) in

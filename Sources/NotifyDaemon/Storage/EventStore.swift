@@ -30,6 +30,7 @@ protocol EventStore: AnyObject {
     func undecidedIDs() throws(JournalError) -> [EventID]
     func firstName(since moment: Int64, last limit: Int) throws(JournalError) -> NamedPush.Position
     func named(after position: NamedPush.Position, limit: Int) throws(JournalError) -> [NamedPush]
+    func quiet() throws(JournalError) -> [StoredQuiet]
     func lastID() throws(JournalError) -> EventID
 }
 

@@ -5,8 +5,6 @@ import Routing
 struct Ledger {
     /// The unique name of the notification server, whose banner numbers mean nothing elsewhere.
     let server: String?
-    /// Why a muted event is muted.
-    let muteCause: String
 
     func entry(_ event: Event, _ announcement: Announcement, _ clock: WallClock) -> JournalEntry {
         let stored = StoredEvent(
@@ -38,7 +36,19 @@ struct Ledger {
         decision.server = resolution.banner == nil ? nil : server
         decision.count = resolution.count
         decision.lateness = resolution.lateness?.microseconds
-        if resolution.outcome == .muted { decision.cause = muteCause }
+        decision.cause = resolution.quiet.map { MuteCause($0, clock).description }
         return .decided(id, decision)
+    }
+
+    func entry(_ quiet: [Quiet], _ clock: WallClock) -> JournalEntry {
+        .quietReplaced(
+            quiet.map { quiet in
+                let end = quiet.ends.map { ends in
+                    StoredQuiet.End(
+                        moment: Expiry(wall: clock.moment(ends), uptime: ends.microseconds, boot: clock.boot),
+                        left: ends.microseconds - clock.now.uptime.microseconds)
+                }
+                return StoredQuiet(topic: quiet.topic, cause: quiet.cause, end: end)
+            })
     }
 }

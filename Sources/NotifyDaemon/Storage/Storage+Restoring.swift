@@ -15,6 +15,9 @@ extension Storage {
     /// What has to be known before anything is published; what was named, and what is undecided, follows in portions.
     func restoration(at clock: WallClock) throws(Refusal) -> Restoration {
         var restoration = try restoredValues(at: clock)
+        restoration.quiet = try read { journal throws(JournalError) in try journal.quiet() }.map {
+            (topic: $0.topic, cause: $0.cause, left: $0.end.map { clock.left($0) })
+        }
         restoration.lastID = try read { journal throws(JournalError) in try journal.lastID() }
         return restoration
     }

@@ -88,6 +88,8 @@ final class Storage {
         for var entry in entries {
             switch entry {
             case .accepted: continue
+            // The daemon writes it again, as it is then.
+            case .quietReplaced: continue
             case .decided(let id, _), .claimed(let id, _):
                 if failed.contains(id) { continue }
             case .removed(let topic, let id, _, let accepted):

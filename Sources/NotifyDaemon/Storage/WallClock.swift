@@ -21,4 +21,9 @@ struct WallClock {
     func left(_ expiry: Expiry) -> Duration {
         expiry.left(wall: wall, uptime: now.uptime.microseconds, boot: boot)
     }
+
+    /// What is left of a kept pause or mute; negative when it is over.
+    func left(_ end: StoredQuiet.End) -> Duration {
+        end.left(wall: wall, uptime: now.uptime.microseconds, boot: boot)
+    }
 }

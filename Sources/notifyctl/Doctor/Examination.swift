@@ -23,6 +23,7 @@ struct Examination {
         if owner != nil { router.process = await inquiry.process(of: Router.name) }
         router.isActivatable = await inquiry.activatable().contains(Router.name)
         router.isPaused = properties["Paused"]?.boolean ?? false
+        router.quiet = Quiet.list(properties["Quiet"])
 
         let (unit, service) = await UnitCheck.ask(inquiry)
         let unitProcess: Int? = service["MainPID"]?.integer()

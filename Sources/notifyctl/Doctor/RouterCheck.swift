@@ -1,3 +1,5 @@
+import NotifyClient
+
 /// Whether notifyd runs, answers, and would be started by a call.
 struct RouterCheck {
     var isRunning = false
@@ -12,13 +14,20 @@ struct RouterCheck {
     var isPaused = false
     /// It is on the bus only to say that it cannot start.
     var hasBadConfiguration = false
+    var quiet: [Quiet] = []
 
     var findings: [Finding] {
         var findings = [router, activation]
         if isPaused {
             findings.append(
                 .warning(
-                    "banners", "paused", "“notifyctl resume” lets them appear again; what came meanwhile does not."))
+                    "banners", "none: \(quiet.pause?.words() ?? "paused")",
+                    "“notifyctl resume” lets them appear again; what came meanwhile does not."))
+        }
+        if let mutes = quiet.mutes() {
+            findings.append(
+                .warning(
+                    "banners", "muted: \(mutes)", "“notifyctl quiet” lists all; “notifyctl mute TOPIC 0” ends one."))
         }
         return findings
     }

@@ -36,6 +36,12 @@ struct Moment {
         return day == "today" ? time : day + " " + time
     }
 
+    /// For the end of something: `14:05`, or with the day where that is not this one: `2026-05-04 14:05`.
+    func end(seenAt now: Int64) -> String {
+        let clock = String(time.prefix(5))
+        return day == Moment(now).day ? clock : day + " " + clock
+    }
+
     private func dayInWords(at now: Int64) -> String {
         if day == Moment(now).day { return "today" }
         // The day before this one has 23 to 25 hours: its noon is 12 hours before midnight.

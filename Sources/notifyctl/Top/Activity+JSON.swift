@@ -6,7 +6,8 @@ extension Activity {
         if let health {
             members += [
                 ("version", .string(health.version)), ("paused", .bool(health.isPaused)),
-                ("degraded", .string(health.degradation)), ("pending", .integer(health.pending)),
+                ("quiet", .array(health.quiet.map(\.json))), ("degraded", .string(health.degradation)),
+                ("pending", .integer(health.pending)),
             ]
         }
         return .object(

@@ -31,6 +31,7 @@ struct Activity: Sendable {
     struct Health: Sendable {
         var version = ""
         var isPaused = false
+        var quiet: [Quiet] = []
         var degradation = ""
         var pending = 0
         var statistics: [String: UInt64] = [:]

@@ -131,7 +131,8 @@ extension Activity.Health {
     init(_ properties: [String: Value], _ screens: [ListedScreen]) {
         self.init(
             version: properties["Version"]?.string ?? "", isPaused: properties["Paused"]?.boolean ?? false,
-            degradation: properties["Degraded"]?.string ?? "", pending: properties["Pending"]?.integer() ?? 0,
+            quiet: Quiet.list(properties["Quiet"]), degradation: properties["Degraded"]?.string ?? "",
+            pending: properties["Pending"]?.integer() ?? 0,
             statistics: (properties["Statistics"]?.entries ?? [:]).compactMapValues { $0.integer() }, screens: screens)
     }
 }

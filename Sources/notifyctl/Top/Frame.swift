@@ -73,10 +73,12 @@ struct Frame {
             }
         let first =
             Cell("notifyd \(health.version)", .bold) + gap
-            + (health.isPaused ? Cell("banners paused", .yellow) : Cell("banners on")) + gap + server + gap
-            + Cell("\(health.pending) undecided")
+            + (health.isPaused
+                ? Cell("banners \(health.quiet.pause?.words() ?? "paused")", .yellow) : Cell("banners on"))
+            + gap + server + gap + Cell("\(health.pending) undecided")
         let degraded = health.degradation.isEmpty ? [] : [Cell("degraded: " + health.degradation, .red)]
-        return [first] + degraded + [rates, latency]
+        let mutes = health.quiet.mutes().map { [Cell("muted: " + $0, .yellow)] } ?? []
+        return [first] + degraded + mutes + [rates, latency]
     }
 
     private var rates: Cell {

@@ -16,7 +16,7 @@ struct HostileCalls {
         ("Send", ["T", "s", "s"]), ("Publish", ["T", "s", "s", "P", "P"]), ("Claim", ["I"]),
         ("ClaimProvisionally", ["I", "M"]), ("Complete", ["I"]), ("Release", ["I"]), ("Pass", ["I"]),
         ("ClaimTopic", ["T", "M"]), ("OpenScreen", ["T", "O"]), ("UpdateScreen", ["I", "O"]), ("CloseScreen", ["I"]),
-        ("Unread", ["T"]), ("Explain", ["I"]), ("Mute", ["T", "u"]),
+        ("Unread", ["T"]), ("Explain", ["I"]), ("Mute", ["T", "u"]), ("Pause", ["u"]),
     ]
 
     init(seed: UInt64) {
@@ -112,7 +112,7 @@ struct HostileCalls {
         writer.string(malice.pick(["org.notifyd.Router1", "", "org.example.Other"]))
         message.signature = "s"
         if message.member != "GetAll" {
-            writer.string(malice.pick(["Paused", "Degraded", "Pending", "Statistics", "Version", "None", ""]))
+            writer.string(malice.pick(["Paused", "Quiet", "Degraded", "Pending", "Statistics", "Version", "None", ""]))
             message.signature += "s"
         }
         if message.member == "Set" {

@@ -38,7 +38,7 @@ struct Ledger {
                 }
             case .show(let newest, _, _, _, _):
                 if let broken = checkBanner(newest) { return broken }
-            case .reply, .refused, .close, .relay, .note, .remove:
+            case .reply, .refused, .close, .relay, .note, .remove, .quietChanged:
                 break
             }
         }
@@ -54,7 +54,7 @@ struct Ledger {
         let replies = observed.filter(\.isReply).count
         switch input {
         case .published, .claimed, .claimedProvisionally, .completed, .released, .passed, .topicClaimed, .screenOpened,
-            .screenUpdated, .screenClosed, .muted:
+            .screenUpdated, .screenClosed, .muted, .pausedFor:
             return replies == 1 && observed[0].isReply ? nil : "a call has \(replies) answers"
         case .peerLeft, .attentionChanged, .paused, .timerFired, .serverAppeared, .serverVanished, .bannerShown,
             .bannerFailed, .bannerClosed, .actionInvoked, .reconfigured, .restored, .recalled,

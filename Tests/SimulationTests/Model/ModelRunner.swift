@@ -100,6 +100,7 @@ struct ModelRunner {
         case .peerLeaves(let peer): try both(.peerLeft(peer))
         case .watched(let flag): try both(.attentionChanged(isWatched: flag))
         case .paused(let flag): try both(.paused(flag))
+        case .pause(let time): try both(.pausedFor(time))
         case .mute(let topic, let time): try both(.muted(topic, for: time))
         case .reconfigure(let index): try reconfigure(index)
         case .serverAppears, .serverVanishes, .serverIsPrompt, .answer, .answerStale, .closeBanner, .press:
@@ -172,8 +173,11 @@ struct ModelRunner {
             case .showBanner(let request):
                 calls.append(Call(id: request.call, reference: newCalls.removeFirst(), replaces: request.replaces))
             case .closeBanner(let id): up.removeAll { $0 == id }
-            case .reply, .announce, .resolve, .relayAction, .noteClaim, .remove: break
+            case .reply, .announce, .resolve, .relayAction, .noteClaim, .remove, .quietChanged: break
             }
+        }
+        guard router.quiet == reference.quiet else {
+            throw disagreement(input, "quiet: \(router.quiet)\nreference: \(reference.quiet)")
         }
         if let broken = ledger.note(input, observed, router, at: moment) {
             throw disagreement(input, (["broken: \(broken)"] + observed.map { "  \($0)" }).joined(separator: "\n"))

@@ -12,6 +12,7 @@ enum Observed: Equatable, CustomStringConvertible {
     case relay(EventID, action: String)
     case note(EventID, ClaimRecord)
     case remove(String, EventID)
+    case quietChanged
 
     init?(_ effect: Effect) {
         switch effect {
@@ -36,6 +37,7 @@ enum Observed: Equatable, CustomStringConvertible {
         case .remove(let topic, let id, _, let isNews):
             guard isNews else { return nil }
             self = .remove(topic.description, id)
+        case .quietChanged: self = .quietChanged
         case .armTimer, .armLifetimeTimer: return nil
         }
     }
@@ -73,6 +75,7 @@ enum Observed: Equatable, CustomStringConvertible {
             "note \(record.form.rawValue) of \(id) by \(record.claimant) after \(record.latency.text): "
                 + record.verdict.rawValue
         case .remove(let topic, let id): "remove \(topic) as \(id)"
+        case .quietChanged: "quiet changed"
         }
     }
 
@@ -86,6 +89,7 @@ enum Observed: Equatable, CustomStringConvertible {
         if let banner = resolution.banner { words.append("banner \(banner)") }
         if let count = resolution.count { words.append("count \(count)") }
         if let lateness = resolution.lateness { words.append("late \(lateness.text)") }
+        if let quiet = resolution.quiet { words.append("for \(quiet.topic) is \(quiet.cause.rawValue)") }
         return words.joined(separator: " ")
     }
 }

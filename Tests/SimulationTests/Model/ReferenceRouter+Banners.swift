@@ -55,8 +55,8 @@ extension ReferenceRouter {
             for id in waiting(key) {
                 if item(id)!.expires <= now.uptime {
                     finish(id, Resolution(.expired))
-                } else if isQuiet(item(id)!.topic) {
-                    finish(id, Resolution(.muted))
+                } else if let quiet = quiet(over: item(id)!.topic) {
+                    finish(id, muted(by: quiet))
                 }
             }
             guard let newest = waiting(key).last, let banner = banner(key) else { continue }

@@ -179,8 +179,8 @@ extension ReferenceRouter {
         let item = item(id)!
         if item.expires <= now.uptime {
             finish(id, Resolution(.expired))
-        } else if isQuiet(item.topic) {
-            finish(id, Resolution(.muted))
+        } else if let quiet = quiet(over: item.topic) {
+            finish(id, muted(by: quiet))
         } else {
             wait(id, for: item.banner)
         }

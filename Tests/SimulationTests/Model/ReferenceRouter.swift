@@ -100,8 +100,8 @@ struct ReferenceRouter {
     var screens: [Standing] = []
     var isWatched = true
     var graces: [Grace] = []
-    var isPaused = false
-    var mutes: [(topic: TopicPrefix, until: Uptime)] = []
+    /// The pause and the mutes.
+    var quiets: [Standstill] = []
     var values: [(topic: Topic, id: EventID, until: Uptime, stamp: Int)] = []
 
     var banners: [Up] = []
@@ -146,7 +146,8 @@ struct ReferenceRouter {
         case .screenClosed(let id, let peer): closeScreen(id, by: peer)
         case .peerLeft(let peer): peerLeft(peer)
         case .attentionChanged(let isWatched): loseScreens { $0.isWatched = isWatched }
-        case .paused(let flag): isPaused = flag
+        case .paused(let flag): pause(flag)
+        case .pausedFor(let time): pause(for: time)
         case .muted(let topic, let time): mute(topic, for: time)
         case .timerFired: doWhatIsDue()
         case .serverAppeared: serverAppeared()
@@ -180,7 +181,8 @@ struct ReferenceRouter {
     var nextDue: (instant: Instant?, uptime: Uptime?) {
         (
             dueMoments().map(\.at).min(),
-            (items.filter { $0.place == .waiting }.map(\.expires) + mutes.map(\.until) + values.map(\.until)).min()
+            (items.filter { $0.place == .waiting }.map(\.expires) + quiets.compactMap(\.quiet.ends)
+                + values.map(\.until)).min()
         )
     }
 
@@ -230,20 +232,22 @@ struct ReferenceRouter {
             switch next.matter {
             case .event(let id): finish(id, Resolution(.expired))
             case .value(let topic): removeValue(at: topic, id: takeID())
+            case .quiet(let quiet): end(quiet.cause, quiet.topic)
             }
         }
-        mutes.removeAll { $0.until <= now.uptime }
     }
 
     private enum Lifetime {
         case event(EventID)
         case value(Topic)
+        case quiet(Quiet)
     }
 
     private func lifetimesThatEnd() -> [(at: Uptime, stamp: Int, matter: Lifetime)] {
         let all: [(at: Uptime, stamp: Int, matter: Lifetime)] =
             items.filter { $0.place == .waiting }.map { ($0.expires, $0.waitingStamp, .event($0.id)) }
             + values.map { ($0.until, $0.stamp, .value($0.topic)) }
+            + quiets.compactMap { quiet in quiet.quiet.ends.map { ($0, quiet.stamp, .quiet(quiet.quiet)) } }
         return all.filter { $0.at <= now.uptime }
     }
 
@@ -293,20 +297,5 @@ struct ReferenceRouter {
         resolve(item, resolution)
         items.removeAll { $0.id == id }
         closeIfEmpty(item.banner)
-    }
-
-    func isQuiet(_ topic: Topic) -> Bool { isPaused || mutes.contains { $0.topic.covers(topic) } }
-
-    /// Zero takes back what was muted at or below the topic.
-    private mutating func mute(_ topic: TopicPrefix, for time: Duration) {
-        if time <= .zero {
-            mutes.removeAll { topic.covers($0.topic) }
-            return out.append(.reply(.done))
-        }
-        let isThere = mutes.contains { $0.topic == topic }
-        if !isThere, mutes.count >= limits.mutes { return refuse("LimitExceeded") }
-        mutes.removeAll { $0.topic == topic }
-        mutes.append((topic, now.uptime + time))
-        out.append(.reply(.done))
     }
 }

@@ -110,7 +110,8 @@ struct ScriptGenerator {
 
     private mutating func quiet() -> Step {
         switch random.below(10) {
-        case ..<3: .paused(random.chance(40))
+        case ..<2: .paused(random.chance(40))
+        case ..<3: .pause(.seconds(random.pick([0, 1, 5, 60])))
         case ..<6: .mute(somePrefix(), .seconds(random.pick([0, 0, 1, 5, 60])))
         case ..<9: .watched(random.chance(60))
         default: .reconfigure(random.below(World.configurations.count))

@@ -16,6 +16,7 @@ enum Step: Sendable {
     case peerLeaves(String)
     case watched(Bool)
     case paused(Bool)
+    case pause(Duration)
     case mute(TopicPrefix, Duration)
     case reconfigure(Int)
 

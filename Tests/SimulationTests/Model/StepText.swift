@@ -19,6 +19,7 @@ extension Step: CustomStringConvertible {
         case .peerLeaves(let peer): "\(peer) leaves the bus"
         case .watched(let flag): flag ? "the session is watched" : "the session is locked"
         case .paused(let flag): flag ? "banners are paused" : "banners are no longer paused"
+        case .pause(let time): "banners are paused for \(time.text)"
         case .mute(let topic, let time): "\(topic) is muted for \(time.text)"
         case .reconfigure(let index): "configuration \(index) is loaded"
         case .serverAppears: "the server appears"

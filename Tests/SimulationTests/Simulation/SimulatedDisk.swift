@@ -23,6 +23,7 @@ final class SimulatedDisk: Disk {
         var claims: [EventID: [ClaimRecord]] = [:]
         var values: [Topic: EventID] = [:]
         var lastRemoval = EventID(0)
+        var quiet: [StoredQuiet] = []
         /// Those that were named.
         var removals: [NamedPush] = []
     }

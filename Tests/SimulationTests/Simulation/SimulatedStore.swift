@@ -53,6 +53,7 @@ final class SimulatedStore: EventStore {
             contents.events[id]?.decision = decision
         case .claimed(let id, let claim):
             contents.claims[id, default: []].append(claim)
+        case .quietReplaced(let quiet): contents.quiet = quiet
         case .removed(let topic, let id, let origin, let accepted):
             contents.values[topic] = nil
             contents.lastRemoval = id
@@ -187,6 +188,11 @@ final class SimulatedStore: EventStore {
         return Array(named.sorted { $0.position < $1.position }.prefix(limit))
     }
 
+    func quiet() throws(JournalError) -> [StoredQuiet] {
+        try requireReadable()
+        return disk.contents.quiet
+    }
+
     func lastID() throws(JournalError) -> EventID {
         max(try all.last?.id ?? EventID(0), disk.contents.lastRemoval)
     }
@@ -198,6 +204,7 @@ extension JournalEntry {
         case .accepted(let event): "\(event.id)"
         case .decided(let id, let decision): "\(id) \(decision.outcome)"
         case .claimed(let id, let claim): "\(id) \(claim.verdict) by \(claim.claimant)"
+        case .quietReplaced(let quiet): "quiet \(quiet.map(\.topic))"
         case .removed(let topic, let id, _, _): "\(id) removal of \(topic)"
         }
     }

@@ -28,6 +28,7 @@ extension Simulation {
         case .peerLeaves(let peer): incoming.append(.peerLeft(peer))
         case .watched(let flag): incoming.append(.attention(flag))
         case .paused(let flag): incoming.append(.paused(flag))
+        case .pause(let time): call(World.peers[0], .pausedFor(time))
         case .mute(let topic, let time): call(World.peers[0], .muted(topic, for: time))
         case .reconfigure(let index):
             configuration = index

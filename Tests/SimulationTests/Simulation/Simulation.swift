@@ -153,6 +153,7 @@ final class Simulation {
             storage: Storage(disk: disk, logger: logger), link: self, host: self, logger: logger)
         self.daemon = daemon
         daemon.start()
+        checkRestoredQuiet()
         incoming.append(.owner(server.name ?? ""))
     }
 
@@ -191,6 +192,29 @@ final class Simulation {
     }
 
     // MARK: What must hold
+
+    /// A pause or a mute that is acknowledged is on disk, where that can be written.
+    func checkQuiet(after input: Input) {
+        guard let daemon, daemon.storage.degradation.isEmpty else { return }
+        switch input {
+        case .muted, .pausedFor: break
+        default: return
+        }
+        let kept = disk.contents.quiet.map {
+            Quiet($0.topic, $0.cause, ends: $0.end.map { Uptime(microseconds: $0.moment.uptime) })
+        }
+        if kept != daemon.router.quiet { witness.complain("quiet is \(daemon.router.quiet), and \(kept) on disk") }
+    }
+
+    /// What the disk says of pauses and mutes goes on in a new run, and ends when it was to end.
+    private func checkRestoredQuiet() {
+        guard let daemon, daemon.isRestored else { return }
+        let clock = daemon.clock
+        let standing = disk.contents.quiet.filter { $0.end.map { clock.left($0) > .zero } ?? true }
+        if Set(standing.map(\.topic)) != Set(daemon.router.quiet.map(\.topic)) {
+            witness.complain("quiet is \(standing.map(\.topic)) on disk, and \(daemon.router.quiet) after a start")
+        }
+    }
 
     func checkTables() {
         guard let router = daemon?.router else { return }

@@ -171,6 +171,7 @@ final class SlowMachine: Host {
     func run(_ action: String, of event: Event, token: String?) {}
     func degradationChanged() {}
     func defaultWindowChanged() {}
+    func quietChanged(isPauseChanged: Bool) {}
     func statusChanged() {}
 }
 

@@ -1,0 +1,117 @@
+import NotifyClient
+import NotifyRehearsal
+import NotifyTestSupport
+import Testing
+
+/// Pauses and mutes: kept over the end of the daemon, listed, and named by what they did.
+@Suite(.timeLimit(.minutes(2)))
+struct QuietTests {
+    @Test(arguments: [true, false])
+    func aPauseAndMutesSurviveTheEndOfTheDaemon(isKilled: Bool) async throws {
+        try await withRig { rig in
+            try await rig.client.mute("/post", for: .seconds(600))
+            try await rig.client.mute("/chat", for: .seconds(600))
+            try await rig.client.pause(for: .seconds(3600))
+            try await rig.client.mute("/chat", for: .zero)
+            let before = try await rig.client.quiet()
+            #expect(before.map(\.topic) == ["/", "/post"])
+            try await rig.restart(isKilled)
+            let after = try await rig.client.quiet()
+            #expect(after.map(\.topic) == ["/", "/post"])
+            #expect(after.map(\.cause) == [.paused, .muted])
+            for (left, right) in zip(before, after) { #expect(abs(left.until! - right.until!) < 100_000) }
+            #expect(try await rig.client.paused())
+            try await rig.client.setPaused(false)
+            // sd-bus acknowledges this by itself, and it is on disk all the same.
+            try await rig.restart(true)
+            #expect(try await !rig.client.paused())
+            #expect(try await rig.outcome(ofEventAt: "/post/1") == "muted")
+            #expect(try await rig.outcome(ofEventAt: "/run/r1/cancelled") == "shown")
+        }
+    }
+
+    @Test func everybodyIsToldWhenATimedPauseBeginsAndEnds() async throws {
+        try await withRig { rig in
+            let changes = Mailbox<[String: Value]>()
+            let observer = try await Connection.open(
+                rig.bus.address,
+                onSignal: { signal in
+                    guard signal.member == "PropertiesChanged" else { return }
+                    changes.put(signal.arguments.dropFirst().first?.entries ?? [:])
+                })
+            defer { observer.close() }
+            _ = try await observer.call(
+                .call(
+                    "AddMatch", of: Bus.interface, at: Bus.path, on: Bus.name,
+                    ["member='PropertiesChanged',path='/org/notifyd/Router1'"]))
+            try await rig.client.pause(for: .seconds(1))
+            let begin = try #require(await changes.next(within: .seconds(5)))
+            #expect(begin["Paused"]?.boolean == true)
+            #expect(begin["Quiet"]?.elements?.count == 1)
+            let end = try #require(await changes.next(within: .seconds(10)))
+            #expect(end["Paused"]?.boolean == false)
+            #expect(end["Quiet"]?.elements?.count == 0)
+            try await rig.client.mute("/post", for: .seconds(60))
+            let mute = try #require(await changes.next(within: .seconds(5)))
+            #expect(mute["Paused"] == nil)
+            #expect(mute["Quiet"]?.elements?.count == 1)
+        }
+    }
+
+    @Test func whyNamesTheMuteAndThePause() async throws {
+        try await withRig { rig in
+            try await rig.client.mute("/post", for: .seconds(600))
+            try await rig.client.mute("/", for: .seconds(600))
+            func reason(_ topic: String) async throws -> String {
+                let id = try await rig.client.publish(topic)
+                #expect(await rig.listener.resolution(of: id)?.outcome == "muted")
+                return try await rig.client.explain(id).reason
+            }
+            #expect(try await reason("/post/1").hasPrefix("Its topic was muted: /post, until "))
+            #expect(try await reason("/chat").hasPrefix("Its topic was muted: /, until "))
+            try await rig.client.setPaused(true)
+            #expect(try await reason("/chat") == "Banners were paused.")
+            try await rig.client.pause(for: .seconds(600))
+            #expect(try await reason("/chat").hasPrefix("Banners were paused until "))
+        }
+    }
+
+    @Test func theCommandLineListsWhatIsQuietAndSaysWhatStillIs() async throws {
+        try await withRig { rig in
+            #expect(try await rig.run("quiet").output == ["Banners are on; no topic is muted."])
+            #expect(try await rig.run("mute", "/", "10m").exit == .code(0))
+            #expect(try await rig.run("mute", "/post", "10m").exit == .code(0))
+            #expect(
+                try await rig.run("pause", "1h", "--json=short").output == [#"{"paused":true,"milliseconds":3600000}"#])
+            let lines = try await rig.run("quiet").output.map { $0.split(separator: " ").map(String.init) }
+            #expect(lines.map { $0.first } == ["/", "/", "/post"])
+            #expect(lines.map { $0.last } == ["paused", "muted", "muted"])
+            #expect(lines.allSatisfy { $0[1] == "until" })
+            #expect(try await rig.run("quiet", "--json=short").output.count == 3)
+            let status = try await rig.run("status").output.joined(separator: "\n")
+            #expect(status.contains("paused until "))
+            #expect(status.contains("/post until "))
+            let top = try await rig.run("top", "-n", "1").output.joined(separator: "\n")
+            #expect(top.contains("banners paused until ") && top.contains("/post until "))
+            let doctor = try await rig.run("doctor").output.joined(separator: "\n")
+            #expect(doctor.contains("none: paused until ") && doctor.contains("muted: /"))
+
+            #expect(try await rig.run("resume").exit == .code(0))
+            let still = try await rig.run("mute", "/chat", "0").output
+            #expect(still.count == 1 && still[0].hasPrefix("/chat is still quiet: / is muted until "))
+            let below = try await rig.run("mute", "/", "0").output
+            #expect(below.count == 1 && below[0].hasPrefix("Below it /post is muted until "))
+            #expect(try await rig.outcome(ofEventAt: "/post/1") == "muted")
+            #expect(try await rig.run("mute", "/post", "0").output == [])
+            #expect(try await rig.outcome(ofEventAt: "/post/2") == "shown")
+        }
+    }
+}
+
+extension Rig {
+    /// Ends the daemon, in order or as a crash would, and starts it again.
+    func restart(_ isKilled: Bool) async throws {
+        if isKilled { await daemon.kill() } else { await daemon.stop() }
+        try await daemon.start()
+    }
+}
