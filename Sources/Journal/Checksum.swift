@@ -81,6 +81,8 @@ extension StoredDecision {
         for number in [resolved, opened, deadline, latency, lateness, isReplayed ? 1 : 0] { sum.add(number) }
         sum.add(banner.map { Int64($0) })
         sum.add(count.map { Int64($0) })
+        // Older rows say nothing of it.
+        if isRead { sum.add("read") }
         return sum.value
     }
 }

@@ -54,7 +54,7 @@ extension Journal {
 
     /// As the file spells topics: the topic itself, and the two texts between which everything below it lies, for "0" is the
     /// character behind "/".
-    private static func texts(atOrBelow topic: TopicPrefix) -> (topic: String, above: String, below: String) {
+    static func texts(atOrBelow topic: TopicPrefix) -> (topic: String, above: String, below: String) {
         let text = topic.description
         return (text, text + "/", text + "0")
     }
@@ -93,22 +93,6 @@ extension Journal {
             let all = try Int.fetchOne(db, sql: "SELECT count(*) FROM value") ?? 0
             self.damagedRows += UInt64(max(0, all - known))
             return events.filter { topic.covers($0.topic) }
-        }
-    }
-
-    /// How many events at or below a topic nobody has seen to: undecided, shown, muted or expired.
-    public func unread(_ topic: TopicPrefix) throws(JournalError) -> Int {
-        try read { db in
-            // Spelled as the indexes are, one for what is undecided and one for what is decided.
-            try ["outcome = 0", "outcome BETWEEN 1 AND 9"].reduce(0) { sum, unread in
-                let all = "SELECT count(*) FROM event WHERE \(unread)"
-                if topic == .all { return sum + (try Int.fetchOne(db, sql: all) ?? 0) }
-                let texts = Self.texts(atOrBelow: topic)
-                let count = try Int.fetchOne(
-                    db, sql: "SELECT (\(all) AND topic = ?) + (\(all) AND topic > ? AND topic < ?)",
-                    arguments: [texts.topic, texts.above, texts.below])
-                return sum + (count ?? 0)
-            }
         }
     }
 
@@ -243,7 +227,7 @@ extension Journal {
     }
 
     /// The next row that is what was written. Those that are not are passed over, and counted.
-    private func next<Element>(_ rows: RowCursor, _ read: (Row) throws -> Element) throws -> Element? {
+    func next<Element>(_ rows: RowCursor, _ read: (Row) throws -> Element) throws -> Element? {
         while let row = try rows.next() {
             do {
                 return try read(row)

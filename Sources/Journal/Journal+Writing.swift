@@ -74,7 +74,7 @@ extension Journal {
     }
 
     private func update(_ id: EventID, _ decision: StoredDecision, _ row: inout FastStatement) throws {
-        row.bind(Int64(decision.outcome.code))
+        row.bind(Int64(decision.code))
         row.bind(decision.resolved)
         row.bind(decision.opened)
         row.bind(decision.deadline)

@@ -1,8 +1,30 @@
 import Routing
 
-extension Outcome {
+extension StoredDecision {
     /// How outcomes are written in the file; those below 10 count as unread, and 0 is for none.
     var code: Int {
+        switch outcome {
+        case .muted where isRead: 14
+        case .expired where isRead: 15
+        default: outcome.code
+        }
+    }
+
+    init?(code: Int, resolved: Int64) {
+        let (outcome, isRead): (Outcome?, Bool) =
+            switch code {
+            case 14: (.muted, true)
+            case 15: (.expired, true)
+            default: (Outcome.allCases.first { $0.code == code }, false)
+            }
+        guard let outcome else { return nil }
+        self.init(outcome: outcome, resolved: resolved)
+        self.isRead = isRead
+    }
+}
+
+extension Outcome {
+    fileprivate var code: Int {
         switch self {
         case .shown: 1
         case .muted: 2
@@ -12,10 +34,5 @@ extension Outcome {
         case .dismissed: 12
         case .silent: 13
         }
-    }
-
-    init?(code: Int) {
-        guard let outcome = Outcome.allCases.first(where: { $0.code == code }) else { return nil }
-        self = outcome
     }
 }

@@ -71,8 +71,7 @@ package struct RowReader {
     }
 
     private func decision(_ code: Int64) throws -> StoredDecision {
-        guard let outcome = Outcome(code: Int(code)) else { throw Damaged() }
-        var decision = StoredDecision(outcome: outcome, resolved: try number("resolved"))
+        guard var decision = StoredDecision(code: Int(code), resolved: try number("resolved")) else { throw Damaged() }
         decision.opened = try optionalNumber("opened")
         decision.deadline = try optionalNumber("deadline")
         decision.claimant = try optionalText("claimant")

@@ -92,12 +92,22 @@ public struct StoredDecision: Sendable, Equatable {
     public var lateness: Int64?
     /// Whether it was announced again after a restart before it was decided.
     public var isReplayed = false
+    /// Whether somebody has seen an event that was never shown: it is muted or expired, and counts as read.
+    public var isRead = false
     /// What the outcome does not say by itself: who wanted an event silent, or why it is muted.
     public var cause: String?
 
     public init(outcome: Outcome, resolved: Int64) {
         self.outcome = outcome
         self.resolved = resolved
+    }
+
+    /// The same for an event that was never shown and that somebody has seen now; `nil` for any other.
+    public var markedRead: StoredDecision? {
+        guard outcome == .muted || outcome == .expired, !isRead else { return nil }
+        var decision = self
+        decision.isRead = true
+        return decision
     }
 }
 

@@ -62,6 +62,26 @@ extension NotifyClient {
     }
 }
 
+extension NotifyClient {
+    /// Says that everything at or below a topic has been seen: what is undecided or shown is claimed, and what is muted or
+    /// expired counts as read and keeps its outcome.
+    ///
+    /// - Parameters:
+    ///   - topic: `/` stands for every topic.
+    ///   - last: events with higher ids stay as they are; 0 means all. A list that shows events gives the highest id that it
+    ///     shows.
+    /// - Returns: how many events were unread.
+    /// - Throws: `refused` with `InvalidTopic`, `LimitExceeded` or `StorageUnavailable`.
+    @discardableResult
+    public func markRead(_ topic: String = "/", upTo last: EventID = 0) async throws(NotifyError) -> Int {
+        // A million events take the daemon a minute, a few at a time.
+        let reply = try await call(
+            "MarkRead", [.string(topic), .uint64(last.rawValue)], patience: .seconds(600))
+        guard let count: Int = reply.arguments.first?.integer() else { throw .strangeReply }
+        return count
+    }
+}
+
 extension Message {
     fileprivate func verdict() throws(NotifyError) -> Verdict {
         guard case .string(let verdict)? = arguments.first else { throw .strangeReply }

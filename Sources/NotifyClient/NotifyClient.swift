@@ -86,11 +86,15 @@ public final class NotifyClient: Sendable {
 
     // MARK: - Calls
 
-    func call(_ member: String, _ arguments: [Value], autoStart: Bool = true) async throws(NotifyError) -> Message {
+    /// - Parameter patience: how long the answer is awaited, where that is longer than usual.
+    func call(
+        _ member: String, _ arguments: [Value], autoStart: Bool = true, patience: Duration? = nil
+    ) async throws(NotifyError) -> Message {
         let connection = try await link.connection()
-        return try await connection.call(
-            .call(
-                member, of: Router.interface, at: Router.path, on: Router.name, autoStart: autoStart, arguments))
+        let call = Message.call(
+            member, of: Router.interface, at: Router.path, on: Router.name, autoStart: autoStart, arguments)
+        guard let patience else { return try await connection.call(call) }
+        return try await connection.call(call, timeout: patience)
     }
 }
 
@@ -102,6 +106,6 @@ extension Message {
 }
 
 extension NotifyError {
-    static let strangeReply = NotifyError(
+    package static let strangeReply = NotifyError(
         .refused, "The answer does not have the form of org.notifyd.Router1. Is another program using the name?")
 }

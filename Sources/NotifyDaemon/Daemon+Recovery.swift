@@ -120,6 +120,11 @@ extension Daemon {
             // An earlier run left it undecided, and its turn to be announced again has not come.
             return announceOutOfTurn([event])
         }
+        if isClaimed, let marked = decision.markedRead {
+            storage.note(.decided(id, marked))
+            markedRead += 1
+            return host.endTurnWhenIdle()
+        }
         guard isClaimed, decision.outcome == .shown else { return }
         let age = Duration.microseconds(host.wall - event.accepted)
         take(

@@ -15,7 +15,7 @@ extension Daemon {
             ("remembered-events", UInt64(router.rememberedEvents)), ("stored-events", UInt64(storage.storedEvents)),
             ("damaged-rows", storage.damagedRows), ("lost-outcomes", storage.lostOutcomes),
             ("waiting-signals", UInt64(fanOut.count)), ("journal-retries", storage.retries),
-            ("denied", denials), ("notification-server", server.owner == nil ? 0 : 1),
+            ("marked-read", markedRead), ("denied", denials), ("notification-server", server.owner == nil ? 0 : 1),
             ("notification-server-rests", router.serverRests ? 1 : 0), ("session-watched", router.isWatched ? 1 : 0),
         ]
     }

@@ -28,6 +28,11 @@ final class Daemon<Outside: Host> {
     var isExamining = false
     var denials: UInt64 = 0
     var quietNews = QuietNews()
+    /// What is being marked as read.
+    var marks = ReadMarks<Outside.Call>()
+    /// The call that is answered when all of its mark is written, and what it counts so far.
+    var unansweredMark: (call: Outside.Call, count: Int)?
+    var markedRead: UInt64 = 0
 
     init(
         configuration: Configuration, limits: Limits = Limits(), recoveryPortion: Int = Recovery.usualPortion,
@@ -74,6 +79,7 @@ final class Daemon<Outside: Host> {
             guard storage.isWritable else { throw .storageUnavailable(storage.degradation) }
             try requireFanOut()
         }
+        try requireRoomForMarks(of: input)
         var now = host.now
         if turn.isTooLong(at: now.instant) {
             turnIsOver()
@@ -94,7 +100,11 @@ final class Daemon<Outside: Host> {
         }
         var accepted: EventID?
         if case .accepted(let id) = reply { accepted = id }
-        leave(host.reply(reply, to: call), to: call, accepting: accepted)
+        if case .markedRead = input, case .count(let count) = reply {
+            unansweredMark = (call, count)
+        } else {
+            leave(host.reply(reply, to: call), to: call, accepting: accepted)
+        }
         perform(effects.dropFirst(), at: now)
     }
 
@@ -105,10 +115,15 @@ final class Daemon<Outside: Host> {
         perform(router.handle(input, at: now)[...], at: now)
     }
 
-    /// Closes a screen whose owner has not asked for it: the reply that comes first is nobody's.
+    /// Closes a screen whose owner has not asked for it.
     func closeScreen(_ id: ScreenID, of owner: String) {
+        takeUnanswered(.screenClosed(id, by: owner))
+    }
+
+    /// Has the router decide about what would be a call, were it somebody's: the reply that comes first is nobody's.
+    func takeUnanswered(_ input: Input) {
         let now = host.now
-        perform(router.handle(.screenClosed(id, by: owner), at: now).dropFirst(), at: now)
+        perform(router.handle(input, at: now).dropFirst(), at: now)
     }
 
     /// Keeps what is to be kept, and puts what is to leave into the outbox, until the turn ends.
@@ -134,6 +149,8 @@ final class Daemon<Outside: Host> {
             case .remove(let topic, let id, let origin, let isNews):
                 storage.note(.removed(topic, id, origin, accepted: clock.wall))
                 if isNews { outbox.put(.signal(.removed(topic, id), about: nil, at: now.instant)) }
+            case .markRead(let topic, let last, let claimant, let form):
+                beginMark(topic, upTo: last, by: claimant, as: form)
             case .quietChanged: noteQuietChange()
             case .noteClaim(let id, let claim): storage.note(.claimed(id, claim))
             case .showBanner(let request): outbox.put(.show(request))
@@ -160,6 +177,7 @@ final class Daemon<Outside: Host> {
         turn.ended()
         endTurn()
         announceMore()
+        markMore()
         releaseMemory()
     }
 

@@ -17,6 +17,8 @@ public enum Effect: Sendable {
     /// Keep that a topic has no current value; the id is the removal's own, and the origin what its publisher called it.
     /// Where the topic had a value until now, tell everybody (signal `Removed`).
     case remove(Topic, EventID, Origin, isNews: Bool)
+    /// Somebody has seen what is at or below a topic, up to an id: what is kept of it and not in memory counts as read.
+    case markRead(TopicPrefix, upTo: EventID, by: String, as: ClaimForm)
     /// What `Router.quiet` says has changed: it is to be kept, and everybody told.
     case quietChanged
     /// Have `timerFired` handled at this moment, instead of the one asked for before.

@@ -17,6 +17,10 @@ public enum Input: Sendable {
     case passed(EventID, by: String)
     /// Somebody claims everything at or below a topic, and goes on claiming for a moment.
     case topicClaimed(TopicPrefix, grace: Duration, by: String)
+    /// Somebody has seen everything at or below a topic up to an id; 0 means all.
+    case markedRead(TopicPrefix, upTo: EventID, by: String)
+    /// Shown events that are not in memory any more were claimed, and no banner speaks of them.
+    case claimedLate([LateClaim])
     /// Somebody shows what is at or below a topic.
     case screenOpened(TopicPrefix, ScreenOptions, by: String)
     /// The owner of a screen changes it, or renews its lease.
@@ -59,6 +63,22 @@ public enum Input: Sendable {
 
     /// There is a new configuration. Open windows keep their deadlines.
     case reconfigured(RouteTable, BannerSettings, ScreenSettings)
+}
+
+/// A claim of a shown event that is not in memory any more.
+public struct LateClaim: Sendable {
+    /// The event.
+    public let id: EventID
+    /// Where it belongs.
+    public let topic: Topic
+    /// What is to be said of it.
+    public let resolution: Resolution
+
+    public init(_ id: EventID, _ topic: Topic, _ resolution: Resolution) {
+        self.id = id
+        self.topic = topic
+        self.resolution = resolution
+    }
 }
 
 /// Why a banner could not be shown.

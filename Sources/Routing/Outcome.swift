@@ -36,6 +36,8 @@ public enum ClaimForm: String, Sendable, CaseIterable {
     case topic = "ClaimTopic"
     /// By a screen.
     case screen = "OpenScreen"
+    /// By marking a topic as read.
+    case read = "MarkRead"
 }
 
 /// A claim as it is remembered beside the event, whatever came of it.

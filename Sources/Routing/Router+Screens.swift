@@ -47,6 +47,7 @@ extension Router {
         // Claims first: what it was asked and takes now must not be decided by the end of a window.
         if isClaiming, screen.clear, !wasClaiming || options.clear == true {
             takeAll(claimable(atOrBelow: screen.topic), by: screen.owner, as: .screen, at: now)
+            effects.append(.markRead(screen.topic, upTo: lastID, by: screen.owner, as: .screen))
         }
         if let screen = screens[id], !screens.isActive(screen) || screen.mode == .auto {
             pass(on: screen, at: now)

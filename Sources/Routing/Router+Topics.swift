@@ -34,6 +34,7 @@ extension Router {
         let found = claimable(atOrBelow: topic)
         effects.append(.reply(.count(found.count)))
         takeAll(found, by: claimant, as: .topic, at: now)
+        effects.append(.markRead(topic, upTo: lastID, by: claimant, as: .topic))
         if grace > .zero { begin(Grace(topic: topic, claimant: claimant), until: now.instant + grace) }
         sendBanners(at: now)
     }

@@ -219,6 +219,8 @@ public struct Router {
         case .released(let id, let claimant): release(id, by: claimant, at: now)
         case .passed(let id, let caller): pass(id, by: caller, at: now)
         case .topicClaimed(let topic, let grace, let claimant): claimTopic(topic, grace: grace, by: claimant, at: now)
+        case .markedRead(let topic, let last, let claimant): markRead(topic, upTo: last, by: claimant, at: now)
+        case .claimedLate(let claims): settleLate(claims)
         case .screenOpened(let topic, let options, let owner): openScreen(topic, options, by: owner, at: now)
         case .screenUpdated(let id, let options, let caller): updateScreen(id, options, by: caller, at: now)
         case .screenClosed(let id, let caller): closeScreen(id, by: caller, at: now)

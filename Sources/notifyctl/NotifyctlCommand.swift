@@ -24,6 +24,7 @@ struct NotifyctlCommand: AsyncParsableCommand {
         version: projectVersion,
         subcommands: [
             SendCommand.self, ListenCommand.self, ScreenCommand.self, ClaimCommand.self, ClaimTopicCommand.self,
+            MarkReadCommand.self,
             PassCommand.self, WatchCommand.self, HistoryCommand.self, ShowCommand.self, WhyCommand.self,
             ReplayCommand.self,
             MuteCommand.self, PauseCommand.self, ResumeCommand.self, QuietCommand.self, StatusCommand.self,

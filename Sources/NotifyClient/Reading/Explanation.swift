@@ -8,7 +8,8 @@ public struct Explanation: Hashable, Sendable {
         public var by: String
         /// From publishing to the claim.
         public var after: Duration
-        /// The call it was made by: `Claim`, `ClaimProvisionally`, `ClaimTopic` or `OpenScreen`.
+        /// The call it was made by: `Claim`, `ClaimProvisionally`, `ClaimTopic`, `OpenScreen` or
+        /// `MarkRead`.
         public var form: String
         /// What the claimant was answered.
         public var verdict: Verdict
@@ -59,12 +60,15 @@ public struct Explanation: Hashable, Sendable {
     public var eventID: String?
     /// Whether the event was announced again after a restart of the daemon.
     public var isReplayed: Bool
+    /// Whether somebody has seen an event that was never shown; its outcome stays `muted` or `expired`.
+    public var isRead: Bool
 
     public init(
         id: EventID, topic: String, route: String, key: String, published: Int64, opened: Int64? = nil,
         deadline: Int64? = nil, resolved: Int64? = nil, window: Duration = .zero, outcome: Outcome.Kind? = nil,
         reason: String = "", claims: [Claim] = [], banner: UInt32? = nil, count: Int? = nil, lateness: Duration? = nil,
-        sender: String? = nil, source: String? = nil, eventID: String? = nil, isReplayed: Bool = false
+        sender: String? = nil, source: String? = nil, eventID: String? = nil, isReplayed: Bool = false,
+        isRead: Bool = false
     ) {
         self.id = id
         self.topic = topic
@@ -85,6 +89,7 @@ public struct Explanation: Hashable, Sendable {
         self.source = source
         self.eventID = eventID
         self.isReplayed = isReplayed
+        self.isRead = isRead
     }
 }
 
@@ -105,7 +110,7 @@ extension Explanation {
             count: record["count"]?.integer(),
             lateness: record["lateness"]?.integer().map { Duration(microseconds: $0) },
             sender: record["sender"]?.string, source: record["source"]?.string, eventID: record["event-id"]?.string,
-            isReplayed: record["replayed"]?.boolean ?? false)
+            isReplayed: record["replayed"]?.boolean ?? false, isRead: record["read"]?.boolean ?? false)
     }
 }
 

@@ -81,6 +81,8 @@ final class RouterInterface {
         method("Snapshot", in: [("topic", "s")], out: [("cursor", "t")] + list, RouterInterface.snapshot)
         method("History", in: [("topic", "s"), ("after", "t"), ("limit", "u")], out: list, RouterInterface.history)
         method("Unread", in: [("topic", "s")], out: [("count", "u")], RouterInterface.unread)
+        method(
+            "MarkRead", in: [("topic", "s"), ("up_to", "t")], out: [("count", "u")], RouterInterface.markRead)
         method("Explain", in: event, out: [("decision", "a{sv}")], RouterInterface.explain)
         method("Mute", in: [("topic", "s"), ("seconds", "u")], RouterInterface.mute)
         method("Pause", in: [("seconds", "u")], RouterInterface.pause)

@@ -22,6 +22,9 @@ protocol EventStore: AnyObject {
     func snapshot(_ topic: TopicPrefix) throws(JournalError) -> [StoredEvent]?
     func values(_ topic: TopicPrefix) throws(JournalError) -> [StoredEvent]
     func unread(_ topic: TopicPrefix) throws(JournalError) -> Int
+    func unseen(
+        _ topic: TopicPrefix, after position: Journal.UnreadPosition, upTo last: EventID, limit: Int
+    ) throws(JournalError) -> (events: [StoredEvent], position: Journal.UnreadPosition?)
     func event(_ id: EventID) throws(JournalError) -> StoredEvent?
     func claims(on id: EventID) throws(JournalError) -> [ClaimRecord]
     func othersShown(with id: EventID, banner: UInt32, server: String) throws(JournalError) -> Bool

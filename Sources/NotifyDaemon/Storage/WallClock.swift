@@ -13,6 +13,10 @@ struct WallClock {
         wall + instant.microseconds - now.instant.microseconds
     }
 
+    func instant(_ moment: Int64) -> Instant {
+        Instant(microseconds: now.instant.microseconds + moment - wall)
+    }
+
     func moment(_ uptime: Uptime) -> Int64 {
         wall + uptime.microseconds - now.uptime.microseconds
     }

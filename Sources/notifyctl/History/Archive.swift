@@ -4,6 +4,8 @@ import NotifyClient
 struct Archive {
     let client: NotifyClient
     let topic: String
+    /// Whether only what nobody has seen is wanted.
+    var isUnread = false
 
     /// The first events after one, in ascending order.
     func first(
@@ -15,9 +17,24 @@ struct Archive {
             let page = try await client.history(topic, after: last)
             guard let end = page.last?.event.id, end > last else { break }
             last = end
-            found += page.filter(isWanted)
+            found += (isUnread ? try await unseen(page) : page).filter(isWanted)
         }
         return Array(found.prefix(count))
+    }
+
+    /// Those of a page that nobody has seen. Their outcome does not say it of what was never shown.
+    private func unseen(_ page: [RecordedEvent]) async throws(NotifyError) -> [RecordedEvent] {
+        let unread = page.filter(\.isUnread)
+        let doubtful = unread.filter { $0.outcome == .muted || $0.outcome == .expired }.map(\.event.id)
+        var read: Set<EventID> = []
+        do {
+            for explanation in try await explanations(of: doubtful) where explanation.isRead {
+                read.insert(explanation.id)
+            }
+        } catch {
+            throw error as? NotifyError ?? .strangeReply
+        }
+        return unread.filter { !read.contains($0.event.id) }
     }
 
     /// The last events, in ascending order.

@@ -35,14 +35,13 @@ struct HistoryCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingFailures {
-            let archive = Archive(client: try await bus.connect(), topic: topic)
-            let isWanted = { (record: RecordedEvent) in !unread || record.isUnread }
+            let archive = Archive(client: try await bus.connect(), topic: topic, isUnread: unread)
             let limit = count == 0 ? Int.max : count
             let records =
                 if let after {
-                    try await archive.first(limit, after: EventID(rawValue: after), where: isWanted)
+                    try await archive.first(limit, after: EventID(rawValue: after))
                 } else {
-                    try await archive.last(limit, where: isWanted)
+                    try await archive.last(limit)
                 }
             if output.json == .off, Terminal.isInteractive {
                 let now = Moment.now
@@ -58,7 +57,7 @@ struct HistoryCommand: AsyncParsableCommand {
 }
 
 extension RecordedEvent {
-    /// Whether nobody has seen to it, as the daemon counts it.
+    /// Whether nobody has seen to it, as far as its outcome says.
     var isUnread: Bool {
         switch outcome {
         case nil, .shown?, .muted?, .expired?: true

@@ -83,6 +83,7 @@ extension Explanation {
         if let sender { members.append(("sender", .string(sender))) }
         if let source { members.append(("source", .string(source))) }
         if let eventID { members.append(("event-id", .string(eventID))) }
+        if isRead { members.append(("read", .bool(true))) }
         if isReplayed { members.append(("replayed", .bool(true))) }
         return members
     }

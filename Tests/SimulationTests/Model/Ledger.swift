@@ -38,7 +38,7 @@ struct Ledger {
                 }
             case .show(let newest, _, _, _, _):
                 if let broken = checkBanner(newest) { return broken }
-            case .reply, .refused, .close, .relay, .note, .remove, .quietChanged:
+            case .reply, .refused, .close, .relay, .note, .remove, .quietChanged, .markRead:
                 break
             }
         }
@@ -54,10 +54,10 @@ struct Ledger {
         let replies = observed.filter(\.isReply).count
         switch input {
         case .published, .claimed, .claimedProvisionally, .completed, .released, .passed, .topicClaimed, .screenOpened,
-            .screenUpdated, .screenClosed, .muted, .pausedFor:
+            .screenUpdated, .screenClosed, .muted, .pausedFor, .markedRead:
             return replies == 1 && observed[0].isReply ? nil : "a call has \(replies) answers"
         case .peerLeft, .attentionChanged, .paused, .timerFired, .serverAppeared, .serverVanished, .bannerShown,
-            .bannerFailed, .bannerClosed, .actionInvoked, .reconfigured, .restored, .recalled,
+            .bannerFailed, .bannerClosed, .actionInvoked, .reconfigured, .restored, .recalled, .claimedLate,
             .withdrawn:
             return replies == 0 ? nil : "an answer without a call"
         }
@@ -71,6 +71,9 @@ struct Ledger {
             return named == id ? nil : "a claim of \(named) touched \(id)"
         case .topicClaimed(let topic, _, _), .screenOpened(let topic, _, _):
             return topic.covers(accounts[id]!.topic) ? nil : "a claim of \(topic) touched \(accounts[id]!.topic)"
+        case .markedRead(let topic, let last, _):
+            let isMeant = topic.covers(accounts[id]!.topic) && (last == EventID(0) || id <= last)
+            return isMeant ? nil : "marking \(topic) up to \(last) touched \(id)"
         case .published, .screenUpdated:
             return nil
         default:

@@ -92,6 +92,8 @@ struct ModelRunner {
         case .release(let label, let peer): try both(.released(event(label), by: peer))
         case .pass(let label, let peer): try both(.passed(event(label), by: peer))
         case .claimTopic(let topic, let grace, let peer): try both(.topicClaimed(topic, grace: grace, by: peer))
+        case .markRead(let topic, let label, let peer):
+            try both(.markedRead(topic, upTo: label.map(event) ?? EventID(0), by: peer))
         case .openScreen(let label, let topic, let options, let peer):
             let replies = try both(.screenOpened(topic, options, by: peer))
             if case .reply(.screen(let id)) = replies.first { screens[label] = id }
@@ -173,7 +175,7 @@ struct ModelRunner {
             case .showBanner(let request):
                 calls.append(Call(id: request.call, reference: newCalls.removeFirst(), replaces: request.replaces))
             case .closeBanner(let id): up.removeAll { $0 == id }
-            case .reply, .announce, .resolve, .relayAction, .noteClaim, .remove, .quietChanged: break
+            case .reply, .announce, .resolve, .relayAction, .noteClaim, .remove, .quietChanged, .markRead: break
             }
         }
         guard router.quiet == reference.quiet else {

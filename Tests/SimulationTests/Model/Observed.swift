@@ -13,6 +13,7 @@ enum Observed: Equatable, CustomStringConvertible {
     case note(EventID, ClaimRecord)
     case remove(String, EventID)
     case quietChanged
+    case markRead(String, EventID, by: String, ClaimForm)
 
     init?(_ effect: Effect) {
         switch effect {
@@ -38,6 +39,8 @@ enum Observed: Equatable, CustomStringConvertible {
             guard isNews else { return nil }
             self = .remove(topic.description, id)
         case .quietChanged: self = .quietChanged
+        case .markRead(let topic, let last, let peer, let form):
+            self = .markRead(topic.description, last, by: peer, form)
         case .armTimer, .armLifetimeTimer: return nil
         }
     }
@@ -76,6 +79,8 @@ enum Observed: Equatable, CustomStringConvertible {
                 + record.verdict.rawValue
         case .remove(let topic, let id): "remove \(topic) as \(id)"
         case .quietChanged: "quiet changed"
+        case .markRead(let topic, let last, let peer, let form):
+            "mark \(topic) up to \(last) by \(peer) with \(form.rawValue)"
         }
     }
 

@@ -106,9 +106,21 @@ extension ReferenceRouter {
         let found = ids { topic.covers($0.topic) }
         out.append(.reply(.count(found.count)))
         takeAll(found, by: peer, as: .topic)
+        out.append(.markRead(topic.description, lastID, by: peer, .topic))
         if grace > .zero {
             graces.append(Grace(topic: topic, claimant: peer, ends: now.instant + grace, stamp: stamp()))
         }
+    }
+
+    private var lastID: EventID { EventID(nextID.rawValue - 1) }
+
+    /// What somebody has seen is claimed, up to an id.
+    mutating func markRead(_ topic: TopicPrefix, upTo last: EventID, by peer: String) {
+        let last = last == EventID(0) ? lastID : min(last, lastID)
+        let found = ids { topic.covers($0.topic) && $0.id <= last }
+        out.append(.reply(.count(found.count)))
+        takeAll(found, by: peer, as: .read)
+        out.append(.markRead(topic.description, last, by: peer, .read))
     }
 
     /// Inside choice: screens before topic claims, older before newer.
@@ -176,6 +188,7 @@ extension ReferenceRouter {
         // Inside choice: to renew a lease clears nothing, unless `clear` is asked for once more.
         if claims, screen.clears, !claimedBefore || options.clear == true {
             takeAll(ids { screen.topic.covers($0.topic) }, by: screen.owner, as: .screen)
+            out.append(.markRead(screen.topic.description, lastID, by: screen.owner, .screen))
         }
         if !hasASay(screen) || screen.mode == .auto { passAll(id) }
     }

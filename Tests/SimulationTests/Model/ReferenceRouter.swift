@@ -141,6 +141,7 @@ struct ReferenceRouter {
         case .released(let id, let peer): release(id, by: peer)
         case .passed(let id, let peer): pass(id, by: peer)
         case .topicClaimed(let topic, let grace, let peer): claimTopic(topic, grace: grace, by: peer)
+        case .markedRead(let topic, let last, let peer): markRead(topic, upTo: last, by: peer)
         case .screenOpened(let topic, let options, let peer): openScreen(topic, options, by: peer)
         case .screenUpdated(let id, let options, let peer): updateScreen(id, options, by: peer)
         case .screenClosed(let id, let peer): closeScreen(id, by: peer)
@@ -158,7 +159,7 @@ struct ReferenceRouter {
         case .actionInvoked(let number, let action): actionInvoked(number, action)
         case .reconfigured: preconditionFailure("a configuration comes by name")
         case .withdrawn(let ids): for id in ids { withdraw(id) }
-        case .restored, .recalled: preconditionFailure("scripts run without a journal")
+        case .restored, .recalled, .claimedLate: preconditionFailure("scripts run without a journal")
         }
         sendBanners()
         return (out, newCalls)

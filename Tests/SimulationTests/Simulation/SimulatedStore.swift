@@ -144,11 +144,21 @@ final class SimulatedStore: EventStore {
     }
 
     func unread(_ topic: TopicPrefix) throws(JournalError) -> Int {
-        try all.filter { event in
-            guard topic.covers(event.topic) else { return false }
-            guard let outcome = event.decision?.outcome else { return true }
-            return outcome == .shown || outcome == .muted || outcome == .expired
-        }.count
+        try all.filter { topic.covers($0.topic) && $0.isUnread }.count
+    }
+
+    func unseen(
+        _ topic: TopicPrefix, after position: Journal.UnreadPosition, upTo last: EventID, limit: Int
+    ) throws(JournalError) -> (events: [StoredEvent], position: Journal.UnreadPosition?) {
+        func place(_ event: StoredEvent) -> [UInt8] {
+            event.topic.description.utf8 + [0] + withUnsafeBytes(of: event.id.rawValue.bigEndian) { Array($0) }
+        }
+        let start = position.topic.utf8 + [0] + withUnsafeBytes(of: position.id.rawValue.bigEndian) { Array($0) }
+        let found = try all.filter { $0.decision != nil && $0.isUnread && $0.id <= last && topic.covers($0.topic) }
+            .filter { start.lexicographicallyPrecedes(place($0)) }
+            .sorted { place($0).lexicographicallyPrecedes(place($1)) }.prefix(limit)
+        guard let end = found.last, found.count == limit else { return (Array(found), nil) }
+        return (Array(found), Journal.UnreadPosition(end.topic.description, end.id))
     }
 
     func event(_ id: EventID) throws(JournalError) -> StoredEvent? {
@@ -195,6 +205,14 @@ final class SimulatedStore: EventStore {
 
     func lastID() throws(JournalError) -> EventID {
         max(try all.last?.id ?? EventID(0), disk.contents.lastRemoval)
+    }
+}
+
+extension StoredEvent {
+    /// Whether nobody has seen it.
+    var isUnread: Bool {
+        guard let decision else { return true }
+        return decision.outcome == .shown || decision.markedRead != nil
     }
 }
 

@@ -20,6 +20,8 @@ extension Simulation {
         case .release(let label, let peer): call(peer, .released(event(label), by: peer))
         case .pass(let label, let peer): call(peer, .passed(event(label), by: peer))
         case .claimTopic(let topic, let grace, let peer): call(peer, .topicClaimed(topic, grace: grace, by: peer))
+        case .markRead(let topic, let label, let peer):
+            call(peer, .markedRead(topic, upTo: label.map(event) ?? EventID(0), by: peer))
         case .openScreen(let label, let topic, let options, let peer):
             call(peer, .screenOpened(topic, options, by: peer), label)
         case .updateScreen(let label, let options, let peer):

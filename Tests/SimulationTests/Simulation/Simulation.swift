@@ -206,6 +206,18 @@ final class Simulation {
         if kept != daemon.router.quiet { witness.complain("quiet is \(daemon.router.quiet), and \(kept) on disk") }
     }
 
+    /// What is marked as read up to an id is not unread any more, and that is on disk.
+    func checkRead(after input: Input) {
+        guard let daemon, daemon.storage.degradation.isEmpty, case .markedRead(let topic, let last, _) = input else {
+            return
+        }
+        for event in disk.contents.ids.prefix(while: { $0 <= last }).compactMap({ disk.contents.events[$0] })
+        where topic.covers(event.topic) && event.isUnread {
+            witness.complain("event \(event.id) is unread, and \(topic) was marked as read up to \(last)")
+        }
+        witness.noteReading()
+    }
+
     /// What the disk says of pauses and mutes goes on in a new run, and ends when it was to end.
     private func checkRestoredQuiet() {
         guard let daemon, daemon.isRestored else { return }

@@ -22,6 +22,8 @@ final class Witness {
         /// Outcomes that were told while the journal could not be written.
         var onTrust = 0
         var read = 0
+        /// Marks as read that were acknowledged.
+        var marked = 0
     }
 
     private struct Account {
@@ -233,6 +235,8 @@ final class Witness {
             if isClosing { server.up[index].isLost = true }
         }
     }
+
+    func noteReading() { counts.marked += 1 }
 
     func read(_ history: [EventID]) {
         counts.read += 1

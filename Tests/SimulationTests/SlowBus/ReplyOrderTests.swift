@@ -10,7 +10,7 @@ struct ReplyOrderTests {
     private var kinds: [String] {
         bus.sent.map { message in
             switch message {
-            case .accepted, .verdict, .refused: "reply"
+            case .accepted, .verdict, .count, .refused: "reply"
             case .event: "event"
             case .resolved: "resolved"
             case .removed, .action: "other"

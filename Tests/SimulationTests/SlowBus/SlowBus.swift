@@ -44,6 +44,36 @@ final class SlowBus {
         call(.published(push))
     }
 
+    /// Has the journal keep events that were muted.
+    func keepMuted(_ count: Int) {
+        for number in 1...count {
+            let topic = World.topics[number % 3]
+            var event = StoredEvent(
+                id: EventID(UInt64(number)), topic: topic, title: "", body: "", fields: [], published: 0,
+                sender: ":1.1",
+                origin: Origin(), urgency: nil, retained: false, route: "", key: "", window: 0, accepted: 0,
+                expires: Expiry(wall: 0, uptime: 0, boot: ""))
+            event.decision = StoredDecision(outcome: .muted, resolved: 0)
+            machine.disk.contents.events[event.id] = event
+            machine.disk.contents.ids.append(event.id)
+        }
+    }
+
+    func markRead(_ topic: TopicPrefix) {
+        call(.markedRead(topic, upTo: EventID(0), by: ":1.2"))
+    }
+
+    /// Events of the journal that nobody has seen.
+    var unread: Int { machine.disk.contents.events.values.filter(\.isUnread).count }
+
+    /// - Returns: whether there was one.
+    func endOneTurn() -> Bool {
+        guard machine.isTurnOpen else { return false }
+        machine.isTurnOpen = false
+        daemon.turnIsOver()
+        return true
+    }
+
     func claim(_ id: EventID) {
         call(.claimed(id, by: ":1.2"))
     }
@@ -112,6 +142,7 @@ final class SlowMachine: Host {
     enum Message: Equatable {
         case accepted(EventID)
         case verdict(Verdict)
+        case count(Int)
         case refused(Refusal)
         case event(title: String, bytes: Int)
         case resolved(EventID)
@@ -146,7 +177,8 @@ final class SlowMachine: Host {
         switch reply {
         case .accepted(let id): .accepted(id)
         case .verdict(let verdict): .verdict(verdict)
-        default: preconditionFailure("events are published and claimed here, and that is all")
+        case .count(let count): .count(count)
+        default: preconditionFailure("events are published, claimed and marked here, and that is all")
         }
     }
 

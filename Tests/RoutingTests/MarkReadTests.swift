@@ -1,0 +1,63 @@
+import Testing
+
+@testable import Routing
+
+/// What somebody has seen.
+struct MarkReadTests {
+    private let post = try! TopicPrefix("/post")
+
+    @Test func whatIsInMemoryIsClaimedUpToAnId() {
+        var bench = Bench()
+        bench.take(.serverAppeared)
+        let shown = bench.publish("/post/1")
+        let request = bench.wait(.milliseconds(100)).banners[0]
+        bench.take(.bannerShown(request.call, BannerID(7)))
+        let open = bench.publish("/post/2")
+        let later = bench.publish("/post/3")
+        bench.publish("/chat")
+        let effects = bench.take(.markedRead(post, upTo: open, by: Bench.peer))
+        #expect(effects.outcomes == [shown: .retracted, open: .claimed])
+        #expect(effects.resolutions[open]?.form == .read)
+        #expect(effects.closed == [BannerID(7)])
+        var count: Int?
+        if case .reply(.count(let number))? = effects.first { count = number }
+        #expect(count == 2)
+        #expect(effects.marks == ["/post \(open) MarkRead"])
+        #expect(bench.take(.markedRead(post, upTo: EventID(0), by: Bench.peer)).outcomes == [later: .claimed])
+    }
+
+    @Test func topicClaimsAndScreensThatClearMarkTooAndOthersDoNot() {
+        var bench = Bench()
+        let last = bench.publish("/post/1")
+        #expect(bench.take(.topicClaimed(post, grace: .zero, by: Bench.peer)).marks == ["/post \(last) ClaimTopic"])
+        var options = ScreenOptions()
+        #expect(bench.take(.screenOpened(post, options, by: Bench.peer)).marks == ["/post \(last) OpenScreen"])
+        options.clear = false
+        #expect(bench.take(.screenOpened(post, options, by: Bench.peer)).marks == [])
+        options = ScreenOptions()
+        options.mode = .ask
+        #expect(bench.take(.screenOpened(post, options, by: Bench.peer)).marks == [])
+    }
+
+    @Test func aLateClaimOfWhatIsNotInMemoryIsToldAndCounted() {
+        var bench = Bench()
+        let open = bench.publish("/post/1")
+        let claims = [open, EventID(77)].map {
+            LateClaim($0, try! Topic("/post/1"), Resolution(.retracted, claimant: Bench.peer))
+        }
+        #expect(bench.take(.claimedLate(claims)).outcomes == [EventID(77): .retracted])
+        #expect(bench.router.statistics.retracted == 1)
+    }
+}
+
+extension [Effect] {
+    fileprivate var marks: [String] {
+        compactMap {
+            if case .markRead(let topic, let last, _, let form) = $0 {
+                "\(topic) \(last) \(form.rawValue)"
+            } else {
+                nil
+            }
+        }
+    }
+}
