@@ -92,19 +92,34 @@ public final class BusConnection {
         pump?.goOn()
     }
 
-    /// Takes a well-known name; neither waits in a queue for it nor lets anybody take it over. Waits for the bus, and handles
-    /// what comes before its answer; calls to the name come after that.
+    /// Takes a well-known name; neither waits in a queue for it nor lets anybody take it over. Waits for the bus. What comes
+    /// before its answer is handled later: dbus-daemon delivers the calls that have started this process before it answers.
     ///
     /// - Throws: an error with `isNameTaken` when somebody has it.
     public func requestName(_ name: String) throws(SystemdError) {
         let doNotQueue: UInt32 = 4
-        let question = question("RequestName", about: name)
-        question.append(doNotQueue, as: "u")
-        let answer = try ask(question)
-        guard answer.message.failure == nil else { throw SystemdError(code: EPERM, call: "RequestName") }
-        let result: UInt32 = try answer.message.readNumber("u")
-        // 1: this connection has become the owner; 4: it was the owner before.
-        guard result == 1 || result == 4 else { throw SystemdError(code: EEXIST, call: "RequestName") }
+        var code = EPERM
+        // sd_bus_call(3) takes an answer from any connection, and does not say whose an error is. A further question has
+        // another number, which a stranger would have to guess anew.
+        for _ in 1...16 {
+            let question = question("RequestName", about: name)
+            question.append(doNotQueue, as: "u")
+            var error = sd_bus_error()
+            defer { sd_bus_error_free(&error) }
+            var reply: OpaquePointer?
+            code = -sd_bus_call(raw, question.raw, 25_000_000, &error, &reply)
+            guard let reply else {
+                if error.name == nil || code == ETIMEDOUT { break }
+                continue
+            }
+            let answer = BusMessage(adopting: reply)
+            guard Speaker.bus.isSender(answer.sender) else { continue }
+            let result: UInt32 = try answer.readNumber("u")
+            // 1: this connection has become the owner; 4: it was the owner before.
+            guard result == 1 || result == 4 else { throw SystemdError(code: EEXIST, call: "RequestName") }
+            return
+        }
+        throw SystemdError(code: max(code, EPERM), call: "RequestName")
     }
 
     /// Who has a name now: a unique name, or `nil` where nobody has it. Waits for the bus, not for any of its peers, and

@@ -72,6 +72,30 @@ import Testing
         }
     }
 
+    @Test(arguments: [bad, ""])
+    func theCallByWhichTheBusStartsItIsAnswered(_ configuration: String) async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        try folder.write(configuration, to: "config.toml")
+        try folder.write(
+            """
+            [D-BUS Service]
+            Name=\(Router.name)
+            Exec=\(BuiltPrograms.notifyd) --config \(folder.path)/config.toml --state \(folder.path)/state
+
+            """, to: "services/\(Router.name).service")
+        try await withPrivateBus(serviceFolder: folder.path + "/services") { bus in
+            let client = try await NotifyClient(address: bus.address)
+            if configuration.isEmpty {
+                _ = try await client.send("/post/27")
+            } else {
+                let error = await #expect(throws: NotifyError.self) { try await client.send("/post/27") }
+                #expect(error?.message.contains("/config.toml:2:1: ") == true, "\(error.map { "\($0)" } ?? "")")
+            }
+            await client.close()
+        }
+    }
+
     /// It has its name when `body` begins.
     private func withBadlyConfigured(_ body: (DaemonProcess, Connection) async throws -> Void) async throws {
         try await withPrivateBus { bus in
