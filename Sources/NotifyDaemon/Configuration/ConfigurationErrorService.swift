@@ -14,6 +14,8 @@ final class ConfigurationErrorService: BusReader {
     /// 6 starts a minute; the unit allows 10.
     private static let stayAfterCalls: Int64 = 10_000_000
     private static let pollInterval: Int64 = 200_000
+    /// Files are read when they have not changed for this time: many programs empty a file before they write it.
+    private static let settleTime: Int64 = 100_000
 
     private let load: () throws(ConfigurationError) -> Configuration
     private let fingerprint: () -> ConfigurationFiles.Fingerprint
@@ -24,7 +26,9 @@ final class ConfigurationErrorService: BusReader {
     private var error: ConfigurationError
     private var hasAnswered = false
     private var corrected: Configuration?
-    private var timer: EventSource?
+    /// What the files have become, and since when; calls wait until they are read.
+    private var change: (files: ConfigurationFiles.Fingerprint, since: Int64)?
+    private var timer: EventSource!
 
     /// - Parameters:
     ///   - file: the file that is read instead of all others.
@@ -55,7 +59,7 @@ final class ConfigurationErrorService: BusReader {
             bus.filterCalls { [unowned self] call in answer(call) },
         ]
         timer = try loop.timer(.monotonic) { [unowned self] in poll() }
-        timer?.arm(at: start + Self.pollInterval)
+        timer.arm(at: start + Self.pollInterval)
         try bus.attach(to: loop, as: self)
         ServiceManager.status("The configuration is bad: \(error.summary)")
         return try withExtendedLifetime((sources, slots)) { () throws(SystemdError) in
@@ -67,7 +71,7 @@ final class ConfigurationErrorService: BusReader {
     /// Once the configuration is good, calls are left for the daemon to read.
     var canRead: Bool {
         reload()
-        return corrected == nil
+        return corrected == nil && change == nil
     }
 
     func handleSome() -> Bool { false }
@@ -83,13 +87,22 @@ final class ConfigurationErrorService: BusReader {
         reload()
         let now = Clock.monotonic()
         let end = start + (hasAnswered ? Self.stayAfterCalls : Self.stayWithoutCalls)
+        if let change { return timer.arm(at: change.since + Self.settleTime) }
         if now >= end { return loop.exit(0) }
-        timer?.arm(at: min(now + Self.pollInterval, end))
+        timer.arm(at: min(now + Self.pollInterval, end))
     }
 
     private func reload() {
         let current = fingerprint()
-        guard corrected == nil, current != seen else { return }
+        guard corrected == nil, current != seen else { return change = nil }
+        let now = Clock.monotonic()
+        guard let change, change.files == current else {
+            change = (current, now)
+            timer.arm(at: now + Self.settleTime)
+            return
+        }
+        guard now >= change.since + Self.settleTime else { return }
+        self.change = nil
         seen = current
         do throws(ConfigurationError) {
             corrected = try load()
