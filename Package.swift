@@ -30,7 +30,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
-        .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
     ],
     targets: [
@@ -91,7 +90,6 @@ let package = Package(
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Mustache", package: "swift-mustache"),
-                .product(name: "TOMLKit", package: "TOMLKit"),
             ],
             swiftSettings: strict + [failpoints]
         ),
@@ -173,7 +171,8 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
-            name: "NotifyDaemonTests", dependencies: ["NotifyDaemon", "NotifyText", "Routing"], swiftSettings: strict),
+            name: "NotifyDaemonTests", dependencies: ["NotifyDaemon", "NotifyRehearsal", "NotifyText", "Routing"],
+            swiftSettings: strict),
         .testTarget(
             name: "NotifyClientTests",
             dependencies: [

@@ -54,7 +54,7 @@ public func runNotifyDaemon(_ options: DaemonOptions) -> CInt {
     do throws(ConfigurationError) {
         loaded = .success(try ConfigurationFiles.load(only: options.configuration))
     } catch {
-        logger.record(.badConfiguration, ["error": "\(error)"])
+        for line in error.lines { logger.record(.badConfiguration, ["error": "\(line)"]) }
         // Whoever has started it by a call waits for an answer.
         guard ServiceManager.isThere || ServiceManager.isBus else { return ExitCode.badConfiguration }
         loaded = .failure(error)

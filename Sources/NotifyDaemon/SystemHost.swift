@@ -160,8 +160,8 @@ final class SystemHost: Host {
             logger.record(.reloaded)
             ServiceManager.ready(status: daemon.status)
         } catch {
-            logger.record(.badNewConfiguration, ["error": "\(error)"])
-            ServiceManager.ready(status: "\(daemon.status); the configuration on disk is bad: \(error)")
+            for line in error.lines { logger.record(.badNewConfiguration, ["error": "\(line)"]) }
+            ServiceManager.ready(status: "\(daemon.status); the configuration on disk is bad: \(error.summary)")
         }
     }
 }

@@ -5,19 +5,21 @@ import Routing
 public func fuzzConfiguration(_ bytes: [UInt8]) {
     let text = String(decoding: bytes, as: UTF8.self)
     do throws(ConfigurationError) {
-        var reader = try ConfigurationReader()
-        try reader.add(file: "fuzz.toml", text: text)
+        var reader = ConfigurationReader()
+        reader.add(file: "fuzz.toml", text: text)
         let configuration = try reader.finish()
         precondition(!text.utf8.contains(0), "nothing behind a NUL is overlooked")
         for route in configuration.routes.routes { checkTemplates(of: route) }
     } catch {
-        precondition(!error.reason.isEmpty && error.file == "fuzz.toml", "a refusal says where and why")
+        precondition(!error.mistakes.isEmpty && error.mistakes.count <= error.count, "a refusal has a reason")
         // Not its characters: to Swift, the line end of other systems is one, and not this one.
         let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        // The end of the file may be where something is missing.
-        precondition((0...lines.count + 1).contains(error.line), "the line is one of the file")
-        guard lines.indices.contains(error.line - 1) else { return }
-        precondition((0...lines[error.line - 1].count + 1).contains(error.column), "the column is one of the line")
+        for mistake in error.mistakes {
+            precondition(!mistake.reason.isEmpty && mistake.file == "fuzz.toml", "a mistake says where and why")
+            precondition((1...lines.count).contains(mistake.line), "the line is one of the file")
+            let length = lines[mistake.line - 1].count
+            precondition((1...length + 1).contains(mistake.column), "the column is one of the line")
+        }
     }
 }
 

@@ -106,8 +106,8 @@ struct BannerTextTests {
         _ topic: String, title: String = "", body: String = "", fields: [Field] = [], count: Int = 1,
         isSummary: Bool = false, configuration: String = ""
     ) throws -> BannerText {
-        var reader = try ConfigurationReader()
-        try reader.add(file: "test.toml", text: configuration)
+        var reader = ConfigurationReader()
+        reader.add(file: "test.toml", text: configuration)
         let configuration = try reader.finish()
         var router = Router(routes: configuration.routes, firstID: EventID(1))
         let publication = Publication(topic: try Topic(topic), title: title, body: body, fields: fields, sender: ":1.1")

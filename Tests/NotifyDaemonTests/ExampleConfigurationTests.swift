@@ -72,8 +72,8 @@ struct ExampleConfigurationTests {
     }
 
     private func read(_ text: String) throws -> Configuration {
-        var reader = try ConfigurationReader()
-        try reader.add(file: "config.toml", text: text)
+        var reader = ConfigurationReader()
+        reader.add(file: "config.toml", text: text)
         return try reader.finish()
     }
 }

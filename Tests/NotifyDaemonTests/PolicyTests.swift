@@ -11,8 +11,8 @@ struct PolicyTests {
         Credentials(user: 1000, process: 8), ProcessSighting(began: 1, userUnit: nil), owner: 1000)
 
     private func policy(_ text: String) throws -> Policy {
-        var reader = try ConfigurationReader()
-        try reader.add(file: "test.toml", text: text)
+        var reader = ConfigurationReader()
+        reader.add(file: "test.toml", text: text)
         return try reader.finish().policy
     }
 
@@ -133,9 +133,9 @@ struct PolicyTests {
     }
 
     @Test func rulesOfEarlierFilesComeFirst() throws {
-        var reader = try ConfigurationReader()
-        try reader.add(file: "administrator", text: "[[policy]]\ndeny = [\"control\"]\n")
-        try reader.add(file: "user", text: "[[policy]]\nallow = [\"control\"]\n")
+        var reader = ConfigurationReader()
+        reader.add(file: "administrator", text: "[[policy]]\ndeny = [\"control\"]\n")
+        reader.add(file: "user", text: "[[policy]]\nallow = [\"control\"]\n")
         let policy = try reader.finish().policy
         #expect(try policy.denial(of: deed(.control, at: "/a"), to: feed)?.place == "administrator:1")
     }

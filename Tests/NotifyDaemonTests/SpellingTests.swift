@@ -11,8 +11,8 @@ struct SpellingTests {
     private let other = "cafe\u{301}"
 
     private func configuration(_ text: String) throws -> Configuration {
-        var reader = try ConfigurationReader()
-        try reader.add(file: "test.toml", text: text)
+        var reader = ConfigurationReader()
+        reader.add(file: "test.toml", text: text)
         return try reader.finish()
     }
 

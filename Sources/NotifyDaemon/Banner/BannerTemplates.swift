@@ -6,6 +6,9 @@ struct BannerTemplates: BannerWording {
     var title: TextTemplate?
     var body: TextTemplate?
 
+    /// How many tags they have.
+    var tags: Int { (title?.tags ?? 0) + (body?.tags ?? 0) }
+
     var mentionsCount: Bool { title?.mentionsCount ?? false || body?.mentionsCount ?? false }
 
     func text(of event: Event, count: Int) -> (title: String?, body: String?) {

@@ -6,17 +6,21 @@ enum ConfigurationFiles {
     /// Loads the administrator's files and then the user's, or only the file that is named.
     ///
     /// - Parameter file: a file that stands in for all others.
-    /// - Throws: `ConfigurationError` for the first thing that is wrong.
+    /// - Throws: `ConfigurationError` with all that is wrong.
     static func load(only file: String? = nil) throws(ConfigurationError) -> Configuration {
-        var reader = try ConfigurationReader()
+        var reader = ConfigurationReader()
         if let file {
             guard let text = try read(file) else {
                 throw ConfigurationError(file: file, line: 0, column: 0, reason: "there is no such file")
             }
-            try reader.add(file: file, text: text)
+            reader.add(file: file, text: text)
         } else {
             for path in paths() {
-                if let text = try read(path) { try reader.add(file: path, text: text) }
+                do throws(ConfigurationError) {
+                    if let text = try read(path) { reader.add(file: path, text: text) }
+                } catch {
+                    for mistake in error.mistakes { reader.mistakes.note(mistake) }
+                }
             }
         }
         return try reader.finish()
@@ -34,7 +38,8 @@ enum ConfigurationFiles {
         guard let handle = opendir(directory) else { return [] }
         defer { closedir(handle) }
         var names: [String] = []
-        while let entry = readdir(handle) {
+        // The reader refuses one more than it takes.
+        while names.count <= ConfigurationReader.maximumFiles, let entry = readdir(handle) {
             let name = withUnsafeBytes(of: &entry.pointee.d_name) {
                 String(cString: $0.bindMemory(to: CChar.self).baseAddress!)
             }

@@ -1,61 +1,73 @@
 import NotifyText
 import Routing
-import TOMLKit
 
 extension PolicyRule {
     /// Reads a `[[policy]]` of a configuration.
-    init(_ table: TOMLTable, path: String, in source: ConfigurationSource) throws(ConfigurationError) {
-        var reader = TableReader(table, path: path, in: source)
+    ///
+    /// - Returns: `nil` where it cannot be read, which is noted.
+    init?(_ table: TOMLTable, in source: ConfigurationSource) {
+        var reader = TableReader(table, in: source)
         verdicts = [:]
-        place = source.place(of: path)
-        if let text = try reader.string("topic") {
+        place = "\(source.file):\(source.line(of: table.offset))"
+        if let text = reader.string("topic") {
             do {
                 topic = try TopicPrefix(text)
             } catch {
-                throw reader.error("topic", error.description)
+                reader.note("topic", error.description)
             }
         }
-        try read("allow", as: .allow, &reader)
-        try read("deny", as: .deny, &reader)
-        if let user = try reader.user("user") { criteria.append(.user(user)) }
-        if let unit = try reader.string("unit") { criteria.append(.unit(try Self.unitName(unit, reader).bytes)) }
-        if let app = try reader.string("app") { criteria.append(.app(try Self.filled(app, "app", reader).bytes)) }
-        if let label = try reader.string("label") {
-            criteria.append(.label(try Self.filled(label, "label", reader).bytes))
+        let allowed = reader.strings("allow")
+        let denied = reader.strings("deny")
+        read(allowed ?? [], as: .allow, reader)
+        read(denied ?? [], as: .deny, reader)
+        if let user = reader.user("user") { criteria.append(.user(user)) }
+        if let unit = reader.string("unit") {
+            Self.requireUnitName(unit, reader)
+            criteria.append(.unit(unit.bytes))
         }
-        try reader.finish()
-        guard !verdicts.isEmpty else {
-            throw source.error(path, "a rule allows or denies something, such as deny = [\"claim\"]")
+        if let app = reader.string("app") {
+            Self.requireText(app, "app", reader)
+            criteria.append(.app(app.bytes))
         }
+        if let label = reader.string("label") {
+            Self.requireText(label, "label", reader)
+            criteria.append(.label(label.bytes))
+        }
+        reader.finish()
+        let isUnread = reader.has("allow") && allowed == nil || reader.has("deny") && denied == nil
+        if !isUnread, (allowed ?? []).isEmpty, (denied ?? []).isEmpty {
+            source.note(at: table.offset, "a rule allows or denies something, such as deny = [\"claim\"]")
+        }
+        guard !verdicts.isEmpty else { return nil }
     }
 
     private mutating func read(
-        _ key: String, as verdict: Verdict, _ reader: inout TableReader
-    ) throws(ConfigurationError) {
-        for name in try reader.strings(key) ?? [] {
+        _ names: [(text: String, offset: Int)], as verdict: Verdict, _ reader: TableReader
+    ) {
+        for (name, offset) in names {
             guard let permission = Permission(rawValue: name) else {
                 let words = Permission.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
-                throw reader.error(key, inside: name, "\"\(name)\" cannot be allowed or denied; it is one of \(words)")
+                reader.source.note(
+                    at: offset, "\"\(PlainText.excerpt(name))\" cannot be allowed or denied; it is one of \(words)")
+                continue
             }
-            guard verdicts.updateValue(verdict, forKey: permission) == nil else {
-                throw reader.error(key, inside: name, "this rule has \"\(name)\" already")
+            if verdicts.updateValue(verdict, forKey: permission) != nil {
+                reader.source.note(at: offset, "this rule has \"\(name)\" already")
             }
         }
     }
 
     /// A name without its kind would never fit.
-    private static func unitName(_ name: String, _ reader: TableReader) throws(ConfigurationError) -> String {
-        guard [".service", ".scope"].contains(where: { name.hasSuffix($0) && name.utf8.count > $0.utf8.count }) else {
-            throw reader.error(
-                "unit", "'unit' is \"\(name)\"; it is a whole name such as \"feed.service\" or \"run-7.scope\"")
+    private static func requireUnitName(_ name: String, _ reader: TableReader) {
+        guard ![".service", ".scope"].contains(where: { name.hasSuffix($0) && name.utf8.count > $0.utf8.count }) else {
+            return
         }
-        return name
+        reader.note(
+            "unit",
+            "'unit' is \"\(PlainText.excerpt(name))\"; it is a whole name such as \"feed.service\" or \"run-7.scope\"")
     }
 
-    private static func filled(_ text: String, _ key: String, _ reader: TableReader) throws(ConfigurationError)
-        -> String
-    {
-        guard !text.isEmpty else { throw reader.error(key, "'\(key)' is empty; leave it out if it does not matter") }
-        return text
+    private static func requireText(_ text: String, _ key: String, _ reader: TableReader) {
+        if text.isEmpty { reader.note(key, "'\(key)' is empty; leave it out if it does not matter") }
     }
 }

@@ -1,182 +1,178 @@
 import Glibc
+import NotifyText
 import Routing
-import TOMLKit
 
-/// Reads one TOML table strictly: every key is asked for by name and type, and what is left over at the end is an error.
+/// Reads one TOML table strictly: every key is asked for by name and type, and what is left over at the end is a mistake.
+///
+/// A value that is wrong is noted as a mistake and read as `nil`, so that all mistakes are found.
 struct TableReader {
+    /// Bytes of a text.
+    static let maximumText = 8 * 1024
+    /// Elements of a list of texts.
+    static let maximumTexts = 256
+
     private let table: TOMLTable
-    /// Where the table is: "" for the file itself, `defaults`, `route[2]`.
-    private let path: String
-    private let source: ConfigurationSource
+    private let isRoot: Bool
+    let source: ConfigurationSource
     private var known: [String] = []
 
-    init(_ table: TOMLTable, path: String, in source: ConfigurationSource) {
+    init(_ table: TOMLTable, in source: ConfigurationSource, isRoot: Bool = false) {
         self.table = table
-        self.path = path
         self.source = source
+        self.isRoot = isRoot
     }
+
+    /// Where the table begins.
+    var offset: Int { table.offset }
+
+    /// Whether the key is there, whatever its value.
+    func has(_ key: String) -> Bool { table[key] != nil }
 
     // MARK: Values
 
-    mutating func string(_ key: String) throws(ConfigurationError) -> String? {
-        guard let text = try value(key, "a string such as \"text\"", { $0.string }) else { return nil }
-        return try deliverable(text, key)
+    mutating func string(_ key: String) -> String? {
+        guard let (text, _) = value(key, "a string such as \"text\"", \.string) else { return nil }
+        return deliverable(text, key, at: table[key]?.offset)
     }
 
     /// What a configuration says goes out in messages, sooner or later.
-    private func deliverable(_ text: String, _ key: String) throws(ConfigurationError) -> String {
+    private func deliverable(_ text: String, _ key: String, at offset: Int?) -> String? {
+        guard text.utf8.count <= Self.maximumText else {
+            source.note(at: offset, "'\(key)' has \(text.utf8.count) bytes; it has at most \(Self.maximumText)")
+            return nil
+        }
         guard text.fitsIntoMessage else {
-            throw error(key, "'\(key)' has a character that no message can carry, such as NUL or U+FFFE")
+            source.note(at: offset, "'\(key)' has a character that no message can carry, such as NUL or U+FFFE")
+            return nil
         }
         return text
     }
 
-    mutating func boolean(_ key: String) throws(ConfigurationError) -> Bool? {
-        try value(key, "true or false") { $0.bool }
-    }
+    mutating func boolean(_ key: String) -> Bool? { value(key, "true or false", \.boolean)?.0 }
 
-    mutating func integer(_ key: String, in range: ClosedRange<Int>) throws(ConfigurationError) -> Int? {
-        guard let number = try value(key, "a whole number", { $0.int }) else { return nil }
+    mutating func integer(_ key: String, in range: ClosedRange<Int>) -> Int? {
+        guard let (number, _) = value(key, "a whole number", \.integer) else { return nil }
         guard range.contains(number) else {
-            throw error(key, "'\(key)' is \(number); it is \(range.lowerBound) to \(range.upperBound)")
+            note(key, "'\(key)' is \(number); it is \(range.lowerBound) to \(range.upperBound)")
+            return nil
         }
         return number
     }
 
-    mutating func duration(_ key: String, upTo maximum: Duration, from minimum: Duration = .zero)
-        throws(ConfigurationError) -> Duration?
-    {
+    mutating func duration(_ key: String, upTo maximum: Duration, from minimum: Duration = .zero) -> Duration? {
         let wanted = "a duration such as \"100ms\", \"5s\", \"10m\" or \"12h\""
-        guard let text = try value(key, wanted, { $0.string }) else { return nil }
-        guard let duration = Duration(text: text) else {
-            throw error(key, "'\(key)' is \"\(text)\"; it is \(wanted)")
+        guard let (text, _) = value(key, wanted, \.string) else { return nil }
+        guard text.utf8.count <= Self.maximumText, let duration = Duration(text: text) else {
+            note(key, "'\(key)' is \"\(PlainText.excerpt(text))\"; it is \(wanted)")
+            return nil
         }
         guard duration >= minimum, duration <= maximum else {
-            throw error(key, "'\(key)' is \(duration.text); it is \(minimum.text) to \(maximum.text)")
+            note(key, "'\(key)' is \(duration.text); it is \(minimum.text) to \(maximum.text)")
+            return nil
         }
         return duration
     }
 
     /// One of the words that a type has.
-    mutating func word<Word: RawRepresentable & CaseIterable>(_ key: String, of _: Word.Type)
-        throws(ConfigurationError) -> Word? where Word.RawValue == String
-    {
-        let words = Word.allCases.map { "\"\($0.rawValue)\"" }
-        guard let text = try value(key, words.joined(separator: ", "), { $0.string }) else { return nil }
+    mutating func word<Word: RawRepresentable & CaseIterable>(_ key: String, of _: Word.Type) -> Word?
+    where Word.RawValue == String {
+        let words = Word.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
+        guard let (text, _) = value(key, words, \.string) else { return nil }
         guard let word = Word(rawValue: text) else {
-            throw error(key, "'\(key)' is \"\(text)\"; it is one of \(words.joined(separator: ", "))")
+            note(key, "'\(key)' is \"\(PlainText.excerpt(text))\"; it is one of \(words)")
+            return nil
         }
         return word
     }
 
     /// A user of this machine, by number or by name.
-    mutating func user(_ key: String) throws(ConfigurationError) -> UInt32? {
-        guard let user = try value(key, "the number or the name of a user", { $0.int.map { "\($0)" } ?? $0.string })
+    mutating func user(_ key: String) -> UInt32? {
+        guard
+            let (user, _) = value(key, "the number or the name of a user", { $0.integer.map { "\($0)" } ?? $0.string })
         else { return nil }
         if let number = UInt32(user) { return number }
-        guard let entry = getpwnam(user) else {
-            throw error(key, "'\(key)' is \"\(user)\", and there is no such user; it is the number or the name of one")
+        guard user.utf8.count <= 256, !user.utf8.contains(0), let entry = getpwnam(user) else {
+            note(
+                key,
+                "'\(key)' is \"\(PlainText.excerpt(user))\", and there is no such user; it is the number or the name of one"
+            )
+            return nil
         }
         return entry.pointee.pw_uid
     }
 
     /// A table inside this one.
-    mutating func subtable(_ key: String) throws(ConfigurationError) -> TOMLTable? {
-        try value(key, "a table" + (path.isEmpty ? ", which begins with [\(key)]" : "")) { $0.table }
+    mutating func subtable(_ key: String) -> TOMLTable? {
+        value(key, "a table" + (isRoot ? ", which begins with [\(key)]" : ""), \.table)?.0
     }
 
-    /// A list of strings.
-    mutating func strings(_ key: String) throws(ConfigurationError) -> [String]? {
-        guard let array = try value(key, "a list of strings", { $0.array }) else { return nil }
-        var strings: [String] = []
-        for element in array {
-            guard let string = element.string else { throw error(key, "'\(key)' is a list of strings") }
-            strings.append(try deliverable(string, key))
+    /// A list of strings, each with its place.
+    mutating func strings(_ key: String) -> [(text: String, offset: Int)]? {
+        guard let (nodes, _) = list(key, "a list of strings") else { return nil }
+        var strings: [(text: String, offset: Int)] = []
+        for node in nodes {
+            guard let string = node.string else {
+                source.note(at: node.offset, "'\(key)' is a list of strings, and this is \(node.kind)")
+                continue
+            }
+            if let text = deliverable(string, key, at: node.offset) { strings.append((text, node.offset)) }
         }
         return strings
     }
 
     /// A list of tables.
-    mutating func tables(_ key: String) throws(ConfigurationError) -> [TOMLTable] {
-        let wanted = "a list of tables" + (path.isEmpty ? ", each of which begins with [[\(key)]]" : "")
-        guard let array = try value(key, wanted, { $0.array }) else { return [] }
-        var tables: [TOMLTable] = []
-        for element in array {
-            guard let table = element.table else { throw error(key, "'\(key)' is \(wanted)") }
-            tables.append(table)
+    mutating func tables(_ key: String, upTo maximum: Int) -> [TOMLTable] {
+        let wanted = "a list of tables" + (isRoot ? ", each of which begins with [[\(key)]]" : "")
+        guard let (nodes, _) = list(key, wanted, upTo: maximum) else { return [] }
+        return nodes.compactMap { node in
+            if node.table == nil { source.note(at: node.offset, "'\(key)' is \(wanted), and this is \(node.kind)") }
+            return node.table
         }
-        return tables
     }
 
-    private mutating func value<Result>(_ key: String, _ wanted: String, _ read: (any TOMLValueConvertible) -> Result?)
-        throws(ConfigurationError) -> Result?
+    private mutating func list(_ key: String, _ wanted: String, upTo maximum: Int = Self.maximumTexts)
+        -> (nodes: [TOMLNode], offset: Int)?
+    {
+        guard let (nodes, offset) = value(key, wanted, \.array) else { return nil }
+        guard nodes.count <= maximum else {
+            source.note(at: nodes[maximum].offset, "'\(key)' has \(nodes.count) elements; it has at most \(maximum)")
+            return nil
+        }
+        return (nodes, offset)
+    }
+
+    /// A value as it is.
+    mutating func node(_ key: String) -> TOMLNode? {
+        known.append(key)
+        return table[key]?.node
+    }
+
+    private mutating func value<Result>(_ key: String, _ wanted: String, _ read: (TOMLNode) -> Result?)
+        -> (Result, offset: Int)?
     {
         known.append(key)
-        guard let value = table[key] else { return nil }
-        guard let result = read(value) else { throw error(key, "'\(key)' is \(Self.name(of: value)); it is \(wanted)") }
-        return result
+        guard let entry = table[key], !entry.node.isBad else { return nil }
+        guard let result = read(entry.node) else {
+            source.note(at: entry.offset, "'\(key)' is \(entry.node.kind); it is \(wanted)")
+            return nil
+        }
+        return (result, entry.node.offset)
     }
 
     // MARK: The end
 
     /// Every key that nobody asked for is a mistake of the writer.
-    func finish() throws(ConfigurationError) {
-        for key in table.keys where !known.contains(key) {
-            let names = known.sorted().joined(separator: ", ")
-            throw error(key, "there is no key '\(key)' here; the keys are \(names)")
+    func finish() {
+        let names = known.sorted().joined(separator: ", ")
+        let expected = Set(known.map(\.bytes))
+        for entry in table.entries where !expected.contains(entry.key.bytes) {
+            source.note(
+                at: entry.offset, "there is no key '\(PlainText.excerpt(entry.key))' here; the keys are \(names)")
         }
     }
 
-    func error(_ key: String, inside name: String? = nil, _ reason: String) -> ConfigurationError {
-        source.error(path.isEmpty ? key : "\(path).\(key)", inside: name, reason)
-    }
-
-    private static func name(of value: any TOMLValueConvertible) -> String {
-        switch value.type {
-        case .table: "a table"
-        case .array: "a list"
-        case .string: "a string"
-        case .int: "a whole number"
-        case .double: "a number with a fraction"
-        case .bool: "true or false"
-        case .date, .time, .dateTime: "a date or time"
-        }
-    }
-}
-
-/// A configuration text with its name, and the places of its keys.
-struct ConfigurationSource {
-    let file: String
-    private let keys: KeyLocator
-
-    init(file: String, text: String) {
-        self.file = file
-        keys = KeyLocator(text)
-    }
-
-    /// The file and the line of a key, as `config.toml:3`.
-    func place(of path: String) -> String { "\(file):\(keys.place(of: path).line)" }
-
-    func error(_ path: String, inside name: String? = nil, _ reason: String) -> ConfigurationError {
-        let place = keys.place(of: path, inside: name)
-        return ConfigurationError(file: file, line: place.line, column: place.column, reason: reason)
-    }
-
-    /// An error that the TOML library found. Where a string goes on to the end of the file, it takes the end of the last line
-    /// for one character more.
-    func error(at line: Int, _ column: Int, _ reason: String) -> ConfigurationError {
-        let last = keys.length(ofLine: line).map { $0 + 1 } ?? column
-        return ConfigurationError(file: file, line: line, column: min(column, last), reason: reason)
-    }
-
-    /// What the TOML library would not survive.
-    func checkSyntax() throws(ConfigurationError) {
-        guard let (place, reason) = keys.fault else { return }
-        throw ConfigurationError(file: file, line: place.line, column: place.column, reason: reason)
-    }
-
-    func error(at index: String.Index, of text: String, _ reason: String) -> ConfigurationError {
-        let before = text.utf8[..<index].split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        return ConfigurationError(file: file, line: before.count, column: before.last!.count + 1, reason: reason)
+    /// Notes what is wrong with the value of a key, or, where the key is not there, with the table.
+    func note(_ key: String, _ reason: @autoclosure () -> String) {
+        source.note(at: table[key]?.offset ?? table.offset, reason())
     }
 }

@@ -1,0 +1,99 @@
+import NotifyText
+
+/// A value of a TOML text, and where it stands.
+struct TOMLNode {
+    enum Value {
+        case string(String)
+        case integer(Int)
+        case float(Double)
+        case boolean(Bool)
+        /// A date or a time, which no key takes; it is not looked into.
+        case moment
+        case array([TOMLNode])
+        case table(TOMLTable)
+        /// A value that was reported as a mistake already.
+        case bad
+    }
+
+    var value: Value
+    /// Where the value begins: an index into the bytes of the text.
+    var offset: Int
+
+    /// What the value is called in a message.
+    var kind: String {
+        switch value {
+        case .string: "a string"
+        case .integer: "a whole number"
+        case .float: "a number with a fraction"
+        case .boolean: "true or false"
+        case .moment: "a date or time"
+        case .array: "a list"
+        case .table: "a table"
+        case .bad: "no value"
+        }
+    }
+
+    var isBad: Bool { if case .bad = value { true } else { false } }
+    var string: String? { if case .string(let text) = value { text } else { nil } }
+    var integer: Int? { if case .integer(let number) = value { number } else { nil } }
+    var boolean: Bool? { if case .boolean(let flag) = value { flag } else { nil } }
+    var array: [TOMLNode]? { if case .array(let nodes) = value { nodes } else { nil } }
+    var table: TOMLTable? { if case .table(let table) = value { table } else { nil } }
+}
+
+/// A table of a TOML text. Two keys are the same if their bytes are.
+final class TOMLTable {
+    /// How the table came to be, which says what may be added to it: see "Table" in the specification.
+    enum Origin {
+        /// By the header of a table inside it.
+        case implied
+        case header
+        case dottedKey
+        /// Within braces: nothing may be added.
+        case inline
+        /// One of a list of tables.
+        case element
+    }
+
+    struct Entry {
+        var key: String
+        /// Where the key begins.
+        var offset: Int
+        var node: TOMLNode
+        /// Whether the value is a list of tables with headers of their own.
+        var isTableList = false
+    }
+
+    var origin: Origin
+    /// Where the header, the key or the brace is that made it.
+    var offset: Int
+    /// In the order of the text.
+    private(set) var entries: [Entry] = []
+    private var indexes: [ByteString: Int] = [:]
+
+    init(_ origin: Origin, at offset: Int) {
+        self.origin = origin
+        self.offset = offset
+    }
+
+    subscript(_ key: String) -> Entry? {
+        indexes[key.bytes].map { entries[$0] }
+    }
+
+    /// Adds a key that is not there yet.
+    func add(_ entry: Entry) {
+        indexes[entry.key.bytes] = entries.count
+        entries.append(entry)
+    }
+
+    /// Adds a table to a list that is there already.
+    func append(_ table: TOMLTable, to key: String) {
+        guard let index = indexes[key.bytes], case .array(var nodes) = entries[index].node.value else {
+            preconditionFailure("there is a list of this name")
+        }
+        // Without this, each addition copies the list.
+        entries[index].node.value = .bad
+        nodes.append(TOMLNode(value: .table(table), offset: table.offset))
+        entries[index].node.value = .array(nodes)
+    }
+}
