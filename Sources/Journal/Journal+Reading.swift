@@ -6,8 +6,9 @@ extension Journal {
     /// The most events that one page holds, whatever was asked for.
     public static var pageLimit: Int { 1000 }
 
-    /// What the events of a page take in memory at most, where there is more than one.
-    public static var pageBytes: Int { 4 << 20 }
+    /// What the events of a page take in memory at most, where there is more than one: nothing else is done while a page is
+    /// read.
+    public static var pageBytes: Int { 256 << 10 }
 
     /// The most that a snapshot holds, in bytes of what was published: a message is limited, and so is memory.
     public static var answerLimit: Int { 16 << 20 }

@@ -172,6 +172,11 @@ final class Daemon<Outside: Host> {
         host.endTurnWhenIdle()
     }
 
+    /// For calls that come without end, and of which none is the router's.
+    func endTurnIfTooLong() {
+        if turn.isTooLong(at: host.now.instant) { turnIsOver() }
+    }
+
     /// There is nothing else to do.
     func turnIsOver() {
         turn.ended()

@@ -42,10 +42,7 @@ final class SystemHost: Host {
     /// Sets everything up, in the order in which it is needed, and starts the daemon.
     func start(_ daemon: Daemon<SystemHost>, _ link: BusNotificationLink) throws(SystemdError) {
         self.daemon = daemon
-        windowTimer = try loop.timer(.monotonic) { [unowned self] in
-            interface.handleBeforeWindowsEnd()
-            daemon.take(.timerFired)
-        }
+        windowTimer = try loop.timer(.monotonic) { [unowned self] in interface.endWindows() }
         lifetimeTimer = try loop.timer(.boottime) { [unowned daemon] in daemon.take(.timerFired) }
         retryTimer = try loop.timer(.monotonic, .orders) { [unowned daemon] in daemon.retryStorage() }
         recoveryTimer = try loop.timer(.monotonic) { [unowned self] in endTurnWhenIdle() }
@@ -86,7 +83,14 @@ final class SystemHost: Host {
         return String(decoding: bytes.prefix(count), as: UTF8.self)
     }
 
-    func armWindowTimer(at moment: Instant) { windowTimer.arm(at: moment.microseconds) }
+    /// For when the timer of windows is armed.
+    var windowMoment: Instant?
+
+    func armWindowTimer(at moment: Instant) {
+        windowMoment = moment
+        windowTimer.arm(at: moment.microseconds)
+    }
+
     func armLifetimeTimer(at moment: Uptime) { lifetimeTimer.arm(at: moment.microseconds) }
     func armRetryTimer(at moment: Instant) { retryTimer.arm(at: moment.microseconds) }
     func armRecoveryTimer(at moment: Instant) { recoveryTimer.arm(at: moment.microseconds) }

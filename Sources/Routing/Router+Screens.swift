@@ -33,6 +33,19 @@ extension Router {
         pass(on: screen, at: now)
     }
 
+    /// Takes all screens of a connection away. An event that many of them were asked about is looked at once for all, with
+    /// the last of them, in the same order as one by one.
+    mutating func closeScreens(of owner: String, at now: Now) {
+        let closed = screens.owned(by: owner).compactMap { screens.close($0) }
+        let ids = Set(closed.map(\.id))
+        for screen in closed {
+            for event in screen.asked where events[event]?.asked.last(where: ids.contains) == screen.id {
+                events[event]!.asked.removeAll(where: ids.contains)
+                settleIfAnswered(event, at: now)
+            }
+        }
+    }
+
     private mutating func change(_ id: ScreenID, _ options: ScreenOptions, wasClaiming: Bool, at now: Now) {
         screens.update(id) { screen in
             screen.mode = options.mode ?? screen.mode
@@ -87,6 +100,11 @@ extension Router {
         screens.noteAnswered(screen, about: id)
         guard let index = events[id]?.asked.firstIndex(of: screen) else { return }
         events[id]!.asked.remove(at: index)
+        settleIfAnswered(id, at: now)
+    }
+
+    /// An event about which no answer is awaited any more may end its window.
+    private mutating func settleIfAnswered(_ id: EventID, at now: Now) {
         guard case .window(let key) = events[id]!.place, !events[id]!.isAwaited else { return }
         windows[key]!.stopAwaiting(id)
         if windows[key]!.isOverEarly { endWindow(key, at: now) }

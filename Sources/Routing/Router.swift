@@ -246,7 +246,7 @@ public struct Router {
 
     /// A connection left the bus: what it held is over, and what it had in doubt is shown.
     private mutating func peerLeft(_ name: String, at now: Now) {
-        for id in screens.owned(by: name) { closeScreen(id, at: now) }
+        closeScreens(of: name, at: now)
         for id in holds[name] ?? EventList() { holdFailed(id, at: now) }
         sendBanners(at: now)
     }

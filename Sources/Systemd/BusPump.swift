@@ -59,7 +59,9 @@ final class BusPump {
 
     /// Before the loop waits: for what, and until when, sd_bus_get_events(3).
     fileprivate func prepare() {
-        let events = sd_bus_get_events(bus)
+        var events = sd_bus_get_events(bus)
+        // What is not read now would wake the loop again and again, while the bus takes what waits for it.
+        if events & CInt(POLLOUT) != 0, reader?.canRead == false { events &= ~CInt(POLLIN) }
         var moment = UInt64.max
         guard events >= 0, sd_bus_get_timeout(bus, &moment) >= 0 else { return stop() }
         must(sd_event_source_set_io_events(input, UInt32(events)), "sd_event_source_set_io_events")
@@ -67,7 +69,13 @@ final class BusPump {
         must(sd_event_source_set_enabled(timer, CInt(SD_EVENT_ONESHOT)), "sd_event_source_set_enabled")
     }
 
-    fileprivate func drain() {
+    /// - Parameter canWrite: whether the bus takes something now.
+    fileprivate func drain(canWrite: Bool = false) {
+        // One step of sd-bus writes all it can, and reads a message only where it can write none.
+        if canWrite, reader?.canRead == false, sd_bus_process(bus, nil) < 0 {
+            stop()
+            return onFailure()
+        }
         for _ in 0..<Self.messages {
             guard reader?.canRead ?? true else { break }
             let result = sd_bus_process(bus, nil)
@@ -96,8 +104,8 @@ private func pump(_ context: UnsafeMutableRawPointer?) -> BusPump {
     Unmanaged<BusPump>.fromOpaque(context!).takeUnretainedValue()
 }
 
-private let onReady: sd_event_io_handler_t = { _, _, _, context in
-    pump(context).drain()
+private let onReady: sd_event_io_handler_t = { _, _, events, context in
+    pump(context).drain(canWrite: events & UInt32(POLLOUT) != 0)
     return 0
 }
 

@@ -6,6 +6,9 @@ struct WriteQueue {
     /// What sd-bus keeps with every message beside its contents.
     static let overhead = 1024
 
+    /// What is reckoned for an answer that sd-bus gives by itself.
+    static let unknown = 4096
+
     /// The sizes of what is queued, oldest first.
     private var sizes = Deque<Int>()
     private(set) var bytes = 0
@@ -20,10 +23,10 @@ struct WriteQueue {
     /// So many are queued now.
     mutating func settle(queued: Int) {
         while sizes.count > queued { bytes -= sizes.removeFirst() }
-        // What sd-bus answers by itself has not been counted: it is small.
+        // What sd-bus answers by itself has not been counted: some kilobytes at most.
         while sizes.count < queued {
-            sizes.append(Self.overhead)
-            bytes += Self.overhead
+            sizes.append(Self.unknown)
+            bytes += Self.unknown
         }
     }
 }

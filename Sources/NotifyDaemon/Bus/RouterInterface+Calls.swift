@@ -11,8 +11,7 @@ extension RouterInterface: BusReader {
     struct Order {
         /// About what the call says.
         var bytes = 0
-        /// Whether it publishes something.
-        var isPush = false
+        var kind = FairQueue<() -> Void>.Kind.other
         let body: BusInterface.Method
     }
 
@@ -20,33 +19,43 @@ extension RouterInterface: BusReader {
     private static let onTheSpot = 16
     /// How many of those that wait are handled before it is seen what else there is to read.
     private static let atOnce = 32
-    /// How many of them are handled before windows end: not so many that banners are late by more than some milliseconds.
+    /// For how long they are handled before it is seen what else there is to do.
+    private static let slice: Duration = .milliseconds(2)
+    /// How many calls are handled before windows end, and for how long: then banners are late by some milliseconds at most.
     private static let beforeWindowsEnd = 512
+    private static let timeBeforeWindowsEnd: Duration = .milliseconds(10)
+    /// How long a window may be over before messages that are still to be read are not waited for any more.
+    private static let grace: Duration = .milliseconds(2)
 
     /// While the bus has not taken so many bytes, calls wait: all answers stand in one line there, and whose turn it is can
     /// only be told here.
     private static let queueLimit = 128 << 10
     /// The same while the bus is given as many signals as it takes, which shall not keep all calls from being handled.
     private static let queueLimitWhileCatchingUp = 2 * FanOut.queueLimit
+    /// An answer of so many bytes leaves at once.
+    private static let longAnswer = 64 << 10
+    /// While the bus has not taken so many bytes, nothing is read: sd-bus answers some calls as they are read.
+    private static let readingLimit = 4 << 20
 
     /// Handles a call now, or when it has its turn.
     func admit(_ order: Order, _ call: borrowing BusMessage) throws(BusFailure) {
         let caller = call.sender
-        if !lines.isCrowd(caller) { floodGate.noteCall(by: caller, at: daemon.host.now.instant) }
-        if handledOnTheSpot < Self.onTheSpot, canAnswer, !lines.isWaiting(caller), daemon.callers.isSettled(caller) {
+        if !queue.isCrowd(caller) { floodGate.noteCall(by: caller, at: daemon.host.now.instant) }
+        if handledOnTheSpot < Self.onTheSpot, canAnswer, !queue.mustWait(caller), daemon.callers.isSettled(caller) {
             handledOnTheSpot += 1
+            let begin = beginCall()
+            defer { endCall(of: caller, begun: begin) }
             return try order.body(call)
         }
-        guard lines.hasRoom(for: caller) else {
+        guard queue.hasRoom(for: caller) else {
             throw BusFailure(
                 .limitExceeded(
-                    "calls that wait to be handled: \(CallLines<Void>.lengthLimit) of one connection, or "
-                        + "\(CallLines<Void>.bytesLimit >> 20) MiB, wait already; wait for their answers"))
+                    "calls that wait to be handled: \(FairQueue<Void>.lengthLimit) of one connection, or "
+                        + "\(FairQueue<Void>.bytesLimit >> 20) MiB, wait already; wait for their answers"))
         }
         let held = HeldMessage(retaining: call)
-        lines.put(
-            { [unowned self] in attempt(held.message, order.body) }, of: caller, bytes: order.bytes,
-            isPush: order.isPush)
+        queue.put(
+            { [unowned self] in attempt(held.message, order.body) }, of: caller, bytes: order.bytes, kind: order.kind)
     }
 
     /// Does something for a call outside of its handler, from which sd-bus would take an error by itself.
@@ -56,6 +65,24 @@ extension RouterInterface: BusReader {
         } catch {
             daemon.leave(bus.methodError(to: call, error), to: call)
         }
+    }
+
+    /// Lets an answer leave that may be long.
+    func leave(_ reply: consuming BusMessage, bytes: Int, to call: borrowing BusMessage) {
+        answeredBytes += bytes
+        daemon.leave(reply, bytes: bytes, to: call)
+    }
+
+    // MARK: What calls cost
+
+    private func beginCall() -> Int64 {
+        answeredBytes = 0
+        return Clock.monotonic()
+    }
+
+    /// What a call costs is the time it took here, and about the time that the bus needs for its answer.
+    private func endCall(of caller: String, begun: Int64) {
+        queue.charge(caller, Int(Clock.monotonic() - begun) + answeredBytes >> 8)
     }
 
     /// Whether the bus takes answers as fast as they are given.
@@ -69,41 +96,72 @@ extension RouterInterface: BusReader {
             daemon.callers.left(name)
             daemon.take(.peerLeft(name))
         }
-        if lines.isWaiting(name) { lines.put(leave, of: name) } else { leave() }
+        if queue.isWaiting(name) { queue.put(leave, of: name) } else { leave() }
     }
 
-    var canRead: Bool { !lines.isFull }
+    // MARK: The reader
+
+    var canRead: Bool { !queue.isFull && bus.queuedBytes < Self.readingLimit }
 
     func handleSome() -> Bool {
         handledOnTheSpot = 0
         // There may be room for them again.
         if daemon.hasWaitingSignals { daemon.host.endTurnWhenIdle() }
+        let end = daemon.host.now.instant + Self.slice
         for _ in 0..<Self.atOnce {
             guard canAnswer, handleNext() else { break }
+            // A long answer leaves before another one is made.
+            if answeredBytes >= Self.longAnswer { daemon.turnIsOver() }
+            guard daemon.host.now.instant < end else { break }
         }
+        takeBreath()
         // Where the bus is behind, it says itself when it takes more.
-        return lines.isReady && canAnswer
+        return queue.isReady && canAnswer
     }
 
-    /// To be called before windows end: a claim that has been read is in time, even where the bus is behind with answers.
-    func handleBeforeWindowsEnd() {
+    /// Messages come before timers, and before the end of a turn. Where there are always more of them, both come here.
+    private func takeBreath() {
+        daemon.endTurnIfTooLong()
+        if let moment = daemon.host.windowMoment, moment + Self.grace <= daemon.host.now.instant {
+            endWindows()
+            // What was decided leaves now, and not behind the next call.
+            daemon.turnIsOver()
+        }
+    }
+
+    /// Ends the windows that are over, after the claims that have been read.
+    func endWindows() {
+        handleClaims()
+        daemon.host.windowMoment = nil
+        daemon.take(.timerFired)
+    }
+
+    /// A claim that has been read is in time, even where the bus is behind with answers. Only claims can be late, so only
+    /// they are looked for, and what stands before them and may have to do with them.
+    private func handleClaims() {
+        let end = daemon.host.now.instant + Self.timeBeforeWindowsEnd
         for _ in 0..<Self.beforeWindowsEnd {
-            guard handleNext() else { break }
+            guard daemon.host.now.instant < end, let (caller, call) = queue.takeForClaim() else { break }
+            let begin = beginCall()
+            call()
+            endCall(of: caller, begun: begin)
         }
     }
 
     /// - Returns: whether there was something to be handled.
     private func handleNext() -> Bool {
-        guard let caller = lines.next else { return false }
+        guard let caller = queue.next() else { return false }
         lazy var now = daemon.host.now.instant
         if !daemon.callers.isSettled(caller) {
-            lines.holdNext()
-            daemon.callers.whenSettled(caller) { [unowned self] in lines.release(caller) }
-        } else if lines.isCrowd(caller), !floodGate.admits(caller, at: now) {
-            lines.restNext()
+            queue.holdNext()
+            daemon.callers.whenSettled(caller) { [unowned self] in queue.release(caller) }
+        } else if queue.isCrowd(caller), !floodGate.admits(caller, at: now) {
+            queue.restNext()
             daemon.host.armFloodTimer(at: now + FloodGate.rest)
         } else {
-            lines.takeNext()()
+            let begin = beginCall()
+            queue.takeNext()()
+            endCall(of: caller, begun: begin)
         }
         return true
     }
@@ -111,7 +169,7 @@ extension RouterInterface: BusReader {
     /// The rest of those who flood the daemon is over.
     func goOnWithFlood() {
         floodGate.hasRested()
-        lines.resume()
+        queue.resume()
         bus.goOn()
     }
 }

@@ -8,7 +8,7 @@ extension RouterInterface {
 
     func send(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
         let push = try read(call) { call in try Publication(reading: call, by: .send, limits: daemon.limits) }
-        return Order(bytes: push.size, isPush: true) { [unowned self] call throws(BusFailure) in
+        return Order(bytes: push.size, kind: .push) { [unowned self] call throws(BusFailure) in
             try authorize(.publish, .topic(push.topic), call)
             try perform(.published(push), for: call)
         }
@@ -16,7 +16,7 @@ extension RouterInterface {
 
     func publish(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
         let push = try read(call) { call in try Publication(reading: call, by: .publish, limits: daemon.limits) }
-        return Order(bytes: push.size, isPush: true) { [unowned self] call throws(BusFailure) in
+        return Order(bytes: push.size, kind: .push) { [unowned self] call throws(BusFailure) in
             try authorize(.publish, .topic(push.topic), call)
             if push.options.origin.namesAnEvent { try recalling { () throws(Refusal) in try daemon.recallNames() } }
             try perform(.published(push), for: call)
@@ -27,7 +27,7 @@ extension RouterInterface {
 
     func claim(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
         let id = try event(call)
-        return Order { [unowned self] call throws(BusFailure) in
+        return Order(kind: .claim) { [unowned self] call throws(BusFailure) in
             try authorize(.claim, id, call)
             try recall(id, isClaimed: true)
             try perform(.claimed(id, by: call.sender), for: call)
@@ -36,7 +36,7 @@ extension RouterInterface {
 
     func claimProvisionally(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
         let (id, time) = try read(call) { call in (EventID(try call.readNumber("t")), try Self.milliseconds(call)) }
-        return Order { [unowned self] call throws(BusFailure) in
+        return Order(kind: .claim) { [unowned self] call throws(BusFailure) in
             try authorize(.claim, id, call)
             try recall(id)
             try perform(.claimedProvisionally(id, within: time, by: call.sender), for: call)
@@ -45,7 +45,7 @@ extension RouterInterface {
 
     func complete(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
         let id = try event(call)
-        return Order { [unowned self] call throws(BusFailure) in
+        return Order(kind: .claim) { [unowned self] call throws(BusFailure) in
             try authorize(.claim, id, call)
             try recall(id)
             try perform(.completed(id, by: call.sender), for: call)
@@ -54,7 +54,7 @@ extension RouterInterface {
 
     func release(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
         let id = try event(call)
-        return Order { [unowned self] call throws(BusFailure) in
+        return Order(kind: .claim) { [unowned self] call throws(BusFailure) in
             try recallPermitted(id, call)
             try perform(.released(id, by: call.sender), for: call)
         }
@@ -62,7 +62,7 @@ extension RouterInterface {
 
     func pass(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
         let id = try event(call)
-        return Order { [unowned self] call throws(BusFailure) in
+        return Order(kind: .claim) { [unowned self] call throws(BusFailure) in
             try recallPermitted(id, call)
             try perform(.passed(id, by: call.sender), for: call)
         }
@@ -72,7 +72,7 @@ extension RouterInterface {
 
     func claimTopic(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
         let (topic, grace) = try read(call) { call in (try Self.prefix(call), try Self.milliseconds(call)) }
-        return Order { [unowned self] call throws(BusFailure) in
+        return Order(kind: .claim) { [unowned self] call throws(BusFailure) in
             try authorize(.claim, .prefix(topic), call)
             try recalling { () throws(Refusal) in try daemon.recall(topic) }
             try perform(.topicClaimed(topic, grace: grace, by: call.sender), for: call)
@@ -90,7 +90,7 @@ extension RouterInterface {
 
     func openScreen(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
         let (topic, options) = try read(call) { call in (try Self.prefix(call), try screenOptions(call)) }
-        return Order { [unowned self] call throws(BusFailure) in
+        return Order(kind: .claim) { [unowned self] call throws(BusFailure) in
             try authorize(.claim, .prefix(topic), call)
             try perform(.screenOpened(topic, options, by: call.sender), for: call)
         }
@@ -98,7 +98,7 @@ extension RouterInterface {
 
     func updateScreen(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
         let (id, options) = try read(call) { call in (ScreenID(try call.readNumber("t")), try screenOptions(call)) }
-        return Order { [unowned self] call throws(BusFailure) in
+        return Order(kind: .claim) { [unowned self] call throws(BusFailure) in
             if let screen = daemon.router.screen(id) { try authorize(.claim, .prefix(screen.topic), call) }
             try perform(.screenUpdated(id, options, by: call.sender), for: call)
         }
@@ -106,13 +106,13 @@ extension RouterInterface {
 
     func closeScreen(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
         let id = try read(call) { call in ScreenID(try call.readNumber("t")) }
-        return Order { [unowned self] call throws(BusFailure) in
+        return Order(kind: .claim) { [unowned self] call throws(BusFailure) in
             try perform(.screenClosed(id, by: call.sender), for: call)
         }
     }
 
     func listScreens(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
-        Order { [unowned self] call throws(BusFailure) in
+        Order(kind: .reading) { [unowned self] call throws(BusFailure) in
             let screens = daemon.router.openScreens
             let reply = bus.methodReturn(to: call)
             reply.appendContainer("a", "(tssss)") { list in
@@ -126,7 +126,7 @@ extension RouterInterface {
                     }
                 }
             }
-            daemon.leave(reply, bytes: screens.count * 320, to: call)
+            leave(reply, bytes: screens.count * 320, to: call)
         }
     }
 

@@ -6,7 +6,7 @@ import Systemd
 extension RouterInterface {
     func snapshot(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
         let topic = try read(call) { call in try Self.prefix(call) }
-        return Order { [unowned self] call throws(BusFailure) in
+        return Order(kind: .reading) { [unowned self] call throws(BusFailure) in
             daemon.endTurn()
             let cursor = daemon.router.lastID
             guard let events = try stored({ journal throws(JournalError) in try journal.snapshot(topic) }) else {
@@ -18,7 +18,7 @@ extension RouterInterface {
             let reply = bus.methodReturn(to: call)
             reply.append(cursor.rawValue, as: "t")
             append(events, to: reply)
-            daemon.leave(reply, bytes: events.reduce(0) { $0 + $1.footprint }, to: call)
+            leave(reply, bytes: events.reduce(0) { $0 + $1.footprint }, to: call)
         }
     }
 
@@ -26,20 +26,20 @@ extension RouterInterface {
         let (topic, after, limit) = try read(call) { call in
             (try Self.prefix(call), EventID(try call.readNumber("t")), try call.readNumber("u", as: UInt32.self))
         }
-        return Order { [unowned self] call throws(BusFailure) in
+        return Order(kind: .reading) { [unowned self] call throws(BusFailure) in
             daemon.endTurn()
             let events = try stored { journal throws(JournalError) in
                 try journal.history(topic, after: after, limit: Int(limit))
             }
             let reply = bus.methodReturn(to: call)
             append(events, to: reply)
-            daemon.leave(reply, bytes: events.reduce(0) { $0 + $1.footprint }, to: call)
+            leave(reply, bytes: events.reduce(0) { $0 + $1.footprint }, to: call)
         }
     }
 
     func unread(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
         let topic = try read(call) { call in try Self.prefix(call) }
-        return Order { [unowned self] call throws(BusFailure) in
+        return Order(kind: .reading) { [unowned self] call throws(BusFailure) in
             daemon.endTurn()
             let count = try stored { journal throws(JournalError) in try journal.unread(topic) }
             let reply = bus.methodReturn(to: call)
@@ -50,7 +50,7 @@ extension RouterInterface {
 
     func explain(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
         let id = try event(call)
-        return Order { [unowned self] call throws(BusFailure) in
+        return Order(kind: .reading) { [unowned self] call throws(BusFailure) in
             daemon.endTurn()
             let found = try stored { journal throws(JournalError) in
                 (event: try journal.event(id), claims: try journal.claims(on: id))
@@ -63,7 +63,7 @@ extension RouterInterface {
             Explanation(
                 event, claims: found.claims, deadline: daemon.deadline(of: id), isOlder: id < daemon.router.firstID
             ).append(to: reply)
-            daemon.leave(reply, to: call)
+            leave(reply, bytes: event.footprint + found.claims.count * 96, to: call)
         }
     }
 

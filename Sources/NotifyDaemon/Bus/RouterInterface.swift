@@ -14,10 +14,12 @@ final class RouterInterface {
     /// Takes calls that set properties, while a policy wants to know who makes them.
     var interception: BusSlot?
     /// Calls that wait to be handled, and what comes after them.
-    var lines = CallLines<() -> Void>()
+    var queue = FairQueue<() -> Void>()
     var floodGate = FloodGate()
     /// Calls that were handled as they were read, since the lines were last seen to.
     var handledOnTheSpot = 0
+    /// The bytes of long answers that were given while the present call was handled.
+    var answeredBytes = 0
 
     init(daemon: Daemon<SystemHost>, bus: BusConnection) {
         self.daemon = daemon

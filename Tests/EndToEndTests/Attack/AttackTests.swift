@@ -90,7 +90,7 @@ private func number(_ name: String) -> Int? {
 
 extension DaemonProcess {
     /// The most memory the daemon ever had, in MiB.
-    fileprivate var peakMemory: Int {
+    var peakMemory: Int {
         guard let identifier, let file = fopen("/proc/\(identifier)/status", "re") else { return 0 }
         defer { fclose(file) }
         var line = [CChar](repeating: 0, count: 256)
