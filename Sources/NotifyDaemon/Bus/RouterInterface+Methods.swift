@@ -81,7 +81,7 @@ extension RouterInterface {
 
     func markRead(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
         let (topic, last) = try read(call) { call in (try Self.prefix(call), EventID(try call.readNumber("t"))) }
-        return Order { [unowned self] call throws(BusFailure) in
+        return Order(kind: .claim) { [unowned self] call throws(BusFailure) in
             try authorize(.claim, .prefix(topic), call)
             try recalling { () throws(Refusal) in try daemon.recall(topic) }
             try perform(.markedRead(topic, upTo: last, by: call.sender), for: call)
