@@ -94,7 +94,10 @@ final class ConfigurationErrorService: BusReader {
 
     private func reload() {
         let current = fingerprint()
-        guard corrected == nil, current != seen else { return change = nil }
+        guard corrected == nil, current != seen else {
+            change = nil
+            return
+        }
         let now = Clock.monotonic()
         guard let change, change.files == current else {
             change = (current, now)
