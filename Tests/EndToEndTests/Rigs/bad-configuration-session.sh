@@ -28,7 +28,8 @@ timed() {
     "$@" > "$T/said" 2>&1 || code=$?
     took=$(($(milliseconds) - begun))
 }
-# says FACT TEXT MILLISECONDS: the last timed command failed in that time, and said the text.
+# says FACT TEXT MILLISECONDS: the last timed command failed in that time, and said the text. On an idle machine it takes less
+# than a second; without an answer it would take 25 seconds or more.
 says() {
     [ $code -ne 0 ] || fail "$1: it succeeds"
     grep -q -F -- "$2" "$T/said" || fail "$1: it says \"$(cat "$T/said")\", and should say \"$2\""
@@ -58,32 +59,32 @@ systemctl --user start dbus.socket || fail "the bus of the session does not star
 
 bad
 timed busctl_send
-says "with a bad configuration the call that starts notifyd is answered at once" "$FILE:2:1: " 1000
+says "with a bad configuration the call that starts notifyd is answered at once" "$FILE:2:1: " 10000
 for _ in $(seq 13); do
     timed busctl_send
-    [ $code -ne 0 ] && [ $took -lt 1000 ] || fail "a later call is answered with $code after $took ms: $(cat "$T/said")"
+    [ $code -ne 0 ] && [ $took -lt 10000 ] || fail "a later call is answered with $code after $took ms: $(cat "$T/said")"
 done
 timed busctl_send
-says "so is the 15th" "$FILE:2:1: " 1000
+says "so is the 15th" "$FILE:2:1: " 10000
 timed busctl --user --timeout=30 get-property $ROUTER $ROUTER_PATH $ROUTER Version
-says "so is a question for a property" "$FILE:2:1: " 1000
+says "so is a question for a property" "$FILE:2:1: " 10000
 timed notifyctl send post 27
-says "notifyctl names the place" "$FILE:2:1: " 2000
+says "notifyctl names the place" "$FILE:2:1: " 10000
 equal "and exits with 78" 78 $code
 timed notifyctl status
-says "so does its status" "$FILE:2:1: " 2000
+says "so does its status" "$FILE:2:1: " 10000
 timed notifyctl doctor
-says "and its doctor" "$FILE:2:1: " 5000
+says "and its doctor" "$FILE:2:1: " 10000
 eventually "then the unit fails" unit_is ActiveState failed
 equal "with the status 78" 78 "$(unit ExecMainStatus)"
 systemctl --user status --no-pager notifyd > "$T/status.txt" 2>&1 || true
 grep -q 'status=78' "$T/status.txt" || fail "systemctl status does not show why: $(cat "$T/status.txt")"
 ok "which systemctl status shows"
 timed notifyctl status
-says "of a unit that has failed notifyctl status names the place too" "$FILE:2:1: " 2000
+says "of a unit that has failed notifyctl status names the place too" "$FILE:2:1: " 10000
 equal "and exits with 78" 78 $code
 timed busctl_send
-says "the next call is answered at once again" "$FILE:2:1: " 1000
+says "the next call is answered at once again" "$FILE:2:1: " 10000
 good
 timed busctl_send
 equal "a call after the correction works, in the process that is there" 0 $code
@@ -93,7 +94,7 @@ equal "and the unit is active" active "$(unit ActiveState)"
 bad
 systemctl --user stop notifyd
 timed busctl_send
-says "stopped, it is started again by a call, which is answered" "$FILE:2:1: " 1000
+says "stopped, it is started again by a call, which is answered" "$FILE:2:1: " 10000
 systemctl --user stop notifyd || fail "it cannot be stopped"
 good
 timed busctl_send
@@ -105,7 +106,7 @@ bad
 systemctl --user stop notifyd
 systemctl --user reset-failed notifyd 2> /dev/null || true
 timed systemctl --user start notifyd
-says "systemctl start fails without waiting for callers" "failed" 5000
+says "systemctl start fails without waiting for callers" "failed" 10000
 equal "with the status 78" 78 "$(unit ExecMainStatus)"
 
 # --- reloaded
@@ -116,7 +117,7 @@ process=$(unit MainPID)
 systemctl --user reload notifyd || fail "a good configuration cannot be reloaded"
 bad
 timed systemctl --user reload notifyd
-says "systemctl reload fails with a bad configuration" "failed" 5000
+says "systemctl reload fails with a bad configuration" "failed" 10000
 recorded() { jq -c "select(.SYSLOG_IDENTIFIER == \"notifyd\") | select($1)" "$RECORDS" | grep -q .; }
 eventually "the journal says where the mistake is" recorded '.MESSAGE_ID == "349cf832c5ef476ea22dca60585994d1" and
     ([.[]] | join(" ") | test("config.toml:2:1"))'
@@ -130,21 +131,21 @@ good
 drop_in program <<< $'[Service]\nExecStart=\nExecStart=/nowhere/notifyd'
 systemctl --user daemon-reload
 timed notifyctl send post 27
-says "notifyctl says that the program is missing" "203" 5000
+says "notifyctl says that the program is missing" "203" 10000
 equal "and exits with 69" 69 $code
 drop_in program <<< $'[Unit]\nStartLimitBurst=1\nStartLimitIntervalSec=60\n[Service]\nExecStart=\nExecStart=/bin/false\nRestart=no'
 systemctl --user daemon-reload
 systemctl --user reset-failed notifyd
 systemctl --user start notifyd 2> /dev/null || true
 timed notifyctl status
-says "the status says that the unit has failed" "exit status 1" 5000
+says "the status says that the unit has failed" "exit status 1" 10000
 timed notifyctl send post 27
-says "notifyctl says what to do with a unit that was started too often" "reset-failed notifyd" 5000
+says "notifyctl says what to do with a unit that was started too often" "reset-failed notifyd" 10000
 rm -r "$UNIT_FOLDER/notifyd.service.d"
 systemctl --user mask notifyd 2> /dev/null
 systemctl --user daemon-reload
 timed notifyctl send post 27
-says "or that it is masked" "masked" 5000
+says "or that it is masked" "masked" 10000
 systemctl --user unmask notifyd 2> /dev/null
 systemctl --user daemon-reload
 systemctl --user reset-failed notifyd 2> /dev/null || true
