@@ -17,6 +17,7 @@ extension Daemon {
             ("waiting-signals", UInt64(fanOut.count)), ("journal-retries", storage.retries),
             ("marked-read", markedRead), ("denied", denials), ("notification-server", server.owner == nil ? 0 : 1),
             ("notification-server-rests", router.serverRests ? 1 : 0), ("session-watched", router.isWatched ? 1 : 0),
+            ("session-known", host.knowsSession ? 1 : 0),
         ]
     }
 

@@ -53,6 +53,8 @@ protocol Host: AnyObject {
     func defaultWindowChanged()
     /// The property `Quiet` has another value, and perhaps `Paused` too.
     func quietChanged(isPauseChanged: Bool)
+    /// Whether it is known of a session whether somebody may be looking at it.
+    var knowsSession: Bool { get }
     /// `Daemon.status` may be another.
     func statusChanged()
 }

@@ -137,6 +137,7 @@ final class SystemHost: Host {
     func degradationChanged() { interface.degradationChanged() }
     func defaultWindowChanged() { interface.defaultWindowChanged() }
     func quietChanged(isPauseChanged: Bool) { interface.quietChanged(isPauseChanged: isPauseChanged) }
+    var knowsSession: Bool { session?.isKnown ?? false }
     func statusChanged() { ServiceManager.status(daemon.status) }
 
     // MARK: Orders

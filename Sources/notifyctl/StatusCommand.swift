@@ -47,7 +47,7 @@ private struct Status {
         rest = properties
         let gauges: Set = [
             "open-windows", "open-screens", "remembered-events", "notification-server", "notification-server-rests",
-            "session-watched", "stored-events",
+            "session-watched", "session-known", "stored-events",
         ]
         for (name, value) in rest.removeValue(forKey: "Statistics")?.entries ?? [:] {
             guard let number: UInt64 = value.integer() else { continue }
@@ -79,7 +79,9 @@ private struct Status {
         rest["Quiet"] = nil
         if let mutes = quiet.mutes() { rows.append(("Muted", mutes)) }
         rows.append(("Notification server", server.sentence))
-        if let watched = gauges["session-watched"] {
+        if gauges["session-known"] == 0 {
+            rows.append(("Session", "not watched: logind knows no session of yours at a seat, so screens always count"))
+        } else if let watched = gauges["session-watched"] {
             rows.append(
                 ("Session", watched == 1 ? "watched: screens count" : "locked or idle: every screen counts as hidden"))
         }

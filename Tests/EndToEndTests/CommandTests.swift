@@ -236,7 +236,8 @@ import Testing
             #expect(lines.first == "notifyd \(version) is running")
             for line in [
                 "Banners paused: “notifyctl resume” lets them appear again", "Notification server there",
-                "Session watched: screens count", "Undecided events 1", "Open windows 1", "Open screens 1",
+                "Session not watched: logind knows no session of yours at a seat, so screens always count",
+                "Undecided events 1", "Open windows 1", "Open screens 1",
                 "Events in memory 1",
             ] {
                 #expect(lines.contains(line), "\(line) is not in \(lines)")

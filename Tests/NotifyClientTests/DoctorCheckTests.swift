@@ -121,4 +121,14 @@ struct DoctorCheckTests {
         #expect(SessionCheck(hasLogin: true, isWatched: false, lingers: true).finding.level == .ok)
         #expect(SessionCheck().finding.level == .ok)
     }
+
+    @Test func aSessionThatNobodyTellsOfIsNotCalledWatched() {
+        for check in [
+            SessionCheck(hasLogin: false, isWatched: true, isKnown: false),
+            SessionCheck(hasLogin: true, isWatched: true, isKnown: false),
+        ] {
+            #expect(check.finding.state.contains("a lock is never noticed"))
+            #expect(!check.finding.state.contains("watched"))
+        }
+    }
 }

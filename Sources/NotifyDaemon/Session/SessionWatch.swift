@@ -18,6 +18,8 @@ final class SessionWatch {
     private let logger: Logger
     private var slots: [BusSlot] = []
     private var isWatched = true
+    /// Whether logind knows of a session at a seat, and so tells whether somebody may be looking.
+    private(set) var isKnown = false
     /// The unique name of logind, while it is there.
     private var owner: String?
     /// Numbers the inquiries, so that only the latest one counts.
@@ -44,7 +46,7 @@ final class SessionWatch {
 
     private func begin(on loop: EventLoop) throws(SystemdError) {
         try bus.attach(to: loop)
-        slots.append(try bus.onDisconnect { [unowned self] in settle(true) })
+        slots.append(try bus.onDisconnect { [unowned self] in settle(true, isKnown: false) })
         for rule in [
             "path_namespace='\(Self.path)/session',interface='org.freedesktop.DBus.Properties',member='PropertiesChanged'",
             "path='\(Self.path)',interface='\(Self.name).Manager',member='SessionNew'",
@@ -77,26 +79,29 @@ final class SessionWatch {
     private func inquire() {
         inquiry += 1
         let number = inquiry
-        guard let owner else { return settle(true) }
+        guard let owner else { return settle(true, isKnown: false) }
         ask(owner, Self.path, "\(Self.name).Manager", "ListSessions") { [unowned self] answer in
             guard number == inquiry else { return }
-            guard let paths = try? Self.readSeatedSessions(answer), !paths.isEmpty else { return settle(true) }
+            guard let paths = try? Self.readSeatedSessions(answer), !paths.isEmpty else {
+                return settle(true, isKnown: false)
+            }
             ask(owner, paths[...], number)
         }
     }
 
     /// Asks one session after the other, until one is found that somebody may be looking at.
     private func ask(_ owner: String, _ paths: ArraySlice<String>, _ number: Int) {
-        guard let path = paths.first else { return settle(false) }
+        guard let path = paths.first else { return settle(false, isKnown: true) }
         ask(owner, path, "org.freedesktop.DBus.Properties", "GetAll", argument: "\(Self.name).Session") {
             [unowned self] answer in
             guard number == inquiry else { return }
             let isAway = (try? Self.readIsAway(answer)) ?? false
-            if isAway { ask(owner, paths.dropFirst(), number) } else { settle(true) }
+            if isAway { ask(owner, paths.dropFirst(), number) } else { settle(true, isKnown: true) }
         }
     }
 
-    private func settle(_ value: Bool) {
+    private func settle(_ value: Bool, isKnown: Bool) {
+        self.isKnown = isKnown
         guard value != isWatched else { return }
         isWatched = value
         logger.record(value ? .watched : .unwatched)

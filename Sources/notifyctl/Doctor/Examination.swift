@@ -41,6 +41,7 @@ struct Examination {
         let session = SessionCheck(
             hasLogin: await hasLogin(),
             isWatched: statistics["session-watched"]?.integer().map { (flag: Int) in flag == 1 },
+            isKnown: statistics["session-known"]?.integer().map { (flag: Int) in flag == 1 },
             lingers: lingers())
 
         return router.findings + [unit.finding] + [sandbox.finding].compactMap { $0 } + [server.finding]

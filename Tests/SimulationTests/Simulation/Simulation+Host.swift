@@ -59,6 +59,7 @@ extension Simulation: Host {
     func degradationChanged() {}
     func defaultWindowChanged() {}
     func quietChanged(isPauseChanged: Bool) { trace?("  quiet: \(daemon?.quiet ?? [])") }
+    var knowsSession: Bool { true }
     func statusChanged() {}
 }
 

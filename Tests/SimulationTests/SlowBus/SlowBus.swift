@@ -204,6 +204,7 @@ final class SlowMachine: Host {
     func degradationChanged() {}
     func defaultWindowChanged() {}
     func quietChanged(isPauseChanged: Bool) {}
+    var knowsSession: Bool { true }
     func statusChanged() {}
 }
 
