@@ -21,7 +21,7 @@ extension Journal {
         } catch {
             throw giveUp(error)
         }
-        count = 0
+        countWhenExamined = count
         holdsStill = true
         return path
     }
@@ -53,7 +53,7 @@ extension Journal {
             try queue.inDatabase { db in
                 try db.execute(sql: "PRAGMA wal_autocheckpoint = \(Self.checkpointPages)")
                 if case .sound(let events) = result {
-                    self.count += events
+                    self.count += events - self.countWhenExamined
                 } else {
                     self.count = try Self.countOfEvents(db)
                 }

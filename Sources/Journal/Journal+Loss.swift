@@ -43,14 +43,16 @@ extension Journal {
     }
 
     private func carryOver(from nameless: DatabaseQueue, without refused: Set<EventID>) throws(JournalError) -> Int {
-        let (undecided, current, removal) = try read(nameless) { db in
+        let (undecided, current, removal, quiet) = try read(nameless) { db in
             (
                 try Int64.fetchAll(db, sql: "SELECT id \(Self.undecidedRows)"),
                 Set(try Int64.fetchAll(db, sql: "SELECT event FROM value")),
-                try Int64.fetchOne(db, sql: "SELECT id FROM last_removal")
+                try Int64.fetchOne(db, sql: "SELECT id FROM last_removal"),
+                try Row.fetchAll(db, sql: "SELECT * FROM quiet").compactMap { try? RowReader($0).quiet() }
             )
         }
         if let removal { try write { db in try self.noteRemoval(removal, db) } }
+        try commit([.quietReplaced(quiet)])
         let ids = current.union(undecided).subtracting(refused.map(Self.number)).sorted()
         var count = 0
         for start in stride(from: 0, to: ids.count, by: 500) {

@@ -158,40 +158,37 @@ extension Journal {
         }
     }
 
-    /// Where the names begin that are remembered: those given since a moment, and of these the last so many.
-    public func firstName(since moment: Int64, last limit: Int) throws(JournalError) -> NamedPush.Position {
-        try read { db in
+    /// Where the names begin that are remembered: those that may be younger than a repeat is recognised, and of these the
+    /// last so many. Names have higher ids than this one.
+    public func firstName(last limit: Int) throws(JournalError) -> EventID {
+        let oldest = newestID(olderThan: limits.repeatMemory)
+        return try read { db in
             let sql = """
-                SELECT accepted FROM event WHERE source IS NOT NULL AND source_id IS NOT NULL AND accepted > ?
-                ORDER BY accepted DESC LIMIT 1 OFFSET ?
+                SELECT id FROM event WHERE source IS NOT NULL AND source_id IS NOT NULL AND id > ?
+                ORDER BY id DESC LIMIT 1 OFFSET ?
                 """
-            let first = try Int64.fetchOne(db, sql: sql, arguments: [moment, limit])
-            return NamedPush.Position(accepted: first ?? moment, id: EventID(1 << 62))
+            let first = try Int64.fetchOne(db, sql: sql, arguments: [oldest, limit])
+            return EventID(UInt64(bitPattern: first ?? oldest))
         }
     }
 
     /// What was named by its publisher, in the order in which it was accepted. A page is only shorter than its limit at the
     /// end.
-    public func named(after position: NamedPush.Position, limit: Int) throws(JournalError) -> [NamedPush] {
+    public func named(after id: EventID, limit: Int) throws(JournalError) -> [NamedPush] {
         try read { db in
-            let arguments: StatementArguments = [position.accepted, Self.number(position.id)]
             let events = try Row.fetchCursor(
                 db.cachedStatement(
                     sql: """
-                        SELECT * FROM event
-                        WHERE source IS NOT NULL AND source_id IS NOT NULL AND (accepted, id) > (?, ?)
-                        ORDER BY accepted, id
-                        """), arguments: arguments)
+                        SELECT * FROM event WHERE source IS NOT NULL AND source_id IS NOT NULL AND id > ? ORDER BY id
+                        """), arguments: [Self.number(id)])
             let removals = try Row.fetchCursor(
-                db.cachedStatement(
-                    sql: "SELECT * FROM removal WHERE (accepted, id) > (?, ?) ORDER BY accepted, id"),
-                arguments: arguments)
+                db.cachedStatement(sql: "SELECT * FROM removal WHERE id > ? ORDER BY id"), arguments: [Self.number(id)])
             let named = try first(limit, of: events) { row in
                 let event = try RowReader(row).event()
-                return NamedPush(origin: event.origin, id: event.id, accepted: event.accepted)
+                return NamedPush(origin: event.origin, id: event.id)
             }
             let removed = try first(limit, of: removals) { try RowReader($0).removal() }
-            return Array((named + removed).sorted { $0.position < $1.position }.prefix(limit))
+            return Array((named + removed).sorted { $0.id < $1.id }.prefix(limit))
         }
     }
 

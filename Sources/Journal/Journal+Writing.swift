@@ -25,6 +25,7 @@ extension Journal {
         }
         replaced = [:]
         for case .accepted in entries { count += 1 }
+        isRetentionSaved = false
         try limitLog()
     }
 
@@ -130,55 +131,9 @@ extension Journal {
         let isFull = removals >= limits.rememberedRepeats
         try db.cachedStatement(
             sql: """
-                DELETE FROM removal WHERE id IN (SELECT id FROM removal WHERE accepted < ? ORDER BY accepted LIMIT 2)
+                DELETE FROM removal WHERE id IN (SELECT id FROM removal WHERE id <= ? ORDER BY id LIMIT 2)
                 """
-        ).execute(arguments: [isFull ? accepted : accepted - limits.repeatMemory.microseconds])
+        ).execute(arguments: [isFull ? Self.number(id) - 1 : newestID(olderThan: limits.repeatMemory)])
         removals += 1 - db.changesCount
-    }
-
-    // MARK: Retention
-
-    /// Deletes a few of the oldest decided events that are beyond the limits, so that no step takes long.
-    ///
-    /// - Parameters:
-    ///   - before: events accepted earlier than this are too old; microseconds since the epoch.
-    ///   - count: how many events are kept at the most.
-    ///   - step: how many are deleted at the most.
-    /// - Returns: how many were deleted; fewer than `step` means that there is nothing more to do.
-    public func expire(before: Int64, keeping count: Int, step: Int = 200) throws(JournalError) -> Int {
-        try write { db in
-            // An id is never above the moment at which its event came in, unless the clock was set back: there is no need
-            // to look at what is young.
-            var ids = try Int64.fetchAll(
-                db, sql: Self.tooOldQuery, arguments: [before, step])
-            let excess = min(self.count - ids.count - count, step - ids.count)
-            if excess > 0 {
-                let old = Set(ids)
-                let oldest = try Int64.fetchAll(
-                    db, sql: Self.oldestQuery, arguments: [excess + old.count])
-                ids += oldest.filter { !old.contains($0) }.prefix(excess)
-            }
-            for id in ids {
-                try db.cachedStatement(sql: "DELETE FROM event WHERE id = ?").execute(arguments: [id])
-                try db.cachedStatement(sql: "DELETE FROM claim WHERE event = ?").execute(arguments: [id])
-            }
-            self.count -= ids.count
-            return ids.count
-        }
-    }
-
-    static var tooOldQuery: String {
-        "\(deletable(below: "min(?1, (SELECT max(id) FROM event))")) AND accepted < ?1 ORDER BY id LIMIT ?2"
-    }
-
-    static var oldestQuery: String {
-        "\(deletable(below: "(SELECT max(id) FROM event)")) ORDER BY id LIMIT ?"
-    }
-
-    /// What is open, is a current value, or tells the highest id, stays however old it is.
-    ///
-    /// - Parameter bound: one expression, for of two bounds SQLite uses one, and looks at all that is below that.
-    private static func deletable(below bound: String) -> String {
-        "SELECT id FROM event WHERE outcome <> 0 AND id NOT IN (SELECT event FROM value) AND id < \(bound)"
     }
 }

@@ -29,8 +29,16 @@ public final class Journal {
     /// Rows that were not what had been written, and were left out.
     public internal(set) var damagedRows: UInt64 = 0
 
-    /// How many events there are; before a large file has been examined, how many have been added to it.
+    /// How many events there are; before a large file has been examined, as far as is known without counting them.
     public internal(set) var count = 0
+
+    /// What the ages of events are reckoned by.
+    var clock = RetentionClock()
+    var marks = RetentionMarks()
+    /// The age of the journal when it was last looked at what is too old.
+    var expiredAt: Int64?
+    /// Whether the file has what they say, and how many events there are.
+    var isRetentionSaved = true
 
     /// Whether the whole file has been looked at since it was opened. A large one is left to `beginExamination`.
     public internal(set) var isExamined = false
@@ -40,6 +48,9 @@ public final class Journal {
 
     /// Whether the file holds still for an examination; over as soon as it is opened anew.
     var holdsStill = false
+
+    /// How many events there seemed to be when the examination began.
+    var countWhenExamined = 0
 
     /// Files up to this size are looked at when they are opened, which takes some tens of milliseconds.
     private let examinedAtOnce: Int
@@ -109,6 +120,8 @@ public final class Journal {
     }
 
     public func close() {
+        // After a kill, too, ages go on: they only lag behind.
+        if isOpen, !isRetentionSaved { try? saveRetention() }
         closeNamed()
         closeNameless()
     }
@@ -187,11 +200,11 @@ public final class Journal {
                 let level = try Int.fetchOne(db, sql: "PRAGMA synchronous")
                 precondition(level == 2, "synchronous=FULL is what every promise rests on")
             }
-            (count, removals) = try queue.read { db in
-                (
-                    isExamined ? try Self.countOfEvents(db) : 0,
-                    try Int.fetchOne(db, sql: "SELECT count(*) FROM removal") ?? 0
-                )
+            try queue.read { db in
+                let known = try self.loadRetention(db)
+                expiredAt = nil
+                count = isExamined ? try Self.countOfEvents(db) : known ?? 0
+                removals = try Int.fetchOne(db, sql: "SELECT count(*) FROM removal") ?? 0
             }
             presence = try FilePresence(path)
             // Else it may be known by the name of another file already.

@@ -74,6 +74,32 @@ enum JournalSchema {
                     );
                     """)
         }
+        migrator.registerMigration("7") { db in
+            try db.execute(
+                sql: """
+                    -- What the ages of events are reckoned by; see RetentionClock and RetentionMarks.
+                    CREATE TABLE retention (
+                        number INTEGER PRIMARY KEY CHECK (number = 1),
+                        age INTEGER NOT NULL, uptime INTEGER NOT NULL, boot TEXT NOT NULL, lead INTEGER,
+                        absence_counted INTEGER NOT NULL, events INTEGER NOT NULL, last INTEGER NOT NULL,
+                        checksum INTEGER NOT NULL
+                    );
+                    CREATE TABLE retention_mark (
+                        id INTEGER PRIMARY KEY, age INTEGER NOT NULL, checksum INTEGER NOT NULL
+                    );
+                    -- Names are read in the order of their ids.
+                    DROP INDEX event_origin;
+                    CREATE INDEX event_origin ON event(id) WHERE source IS NOT NULL AND source_id IS NOT NULL;
+                    DROP INDEX removal_accepted;
+                    """)
+            // What there is begins to age now.
+            if let newest = try Int64.fetchOne(db, sql: "SELECT max(id) FROM event") {
+                let mark = RetentionMarks.Mark(id: newest, age: 0)
+                try db.execute(
+                    sql: "INSERT INTO retention_mark (id, age, checksum) VALUES (?, ?, ?)",
+                    arguments: [mark.id, mark.age, mark.checksum])
+            }
+        }
         return migrator
     }
 

@@ -51,9 +51,8 @@ package struct RowReader {
     /// What a removal was called.
     func removal() throws -> NamedPush {
         let push = NamedPush(
-            origin: Origin(source: try text("source"), eventID: try text("source_id")), id: try id("id"),
-            accepted: try number("accepted"))
-        guard push.origin.checksum(of: push.id, accepted: push.accepted) == (try number("checksum")) else {
+            origin: Origin(source: try text("source"), eventID: try text("source_id")), id: try id("id"))
+        guard push.origin.checksum(of: push.id, accepted: try number("accepted")) == (try number("checksum")) else {
             throw Damaged()
         }
         return push
@@ -97,17 +96,17 @@ package struct RowReader {
         EventID(UInt64(bitPattern: try number(column)))
     }
 
-    private func number(_ column: String) throws -> Int64 {
+    func number(_ column: String) throws -> Int64 {
         guard let number = try optionalNumber(column) else { throw Damaged() }
         return number
     }
 
-    private func text(_ column: String) throws -> String {
+    func text(_ column: String) throws -> String {
         guard let text = try optionalText(column) else { throw Damaged() }
         return text
     }
 
-    private func optionalNumber(_ column: String) throws -> Int64? {
+    func optionalNumber(_ column: String) throws -> Int64? {
         switch try value(column).storage {
         case .null: nil
         case .int64(let number): number

@@ -113,33 +113,12 @@ public struct StoredDecision: Sendable, Equatable {
 
 /// A push that its publisher gave a name, an event or a removal.
 public struct NamedPush: Sendable, Equatable {
-    /// Its place in the order in which pushes were accepted.
-    public struct Position: Sendable, Comparable {
-        /// Microseconds since the epoch.
-        public var accepted: Int64
-        public var id: EventID
-
-        public init(accepted: Int64, id: EventID) {
-            self.accepted = accepted
-            self.id = id
-        }
-
-        public static func < (left: Position, right: Position) -> Bool {
-            (left.accepted, left.id) < (right.accepted, right.id)
-        }
-    }
-
     public var origin: Origin
     public var id: EventID
-    /// Microseconds since the epoch.
-    public var accepted: Int64
 
-    public var position: Position { Position(accepted: accepted, id: id) }
-
-    public init(origin: Origin, id: EventID, accepted: Int64) {
+    public init(origin: Origin, id: EventID) {
         self.origin = origin
         self.id = id
-        self.accepted = accepted
     }
 }
 

@@ -9,7 +9,7 @@ extension Daemon {
         do throws(Refusal) {
             let clock = clock
             var restoration = try storage.restoration(at: clock)
-            recovery = try Recovery(from: storage, limits: limits, portion: recoveryPortion, at: clock.wall)
+            recovery = try Recovery(from: storage, limits: limits, portion: recoveryPortion)
             restoration.remaining = recovery?.remaining
             isRestored = true
             take(.restored(restoration))
@@ -29,7 +29,7 @@ extension Daemon {
             let clock = clock
             let restoration =
                 recovery!.hasNames
-                ? storage.restoration(of: try recovery!.names(from: storage), limits: limits, at: clock.wall)
+                ? storage.restoration(of: try recovery!.names(from: storage), limits: limits, at: clock)
                 : restoration(of: try recovery!.events(from: storage))
             if recovery!.isOver { endRecovery() }
             take(.restored(restoration))
@@ -74,7 +74,7 @@ extension Daemon {
     /// To be called by the timer for it.
     func retryStorage() {
         isRetryArmed = false
-        storage.retry(at: host.wall)
+        storage.retry(at: clock)
         guard storage.degradation.isEmpty else { return armRetry() }
         if isRestored, let values = try? storage.restoredValues(at: clock) { take(.restored(values)) }
         restore()
@@ -126,10 +126,9 @@ extension Daemon {
             return host.endTurnWhenIdle()
         }
         guard isClaimed, decision.outcome == .shown else { return }
-        let age = Duration.microseconds(host.wall - event.accepted)
         take(
             .recalled(
-                storage.event(event, routes: configuration.routes), age: age,
+                storage.event(event, routes: configuration.routes), age: clock.age(of: event),
                 banner: try storage.bannerStillUp(event.id, decision, server: server.holder)))
     }
 
@@ -137,7 +136,7 @@ extension Daemon {
     func recallNames() throws(Refusal) {
         guard recovery?.hasNames == true else { return }
         let names = try recovery!.names(from: storage, atMost: .max)
-        take(.restored(storage.restoration(of: names, limits: limits, at: host.wall)))
+        take(.restored(storage.restoration(of: names, limits: limits, at: clock)))
     }
 
     /// Sees to it that the router knows of everything undecided at or below a topic to which somebody refers.

@@ -201,7 +201,7 @@ final class Daemon<Outside: Host> {
             // A banner may speak of what was refused: none goes out, and the router makes new ones of what is left.
             for case .show(let request) in items { take(.bannerFailed(request.call, .notAsked)) }
         }
-        if storage.expire(at: host.wall) { host.endTurnWhenIdle() }
+        if storage.expire(at: clock) { host.endTurnWhenIdle() }
         if !storage.degradation.isEmpty { armRetry() }
     }
 

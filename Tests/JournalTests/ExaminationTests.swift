@@ -49,7 +49,7 @@ struct ExaminationTests {
                 event.body = String(repeating: "x", count: 64 << 10)
                 try journal.commit([.accepted(event)])
             }
-            #expect(try journal.expire(before: 1_011, keeping: 1_000_000, step: 10) == 10)
+            #expect(try journal.expire(olderThan: .seconds(1), keeping: 391, step: 10) == 10)
             #expect(try Data(contentsOf: URL(filePath: file)) == before)
             let result = Examination(of: file)
             #expect(result == .sound(events: 201))
@@ -58,6 +58,24 @@ struct ExaminationTests {
             #expect(journal.count == 391)
             try journal.commit([.accepted(try sample(3_000))])
             #expect(try Data(contentsOf: URL(filePath: file)) != before)
+        }
+    }
+
+    @Test func howManyEventsThereAreIsKnownBeforeTheFileIsLookedAt() throws {
+        try withHistory { folder in
+            let journal = try large(folder)
+            #expect(!journal.isExamined && journal.count == 200)
+            try journal.commit([.accepted(try sample(1_000))])
+            // It is killed, and has written nothing down.
+            let copy = folder + "/copy"
+            try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: true)
+            for name in ["events.db", "events.db-wal"] {
+                try FileManager.default.copyItem(atPath: "\(folder)/\(name)", toPath: "\(copy)/\(name)")
+            }
+            let next = try large(copy)
+            #expect(!next.isExamined && next.count == 201)
+            try next.endExamination(Examination(of: try next.beginExamination()))
+            #expect(next.isExamined && next.count == 201)
         }
     }
 

@@ -37,7 +37,7 @@ extension KnownJournal {
 
     private func names(_ all: [StoredEvent], _ journal: Journal) throws -> [String] {
         let ids = Set(all.map(\.id))
-        let found = try journal.named(after: .init(accepted: 0, id: EventID(0)), limit: 1000).map(\.id)
+        let found = try journal.named(after: EventID(0), limit: 1000).map(\.id)
         let wanted = named.filter { ids.contains($0) || Self.removals.contains($0.rawValue) }
         var flaws: [String] = []
         if !Set(found).isSubset(of: wanted) { flaws.append("names that were none") }

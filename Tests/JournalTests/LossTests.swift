@@ -154,7 +154,7 @@ struct LossTests {
                 try journal.commit([.accepted(event), .decided(event.id, shown)])
             }
             try journal.endExamination(Examination(of: try journal.beginExamination()))
-            #expect(try journal.expire(before: .max, keeping: 0, step: 3_000) > 2_000)
+            #expect(try journal.expire(olderThan: .seconds(1), keeping: 0, step: 3_000) > 2_000)
             try journal.commit([.accepted(try sample(3_000))])
             #expect(journal.isOpen)
         }

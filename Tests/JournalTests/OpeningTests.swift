@@ -82,7 +82,7 @@ struct OpeningTests {
             let origin = Origin(source: "test", eventID: "gone")
             try journal.commit([.removed(Topic("/post/27"), EventID(8), origin, accepted: 2_000)])
             #expect(
-                try journal.named(after: .init(accepted: 0, id: EventID(0)), limit: 10).map(\.id) == [
+                try journal.named(after: EventID(0), limit: 10).map(\.id) == [
                     EventID(7), EventID(8),
                 ])
             #expect(journal.damagedRows == 0)

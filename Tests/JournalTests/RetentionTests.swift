@@ -13,10 +13,12 @@ struct RetentionTests {
                 try journal.commit([.accepted(try sample(id))])
                 if id != 2 { try journal.commit([.decided(EventID(id), StoredDecision(outcome: .shown, resolved: 1))]) }
             }
-            #expect(try journal.expire(before: 0, keeping: 6) == 4)
+            journal.advance(to: reading(0))
+            #expect(try journal.expire(olderThan: .seconds(60), keeping: 6) == 4)
             #expect(
                 try journal.history(.all, after: EventID(0), limit: 100).map(\.id.rawValue) == [2, 6, 7, 8, 9, 10])
-            #expect(try journal.expire(before: .max, keeping: 100) == 4)
+            journal.advance(to: reading(61))
+            #expect(try journal.expire(olderThan: .seconds(60), keeping: 100) == 4)
             #expect(try journal.history(.all, after: EventID(0), limit: 100).map(\.id.rawValue) == [2, 10])
         }
     }
@@ -30,9 +32,9 @@ struct RetentionTests {
                 let decision = StoredDecision(outcome: .silent, resolved: 1)
                 try journal.commit([.accepted(event), .decided(event.id, decision), .claimed(event.id, claim)])
             }
-            #expect(try journal.expire(before: 0, keeping: 7, step: 2) == 2)
-            #expect(try journal.expire(before: 0, keeping: 7, step: 2) == 1)
-            #expect(try journal.expire(before: 0, keeping: 7, step: 2) == 0)
+            #expect(try journal.expire(olderThan: .seconds(60), keeping: 7, step: 2) == 2)
+            #expect(try journal.expire(olderThan: .seconds(60), keeping: 7, step: 2) == 1)
+            #expect(try journal.expire(olderThan: .seconds(60), keeping: 7, step: 2) == 0)
             let left = try journal.history(.all, after: EventID(0), limit: 100).map(\.id.rawValue)
             #expect(left == [1, 2, 3, 4, 8, 9, 10])
             let claims = try journal.read { db in try Int.fetchAll(db, sql: "SELECT event FROM claim ORDER BY event") }
@@ -40,26 +42,35 @@ struct RetentionTests {
         }
     }
 
-    @Test func whatARemovalIsCalledIsKeptForADay() throws {
+    @Test func whatIsNamedIsKnownForADayWhateverTheWallClockSays() throws {
         try withFolder { folder in
-            let day = Limits().repeatMemory.microseconds
+            let day = Limits().repeatMemory
             var journal = try Journal(directory: folder)
-            for (number, moment) in [1, 2, 3, day + 2, day + 3].enumerated() {
-                let origin = Origin(source: "test", eventID: "\(number)")
+            var steps: Int64 = 0
+            // An event and a removal every ten hours, while the wall clock jumps.
+            for number in 0..<5 as Range<UInt64> {
+                steps = [0, 40, -400, 4_000, -4][Int(number)] * 24 * 3_600
+                journal.advance(to: reading(Int64(number) * 36_000, walled: steps))
+                let origin = Origin(source: "test", eventID: "removal \(number)")
                 try journal.commit([
-                    .removed(Topic("/post/27"), EventID(UInt64(number + 1)), origin, accepted: moment)
+                    .accepted(try sample(10 * number + 1)),
+                    .removed(Topic("/post/27"), EventID(10 * number + 2), origin, accepted: 1_000 * Int64(number)),
                 ])
+                _ = try journal.expire(olderThan: .seconds(1_000_000), keeping: 1_000)
             }
             journal.close()
             journal = try Journal(directory: folder)
-            let kept = try journal.named(after: .init(accepted: 0, id: EventID(0)), limit: 10)
-            #expect(kept.map(\.origin.eventID) == ["2", "3", "4"])
-            #expect(kept.map(\.id.rawValue) == [3, 4, 5])
-            #expect(journal.removals == 3)
-            #expect(try journal.named(after: kept[0].position, limit: 1) == [kept[1]])
-            try journal.commit(try (10...14).map { .accepted(try sample($0)) })
-            #expect(try journal.firstName(since: 0, last: 4).accepted == 1_010)
-            #expect(try journal.firstName(since: 1_012, last: 4).accepted == 1_012)
+            journal.advance(to: reading(4 * 36_000 + 1, walled: 31 * 24 * 3_600))
+            // 20 hours ago, and all after that.
+            let first = try journal.firstName(last: 100)
+            #expect(first.rawValue < 21)
+            let named = try journal.named(after: first, limit: 100).filter { journal.age(of: $0.id) < day }
+            #expect(named.map(\.id.rawValue).suffix(6) == [21, 22, 31, 32, 41, 42])
+            #expect(try journal.named(after: EventID(21), limit: 1).map(\.id.rawValue) == [22])
+            #expect(try journal.firstName(last: 2) == EventID(21))
+            // 30 and 40 hours ago.
+            #expect(journal.age(of: EventID(11)) >= day)
+            #expect(journal.removals <= 4)
         }
     }
 
@@ -74,8 +85,105 @@ struct RetentionTests {
                     .removed(Topic("/post/27"), EventID(number), origin, accepted: Int64(number))
                 ])
             }
-            let kept = try journal.named(after: .init(accepted: 0, id: EventID(0)), limit: 10)
+            let kept = try journal.named(after: EventID(0), limit: 10)
             #expect(kept.map(\.origin.eventID) == ["3", "4"])
+        }
+    }
+
+    // MARK: Clocks
+
+    private let day: Int64 = 24 * 3_600
+
+    /// - Parameters:
+    ///   - seconds: since the boot.
+    ///   - step: by which the wall clock is wrong, in seconds.
+    private func reading(_ seconds: Int64, walled step: Int64 = 0, boot: String = "boot") -> ClockReading {
+        ClockReading(wall: (1_700_000_000 + seconds + step) * 1_000_000, uptime: seconds * 1_000_000, boot: boot)
+    }
+
+    /// Publishes and decides events, and looks at what is too old.
+    private func publish(_ ids: ClosedRange<UInt64>, to journal: Journal, at reading: ClockReading) throws -> Int {
+        journal.advance(to: reading)
+        for id in ids {
+            var event = try sample(id)
+            event.accepted = reading.wall
+            try journal.commit([.accepted(event), .decided(event.id, StoredDecision(outcome: .shown, resolved: 1))])
+        }
+        return try journal.expire(olderThan: .seconds(30 * day), keeping: 1_000_000, step: 1_000)
+    }
+
+    @Test func aClockThatIsAMonthAheadForAMomentDeletesNothing() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            #expect(try publish(1...10, to: journal, at: reading(0)) == 0)
+            #expect(try publish(11...20, to: journal, at: reading(2 * day)) == 0)
+            #expect(try publish(21...30, to: journal, at: reading(2 * day + 60, walled: 31 * day)) == 0)
+            #expect(try publish(31...40, to: journal, at: reading(2 * day + 120)) == 0)
+            #expect(journal.count == 40)
+            // A restart, and a clock that is ahead then.
+            journal.close()
+            let next = try Journal(directory: folder)
+            #expect(try publish(41...50, to: next, at: reading(3 * day, walled: 31 * day)) == 0)
+        }
+    }
+
+    @Test func whatCameWhileTheClockWasAheadGetsNoOlderThanTheRest() throws {
+        try withFolder { folder in
+            var journal = try Journal(directory: folder)
+            _ = try publish(1...10, to: journal, at: reading(0, walled: 365 * day))
+            _ = try publish(11...20, to: journal, at: reading(7_200))
+            #expect(try publish(21...30, to: journal, at: reading(30 * day - 1)) == 0)
+            journal.close()
+            journal = try Journal(directory: folder)
+            #expect(try publish(31...40, to: journal, at: reading(30 * day + 1)) == 10)
+            #expect(try publish(41...50, to: journal, at: reading(30 * day + 7_202)) == 10)
+            #expect(try journal.history(.all, after: EventID(0), limit: 1).map(\.id.rawValue) == [21])
+        }
+    }
+
+    @Test func timeOffCountsOnceTheClocksHaveAgreedForAnHour() throws {
+        try withFolder { folder in
+            var journal = try Journal(directory: folder)
+            for hour in 0...3 as ClosedRange<Int64> {
+                _ = try publish(UInt64(hour * 10 + 1)...UInt64(hour * 10 + 5), to: journal, at: reading(hour * 3_600))
+            }
+            journal.close()
+            journal = try Journal(directory: folder)
+            // Off for forty days; the clocks of the machine start anew.
+            #expect(try publish(51...55, to: journal, at: reading(60, walled: 40 * day, boot: "next")) == 0)
+            #expect(try publish(56...60, to: journal, at: reading(3_000, walled: 40 * day, boot: "next")) == 0)
+            #expect(try publish(61...65, to: journal, at: reading(3_700, walled: 40 * day, boot: "next")) == 20)
+        }
+    }
+
+    /// An older version knew no ages.
+    @Test func whatAnOlderVersionLeftBeginsToAgeNow() throws {
+        try withFolder { folder in
+            do {
+                let old = try DatabaseQueue(path: folder + "/events.db")
+                try JournalSchema.migrator.migrate(old, upTo: "4")
+                try old.close()
+                let journal = try Journal(directory: folder)
+                #expect(try publish(1...10, to: journal, at: reading(0)) == 0)
+                try journal.write { db in try db.execute(sql: "DELETE FROM retention; DELETE FROM retention_mark") }
+            }
+            let journal = try Journal(directory: folder)
+            #expect(try publish(11...20, to: journal, at: reading(31 * day)) == 0)
+            #expect(try publish(21...30, to: journal, at: reading(61 * day + 1)) == 20)
+        }
+    }
+
+    @Test func aClockThatWasWrittenDownWronglyDeletesNothing() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            _ = try publish(1...10, to: journal, at: reading(0))
+            try journal.write { db in
+                try db.execute(sql: "UPDATE retention SET age = age + (1 << 50)")
+                try db.execute(sql: "UPDATE retention_mark SET age = age - (1 << 50)")
+            }
+            try journal.reopen(without: [])
+            #expect(journal.damagedRows == 2)
+            #expect(try publish(11...20, to: journal, at: reading(7_200)) == 0)
         }
     }
 }

@@ -23,7 +23,7 @@ struct SpeedTests {
             let opened = clock.now
             #expect(try journal.undecided().count == count)
             let loaded = clock.now
-            #expect(try journal.named(after: .init(accepted: 0, id: EventID(0)), limit: count).count == count)
+            #expect(try journal.named(after: EventID(0), limit: count).count == count)
             #expect(try journal.values(.all).isEmpty)
             #expect(try journal.lastID() == EventID(UInt64(count)))
             print("open and check:", opened - begin, "undecided:", loaded - opened, "the rest:", clock.now - loaded)

@@ -16,7 +16,11 @@ protocol EventStore: AnyObject {
     func beginExamination() throws(JournalError) -> String
     func endExamination(_ result: Examination) throws(JournalError)
     func probe() throws(JournalError)
-    func expire(before: Int64, keeping count: Int, step: Int) throws(JournalError) -> Int
+
+    func advance(to reading: ClockReading)
+    var isRetentionDue: Bool { get }
+    func expire(olderThan span: Duration, keeping count: Int, step: Int) throws(JournalError) -> Int
+    func age(of id: EventID) -> Duration
 
     func history(_ topic: TopicPrefix, after: EventID, limit: Int) throws(JournalError) -> [StoredEvent]
     func snapshot(_ topic: TopicPrefix) throws(JournalError) -> [StoredEvent]?
@@ -31,9 +35,9 @@ protocol EventStore: AnyObject {
     func undecided(_ topic: TopicPrefix) throws(JournalError) -> [StoredEvent]
     func undecided(_ ids: some Sequence<EventID>) throws(JournalError) -> [StoredEvent]
     func undecidedIDs() throws(JournalError) -> [EventID]
-    func firstName(since moment: Int64, last limit: Int) throws(JournalError) -> NamedPush.Position
-    func named(after position: NamedPush.Position, limit: Int) throws(JournalError) -> [NamedPush]
     func quiet() throws(JournalError) -> [StoredQuiet]
+    func firstName(last limit: Int) throws(JournalError) -> EventID
+    func named(after id: EventID, limit: Int) throws(JournalError) -> [NamedPush]
     func lastID() throws(JournalError) -> EventID
 }
 

@@ -15,7 +15,7 @@ struct Recovery {
 
     private let portion: Int
     /// The last name that was read; `nil` when there are no more.
-    private var name: NamedPush.Position?
+    private var name: EventID?
     /// The undecided events that are still to come, some of which may have been announced out of turn.
     private var ids: ArraySlice<EventID>
     /// Those of them.
@@ -24,15 +24,12 @@ struct Recovery {
     /// How many names and events have been read.
     private var count = 0
 
-    /// - Parameters:
-    ///   - portion: how many names or events are read a turn.
-    ///   - wall: microseconds since the epoch.
-    init(from storage: Storage, limits: Limits, portion: Int, at wall: Int64) throws(Refusal) {
+    /// - Parameter portion: how many names or events are read a turn.
+    init(from storage: Storage, limits: Limits, portion: Int) throws(Refusal) {
         self.portion = portion
-        let since = wall - limits.repeatMemory.microseconds
         let found = try storage.read { journal throws(JournalError) in
             (
-                name: try journal.firstName(since: since, last: limits.rememberedRepeats),
+                name: try journal.firstName(last: limits.rememberedRepeats),
                 undecided: try journal.undecidedIDs()
             )
         }
@@ -53,7 +50,7 @@ struct Recovery {
         let limit = limit ?? portion
         let names = try storage.read { journal throws(JournalError) in try journal.named(after: name, limit: limit) }
         count += names.count
-        self.name = names.count < limit ? nil : names.last?.position
+        self.name = names.count < limit ? nil : names.last?.id
         return names
     }
 

@@ -14,6 +14,7 @@ extension Storage {
 
     /// What has to be known before anything is published; what was named, and what is undecided, follows in portions.
     func restoration(at clock: WallClock) throws(Refusal) -> Restoration {
+        journal?.advance(to: clock.reading)
         var restoration = try restoredValues(at: clock)
         restoration.quiet = try read { journal throws(JournalError) in try journal.quiet() }.map {
             (topic: $0.topic, cause: $0.cause, left: $0.end.map { clock.left($0) })
@@ -23,13 +24,12 @@ extension Storage {
     }
 
     /// What was named, so that a repeat is recognised.
-    ///
-    /// - Parameter wall: microseconds since the epoch.
-    func restoration(of names: [NamedPush], limits: Limits, at wall: Int64) -> Restoration {
-        let since = wall - limits.repeatMemory.microseconds
+    func restoration(of names: [NamedPush], limits: Limits, at clock: WallClock) -> Restoration {
+        journal?.advance(to: clock.reading)
         var restoration = Restoration()
         restoration.origins = names.map {
-            Restoration.Remembered((origin: $0.origin, id: $0.id), left: .microseconds($0.accepted - since))
+            let age = journal?.age(of: $0.id) ?? .zero
+            return Restoration.Remembered((origin: $0.origin, id: $0.id), left: limits.repeatMemory - age)
         }
         return restoration
     }

@@ -8,7 +8,7 @@ import Routing
 final class Storage {
     /// How many outcomes are kept in memory while the journal cannot be written: of all events that can be open or shown.
     private static let backlogLimit = 130_000
-    private static let historyDays: Int64 = 30
+    private static let history: Duration = .seconds(30 * 24 * 3600)
     private static let historyEvents = 1_000_000
     /// How many events are accepted between two looks at what is too old.
     private static let expiryInterval = 500
@@ -20,7 +20,7 @@ final class Storage {
 
     private let disk: any Disk
     private let logger: Logger
-    private var journal: (any EventStore)?
+    private(set) var journal: (any EventStore)?
     private var pending: [JournalEntry] = []
     private var backlog: [JournalEntry] = []
     private var refused: [EventID] = []
@@ -105,9 +105,7 @@ final class Storage {
     }
 
     /// Tries to go on after a failure.
-    ///
-    /// - Parameter wall: microseconds since the epoch.
-    func retry(at wall: Int64) {
+    func retry(at clock: WallClock) {
         retries += 1
         do throws(JournalError) {
             if let journal {
@@ -118,7 +116,7 @@ final class Storage {
             refused = []
             tellOfDamage()
             // Old events make room before anything is added.
-            if !disk.isBallastFull { _ = try expireStep(at: wall) }
+            if !disk.isBallastFull { _ = try expireStep(at: clock) }
             try journal?.commit(backlog)
             backlog = []
             try journal?.probe()
@@ -155,12 +153,13 @@ final class Storage {
 
     /// Takes one small step of retention, when it is time for it.
     ///
-    /// - Parameter wall: microseconds since the epoch.
     /// - Returns: whether there is more to do.
-    func expire(at wall: Int64) -> Bool {
-        guard isWritable, sinceExpiry >= Self.expiryInterval else { return false }
+    func expire(at clock: WallClock) -> Bool {
+        guard let journal, journal.isOpen else { return false }
+        journal.advance(to: clock.reading)
+        guard sinceExpiry >= Self.expiryInterval || journal.isRetentionDue else { return false }
         do throws(JournalError) {
-            if try expireStep(at: wall) { return true }
+            if try expireStep(at: clock) { return true }
             sinceExpiry = 0
         } catch {
             degrade(error)
@@ -168,10 +167,11 @@ final class Storage {
         return false
     }
 
-    private func expireStep(at wall: Int64) throws(JournalError) -> Bool {
+    private func expireStep(at clock: WallClock) throws(JournalError) -> Bool {
+        guard let journal else { return false }
+        journal.advance(to: clock.reading)
         let step = 200
-        let oldest = wall - Self.historyDays * 24 * 3_600_000_000
-        return try journal?.expire(before: oldest, keeping: Self.historyEvents, step: step) ?? 0 == step
+        return try journal.expire(olderThan: Self.history, keeping: Self.historyEvents, step: step) == step
     }
 
     /// Has the file of a large journal hold still, so that it can be looked at in another process.

@@ -21,6 +21,15 @@ struct WallClock {
         wall + uptime.microseconds - now.uptime.microseconds
     }
 
+    var reading: ClockReading { ClockReading(wall: wall, uptime: now.uptime.microseconds, boot: boot) }
+
+    /// How long ago a kept event came in: within its boot by a clock that nobody can set.
+    func age(of event: StoredEvent) -> Duration {
+        let expires = event.expires
+        let uptime = event.accepted - expires.wall + expires.uptime
+        return .microseconds(max(0, boot == expires.boot ? now.uptime.microseconds - uptime : wall - event.accepted))
+    }
+
     /// What is left of a kept event's time; negative when it is over.
     func left(_ expiry: Expiry) -> Duration {
         expiry.left(wall: wall, uptime: now.uptime.microseconds, boot: boot)

@@ -93,7 +93,7 @@ struct FullDiskTests {
         }
     }
 
-    /// A journal of decided events that are 40 days old.
+    /// A journal of decided events, which an earlier boot has aged by 40 days.
     private func write(_ count: Int, to directory: String) throws {
         let journal = try Journal(directory: directory)
         let accepted = Int64(Date.now.timeIntervalSince1970 * 1_000_000) - 40 * 24 * 3_600_000_000
@@ -110,6 +110,12 @@ struct FullDiskTests {
                 entries += [.accepted(event), .decided(id, decision)]
             }
             try journal.commit(entries)
+        }
+        let last = try journal.history(.all, after: Routing.EventID(0), limit: 1)[0]
+        for days in [0, 40] as [Int64] {
+            journal.advance(to: ClockReading(wall: 0, uptime: days * 24 * 3_600_000_000, boot: "earlier"))
+            _ = try journal.expire(olderThan: .seconds(90 * 24 * 3_600), keeping: .max)
+            try journal.commit([.decided(last.id, try #require(last.decision))])
         }
         journal.close()
     }

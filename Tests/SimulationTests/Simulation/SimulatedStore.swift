@@ -54,11 +54,11 @@ final class SimulatedStore: EventStore {
         case .claimed(let id, let claim):
             contents.claims[id, default: []].append(claim)
         case .quietReplaced(let quiet): contents.quiet = quiet
-        case .removed(let topic, let id, let origin, let accepted):
+        case .removed(let topic, let id, let origin, _):
             contents.values[topic] = nil
             contents.lastRemoval = id
             if origin.namesAnEvent {
-                contents.removals.append(NamedPush(origin: origin, id: id, accepted: accepted))
+                contents.removals.append(NamedPush(origin: origin, id: id))
             }
         }
     }
@@ -103,7 +103,10 @@ final class SimulatedStore: EventStore {
     }
 
     /// Nothing gets old enough in a simulation.
-    func expire(before: Int64, keeping count: Int, step: Int) throws(JournalError) -> Int { 0 }
+    func expire(olderThan span: Duration, keeping count: Int, step: Int) throws(JournalError) -> Int { 0 }
+    func advance(to reading: ClockReading) {}
+    let isRetentionDue = false
+    func age(of id: EventID) -> Duration { .zero }
 
     private func write(
         cost: Int, _ transaction: (inout SimulatedDisk.Contents) -> Void
@@ -186,16 +189,15 @@ final class SimulatedStore: EventStore {
 
     func undecidedIDs() throws(JournalError) -> [EventID] { try undecided(.all).map(\.id) }
 
-    func firstName(since moment: Int64, last limit: Int) throws(JournalError) -> NamedPush.Position {
-        let named = try all.filter { $0.origin.namesAnEvent && $0.accepted > moment }.map(\.accepted).sorted(by: >)
-        return NamedPush.Position(accepted: limit < named.count ? named[limit] : moment, id: EventID(1 << 62))
+    func firstName(last limit: Int) throws(JournalError) -> EventID {
+        let named = try all.filter(\.origin.namesAnEvent).map(\.id)
+        return named.count > limit ? named[named.count - limit - 1] : EventID(0)
     }
 
-    func named(after position: NamedPush.Position, limit: Int) throws(JournalError) -> [NamedPush] {
-        let events = try all.filter { $0.origin.namesAnEvent }
-            .map { NamedPush(origin: $0.origin, id: $0.id, accepted: $0.accepted) }
-        let named = (events + disk.contents.removals).filter { $0.position > position }
-        return Array(named.sorted { $0.position < $1.position }.prefix(limit))
+    func named(after id: EventID, limit: Int) throws(JournalError) -> [NamedPush] {
+        let events = try all.filter(\.origin.namesAnEvent).map { NamedPush(origin: $0.origin, id: $0.id) }
+        let named = (events + disk.contents.removals).filter { $0.id > id }
+        return Array(named.sorted { $0.id < $1.id }.prefix(limit))
     }
 
     func quiet() throws(JournalError) -> [StoredQuiet] {
