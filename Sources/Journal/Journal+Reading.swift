@@ -104,7 +104,7 @@ extension Journal {
         }
     }
 
-    /// The claims on an event that did not decide it, in their order.
+    /// The steps of claims on an event beside the claim that decided it, in their order.
     public func claims(on id: EventID) throws(JournalError) -> [ClaimRecord] {
         try read { db in
             let rows = try Row.fetchCursor(

@@ -93,8 +93,8 @@ extension Journal {
         try row.run()
     }
 
-    /// The most claims that are kept of one event; who claims in a loop is not worth a disk.
-    private static var claimsOfOneEvent: Int { 16 }
+    /// How many steps of claims are kept of one event: the first ones. The claim that decides it stands with the decision.
+    private static var claimsOfOneEvent: Int { 32 }
 
     private func insert(_ claim: ClaimRecord, of id: EventID, _ db: Database) throws {
         let statement = try db.cachedStatement(

@@ -34,6 +34,8 @@ public struct Outcome: Hashable, Sendable {
     public var by: String?
     /// From publishing to the claim.
     public var latency: Duration?
+    /// The call it was claimed by, where that is not `Claim`.
+    public var form: String?
     /// The id the notification server gave the banner.
     public var banner: UInt32?
     /// How many events the banner stands for.
@@ -43,7 +45,7 @@ public struct Outcome: Hashable, Sendable {
 
     public init(
         id: EventID, topic: String, kind: Kind, by: String? = nil, latency: Duration? = nil, banner: UInt32? = nil,
-        count: Int? = nil, lateness: Duration? = nil
+        count: Int? = nil, lateness: Duration? = nil, form: String? = nil
     ) {
         self.id = id
         self.topic = topic
@@ -53,6 +55,7 @@ public struct Outcome: Hashable, Sendable {
         self.banner = banner
         self.count = count
         self.lateness = lateness
+        self.form = form
     }
 }
 
@@ -71,7 +74,8 @@ extension Outcome {
             latency: details["latency"]?.integer().map { Duration(microseconds: $0) },
             banner: details["banner"]?.integer(),
             count: details["count"]?.integer(),
-            lateness: details["lateness"]?.integer().map { Duration(microseconds: $0) })
+            lateness: details["lateness"]?.integer().map { Duration(microseconds: $0) },
+            form: details["form"]?.string)
     }
 }
 

@@ -26,7 +26,7 @@ public enum Verdict: String, Sendable, CaseIterable {
     case recorded
 }
 
-/// By which call somebody said "I have it".
+/// A step of a claim: by which call it was made, confirmed or given up, or how it came to nothing.
 public enum ClaimForm: String, Sendable, CaseIterable {
     /// For one event, at once and for good.
     case claim = "Claim"
@@ -38,17 +38,25 @@ public enum ClaimForm: String, Sendable, CaseIterable {
     case screen = "OpenScreen"
     /// By marking a topic as read.
     case read = "MarkRead"
+    /// A claim by `ClaimProvisionally` was confirmed.
+    case completed = "Complete"
+    /// A claim by `ClaimProvisionally` was given up.
+    case released = "Release"
+    /// A claim by `ClaimProvisionally` was not confirmed in time.
+    case ranOut = "ranout"
+    /// The connection that had claimed by `ClaimProvisionally` left the bus.
+    case left = "left"
 }
 
-/// A claim as it is remembered beside the event, whatever came of it.
+/// A step of a claim as it is remembered beside the event, whatever came of it.
 public struct ClaimRecord: Hashable, Sendable {
     /// The claimant's unique bus name.
     public let claimant: String
-    /// From publishing to the claim.
+    /// From publishing to this step.
     public let latency: Duration
-    /// By which call it was made.
+    /// What step it is.
     public let form: ClaimForm
-    /// What the claimant was told.
+    /// What the claimant was told; `recorded` for a step that ends a claim without deciding the event.
     public let verdict: Verdict
 
     public init(claimant: String, latency: Duration, form: ClaimForm, verdict: Verdict) {

@@ -53,7 +53,7 @@ extension Router {
             agenda.removeNext()
             switch entry.matter {
             case .window(let key): endWindow(key, at: now)
-            case .hold(let id): holdFailed(id, at: now)
+            case .hold(let id): holdFailed(id, .ranOut, at: now)
             case .grace(let id): graceEnded(id)
             case .lease(let id): closeScreen(id, at: now)
             case .call(let call): callOverdue(call, at: now)

@@ -20,10 +20,10 @@ extension Router {
         guard let open = events[id], provisional[id] == nil, open.canBeHeld else {
             statistics.recordedClaims += 1
             effects.append(.reply(.verdict(.recorded)))
-            return noteClaim(id, by: claimant, .recorded, at: now)
+            return note(.provisional, of: id, by: claimant, .recorded, at: now)
         }
         effects.append(.reply(.verdict(.suppressed)))
-        noteClaim(id, by: claimant, .suppressed, at: now)
+        note(.provisional, of: id, by: claimant, .suppressed, at: now)
         switch open.place {
         case .window(let key):
             windows[key]!.hold(id)
@@ -44,17 +44,20 @@ extension Router {
         sendBanners(at: now)
     }
 
-    /// A provisional claim does not decide anything by itself, but the record of the event names it.
-    private mutating func noteClaim(_ id: EventID, by claimant: String, _ verdict: Verdict, at now: Now) {
+    /// No step of a provisional claim but the last decides anything; the record of the event names them all.
+    private mutating func note(
+        _ step: ClaimForm, of id: EventID, by claimant: String, _ verdict: Verdict, at now: Now
+    ) {
         guard let open = events[id] else { return }
         let latency = now.instant - open.accepted
         effects.append(
-            .noteClaim(id, ClaimRecord(claimant: claimant, latency: latency, form: .provisional, verdict: verdict)))
+            .noteClaim(id, ClaimRecord(claimant: claimant, latency: latency, form: step, verdict: verdict)))
     }
 
     mutating func complete(_ id: EventID, by claimant: String, at now: Now) {
         guard let hold = own(id, claimant) else { return }
         effects.append(.reply(.done))
+        note(.completed, of: id, by: claimant, .suppressed, at: now)
         settle(id, by: hold.claimant, as: .provisional, latency: hold.latency, at: now)
         sendBanners(at: now)
     }
@@ -62,12 +65,13 @@ extension Router {
     mutating func release(_ id: EventID, by claimant: String, at now: Now) {
         guard own(id, claimant) != nil else { return }
         effects.append(.reply(.done))
-        holdFailed(id, at: now)
+        holdFailed(id, .released, at: now)
         sendBanners(at: now)
     }
 
     /// Out of time, released, or its claimant is gone: the event stands where it would stand without the claim.
-    mutating func holdFailed(_ id: EventID, at now: Now) {
+    mutating func holdFailed(_ id: EventID, _ step: ClaimForm, at now: Now) {
+        note(step, of: id, by: provisional[id]!.claimant, .recorded, at: now)
         dropHold(id)
         switch events[id]!.place {
         case .window(let key):

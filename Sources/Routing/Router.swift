@@ -247,7 +247,7 @@ public struct Router {
     /// A connection left the bus: what it held is over, and what it had in doubt is shown.
     private mutating func peerLeft(_ name: String, at now: Now) {
         closeScreens(of: name, at: now)
-        for id in holds[name] ?? EventList() { holdFailed(id, at: now) }
+        for id in holds[name] ?? EventList() { holdFailed(id, .left, at: now) }
         sendBanners(at: now)
     }
 

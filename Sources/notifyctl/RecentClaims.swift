@@ -1,6 +1,7 @@
 import NotifyClient
 
-/// How long the claims on the newest events took, all together and by claimant.
+/// How long the claims that answered the newest events took, all together and by claimant. A screen that is opened a minute
+/// after an event takes its banner down, and answers nothing.
 struct RecentClaims {
     /// What is asked of the daemon for it, so that a status takes a blink and not a minute: so many events are looked
     /// through, and so many of them explained.
@@ -22,9 +23,9 @@ struct RecentClaims {
                 $0.outcome == .claimed || $0.outcome == .retracted
             }
             let ids = claimed.suffix(Self.explained).map(\.event.id)
-            found = try await archive.explanations(of: ids).flatMap(\.claims)
+            found = try await archive.explanations(of: ids).flatMap(\.answers)
         } catch {}
-        self.init(found.filter { $0.verdict != .recorded }.map { ($0.by, $0.after) })
+        self.init(found.map { ($0.by, $0.after) })
     }
 
     init(_ claims: [(by: String, after: Duration)]) {

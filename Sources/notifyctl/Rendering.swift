@@ -96,6 +96,7 @@ extension Outcome {
         var members: [(String, JSON)] = [("outcome", .string(kind.rawValue))]
         if let by { members.append(("by", .string(by))) }
         if let latency { members.append(("latency", .microseconds(latency))) }
+        if let form { members.append(("form", .string(form))) }
         if let banner { members.append(("banner", .integer(banner))) }
         if let count { members.append(("count", .integer(count))) }
         if let lateness { members.append(("lateness", .microseconds(lateness))) }

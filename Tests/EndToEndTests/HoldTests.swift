@@ -24,6 +24,43 @@ import Testing
         }
     }
 
+    @Test func everyStepOfAClaimIsKept() async throws {
+        try await withRig { rig in
+            let leaver = try await NotifyClient(address: rig.bus.address)
+            let id = try await rig.client.publish("/post/1", options: PublishOptions(window: .seconds(60)))
+            _ = try await leaver.claimProvisionally(id, within: .seconds(60))
+            await leaver.close()
+            func forms() async throws -> [String] { try await rig.client.explain(id).claims.map(\.form) }
+            try await rig.until("the one who left is noticed") { try await forms().last == "left" }
+            _ = try await rig.client.claimProvisionally(id, within: .milliseconds(1))
+            try await rig.until("the hold runs out") { try await forms().last == "ranout" }
+            _ = try await rig.client.claimProvisionally(id, within: .seconds(60))
+            try await rig.client.release(id)
+            _ = try await rig.client.claimProvisionally(id, within: .seconds(60))
+            try await rig.client.complete(id)
+            let claims = try await rig.client.explain(id).claims
+            let hold = "ClaimProvisionally"
+            #expect(claims.map(\.form) == [hold, "left", hold, "ranout", hold, "Release", hold, "Complete"])
+            #expect(claims.map(\.verdict.rawValue).filter { $0 == "recorded" }.count == 3)
+            let drawing = try await rig.run("why", "\(id)").output.joined(separator: "\n")
+            for words in ["left the bus at", "not confirmed in time", "released at", "Complete at"] {
+                #expect(drawing.contains(words), "\(drawing)")
+            }
+        }
+    }
+
+    @Test func aFailedHandlerIsToldByWhy() async throws {
+        try await withRig { rig in
+            let process = try await rig.subscriber(to: "/post") {
+                try rig.start("listen", "/post", "--claim", "--exec", "exit 3", "-n", "1")
+            }
+            let id = try await rig.client.publish("/post/1", options: Self.long)
+            #expect(await process.waitForExit() == .code(0))
+            #expect(await rig.listener.resolution(of: id)?.outcome == "shown")
+            #expect(try await rig.client.explain(id).claims.map(\.form) == ["ClaimProvisionally", "Release"])
+        }
+    }
+
     @Test func aReleasedClaimLeavesTheWindowAsItWas() async throws {
         try await withRig { rig in
             let sent = ContinuousClock.now

@@ -94,7 +94,7 @@ struct JournalTests {
             let journal = try Journal(directory: folder)
             let claim = ClaimRecord(claimant: ":1.2", latency: .milliseconds(1), form: .provisional, verdict: .recorded)
             try journal.commit([.accepted(try sample(1))] + Array(repeating: .claimed(EventID(1), claim), count: 40))
-            #expect(try journal.claims(on: EventID(1)) == Array(repeating: claim, count: 16))
+            #expect(try journal.claims(on: EventID(1)) == Array(repeating: claim, count: 32))
         }
     }
 

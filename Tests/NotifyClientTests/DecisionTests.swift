@@ -50,6 +50,21 @@ struct DecisionTests {
             ])
     }
 
+    @Test(arguments: [
+        ("Release", "released at 40.0 ms"), ("ranout", "not confirmed in time, which ended at 40.0 ms"),
+        ("left", "left the bus at 40.0 ms"),
+    ])
+    func aHoldThatCameToNothingIsDrawn(_ form: String, _ words: String) {
+        var decision = explanation(.shown, resolved: 100)
+        decision.claims = [
+            Explanation.Claim(by: ":1.2", after: .milliseconds(10), form: "ClaimProvisionally", verdict: .suppressed),
+            Explanation.Claim(by: ":1.2", after: .milliseconds(40), form: form, verdict: .recorded),
+        ]
+        #expect(
+            drawing(decision)[4]
+                == "  :1.2       -C--r---------------------  ClaimProvisionally at 10.0 ms: suppressed; \(words)")
+    }
+
     @Test func aBannerThatIsUpStaysToTheEdge() {
         let lines = drawing(explanation(.shown, resolved: 100))
         #expect(lines[4] == "  banner     ----------B###############  at 100.0 ms")

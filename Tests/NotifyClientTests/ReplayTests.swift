@@ -1,3 +1,4 @@
+import NotifyClient
 import Testing
 
 @testable import notifyctl
@@ -6,12 +7,14 @@ import Testing
 struct ReplayTests {
     private func push(
         _ id: UInt64, _ topic: String = "/post/27", at time: Int64, outcome: String = "claimed",
-        claimedAfter: Int64? = nil
+        claimedAfter: Int64? = nil, isAnswer: Bool = true
     ) -> RecordedPush {
         RecordedPush(
             id: id, topic: topic, route: "/post/{id}", key: topic, sender: ":1.1",
             time: 1_700_000_000_000_000 + time * 1000, window: .milliseconds(100), outcome: outcome,
-            claims: claimedAfter.map { [RecordedPush.Claim(by: ":1.2", after: .milliseconds($0), isOfUse: true)] } ?? []
+            claims: claimedAfter.map {
+                [RecordedPush.Claim(by: ":1.2", after: .milliseconds($0), isOfUse: true, isAnswer: isAnswer)]
+            } ?? []
         )
     }
 
@@ -74,6 +77,34 @@ struct ReplayTests {
         #expect(Latencies([.microseconds(1)]).window(catching: 99) == .milliseconds(1))
         #expect(Latencies([.seconds(61)]).window(catching: 95) == nil)
         #expect(Latencies([]).reached(by: 50) == nil)
+    }
+
+    private func explanation(_ claims: [(String, Int64, Verdict)], _ outcome: Outcome.Kind = .claimed) -> Explanation {
+        Explanation(
+            id: 7, topic: "/post/27", route: "/post/{id}", key: "/post/27", published: 0, window: .milliseconds(100),
+            outcome: outcome,
+            claims: claims.map { Explanation.Claim(by: ":1.2", after: .milliseconds($1), form: $0, verdict: $2) })
+    }
+
+    @Test(arguments: ["OpenScreen", "ClaimTopic"])
+    func aScreenThatIsOpenedLaterNeedsNoLongerWindow(_ form: String) throws {
+        let cleared = explanation([(form, 66_510, .retracted)], .retracted)
+        #expect(cleared.answers.isEmpty)
+        #expect(explanation([(form, 0, .suppressed)]).answers.map(\.after) == [.zero])
+        let whatIf = try WhatIf(
+            [RecordedPush(cleared), push(1, "/post/28", at: 0, claimedAfter: 30)], window: .milliseconds(60))
+        #expect(whatIf.latencies.window(catching: 99) == .milliseconds(30))
+        #expect(whatIf.text.hasPrefix("2 events with a window, 2 of them claimed."))
+    }
+
+    @Test func aHoldCountsOnceAndOnlyIfItWasConfirmed() throws {
+        let confirmed = explanation([("ClaimProvisionally", 5, .suppressed), ("Complete", 60, .suppressed)])
+        #expect(confirmed.answers.map(\.after) == [.milliseconds(5)])
+        let released = explanation([("ClaimProvisionally", 5, .suppressed), ("Release", 60, .recorded)], .shown)
+        #expect(released.answers.isEmpty)
+        // Replayed, it is no claim: the banner appears as it did.
+        let result = try Simulation.run([RecordedPush(released)])
+        #expect(result == Simulation.Result(shown: [7], claimed: [], banners: 1))
     }
 
     @Test func aClaimantIsToldFromTheOthers() {

@@ -2,16 +2,18 @@
 ///
 /// Moments are microseconds since 1970-01-01 00:00 UTC.
 public struct Explanation: Hashable, Sendable {
-    /// Somebody said "I have it".
+    /// A step of a claim.
     public struct Claim: Hashable, Sendable {
         /// The claimant's unique name on the bus.
         public var by: String
-        /// From publishing to the claim.
+        /// From publishing to this step.
         public var after: Duration
-        /// The call it was made by: `Claim`, `ClaimProvisionally`, `ClaimTopic`, `OpenScreen` or
-        /// `MarkRead`.
+        /// What step it is: the call it was made by, `Claim`, `ClaimProvisionally`, `ClaimTopic`, `OpenScreen` or
+        /// `MarkRead`; or how a
+        /// provisional claim ended, `Complete`, `Release`, `ranout` (not confirmed in time) or `left` (its connection
+        /// left the bus).
         public var form: String
-        /// What the claimant was answered.
+        /// What the claimant was answered; `recorded` for `Release`, `ranout` and `left`.
         public var verdict: Verdict
 
         public init(by: String, after: Duration, form: String, verdict: Verdict) {
@@ -20,6 +22,31 @@ public struct Explanation: Hashable, Sendable {
             self.form = form
             self.verdict = verdict
         }
+
+        /// Whether it ends a provisional claim without deciding the event.
+        package var isEnd: Bool { ["Release", "ranout", "left"].contains(form) }
+
+        /// Whether a claim made like this answers the event, so that its time says how long a window must be. One for all
+        /// of a topic, at any time later, says only when a screen was opened; one that stood already answers at once.
+        package static func isAnswer(_ form: String, after time: Duration) -> Bool {
+            form == "Claim" || form == "ClaimProvisionally" || form == "ClaimNamed" || time == .zero
+        }
+    }
+
+    /// The claims, without the steps by which provisional ones end, and without those that came to nothing.
+    package var effectiveClaims: [Claim] {
+        claims.indices.filter { index in
+            let claim = claims[index]
+            if claim.isEnd || claim.form == "Complete" { return false }
+            guard claim.form == "ClaimProvisionally" else { return true }
+            let next = claims[(index + 1)...].first { $0.by == claim.by && ($0.isEnd || $0.form == "Complete") }
+            return next?.isEnd != true
+        }.map { claims[$0] }
+    }
+
+    /// The claims that answered the event and changed something.
+    package var answers: [Claim] {
+        effectiveClaims.filter { $0.verdict != .recorded && Claim.isAnswer($0.form, after: $0.after) }
     }
 
     /// The event that is explained.

@@ -86,7 +86,7 @@ struct Explanation {
             let after = Duration.microseconds(decision.latency ?? 0)
             let moment = after == .zero ? "as it came in" : "\(Self.text(after)) after it was published"
             return "\(claimant) claimed it (\(decision.form?.rawValue ?? "Claim")) \(moment)."
-        case .shown: return "Nobody claimed it within its window of \(window)."
+        case .shown: return failedHold ?? "Nobody claimed it within its window of \(window)."
         case .retracted: return "It was shown, and \(claimant) claimed it afterwards."
         case .dismissed: return "It was shown, and the user closed the banner."
         case .silent:
@@ -96,6 +96,19 @@ struct Explanation {
             let cause = decision.cause.flatMap { MuteCause($0) }
             return cause?.sentence(decided: decision.resolved) ?? "Its topic was muted."
         case .expired: return "Its time to live ended before it could be shown."
+        }
+    }
+
+    /// For an event that was held to the end of its window: why that came to nothing.
+    private var failedHold: String? {
+        guard let last = claims.last, let deadline = event.decision?.deadline else { return nil }
+        // A hold that ended before the window did changed nothing.
+        guard event.accepted + last.latency.microseconds >= deadline else { return nil }
+        switch last.form {
+        case .released: return "\(last.claimant) held it and released it after its window."
+        case .ranOut: return "\(last.claimant) held it and did not confirm it in time."
+        case .left: return "\(last.claimant) held it and left the bus."
+        default: return nil
         }
     }
 

@@ -33,6 +33,10 @@ extension RouterInterface {
             if let latency = resolution.latency {
                 details.appendEntry("latency", "t") { $0.append(UInt64(clamping: latency.microseconds), as: "t") }
             }
+            // Nearly all are made by Claim: then it is not said.
+            if let form = resolution.form, form != .claim {
+                details.appendEntry("form", "s") { $0.append(form.rawValue) }
+            }
             if let banner = resolution.banner {
                 details.appendEntry("banner", "u") { $0.append(banner.rawValue, as: "u") }
             }

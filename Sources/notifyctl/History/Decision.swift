@@ -77,9 +77,8 @@ struct Decision {
         var lanes: [Timeline.Lane] = []
         for claim in explanation.claims {
             let actor = Terminal.plain(claim.by)
-            let mark: Character = claim.verdict == .recorded ? "c" : "C"
-            let note =
-                "\(Terminal.plain(claim.form)) at \(claim.after.figure): \(Terminal.plain(claim.verdict.rawValue))"
+            let mark: Character = claim.isEnd ? "r" : claim.verdict == .recorded ? "c" : "C"
+            let note = claim.sentence
             if let index = lanes.firstIndex(where: { $0.actor == actor }) {
                 lanes[index].marks.append((claim.after, mark))
                 lanes[index].note += "; " + note
@@ -122,6 +121,18 @@ struct Decision {
         case .shown?: deadline.map { $0 + (explanation.lateness ?? .zero) } ?? resolved
         case .retracted?, .dismissed?: deadline.map { $0 + (explanation.lateness ?? .zero) }
         default: nil
+        }
+    }
+}
+
+extension Explanation.Claim {
+    /// The step, when it was, and what came of it.
+    fileprivate var sentence: String {
+        switch form {
+        case "Release": "released at \(after.figure)"
+        case "ranout": "not confirmed in time, which ended at \(after.figure)"
+        case "left": "left the bus at \(after.figure)"
+        default: "\(Terminal.plain(form)) at \(after.figure): \(Terminal.plain(verdict.rawValue))"
         }
     }
 }

@@ -6,8 +6,8 @@ struct WhyCommand: AsyncParsableCommand {
         commandName: "why",
         abstract: "Draw how the decision about an event came about.",
         discussion: """
-            P published, [==] the window, C a claim (c: one that changed nothing), B a banner, x its end. Times count from \
-            publishing; what lies beyond the picture is drawn at its edge.
+            P published, [==] the window, C a claim (c: one that changed nothing), r the end of one that came to \
+            nothing, B a banner, x its end. Times count from publishing; what lies beyond the picture is drawn at its edge.
 
             Exit code 1 if there is no such event, or not any more.
 

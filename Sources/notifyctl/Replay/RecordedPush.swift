@@ -6,6 +6,8 @@ struct RecordedPush: Hashable, Sendable {
         let after: Duration
         /// Whether there was something to suppress or to take back.
         let isOfUse: Bool
+        /// Whether it answered the event, so that its time says how long a window must be.
+        let isAnswer: Bool
     }
 
     let id: UInt64
@@ -25,4 +27,7 @@ struct RecordedPush: Hashable, Sendable {
 
     /// From publishing to the claim that counted.
     var latency: Duration? { claims.filter(\.isOfUse).map(\.after).min() }
+
+    /// The same for the claim that answered the event; `nil` where only a screen that was opened later cleared it away.
+    var answerLatency: Duration? { claims.filter { $0.isOfUse && $0.isAnswer }.map(\.after).min() }
 }

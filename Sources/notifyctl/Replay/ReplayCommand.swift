@@ -90,8 +90,10 @@ extension RecordedPush {
             id: explanation.id.rawValue, topic: explanation.topic, route: explanation.route, key: explanation.key,
             sender: explanation.sender ?? "", time: explanation.start, window: explanation.window,
             outcome: explanation.outcome?.rawValue ?? "",
-            claims: explanation.claims.map { claim in
-                Claim(by: claim.by, after: claim.after, isOfUse: claim.verdict != .recorded)
+            claims: explanation.effectiveClaims.map { claim in
+                Claim(
+                    by: claim.by, after: claim.after, isOfUse: claim.verdict != .recorded,
+                    isAnswer: Explanation.Claim.isAnswer(claim.form, after: claim.after))
             })
     }
 }

@@ -21,14 +21,14 @@ struct WhatIf {
     var more: [RecordedPush] { pushes.filter { after.shown.contains($0.id) && !before.shown.contains($0.id) } }
     /// Events that were shown and would not have been.
     var fewer: [RecordedPush] { pushes.filter { before.shown.contains($0.id) && !after.shown.contains($0.id) } }
-    var latencies: Latencies { Latencies(pushes.compactMap(\.latency)) }
+    var latencies: Latencies { Latencies(pushes.compactMap(\.answerLatency)) }
 
     /// How many events came out of the replay with their own windows as they came out in fact.
     private var agreeing: Int { pushes.count { before.claimed.contains($0.id) == ($0.outcome == "claimed") } }
 
     var text: String {
         var lines = [
-            "\(pushes.count) events with a window, \(latencies.count) of them claimed.", "",
+            "\(pushes.count) events with a window, \(pushes.count { $0.latency != nil }) of them claimed.", "",
             "                    as it was  with " + (window?.shortFigure ?? "it"),
             row("banners", before.banners, after.banners), row("events shown", before.shown.count, after.shown.count),
             row("claimed in time", before.claimed.count, after.claimed.count),

@@ -88,7 +88,9 @@ struct Activity: Sendable {
         let index = decisions.firstIndex { $0.time <= now } ?? decisions.endIndex
         decisions.insert(Decision(outcome: outcome, time: now), at: index)
         if decisions.count > Self.memory { decisions.removeLast() }
-        guard let latency = outcome.latency else { return }
+        guard let latency = outcome.latency,
+            Explanation.Claim.isAnswer(outcome.form ?? "Claim", after: latency)
+        else { return }
         recentLatencies.append(latency)
         if recentLatencies.count > Self.rememberedLatencies { recentLatencies.removeFirst() }
     }
@@ -161,9 +163,10 @@ extension Outcome {
     init?(_ explanation: Explanation) {
         guard let kind = explanation.outcome else { return nil }
         let isByClaim = kind == .claimed || kind == .retracted
-        let claim = isByClaim ? explanation.claims.last { $0.verdict != .recorded } : nil
+        let claim = isByClaim ? explanation.effectiveClaims.last { $0.verdict != .recorded } : nil
         self.init(
             id: explanation.id, topic: explanation.topic, kind: kind, by: claim?.by, latency: claim?.after,
-            banner: explanation.banner, count: explanation.count, lateness: explanation.lateness)
+            banner: explanation.banner, count: explanation.count, lateness: explanation.lateness,
+            form: claim?.form)
     }
 }

@@ -53,6 +53,16 @@ struct ActivityTests {
         #expect(activity.windows(at: .zero).isEmpty)
     }
 
+    @Test func aScreenThatIsOpenedLaterIsNoLatency() {
+        var activity = Activity()
+        var cleared = outcome(1, "/post/27", .retracted, latency: .seconds(66))
+        cleared.form = "OpenScreen"
+        activity.hear(cleared, at: .zero)
+        activity.hear(outcome(2, "/post/27", .claimed, latency: .milliseconds(20)), at: .zero)
+        #expect(activity.latencies.count == 1)
+        #expect(activity.decisions.count == 2)
+    }
+
     @Test(arguments: [nil, Duration.zero])
     func whereNoBannerIsPendingThereIsNoWindow(_ window: Duration?) {
         var activity = Activity()

@@ -51,12 +51,10 @@ extension ReferenceRouter {
         out.append(.reply(.verdict(verdict)))
         // Kept beside the event as long as a claim of it can still mean something.
         guard let item else { return }
-        let latency = now.instant - item.accepted
-        out.append(
-            .note(id, ClaimRecord(claimant: peer, latency: latency, form: .provisional, verdict: verdict)))
+        note(.provisional, of: id, by: peer, verdict)
         guard canBeHeld else { return }
         let hold = Item.Hold(
-            claimant: peer, latency: latency, ends: now.instant + time, stamp: stamp())
+            claimant: peer, latency: now.instant - item.accepted, ends: now.instant + time, stamp: stamp())
         change(id) { item in
             item.hold = hold
             if item.place == .waiting { item.place = .held }
@@ -67,10 +65,17 @@ extension ReferenceRouter {
         if item.place == .window { endIfOverEarly(item.key) }
     }
 
+    /// Every step of a provisional claim is kept beside the event.
+    private mutating func note(_ step: ClaimForm, of id: EventID, by peer: String, _ verdict: Verdict) {
+        let latency = now.instant - item(id)!.accepted
+        out.append(.note(id, ClaimRecord(claimant: peer, latency: latency, form: step, verdict: verdict)))
+    }
+
     mutating func complete(_ id: EventID, by peer: String) {
         guard isKnown(id) else { return refuse("UnknownEvent") }
         guard let item = item(id), let hold = item.hold, hold.claimant == peer else { return refuse("NotClaimant") }
         out.append(.reply(.done))
+        note(.completed, of: id, by: peer, .suppressed)
         take(id, by: peer, as: .provisional, latency: hold.latency)
         endIfOverEarly(item.key)
     }
@@ -79,14 +84,15 @@ extension ReferenceRouter {
         guard isKnown(id) else { return refuse("UnknownEvent") }
         guard item(id)?.hold?.claimant == peer else { return refuse("NotClaimant") }
         out.append(.reply(.done))
-        holdFailed(id)
+        holdFailed(id, .released)
     }
 
     /// When in doubt, show the banner: at once if the window is over, else at its deadline.
     ///
     /// Inside choice: lateness is counted from here.
-    mutating func holdFailed(_ id: EventID) {
+    mutating func holdFailed(_ id: EventID, _ step: ClaimForm) {
         let now = now.instant
+        note(step, of: id, by: item(id)!.hold!.claimant, .recorded)
         change(id) { item in
             item.hold = nil
             if item.place == .held { item.deadline = now }
@@ -224,6 +230,6 @@ extension ReferenceRouter {
 
     mutating func peerLeft(_ peer: String) {
         for screen in screens where screen.owner == peer { endScreen(screen.id) }
-        for id in ids({ $0.hold?.claimant == peer }) { holdFailed(id) }
+        for id in ids({ $0.hold?.claimant == peer }) { holdFailed(id, .left) }
     }
 }

@@ -220,7 +220,7 @@ struct ReferenceRouter {
         ) {
             switch next.matter {
             case .window(let key): endWindow(key)
-            case .hold(let id): holdFailed(id)
+            case .hold(let id): holdFailed(id, .ranOut)
             case .grace(let index): graces.remove(at: index)
             case .lease(let id): endScreen(id)
             case .call(let call): callOverdue(call)
