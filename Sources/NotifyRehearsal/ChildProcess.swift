@@ -19,11 +19,12 @@ package final class ChildProcess: Sendable {
     ///   - program: a path, or a name that is looked for in `$PATH`.
     ///   - environment: all of it; nothing is inherited.
     ///   - capturing: descriptors of the child whose lines are collected. The others it shares with us.
+    ///   - input: becomes its standard input, instead of ours; the caller closes it.
     ///   - folder: removed by the shell if we are killed.
     ///   - inOwnGroup: signals go to the child and to all it started; but it is not ended with us.
     package init(
         _ program: String, _ arguments: [String], environment: [String: String],
-        capturing descriptors: [CInt] = [], removing folder: String? = nil,
+        capturing descriptors: [CInt] = [], input: CInt? = nil, removing folder: String? = nil,
         inOwnGroup: Bool = false
     ) throws(RehearsalError) {
         var handed: [CInt: CInt] = [:]
@@ -34,7 +35,9 @@ package final class ChildProcess: Sendable {
             kept[descriptor] = pair.0
             handed[descriptor] = pair.1
         }
-        let child = try spawn(program, arguments, environment, handed, inOwnGroup: inOwnGroup)
+        var streams = handed
+        if let input { streams[STDIN_FILENO] = input }
+        let child = try spawn(program, arguments, environment, streams, inOwnGroup: inOwnGroup)
 
         let leash = inOwnGroup ? nil : try Leash(on: child, removing: folder)
 
@@ -207,7 +210,7 @@ private func spawn(
         }
     }
     guard result == 0 else {
-        throw RehearsalError("\(program) cannot be started: \(String(cString: strerror(result))).")
+        throw RehearsalError("\(program) cannot be started", number: result)
     }
     return child
 }

@@ -7,7 +7,7 @@ struct ClaimTopicCommand: AsyncParsableCommand {
         abstract: "Claim everything undecided or shown at or below a topic.",
         discussion: """
             Prints how many events were claimed. With --grace what comes in the next moment is claimed, too, even when \
-            notifyctl has long ended.
+            notifyctl has long ended. Exit code 1 if there was none, and no --grace.
 
             Examples:
               notifyctl claim-topic /post/27 --grace 2s && xdg-open https://example.org/post/27
@@ -25,6 +25,7 @@ struct ClaimTopicCommand: AsyncParsableCommand {
         try await reportingFailures {
             let count = try await bus.connect().claimTopic(topic, grace: grace.duration)
             output.write(.object([("topic", .string(topic)), ("count", .integer(count))]), text: "\(count)")
+            if count == 0, grace.duration == .zero { throw ExitCode.nothing }
         }
     }
 }

@@ -2,55 +2,74 @@ import Glibc
 import NotifyClient
 import NotifyRehearsal
 
-/// The shell command that `listen` runs for an event, which it finds in its environment.
+/// The shell command that `listen` runs for an event, which it finds in its environment and on its standard input.
 struct EventCommand {
     private let command: String
 
     init(_ command: String) { self.command = command }
 
-    /// Returns whether the command ended with 0.
-    func run(for event: Event, _ verdict: Verdict?) async throws -> Bool {
-        let environment = ChildProcess.currentEnvironment.merging(event.environment(verdict)) { $1 }
-        let shell = try ChildProcess("/bin/sh", ["-c", command], environment: environment, inOwnGroup: true)
+    /// Returns whether the command ended with 0. A failure is said, and concerns this event alone.
+    func run(for event: Event, _ verdict: Verdict?) async -> Bool {
+        let shell: ChildProcess
+        do {
+            shell = try start(event, verdict)
+        } catch {
+            Terminal.complain("The command for event \(event.id) cannot be started: \(error.description)")
+            return false
+        }
         // It is waited for even when we are asked to end: it is asked to end as well.
         let end = await withTaskCancellationHandler {
             await Task { await shell.waitForExit(within: .seconds(366 * 86400)) }.value
         } onCancel: {
             shell.signal(SIGTERM)
         }
-        if case .code(let code)? = end, code != 0 {
-            Terminal.complain("The command ended with \(code) for event \(event.id).")
+        switch end {
+        case .code(0)?: return true
+        case .code(let code)?: Terminal.complain("The command ended with \(code) for event \(event.id).")
+        case .signal(let number)? where !Task.isCancelled:
+            Terminal.complain("The command was ended by signal \(number) for event \(event.id).")
+        default: break
         }
-        return end == .code(0)
+        return false
     }
-}
 
-extension Event {
-    func environment(_ verdict: Verdict?) -> [String: String] {
-        var result = [
-            "NOTIFYD_ID": "\(id)", "NOTIFYD_TOPIC": topic, "NOTIFYD_TITLE": title, "NOTIFYD_BODY": body,
-            "NOTIFYD_JSON": json(verdict: verdict).text(pretty: false),
-        ]
-        result["NOTIFYD_PUBLISHED"] = published.map { String($0) }
-        result["NOTIFYD_WINDOW"] = window.map { JSON.milliseconds($0).text(pretty: false) }
-        result["NOTIFYD_SENDER"] = sender
-        result["NOTIFYD_SOURCE"] = source
-        result["NOTIFYD_EVENT_ID"] = eventID
-        result["NOTIFYD_VERDICT"] = verdict?.rawValue
-        for (key, value) in fields where key.utf8.allSatisfy(\.isPartOfName) {
-            result["NOTIFYD_FIELD_" + key] = Text(value).text
+    private func start(_ event: Event, _ verdict: Verdict?) throws(RehearsalError) -> ChildProcess {
+        let json = event.json(verdict: verdict).text(pretty: false)
+        let variables = EventEnvironment(event, verdict, json: json)
+        let own = ChildProcess.currentEnvironment.filter { !$0.key.hasPrefix("NOTIFYD_") }
+        func start(isSmall: Bool) throws(RehearsalError) -> ChildProcess {
+            let input = try Self.file(with: json + "\n")
+            defer { close(input) }
+            let environment = own.merging(variables.variables(isSmall: isSmall)) { $1 }
+            return try ChildProcess(
+                "/bin/sh", ["-c", command], environment: environment, input: input, inOwnGroup: true)
         }
-        return result
+        do {
+            return try start(isSmall: false)
+        } catch {
+            // How much an environment may be in all depends on the limit of the stack.
+            guard error.number == E2BIG else { throw error }
+            return try start(isSmall: true)
+        }
     }
-}
 
-extension UInt8 {
-    fileprivate var isPartOfName: Bool {
-        switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
-            true
-        default: false
+    /// A file in memory, read from its beginning: unlike a pipe it never makes us wait for a command that does not read.
+    private static func file(with text: String) throws(RehearsalError) -> CInt {
+        let name = "/notifyctl-\(UInt64.random(in: .min ... .max))"
+        let file = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0o600)
+        guard file >= 0 else { throw RehearsalError("its input cannot be made", number: errno) }
+        shm_unlink(name)
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else {
+                defer { close(file) }
+                throw RehearsalError("its input cannot be written", number: errno)
+            }
+            rest = rest.dropFirst(count)
         }
+        lseek(file, 0, SEEK_SET)
+        return file
     }
 }

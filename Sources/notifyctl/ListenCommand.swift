@@ -12,8 +12,10 @@ struct ListenCommand: AsyncParsableCommand {
             --exec runs a shell command for each event, one after the other. The event is in its environment, never in \
             the command: NOTIFYD_ID, NOTIFYD_TOPIC, NOTIFYD_TITLE, NOTIFYD_BODY, NOTIFYD_PUBLISHED (microseconds since \
             1970), NOTIFYD_WINDOW (ms left to claim), NOTIFYD_SENDER, NOTIFYD_SOURCE, NOTIFYD_EVENT_ID, \
-            NOTIFYD_VERDICT (with --claim), NOTIFYD_JSON (all of it), and NOTIFYD_FIELD_name for each field whose \
-            name is made of letters, digits and _.
+            NOTIFYD_VERDICT (with --claim), NOTIFYD_JSON (all of it), and NOTIFYD_FIELD_NAME for each field, its name in \
+            capitals with _ for what is neither a letter nor a digit. All of it as JSON is also on its standard input; a \
+            variable that would be too long for the system is missing, and named in NOTIFYD_OMITTED. A command that \
+            cannot be started fails for that event alone.
 
             With --claim and --exec an event is held as soon as it is heard, claimed when the command ends with 0, and \
             released, so that its banner appears, when it fails or is not done within --within.
@@ -23,7 +25,7 @@ struct ListenCommand: AsyncParsableCommand {
             With --since what was published after that event comes first, and from there on every event comes once and in \
             order, whatever is restarted meanwhile; 0 begins with the oldest that is kept.
 
-            Ends with 0 on Ctrl-C, on SIGTERM, or after -n events; with 1 if --timeout comes first, or no event at all.
+            Ends with 0 on Ctrl-C, on SIGTERM, or after -n events; with 1 if --timeout comes first.
 
             Examples:
               notifyctl listen /post /run
@@ -37,9 +39,10 @@ struct ListenCommand: AsyncParsableCommand {
     var topics: [String] = []
 
     @Flag(help: "Claim every event.") var claim = false
-    @Option(name: .customShort("n"), help: "Stop after this many events.") var count: Int?
+    @Option(name: .customShort("n", allowingJoined: true), help: "Stop after this many events.") var count: Int?
     @Option(help: "Stop after this long.", transform: DurationArgument.parse) var timeout: DurationArgument?
-    @Option(help: ArgumentHelp("Run a shell command for each event.", valueName: "command")) var exec: String?
+    @Option(help: ArgumentHelp("Run a shell command for each event.", valueName: "command"), completion: .file())
+    var exec: String?
     @Option(
         help: "How long a command may take, waiting for its turn included; at most 10m. (default: 1m)",
         transform: DurationArgument.parse)
@@ -92,8 +95,8 @@ struct ListenCommand: AsyncParsableCommand {
             }
             defer { alarm?.cancel() }
             let heard = try await reading.value
-            if interruption.hasCome { return }
-            if heard < count ?? 1 { throw ExitCode.nothing }
+            // Without -n it goes on until the time is over, or it is interrupted.
+            if !interruption.hasCome, heard < count ?? .max { throw ExitCode.nothing }
         }
     }
 
@@ -115,7 +118,7 @@ struct ListenCommand: AsyncParsableCommand {
             end.yield((event, claim ? await claimed(event, hold) : nil))
         }
         end.finish()
-        try await running
+        await running
         return heard
     }
 
@@ -151,10 +154,10 @@ struct ListenCommand: AsyncParsableCommand {
     /// One after the other. What is held and not confirmed when we leave the bus gets its banner.
     private func run(
         _ exec: String, for events: AsyncStream<(Event, Verdict?)>, _ client: NotifyClient, _ listing: Listing
-    ) async throws {
+    ) async {
         for await (event, verdict) in events {
             show(event, verdict, in: listing)
-            let isDone = try await EventCommand(exec).run(for: event, verdict)
+            let isDone = await EventCommand(exec).run(for: event, verdict)
             guard verdict == .suppressed else { continue }
             do throws(NotifyError) {
                 try await client.settle(event.id, isDone: isDone)

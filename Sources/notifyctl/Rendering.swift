@@ -7,7 +7,7 @@ extension Event {
     ///   - time: when it was published, in words.
     ///   - outcome: what became of it, or what a claim was answered; `nil` where there is no such column.
     func cells(time: (Moment) -> String, outcome: Cell?) -> [Cell] {
-        [Cell(published.map { time(Moment($0)) } ?? "", .dim), Cell("\(id)", .dim)] + (outcome.map { [$0] } ?? [])
+        [Cell(published.map { time(Moment($0)) } ?? "", .dim), .id("\(id)")] + (outcome.map { [$0] } ?? [])
             + [Cell(topic, .bold), text]
     }
 
@@ -107,7 +107,7 @@ extension Outcome {
 extension Action {
     /// In the columns of ``Event/cells(time:outcome:)``.
     func cells(at moment: Int64, hasOutcome: Bool) -> [Cell] {
-        [Cell(Moment(moment).clock(seenAt: moment), .dim), Cell("\(id)", .dim)] + (hasOutcome ? [Cell("")] : [])
+        [Cell(Moment(moment).clock(seenAt: moment), .dim), .id("\(id)")] + (hasOutcome ? [Cell("")] : [])
             + [Cell(topic, .bold), Cell("⏎ " + action)]
     }
 

@@ -24,6 +24,7 @@ struct SendCommand: AsyncParsableCommand {
               notifyctl send mate-finished --session r1 --mate Mina --distance 5000
               notifyctl send /build/notifyd "It is green" --urgency low --source ci --event-id 4711
               notifyctl send /run/r1/mate/Mina -f distance:integer=1200 --retain
+              make 2>&1 | tail -n 5 | notifyctl send /build/notifyd "It is done" -
               make || notifyctl send /build/notifyd "It is broken" --urgency critical
             """)
 
@@ -31,11 +32,15 @@ struct SendCommand: AsyncParsableCommand {
         help: ArgumentHelp("A topic, or post, invite or mate-finished.", valueName: "topic"),
         completion: Completion.places)
     var place: String
-    @Argument(help: ArgumentHelp("Title and body; if left out, those of the route.", valueName: "text"))
+    @Argument(
+        help: ArgumentHelp(
+            "Title and body; if left out, those of the route. A body of - is read from standard input.",
+            valueName: "text"))
     var words: [String] = []
 
     @Option(
-        name: [.customShort("f"), .customLong("field")], help: "A field: KEY=VALUE or KEY:TYPE=VALUE.",
+        name: [.customShort("f", allowingJoined: true), .customLong("field")],
+        help: "A field: KEY=VALUE or KEY:TYPE=VALUE.",
         transform: FieldArgument.parse)
     var fields: [FieldArgument] = []
     @Option(help: "The run, for invite and mate-finished.") var session: String?
@@ -74,7 +79,8 @@ struct SendCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingFailures {
-            let request = try request()
+            var request = try request()
+            if request.body == "-" { request.body = try StandardInput.text(upTo: Self.longestBody) }
             let client = try await bus.connect()
             // Before publishing, else the answer could be missed.
             let waiting = wait ? try await OutcomeWaiter(client, at: request.topic) : nil
@@ -95,6 +101,9 @@ struct SendCommand: AsyncParsableCommand {
             output.write(.object([("id", .integer(id.rawValue))] + outcome.members), text: outcome.line)
         }
     }
+
+    /// What is read of a body. More than notifyd takes, so that it says what its limit is.
+    private static let longestBody = 64 << 10
 
     private var options: PublishOptions {
         let urgencies: [Urgency: PublishOptions.Urgency] = [.low: .low, .normal: .normal, .critical: .critical]

@@ -99,23 +99,25 @@ private struct Status {
         for (name, value) in rest.sorted(by: { $0.key < $1.key }) { rows.append((name, Text(value).text)) }
 
         let width = Terminal.size?.columns
-        func table(_ rows: [[Cell]], within limit: Int? = width) -> [String] {
-            Columns.lines(rows, indentation: "  ", within: limit)
+        func table(_ rows: [[Cell]]) -> [String] { Columns.stackedLines(rows, indentation: "  ", within: width) }
+        func sentences(_ rows: [(String, String)]) -> [String] {
+            Columns.wrapped(rows.map { [Cell($0), Cell($1)] }, indentation: "  ", within: width)
         }
-        // Sentences are not cut.
         var lines = [Terminal.bold("notifyd \(Terminal.plain(version)) is running")]
-        lines += table(rows.map { [Cell($0), Cell($1)] }, within: nil)
+        lines += sentences(rows)
         if !screens.isEmpty {
             lines += ["", Terminal.bold("Screens")]
             lines += table(screens.map(\.cells))
         }
         if !recent.rows.isEmpty {
             lines += ["", Terminal.bold("Recent claims")]
-            lines += table(recent.rows.map { [Cell($0), Cell($1)] }, within: nil)
+            lines += sentences(recent.rows)
         }
-        if !counters.isEmpty {
+        // What has not happened is left out; --json has it all.
+        let happened = counters.filter { $0.value > 0 }.sorted { $0.key < $1.key }
+        if !happened.isEmpty {
             lines += ["", Terminal.bold("Since its start")]
-            lines += table(counters.sorted { $0.key < $1.key }.map { [Cell($0.key), .number("\($0.value)")] })
+            lines += table(happened.map { [Cell($0.key), .number("\($0.value)")] })
         }
         return lines.joined(separator: "\n")
     }

@@ -104,6 +104,9 @@ import Testing
             #expect(try await rig.outcome(ofEventAt: "/post/1") == "claimed")
             let again = try await rig.run("claim-topic", "/post/27", "--json=short")
             #expect(again.output == [#"{"topic":"/post/27","count":0}"#])
+            // As “history” says where there is nothing.
+            #expect(again.exit == .code(1))
+            #expect(try await rig.run("claim-topic", "/nothing", "--grace", "1ms").exit == .code(0))
             let json = try await rig.run("pass", "\(id)", "--json=short")
             #expect(json.output == [#"{"id":\#(id)}"#])
         }
@@ -206,6 +209,45 @@ import Testing
         }
     }
 
+    @Test func theEndOfTheTimeIsOneWhateverWasHeard() async throws {
+        try await withRig { rig in
+            try await rig.client.publish("/post/1")
+            let process = try rig.start("listen", "--since", "0", "--timeout", "1s")
+            #expect(await process.waitForExit() == .code(1))
+            #expect(await process.allLines(of: 1)?.count == 1)
+        }
+    }
+
+    // MARK: Events
+
+    @Test func theLastEventNeedsNoId() async throws {
+        try await withRig { rig in
+            #expect(try await rig.run("why", "last").exit == .code(1))
+            try await rig.client.publish("/post/1")
+            let id = try await rig.client.publish("/chat/2")
+            #expect(try await rig.run("show", "last").output.first == "Event \(id)")
+            #expect(try await rig.run("why", "last").output.first?.hasPrefix("Event \(id)") == true)
+            #expect(try await rig.run("history", "-n1").output.count == 1)
+        }
+    }
+
+    @Test func aBodyOfADashIsStandardInput() async throws {
+        try await withRig { rig in
+            func body(_ script: String) async throws -> String {
+                let process = try rig.startScript(script)
+                guard case .code(let code)? = await process.waitForExit() else { return "no end" }
+                if code != 0 { return "\(code)" }
+                return try await rig.client.history("/", after: 0).last?.event.body ?? "none"
+            }
+            let sent = try await body("printf 'one\\ntwo\\n' | notifyctl send /post/1 Title -")
+            #expect(sent == "one\ntwo")
+            #expect(try await body("notifyctl send /post/1 Title - < /dev/null") == "")
+            #expect(try await body("printf 'a\\377' | notifyctl send /post/1 Title -") == "65")
+            #expect(try await body("head -c 70000 /dev/zero | tr '\\0' x | notifyctl send /post/1 Title -") == "65")
+            #expect(try await body("notifyctl send /post/1 Title - <&-") == "65")
+        }
+    }
+
     // MARK: Quiet and status
 
     @Test func quietIsMadeAndEnded() async throws {
@@ -243,6 +285,8 @@ import Testing
                 #expect(lines.contains(line), "\(line) is not in \(lines)")
             }
             #expect(lines.contains { $0.hasPrefix("/post/27 ask visible :") })
+            #expect(lines.contains("published 1"))
+            #expect(!lines.contains { $0.hasPrefix("refused ") }, "what has not happened is left out")
             rig.server.stop()
             await screen.close()
             let json = try await rig.run("status", "--json=short").output.first ?? ""

@@ -70,6 +70,15 @@ struct DecisionTests {
         #expect(lines[4] == "  banner     ----------B###############  at 100.0 ms")
     }
 
+    @Test func aNarrowTerminalBreaksNoWord() {
+        var decision = explanation(.claimed, resolved: 40)
+        decision.claims = [claim(40, .suppressed)]
+        let lines = Decision(decision).lines(within: 40)
+        #expect(lines.contains("  :1.2       --------C-----------------"))
+        #expect(lines.contains("    Claim at 40.0 ms: suppressed"))
+        for line in lines { #expect(line.columns <= 40) }
+    }
+
     @Test func whatIsUndecidedIsOpen() {
         let lines = Decision(explanation(nil)).lines
         #expect(lines.contains { $0.hasPrefix("  window     [=========>") })

@@ -46,8 +46,9 @@ def main():
 
     # The bus itself filters, because the topic is the first argument of the signal: one match for the topic, and one
     # for everything below it. (add_signal_receiver() would take only object paths, which a topic need not be.)
-    for match in f"arg0='{topic}'", f"arg0path='{topic}/'":
-        bus.add_match_string(f"type='signal',interface='{ROUTER}',member='Event',{match}")
+    # The topic / is every topic.
+    for match in ("",) if topic == "/" else (f",arg0='{topic}'", f",arg0path='{topic}/'"):
+        bus.add_match_string(f"type='signal',interface='{ROUTER}',member='Event'{match}")
     bus.add_message_filter(on_message)
     print("ready", flush=True)
     GLib.MainLoop().run()

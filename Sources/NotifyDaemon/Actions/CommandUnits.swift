@@ -57,6 +57,17 @@ struct CommandUnits {
         }
     }
 
+    /// The manager refuses a unit with a control character in its environment, except tab and line feed.
+    static func permitted(_ value: String) -> String {
+        let isRefused = { (scalar: Unicode.Scalar) in
+            scalar.value == 0x7f || (scalar.value < 0x20 && scalar != "\t" && scalar != "\n")
+        }
+        guard value.unicodeScalars.contains(where: isRefused) else { return value }
+        var result = String.UnicodeScalarView()
+        for scalar in value.unicodeScalars { result.append(isRefused(scalar) ? "\u{fffd}" : scalar) }
+        return String(result)
+    }
+
     private func startingCall(of command: ButtonCommand, _ unit: String, to owner: String) -> BusMessage {
         let call = bus.methodCall(
             to: owner, path: "/org/freedesktop/systemd1", interface: "\(Self.manager).Manager",
@@ -70,7 +81,7 @@ struct CommandUnits {
             properties.appendProperty("ExitType", "s") { $0.append("cgroup") }
             properties.appendProperty("CollectMode", "s") { $0.append("inactive-or-failed") }
             properties.appendProperty("Environment", "as") {
-                $0.append(command.environment.map { "\($0.name)=\($0.value)" })
+                $0.append(command.environment.map { "\($0.name)=\(Self.permitted($0.value))" })
             }
             properties.appendProperty("ExecStartEx", "a(sasas)") { value in
                 value.appendContainer("a", "(sasas)") { commands in

@@ -21,14 +21,26 @@ struct Timeline {
     /// What one character stands for.
     var scale = Scale.fine
 
-    var lines: [String] {
+    var lines: [String] { lines(within: nil) }
+
+    /// - Parameter limit: how wide a line may be; where notes have no room beside the drawing they stand below it.
+    func lines(within limit: Int?) -> [String] {
         let width = (lanes.map(\.actor.columns).max() ?? 0) + 4
         let margin = String(repeating: " ", count: width)
-        return [margin + Timeline.ruler(scale.labels), margin + Timeline.ticks]
-            + lanes.map { lane in
+        let ruler = margin + Timeline.ruler(scale.labels)
+        // The last figure is wider than its tick; it is left out where it has no room.
+        let isTooWide = limit.map { ruler.columns > $0 } ?? false
+        return [isTooWide ? margin + Timeline.ruler(scale.labels.dropLast() + [""]) : ruler, margin + Timeline.ticks]
+            + lanes.flatMap { lane in
                 let name = "  " + lane.actor
-                return name + String(repeating: " ", count: width - name.columns) + lane.style(drawn(lane)) + "  "
-                    + lane.note
+                let drawing = name + String(repeating: " ", count: width - name.columns) + lane.style(drawn(lane))
+                let beside = width + Timeline.columns + 2
+                guard let limit, beside + lane.note.columns > limit else { return [drawing + "  " + lane.note] }
+                let margin = limit - beside >= 30 ? beside : 4
+                let note = Cell(lane.note).wrapped(to: max(limit - margin, 1)).map { $0.written().text }
+                let indented = note.map { String(repeating: " ", count: margin) + $0 }
+                return margin == 4
+                    ? [drawing] + indented : [drawing + "  " + (note.first ?? "")] + indented.dropFirst()
             }
     }
 

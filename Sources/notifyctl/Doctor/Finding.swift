@@ -51,6 +51,12 @@ extension Finding {
             [[Cell(finding.level.rawValue, finding.colour), Cell(finding.check), Cell(finding.state)]]
                 + (finding.advice.map { [[Cell(""), Cell(""), Cell("→ " + $0)]] } ?? [])
         }
-        return Columns.lines(rows, within: nil)
+        guard let width = Terminal.size?.columns else { return Columns.lines(rows, within: nil) }
+        // The state and the advice go on below themselves.
+        return Columns.wrapped(
+            rows.map { row in
+                let name = row[1].columns == 0 ? Cell("") : row[0] + Cell("  ") + row[1]
+                return [name, row[2]]
+            }, within: width)
     }
 }

@@ -19,13 +19,19 @@ struct Decision {
         resolved = sinceStart(explanation.resolved)
     }
 
-    var lines: [String] {
+    var lines: [String] { lines(within: nil) }
+
+    /// - Parameter limit: how wide a line may be; `nil`: nothing is broken.
+    func lines(within limit: Int?) -> [String] {
+        func broken(_ cell: Cell, _ indentation: String = "") -> [String] {
+            (limit.map { cell.wrapped(to: $0 - indentation.columns) } ?? [cell]).map { indentation + $0.written().text }
+        }
         let head =
-            Terminal.bold("Event \(explanation.id)") + "  " + Terminal.plain(explanation.topic)
-            + Terminal.dim("  published " + Moment(explanation.published).text)
+            Cell("Event \(explanation.id)", .bold) + Cell("  " + explanation.topic)
+            + Cell("  published " + Moment(explanation.published).text, .dim)
         let word = outcome?.rawValue ?? "undecided"
-        return [head, ""] + timeline.lines
-            + ["", "  " + Terminal.bold(Terminal.plain(word)) + ": " + Terminal.plain(explanation.reason)]
+        return broken(head) + [""] + timeline.lines(within: limit) + [""]
+            + broken(Cell(word + ":", .bold) + Cell(" " + explanation.reason), "  ")
     }
 
     var timeline: Timeline {

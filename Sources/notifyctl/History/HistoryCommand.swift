@@ -23,7 +23,7 @@ struct HistoryCommand: AsyncParsableCommand {
     var topic = "/"
 
     @Option(help: "Begin after the event with this id.", completion: Completion.events) var after: UInt64?
-    @Option(name: .customShort("n"), help: "How many at most; 0 means all.") var count = 50
+    @Option(name: .customShort("n", allowingJoined: true), help: "How many at most; 0 means all.") var count = 50
     @Flag(help: "Only what nobody has seen to.") var unread = false
 
     @OptionGroup var bus: BusOptions
@@ -45,7 +45,7 @@ struct HistoryCommand: AsyncParsableCommand {
                 }
             if output.json == .off, Terminal.isInteractive {
                 let now = Moment.now
-                for line in Columns.lines(records.map { $0.cells(at: now) }, within: Terminal.size?.columns) {
+                for line in Columns.stackedLines(records.map { $0.cells(at: now) }, within: Terminal.size?.columns) {
                     Terminal.print(line)
                 }
             } else {

@@ -10,11 +10,14 @@ struct ShowCommand: AsyncParsableCommand {
 
             Examples:
               notifyctl show 1795231492321669
+              notifyctl show last --json=short | jq .fields
             """)
 
     @Argument(
-        help: "The id of the event, as “send”, “listen” and “history” print it.", completion: Completion.events)
-    var id: UInt64
+        help: ArgumentHelp(
+            "The id of the event, as “send”, “listen” and “history” print it, or “last”.", valueName: "id"),
+        completion: Completion.events)
+    var event: EventArgument
 
     @OptionGroup var bus: BusOptions
     @OptionGroup var output: OutputOptions
@@ -22,11 +25,12 @@ struct ShowCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingFailures {
             let client = try await bus.connect()
-            let explanation = try await client.explain(EventID(rawValue: id))
+            let id = try await event.find(client)
+            let explanation = try await client.explain(id)
             guard
                 let record = try await client.history(
-                    explanation.topic, after: EventID(rawValue: id - 1), limit: 1
-                ).first, record.event.id.rawValue == id
+                    explanation.topic, after: EventID(rawValue: id.rawValue - 1), limit: 1
+                ).first, record.event.id == id
             else { throw ExitCode.nothing }
             output.write(
                 .object(record.members + explanation.members), text: text(of: record, explanation))
@@ -51,8 +55,9 @@ struct ShowCommand: AsyncParsableCommand {
         rows.append(("Outcome", explanation.outcome.cell))
         rows.append(("Why", Cell(explanation.reason)))
         // Not cut: this is the place where all of it can be read.
-        let lines = Columns.lines(rows.map { [Cell($0), $1] }, indentation: "  ", within: nil)
-        return ([Terminal.bold("Event \(id)")] + lines).joined(separator: "\n")
+        let lines = Columns.wrapped(
+            rows.map { [Cell($0), $1] }, indentation: "  ", within: Terminal.size?.columns)
+        return ([Terminal.bold("Event \(event.id)")] + lines).joined(separator: "\n")
     }
 }
 

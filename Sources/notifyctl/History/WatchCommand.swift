@@ -22,7 +22,7 @@ struct WatchCommand: AsyncParsableCommand {
         completion: Completion.prefixes)
     var topic: String
 
-    @Option(name: .customShort("n"), help: "Stop after this many lines.") var count: Int?
+    @Option(name: .customShort("n", allowingJoined: true), help: "Stop after this many lines.") var count: Int?
     @Option(help: "Stop after this long.", transform: DurationArgument.parse) var timeout: DurationArgument?
 
     @OptionGroup var bus: BusOptions

@@ -13,23 +13,27 @@ struct WhyCommand: AsyncParsableCommand {
 
             Examples:
               notifyctl why 1795231492321669
-              notifyctl why "$(notifyctl history -n 1 --json=short | jq .id)"
+              notifyctl why last
             """)
 
     @Argument(
-        help: "The id of the event, as “send”, “listen” and “history” print it.", completion: Completion.events)
-    var id: UInt64
+        help: ArgumentHelp(
+            "The id of the event, as “send”, “listen” and “history” print it, or “last”.", valueName: "id"),
+        completion: Completion.events)
+    var event: EventArgument
 
     @OptionGroup var bus: BusOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
         try await reportingFailures {
-            let explanation = try await bus.connect().explain(EventID(rawValue: id))
+            let client = try await bus.connect()
+            let id = try await event.find(client)
+            let explanation = try await client.explain(id)
             output.write(
                 .object(
-                    [("id", .integer(id)), ("topic", .string(explanation.topic))] + explanation.members),
-                text: Decision(explanation).lines.joined(separator: "\n"))
+                    [("id", .integer(id.rawValue)), ("topic", .string(explanation.topic))] + explanation.members),
+                text: Decision(explanation).lines(within: Terminal.size?.columns).joined(separator: "\n"))
         }
     }
 }

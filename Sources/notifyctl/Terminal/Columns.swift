@@ -10,6 +10,8 @@ struct Cell: Hashable, Sendable {
     private var runs: [Run]
     /// Numbers end where their column ends.
     private(set) var isNumber = false
+    /// What is of no use in part, such as an id, is not cut to make room for others.
+    private(set) var isWhole = false
 
     /// - Parameter text: from anywhere; it is made harmless here.
     init(_ text: String, _ style: Terminal.Style = .plain) {
@@ -20,6 +22,18 @@ struct Cell: Hashable, Sendable {
         var cell = Cell(text, style)
         cell.isNumber = true
         return cell
+    }
+
+    /// The id of an event.
+    static func id(_ text: String) -> Cell {
+        var cell = Cell(text, .dim)
+        cell.isWhole = true
+        return cell
+    }
+
+    /// The words of it, each as it looks.
+    var words: [Cell] {
+        runs.flatMap { run in run.text.split(separator: " ").map { Cell(String($0), run.style) } }
     }
 
     static func + (left: Cell, right: Cell) -> Cell {
@@ -60,6 +74,7 @@ struct Columns: Sendable {
 
     private let indentation: String
     private var widths: [Int] = []
+    private var areWhole: [Bool] = []
 
     init(indentation: String = "") { self.indentation = indentation }
 
@@ -76,12 +91,27 @@ struct Columns: Sendable {
     /// - Parameter limit: how wide a line may be; `nil`: nothing is cut.
     mutating func line(_ row: [Cell], within limit: Int?) -> String {
         widen(for: row)
+        if let limit, isTooNarrow(limit) { return stacked(row, within: limit).joined(separator: "\n") }
         return line(row, fitted(to: limit), within: limit)
+    }
+
+    /// Lines that are aligned with each other, or several for each row where there is no room for its columns.
+    static func stackedLines(_ rows: [[Cell]], indentation: String = "", within limit: Int?) -> [String] {
+        var columns = Columns(indentation: indentation)
+        for row in rows { columns.widen(for: row) }
+        guard let limit, columns.isTooNarrow(limit) else {
+            return lines(rows, indentation: indentation, within: limit)
+        }
+        return rows.flatMap { columns.stacked($0, within: limit) }
     }
 
     private mutating func widen(for row: [Cell]) {
         for (index, cell) in row.enumerated() {
-            if index == widths.count { widths.append(0) }
+            if index == widths.count {
+                widths.append(0)
+                areWhole.append(false)
+            }
+            if cell.isWhole { areWhole[index] = true }
             widths[index] = max(widths[index], cell.columns)
         }
     }
@@ -92,14 +122,41 @@ struct Columns: Sendable {
         var fitted = widths.map { min($0, limit) }
         var excess =
             indentation.columns + fitted.reduce(0, +) + Self.gap.columns * max(0, fitted.count - 1) - limit
-        while excess > 0, let widest = fitted.indices.max(by: { fitted[$0] < fitted[$1] }),
-            fitted[widest] > Self.least
-        {
+        let shrinking = fitted.indices.filter { !areWhole[$0] }
+        while excess > 0, let widest = shrinking.max(by: { fitted[$0] < fitted[$1] }), fitted[widest] > Self.least {
             fitted[widest] -= 1
             excess -= 1
         }
         return fitted
     }
+
+    /// Whether some column would have to be narrower than is of use.
+    private func isTooNarrow(_ limit: Int?) -> Bool {
+        guard let limit else { return false }
+        let widths = fitted(to: limit)
+        return indentation.columns + widths.reduce(0, +) + Self.gap.columns * max(0, widths.count - 1) > limit
+    }
+
+    /// A row that has no room in columns: as many cells as there is room for in each line.
+    private func stacked(_ row: [Cell], within limit: Int) -> [String] {
+        var lines: [Cell] = []
+        for cell in row where cell.columns > 0 {
+            let margin = lines.count < 2 ? "" : Self.margin
+            if let last = lines.last,
+                margin.columns + last.columns + Self.gap.columns + min(cell.columns, 2 * Self.least) <= limit
+            {
+                lines[lines.count - 1] = last + Cell(Self.gap) + cell
+            } else {
+                lines.append(cell)
+            }
+        }
+        return lines.enumerated().map { index, line in
+            let margin = index == 0 ? indentation : indentation + Self.margin
+            return margin + line.written(within: max(Self.least, limit - margin.columns)).text
+        }
+    }
+
+    private static let margin = "    "
 
     private func line(_ row: [Cell], _ widths: [Int], within limit: Int?) -> String {
         var result = limit.map { String(indentation.prefix($0)) } ?? indentation

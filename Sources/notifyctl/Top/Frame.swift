@@ -121,7 +121,7 @@ struct Frame {
         let outcome = decision.outcome
         // As the words of an outcome, without the first, which has a column of its own.
         return [
-            .number(Moment.ago(now - decision.time), .dim), Cell("\(outcome.id)", .dim), outcome.kind.cell,
+            .number(Moment.ago(now - decision.time), .dim), .id("\(outcome.id)"), outcome.kind.cell,
             Cell(outcome.topic, .bold), Cell(outcome.details.joined(separator: " ")),
         ]
     }

@@ -20,7 +20,8 @@ struct TopCommand: AsyncParsableCommand {
               notifyctl top -n 60 --json=short | jq .rates.events
             """)
 
-    @Option(name: .customShort("n"), help: "Print this many pictures, a second apart, and exit.") var count: Int?
+    @Option(name: .customShort("n", allowingJoined: true), help: "Print this many pictures, a second apart, and exit.")
+    var count: Int?
 
     @OptionGroup var bus: BusOptions
     @OptionGroup var output: OutputOptions

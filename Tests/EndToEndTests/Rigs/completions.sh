@@ -66,6 +66,17 @@ offers() {
     done
 }
 
+# With "filenames" bash would show the last segment of a topic only.
+bash --norc -c 'source "$1/notifyctl"; complete -p notifyctl' bash "$T/scripts" | grep -q filenames &&
+    fail "bash takes topics for files"
+ok "bash does not take topics for files"
+offers bash 'notifyctl listen --exec /bin/s' /bin/sh || fail "bash offers no files after --exec"
+ok "bash offers files after --exec"
+offers bash 'notifyctl screen /post/27 -- sle' sleep || fail "bash offers no commands after --"
+ok "bash offers commands after --"
+offers bash 'notifyctl screen /post/27 -- ls /bin/s' /bin/sh || fail "bash offers no files to a command"
+ok "bash offers files to a command after --"
+
 offers_no_topic() { ! "$1_offers" "$2" | grep -q '^/'; }
 
 for shell in bash zsh fish; do

@@ -86,6 +86,27 @@ eventually "what forward.py could hand on is claimed" outcome_is "$id" claimed
 equal "title and body were handed on" 'Welcome and handled' "$(cat "$T/forwarded")"
 id=$(send /run/r1/invite/note Unwelcome 'and given back')
 eventually "what it could not becomes a banner" outcome_is "$id" shown
+example forward-all "$EXAMPLES/python/forward.py" / sh -c 'true "$@"' sh
+FORWARD_ALL=$!
+eventually "forward.py is ready for every topic" says forward-all ready
+id=$(send /anywhere Every topic)
+eventually "forward.py hears every topic at /" outcome_is "$id" claimed
+stop "$FORWARD_ALL"
+
+sed '/^```python$/,/^```$/!d;/^```/d' "$RIGS/../../../README.md" > "$T/readme.py"
+example readme /usr/bin/python3 "$T/readme.py"
+README=$!
+eventually "the screen of the README is open" screen_is '/post/27 focused'
+send /post/27 At it > /dev/null
+eventually "it prints what is about its post" says readme '^/post/27 At it$'
+id=$(send /post/27/comment/3 Below it)
+eventually "and what is below it" says readme '^/post/27/comment/3 Below it$'
+eventually "and claims that" outcome_is "$id" claimed
+stop "$DAEMON"
+start_with_long_windows
+eventually "after a restart of notifyd it is open again" screen_is '/post/27 focused'
+stop "$README"
+eventually "and closed when it ends" no_screen /post/27
 
 retain() {
     call Publish 'sssa{sv}a{sv}' "/run/r1/mate/$1" '' '' 1 distance x "$2" 1 retain b true > /dev/null

@@ -61,4 +61,39 @@ struct TextWidthTests {
     @Test func whatComesFromTheBusIsHarmlessInEveryCell() {
         #expect(Cell("\u{1b}[2J\n").written().text == #"\u{1b}[2J\n"#)
     }
+
+    // MARK: Narrow terminals
+
+    private static let id = "1795231492321669"
+
+    @Test(arguments: [24, 32, 40, 60, 80])
+    func anIdIsNeverCut(_ width: Int) {
+        let rows = [
+            [
+                Cell("5 min ago", .dim), .id(Self.id), Cell("claimed"), Cell("/post/27"),
+                Cell("Mina has answered – Nice!"),
+            ]
+        ]
+        let lines = Columns.stackedLines(rows, within: width)
+        #expect(lines.contains { $0.contains(Self.id) }, "\(lines)")
+        for line in lines { #expect(line.columns <= width) }
+        var columns = Columns()
+        #expect(columns.line(rows[0], within: width).contains(Self.id))
+        if width == 40 {
+            #expect(lines == ["5 min ago  \(Self.id)  claimed", "    /post/27  Mina has answered – Nice!"])
+        }
+    }
+
+    @Test func sentencesAreBrokenBetweenWords() {
+        let rows = [[Cell("Banners"), Cell("paused: “notifyctl resume” lets them appear again")]]
+        #expect(
+            Columns.wrapped(rows, indentation: "  ", within: 40) == [
+                "  Banners  paused: “notifyctl resume”", "           lets them appear again",
+            ])
+        #expect(
+            Columns.wrapped(rows, indentation: "  ", within: 28) == [
+                "  Banners", "    paused: “notifyctl", "    resume” lets them appear", "    again",
+            ])
+        #expect(Columns.wrapped(rows, within: nil) == ["Banners  paused: “notifyctl resume” lets them appear again"])
+    }
 }
