@@ -31,6 +31,8 @@ SOURCES := Sources Tests Package.swift debian/client debian/tests examples
 RELEASE := --configuration release --static-swift-stdlib --disable-local-rpath
 # The folder whose programs are installed.
 BUILT ?= .build/release
+# Without their symbols, which are a third of them; STRIP= keeps these.
+STRIP ?= -s
 
 INSTALLED := \
     $(BIN_DIR)/notifyd \
@@ -154,8 +156,8 @@ install: release install-files ## Install under PREFIX; PREFIX=~/.local needs no
 
 # For root, who should not build and may not have Swift, and for packages and tests, which have built before.
 install-files: ## Install what is built already: make release && sudo make install-files
-	$(INSTALL) -D -m 755 '$(BUILT)/notifyd' '$(DESTDIR)$(BIN_DIR)/notifyd'
-	$(INSTALL) -D -m 755 '$(BUILT)/notifyctl' '$(DESTDIR)$(BIN_DIR)/notifyctl'
+	$(INSTALL) -D $(STRIP) -m 755 '$(BUILT)/notifyd' '$(DESTDIR)$(BIN_DIR)/notifyd'
+	$(INSTALL) -D $(STRIP) -m 755 '$(BUILT)/notifyctl' '$(DESTDIR)$(BIN_DIR)/notifyctl'
 	$(INSTALL) -D -m 644 systemd/notifyd.service '$(DESTDIR)$(UNIT_DIR)/notifyd.service'
 	$(INSTALL) -D -m 644 systemd/notifyd.service.d/namespaces.conf \
 	    '$(DESTDIR)$(UNIT_DIR)/notifyd.service.d/namespaces.conf'

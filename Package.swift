@@ -43,11 +43,11 @@ let package = Package(
         // What the command lines of both programs print, and how they end.
         .target(
             name: "StandardStreams",
-            dependencies: [.product(name: "ArgumentParser", package: "swift-argument-parser")],
+            dependencies: ["NotifyText", .product(name: "ArgumentParser", package: "swift-argument-parser")],
             swiftSettings: strict
         ),
 
-        // Text compared by its bytes, on both sides of the bus.
+        // Text compared by its bytes, and text made safe to print; both sides of the bus need it.
         .target(name: "NotifyText", swiftSettings: strict),
 
         // The daemon, from the pure rules outwards.
@@ -74,6 +74,7 @@ let package = Package(
             name: "Systemd",
             dependencies: [
                 "CSystemd",
+                "NotifyText",
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -178,6 +179,7 @@ let package = Package(
             dependencies: [
                 "NotifyClient",
                 "NotifyRehearsal",
+                "NotifyText",
                 "notifyctl",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -195,7 +197,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "Journal", "NotifyClient", "NotifyRehearsal", "NotifyTestSupport", "Routing", "RunBoard", "notifyd",
+                "Journal", "NotifyClient", "NotifyRehearsal", "NotifyTestSupport", "NotifyText", "Routing", "RunBoard",
+                "notifyd",
                 "notifyctl", "notifyload",
             ],
             exclude: ["Rigs", "PowerCut/disk.c"],

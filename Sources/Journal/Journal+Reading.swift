@@ -48,9 +48,9 @@ extension Journal {
     }
 
     private static func historyArguments(_ topic: TopicPrefix, after: EventID) -> StatementArguments {
-        guard topic != .all else { return [number(after)] }
+        guard topic != .all else { return [bound(after)] }
         let texts = texts(atOrBelow: topic)
-        return [texts.topic, number(after), texts.above, texts.below, number(after)]
+        return [texts.topic, bound(after), texts.above, texts.below, bound(after)]
     }
 
     /// As the file spells topics: the topic itself, and the two texts between which everything below it lies, for "0" is the
@@ -100,7 +100,7 @@ extension Journal {
     /// One event, or `nil` where it was never accepted or is too old.
     public func event(_ id: EventID) throws(JournalError) -> StoredEvent? {
         try read { db in
-            try self.events(db, "SELECT * FROM event WHERE id = ?", [Self.number(id)]).first
+            try self.events(db, "SELECT * FROM event WHERE id = ?", [Self.bound(id)]).first
         }
     }
 

@@ -343,4 +343,8 @@ public final class Journal {
 
     /// Ids are microseconds since the epoch and counting: they never reach the sign bit.
     static func number(_ id: EventID) -> Int64 { Int64(bitPattern: id.rawValue) }
+
+    /// The same for an id that a client made up. One with the sign bit is above all rows, and not a negative number, which
+    /// would be below them.
+    static func bound(_ id: EventID) -> Int64 { Int64(clamping: id.rawValue) }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import NotifyText
 
 /// Standard input, output and error of a command-line program. All output goes through here, so that none is lost without
 /// an error.
@@ -30,8 +31,11 @@ package enum StandardStreams {
     /// and the program goes on to the exit code it was about to end with.
     package static func complain(_ line: String) { writeToError(programName + ": " + line + "\n") }
 
-    /// Writes a text to standard error, as it is. A failure is ignored, as by ``complain(_:)``.
-    package static func writeToError(_ text: String) { _ = failure(of: text, on: STDERR_FILENO) }
+    /// Writes a text to standard error, without what a terminal would act on: it may quote arguments and answers. A failure
+    /// is ignored, as by ``complain(_:)``.
+    package static func writeToError(_ text: String) {
+        _ = failure(of: text.visible(keepsLines: true), on: STDERR_FILENO)
+    }
 
     /// Ends the program. Some file systems tell only on closing that what was written is lost; then 0 becomes 74.
     package static func end(_ code: CInt) -> Never {

@@ -1,6 +1,7 @@
 internal import CSystemd
 import Glibc
 public import Logging
+import NotifyText
 
 /// Writes log records to the systemd journal with their metadata as fields, so that
 /// `journalctl --user -t notifyd NOTIFYD_TOPIC=/post/27` finds what became of a post. sd_journal_sendv(3).
@@ -84,11 +85,11 @@ public struct StandardErrorLogHandler: LogHandler {
 
 /// What both handlers agree on.
 enum LogText {
-    /// The constant sentence, and the data behind it, as one line.
+    /// The constant sentence, and the data behind it, as one line without anything that a terminal acts on.
     static func sentence(_ message: Logger.Message, _ metadata: Logger.Metadata) -> String {
         let data = metadata.filter { $0.key != "message.id" }.sorted { $0.key < $1.key }
-        guard !data.isEmpty else { return "\(message)".asSingleLine }
-        return ("\(message): " + data.map { "\($0.key)=\($0.value)" }.joined(separator: " ")).asSingleLine
+        guard !data.isEmpty else { return "\(message)".asSingleLine.visible() }
+        return ("\(message): " + data.map { "\($0.key)=\($0.value)" }.joined(separator: " ")).asSingleLine.visible()
     }
 
     /// The priorities of syslog(3).

@@ -46,8 +46,8 @@ indirect enum JSON {
             case "\n": result += "\\n"
             case "\t": result += "\\t"
             case "\r": result += "\\r"
-            // C1 controls, too: JSON may be read on a terminal.
-            case _ where scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value):
+            // JSON may be read on a terminal, and stays the same text for who parses it.
+            case _ where scalar.isActive:
                 let digits = String(scalar.value, radix: 16)
                 result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
             default: result.unicodeScalars.append(scalar)

@@ -33,6 +33,7 @@ struct NotifyctlCommand: AsyncParsableCommand {
         ])
     static func main() async {
         StandardStreams.prepare()
+        requireTextArguments()
         do {
             try checkHelpRequest(CommandLine.arguments.dropFirst())
             var command = try await asyncParseAsRoot()

@@ -71,6 +71,10 @@ struct SendCommand: AsyncParsableCommand {
 
     func validate() throws {
         _ = try request()
+        if (source == nil) != (eventID == nil) {
+            let given = source == nil ? "--event-id" : "--source"
+            throw ValidationError("\(given) alone tells no repeats: give both --source and --event-id.")
+        }
         if remove, wait || retain {
             throw ValidationError(
                 "--remove publishes no event: it has no outcome to --wait for, and nothing to --retain.")

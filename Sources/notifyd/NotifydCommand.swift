@@ -49,6 +49,7 @@ struct NotifydCommand: ParsableCommand {
 
     static func main() {
         StandardStreams.prepare()
+        requireTextArguments()
         do {
             var command = try parseAsRoot()
             try command.run()

@@ -44,6 +44,19 @@ struct JournalTests {
         }
     }
 
+    @Test(arguments: [UInt64.max >> 1, 1 << 63, .max]) func nothingIsAboveAnIDThatNoEventCanHave(
+        _ id: UInt64
+    ) throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            try journal.commit([.accepted(try sample(1)), .accepted(try sample(2, topic: "/other"))])
+            for topic in ["/", "/post", "/post/27"] {
+                #expect(try journal.history(TopicPrefix(topic), after: EventID(id), limit: 100).isEmpty)
+            }
+            #expect(try journal.event(EventID(id)) == nil)
+        }
+    }
+
     @Test func unreadIsWhatNobodyHasSeenTo() throws {
         try withFolder { folder in
             let journal = try Journal(directory: folder)

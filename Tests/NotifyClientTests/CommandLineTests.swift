@@ -20,6 +20,14 @@ struct CommandLineTests {
         #expect(error?.message.contains("such as 100ms") == true)
     }
 
+    @Test(arguments: ["--source", "--event-id"]) func halfOfANameIsRefused(_ option: String) throws {
+        let error = try #require(throws: (any Error).self) {
+            _ = try NotifyctlCommand.parseAsRoot(["send", "/a", option, "x"])
+        }
+        #expect(NotifyctlCommand.exitCode(for: error).rawValue == 64)
+        #expect(NotifyctlCommand.message(for: error).contains("both --source and --event-id"))
+    }
+
     @Test func figuresHaveAFittingUnit() {
         #expect(Duration.microseconds(412).figure == "412 µs")
         #expect(Duration.microseconds(31_449).figure == "31.4 ms")

@@ -47,7 +47,7 @@ extension BannerText {
 
 /// Makes text fit for a notification server.
 package enum SafeText {
-    /// Without what could change how the rest reads: control characters, and the marks that turn the direction of writing.
+    /// Without what could change how the rest reads: active characters and those that no message holds.
     /// A line break stays one in a body and becomes a space in a title.
     package static func cleaned(_ text: String, lineBreaks: Bool) -> String {
         var result = String.UnicodeScalarView()
@@ -55,9 +55,7 @@ package enum SafeText {
             switch scalar.value {
             case 0x0A where lineBreaks: result.append(scalar)
             case 0x09, 0x0A, 0x0D, 0x2028, 0x2029: result.append(" ")
-            case 0x00...0x1F, 0x7F...0x9F: continue
-            case 0x061C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: continue
-            default: if !scalar.isForInternalUse { result.append(scalar) }
+            default: if !scalar.isActive, !scalar.isForInternalUse { result.append(scalar) }
             }
         }
         return String(result)

@@ -1,5 +1,6 @@
 import Glibc
 import Journal
+import NotifyText
 
 /// Finds and reads the configuration files; the XDG Base Directory Specification says where they are.
 enum ConfigurationFiles {
@@ -17,7 +18,13 @@ enum ConfigurationFiles {
         } else {
             for path in paths() {
                 do throws(ConfigurationError) {
-                    if let text = try read(path) { reader.add(file: path, text: text) }
+                    if let text = try read(path) {
+                        reader.add(file: path, text: text)
+                    } else if path.unicodeScalars.contains("\u{FFFD}") {
+                        // The text of its name is not its name, so it cannot be opened.
+                        throw ConfigurationError(
+                            file: path, line: 0, column: 0, reason: "the name of this file is not UTF-8; rename it")
+                    }
                 } catch {
                     for mistake in error.mistakes { reader.mistakes.note(mistake) }
                 }
@@ -45,7 +52,7 @@ enum ConfigurationFiles {
             }
             if name.hasSuffix(".toml"), !name.hasPrefix(".") { names.append("\(directory)/\(name)") }
         }
-        return names.sorted()
+        return names.sorted { $0.bytes < $1.bytes }
     }
 
     private static let maximumBytes = 1 << 20
@@ -63,9 +70,13 @@ enum ConfigurationFiles {
             throw ConfigurationError(
                 file: path, line: 0, column: 0, reason: "the file is larger than \(maximumBytes) bytes")
         }
-        guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw ConfigurationError(file: path, line: 0, column: 0, reason: "the file is not UTF-8 text")
+        if let fault = Encoding.firstFault(in: bytes) {
+            let lines = bytes[..<fault].split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            throw ConfigurationError(
+                file: path, line: lines.count,
+                column: String(decoding: lines.last!, as: UTF8.self).unicodeScalars.count + 1,
+                reason: "this byte (0x\(String(bytes[fault], radix: 16))) is not UTF-8; a configuration is UTF-8 text")
         }
-        return text
+        return String(decoding: bytes, as: UTF8.self)
     }
 }

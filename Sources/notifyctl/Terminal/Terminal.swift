@@ -1,4 +1,5 @@
 import Glibc
+import NotifyText
 import StandardStreams
 
 /// Standard output for people and programs, standard error for complaints.
@@ -52,24 +53,5 @@ enum Terminal {
     static func complain(_ line: String) { StandardStreams.complain(line) }
 
     /// Text from the bus on one line, without anything a terminal would act on.
-    static func plain(_ text: String) -> String {
-        var result = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\n": result += "\\n"
-            case "\t": result += "\\t"
-            case _ where isActive(scalar): result += "\\u{" + String(scalar.value, radix: 16) + "}"
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result
-    }
-
-    /// Control characters, and those that turn the direction of text around.
-    private static func isActive(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.value {
-        case 0...0x1f, 0x7f...0x9f, 0x200e, 0x200f, 0x202a...0x202e, 0x2066...0x2069: true
-        default: false
-        }
-    }
+    static func plain(_ text: String) -> String { text.visible() }
 }
