@@ -50,7 +50,7 @@ extension Journal {
                 let rows = try Row.fetchCursor(
                     db.cachedStatement(sql: Self.unseenOfTopic),
                     arguments: [
-                        position.topic, Self.number(position.id), Self.number(last), limit - events.count,
+                        position.topic, Self.number(position.id), Self.bound(last), limit - events.count,
                     ])
                 while let event = try next(rows, { try RowReader($0).event() }) {
                     events.append(event)

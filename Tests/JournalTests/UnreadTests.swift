@@ -37,6 +37,7 @@ struct UnreadTests {
                 try Self.unseen(journal, topic, upTo: last, limit: limit)
             }
             #expect(try unseen("/post") == [1, 3, 4, 5, 6, 9])
+            #expect(try unseen("/post", .max) == [1, 3, 4, 5, 6, 9])
             #expect(try unseen("/post/1") == [3, 4, 5, 9])
             #expect(try unseen("/") == [1, 2, 3, 4, 5, 6, 7, 8, 9])
             #expect(try unseen("/", 4) == [1, 2, 3, 4])
