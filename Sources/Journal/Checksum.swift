@@ -83,6 +83,10 @@ extension StoredDecision {
         sum.add(count.map { Int64($0) })
         // Older rows say nothing of it.
         if isRead { sum.add("read") }
+        if let action {
+            sum.add("action")
+            sum.add(action)
+        }
         return sum.value
     }
 }

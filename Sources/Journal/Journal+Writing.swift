@@ -37,7 +37,7 @@ extension Journal {
 
     private static let update = """
         UPDATE event SET outcome = ?, resolved = ?, opened = ?, deadline = ?, claimant = ?, latency = ?, form = ?,
-            banner = ?, server = ?, count = ?, lateness = ?, cause = ?, replayed = ?,
+            banner = ?, server = ?, count = ?, lateness = ?, cause = ?, replayed = ?, action = ?,
             decision_checksum = ?
         WHERE id = ?
         """
@@ -88,6 +88,7 @@ extension Journal {
         row.bind(decision.lateness)
         row.bind(decision.cause)
         row.bind(decision.isReplayed ? 1 : 0)
+        row.bind(decision.action)
         row.bind(decision.checksum(of: id))
         row.bind(Self.number(id))
         try row.run()

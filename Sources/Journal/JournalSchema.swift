@@ -100,6 +100,10 @@ enum JournalSchema {
                     arguments: [mark.id, mark.age, mark.checksum])
             }
         }
+        migrator.registerMigration("8") { db in
+            // The button that closed a banner.
+            try db.execute(sql: "ALTER TABLE event ADD COLUMN action TEXT")
+        }
         return migrator
     }
 

@@ -82,6 +82,7 @@ package struct RowReader {
         decision.isReplayed = try number("replayed") != 0
         decision.lateness = try optionalNumber("lateness")
         decision.cause = try optionalText("cause")
+        decision.action = try optionalText("action")
         return decision
     }
 

@@ -96,6 +96,8 @@ public struct StoredDecision: Sendable, Equatable {
     public var isRead = false
     /// What the outcome does not say by itself: who wanted an event silent, or why it is muted.
     public var cause: String?
+    /// The key of the button that was pressed.
+    public var action: String?
 
     public init(outcome: Outcome, resolved: Int64) {
         self.outcome = outcome

@@ -42,10 +42,13 @@ public struct Outcome: Hashable, Sendable {
     public var count: Int?
     /// How long after its deadline the banner was asked for.
     public var lateness: Duration?
+    /// The key of the button that closed the banner.
+    public var action: String?
 
     public init(
         id: EventID, topic: String, kind: Kind, by: String? = nil, latency: Duration? = nil, banner: UInt32? = nil,
-        count: Int? = nil, lateness: Duration? = nil, form: String? = nil
+        count: Int? = nil, lateness: Duration? = nil, form: String? = nil,
+        action: String? = nil
     ) {
         self.id = id
         self.topic = topic
@@ -56,6 +59,7 @@ public struct Outcome: Hashable, Sendable {
         self.count = count
         self.lateness = lateness
         self.form = form
+        self.action = action
     }
 }
 
@@ -75,7 +79,8 @@ extension Outcome {
             banner: details["banner"]?.integer(),
             count: details["count"]?.integer(),
             lateness: details["lateness"]?.integer().map { Duration(microseconds: $0) },
-            form: details["form"]?.string)
+            form: details["form"]?.string,
+            action: details["action"]?.string)
     }
 }
 

@@ -15,7 +15,9 @@ extension Daemon {
             ("remembered-events", UInt64(router.rememberedEvents)), ("stored-events", UInt64(storage.storedEvents)),
             ("damaged-rows", storage.damagedRows), ("lost-outcomes", storage.lostOutcomes),
             ("waiting-signals", UInt64(fanOut.count)), ("journal-retries", storage.retries),
-            ("marked-read", markedRead), ("denied", denials), ("notification-server", server.owner == nil ? 0 : 1),
+            ("marked-read", markedRead),
+            ("denied", denials), ("failed-commands", host.failedCommands),
+            ("server-start-failures", server.startFailures), ("notification-server", server.owner == nil ? 0 : 1),
             ("notification-server-rests", router.serverRests ? 1 : 0), ("session-watched", router.isWatched ? 1 : 0),
             ("session-known", host.knowsSession ? 1 : 0),
         ]

@@ -154,6 +154,7 @@ final class Daemon<Outside: Host> {
             case .quietChanged: noteQuietChange()
             case .noteClaim(let id, let claim): storage.note(.claimed(id, claim))
             case .showBanner(let request): outbox.put(.show(request))
+            case .startServer: server.start()
             case .closeBanner(let id): outbox.put(.close(id))
             case .relayAction(let event, let action):
                 outbox.put(.relay(event, action: action, token: server.takeActivationToken()))

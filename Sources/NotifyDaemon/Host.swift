@@ -48,6 +48,8 @@ protocol Host: AnyObject {
     func examine(_ file: String, _ ended: @escaping (Examination) -> Void)
     /// Does what the event's route wants done when a button is pressed.
     func run(_ action: String, of event: Event, token: String?)
+    /// How often what a button stands for could not be done.
+    var failedCommands: UInt64 { get }
     /// The property `Degraded` has another value.
     func degradationChanged()
     func defaultWindowChanged()

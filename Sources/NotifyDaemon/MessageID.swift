@@ -68,6 +68,10 @@ enum MessageID: String, CaseIterable {
     case serverLeft = "4fb91e063ab14392a28906939f9dc3c9"
     /// The server answered with an error, or not at all.
     case bannerFailed = "25e10dd8f7234faaaaae7fa2d500e569"
+    /// The server answered with something that is neither an error nor the number of a banner.
+    case strangeAnswer = "7bd061a6ba374ad5ab4c8d2b513b7133"
+    /// A banner is due, and the bus cannot start a server.
+    case serverNotStarted = "1f2846cccab9438fa07ded92d9b0ace8"
 
     // MARK: The session
 
@@ -127,6 +131,9 @@ extension MessageID {
         case .noServer: (.warning, "No notification server is on the bus; banners wait for one")
         case .serverLeft: (.warning, "The notification server has left the bus; banners wait for one")
         case .bannerFailed: (.warning, "The notification server did not show a banner")
+        case .strangeAnswer:
+            (.warning, "The notification server answered without a number; its banners cannot be updated or closed")
+        case .serverNotStarted: (.warning, "The bus could not start a notification server; banners wait for one")
         case .unwatched: (.info, "The session is locked or idle: no screen counts")
         case .watched: (.info, "Somebody is back at the session")
         case .noSystemBus: (.debug, "No system bus: sessions are never seen locked or idle")

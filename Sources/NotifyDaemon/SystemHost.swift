@@ -134,6 +134,8 @@ final class SystemHost: Host {
         actions.run(action, of: event, token: token)
     }
 
+    var failedCommands: UInt64 { actions.failures }
+
     func degradationChanged() { interface.degradationChanged() }
     func defaultWindowChanged() { interface.defaultWindowChanged() }
     func quietChanged(isPauseChanged: Bool) { interface.quietChanged(isPauseChanged: isPauseChanged) }

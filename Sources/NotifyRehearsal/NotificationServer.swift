@@ -131,8 +131,11 @@ package final class NotificationServer: Sendable {
     /// - Parameter token: what the application that is meant may raise its window with.
     package func invoke(_ action: String, on id: UInt32, token: String? = nil) {
         guard let banner = state.withLock({ $0.showing[id] }) else { return }
+        let habits = state.withLock(\.habits)
+        if habits.contains(.closesBeforeAButton) { dismiss(id) }
         if let token { grantActivation(token, on: id) }
         say("ActionInvoked", [.uint32(id), .string(action)], to: banner)
+        if habits.contains(.closesAfterAButton) { dismiss(id) }
     }
 
     /// Says what a window may be raised with, which some servers do before they tell of an action.
@@ -225,7 +228,10 @@ package final class NotificationServer: Sendable {
             call.fail(refusal.name, refusal.text)
         } else {
             answers.put(banner)
-            call.reply([.uint32(banner.id)])
+            let habits = state.withLock(\.habits)
+            call.reply(
+                habits.contains(.answersText)
+                    ? ["one"] : [.uint32(habits.contains(.answersZero) ? 0 : banner.id)])
         }
         return banner
     }

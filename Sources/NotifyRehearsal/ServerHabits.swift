@@ -1,8 +1,8 @@
 extension NotificationServer {
     /// What real servers do beyond the specification, or instead of what it says.
     package struct Habits: OptionSet, Sendable {
-        package let rawValue: UInt8
-        package init(rawValue: UInt8) { self.rawValue = rawValue }
+        package let rawValue: UInt16
+        package init(rawValue: UInt16) { self.rawValue = rawValue }
 
         /// A banner that says the same as one on screen is an error, even where it was to replace that one. Plasma forgets
         /// after a second; this server does not, so that no test depends on its own speed.
@@ -17,6 +17,15 @@ extension NotificationServer {
         package static let tellsEverybody = Habits(rawValue: 16)
         /// It cannot say what it can do when it is asked for the first time.
         package static let isShyAtFirst = Habits(rawValue: 32)
+
+        /// It closes a banner when a button of it is pressed, and tells of the button first.
+        package static let closesAfterAButton = Habits(rawValue: 64)
+        /// It closes a banner when a button of it is pressed, and tells of the button last.
+        package static let closesBeforeAButton = Habits(rawValue: 128)
+        /// It shows a banner and answers with the number 0.
+        package static let answersZero = Habits(rawValue: 256)
+        /// It shows a banner and answers with a text.
+        package static let answersText = Habits(rawValue: 512)
 
         package static let gnome: Habits = [.knowsOwners, .refusesToCloseWhatIsGone]
         package static let plasma: Habits = [.refusesRepetition]

@@ -136,7 +136,7 @@ public struct VirtualStage {
             recording.note("close", banner.newest, at: now)
             server.close(id)
             inbox.append(.bannerClosed(id, .other))
-        case .noteClaim, .remove, .markRead, .quietChanged: break
+        case .noteClaim, .remove, .markRead, .startServer, .quietChanged: break
         case .armTimer(let moment): timer = moment.sinceStart
         case .armLifetimeTimer(let moment): lifetimeTimer = moment.sinceStart
         }

@@ -18,6 +18,18 @@ struct Banner {
     var count: Int { waiting.count + carried.count + shown.count }
 }
 
+/// A banner that the server closed. Some servers report the button that closed it only afterwards.
+struct ClosedBanner {
+    /// How long a report of a button is awaited.
+    static let patience: Duration = .milliseconds(100)
+
+    /// What it showed.
+    let events: EventList
+    /// Whether the user closed it.
+    let isDismissed: Bool
+    let ticket: Router.WindowClock.Ticket
+}
+
 /// A call that was not answered in time. The server may still be at it, and show what was asked for long after.
 struct OverdueCall {
     let key: CoalescingKey

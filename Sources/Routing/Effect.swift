@@ -8,6 +8,8 @@ public enum Effect: Sendable {
     case resolve(EventID, Topic, Resolution)
     /// Ask the notification server for a banner, and report `bannerShown` or `bannerFailed`.
     case showBanner(BannerRequest)
+    /// Ask the bus to start a notification server.
+    case startServer
     /// Ask the notification server to close a banner.
     case closeBanner(BannerID)
     /// Tell everybody that a button was pressed (signal `ActionInvoked`).

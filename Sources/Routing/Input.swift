@@ -103,8 +103,11 @@ public enum ClosingReason: Sendable {
 public struct BannerSettings: Hashable, Sendable {
     /// New banners that may appear within a second; more are folded into one. 0 means no limit.
     public var maximumPerSecond: Int
+    /// Whether a notification server is to be started when a banner is due and there is none.
+    public var startsServer: Bool
 
-    public init(maximumPerSecond: Int = 5) {
+    public init(maximumPerSecond: Int = 5, startsServer: Bool = false) {
         self.maximumPerSecond = maximumPerSecond
+        self.startsServer = startsServer
     }
 }

@@ -6,7 +6,7 @@ public enum Outcome: String, Sendable, CaseIterable {
     case shown
     /// It was shown, then claimed late.
     case retracted
-    /// It was shown, then closed by the user.
+    /// It was shown, then closed by the user, perhaps with a button.
     case dismissed
     /// Its route has no banner.
     case silent
@@ -91,6 +91,8 @@ public struct Resolution: Hashable, Sendable {
     public var lateness: Duration?
     /// What held its banner back.
     public var quiet: Quiet?
+    /// The key of the button that was pressed.
+    public var action: String?
 
     public init(
         _ outcome: Outcome, claimant: String? = nil, latency: Duration? = nil, banner: BannerID? = nil,

@@ -73,6 +73,8 @@ public final class Route: Sendable {
         public var desktopEntry: String?
         /// How long the banner stays up; `nil` leaves it to the server, zero means until it is closed.
         public var timeout: Duration?
+        /// Whether the banner stays up when one of its buttons is pressed.
+        public var resident = false
         /// The buttons, from the left.
         public var actions: [Action] = []
 

@@ -10,6 +10,8 @@ extension Router {
         case headStart
         case serverRest
         case summary
+        case closedBanner(BannerID)
+        case serverStart
     }
 
     /// What there is to do at a moment of the lifetimes' clock.
@@ -64,6 +66,9 @@ extension Router {
                 serverRest = nil
                 gate.restEnded()
             case .summary: summaryRestEnded()
+            case .closedBanner(let id): settleClosedBanner(id)
+            // It is looked at at the end of every input whether a server is wanted.
+            case .serverStart: serverStartRetry = nil
             }
         }
         while let entry = nextOfLifetimes(), entry.moment <= now.uptime {
@@ -90,6 +95,8 @@ extension Router {
         case .headStart: headStart == entry.ticket
         case .serverRest: serverRest == entry.ticket
         case .summary: summaryRest == entry.ticket
+        case .closedBanner(let id): closedBanners[id]?.ticket == entry.ticket
+        case .serverStart: serverStartRetry == entry.ticket
         }
     }
 

@@ -89,6 +89,8 @@ extension Router {
     mutating func bannerShown(_ call: BannerCall, _ answer: BannerID?, at now: Now) {
         guard let key = end(call) else { return answeredLate(call, answer, at: now) }
         gate.callSucceeded()
+        serverStart = ServerStart()
+        serverStartRetry = nil
         let calledAt = banners[key]!.call!.at
         banners[key]!.call = nil
         let id = answer ?? banners[key]!.id
@@ -228,6 +230,7 @@ extension Router {
     /// Everything the server knew is void: its numbers, its answers, what it showed. What was on its way waits again.
     mutating func serverVanished() {
         gate.serverChanged(isThere: false)
+        for id in closedBanners.keys.sorted(by: { $0.rawValue < $1.rawValue }) { settleClosedBanner(id) }
         serverRest = nil
         headStart = nil
         calls.removeAll()

@@ -138,6 +138,11 @@ public struct Router {
     var pace = BannerPace()
     /// Stands while the summary is not to be sent again.
     var summaryRest: WindowClock.Ticket?
+    var serverStart = ServerStart()
+    /// Armed for the next attempt to have a server started.
+    var serverStartRetry: WindowClock.Ticket?
+    /// Banners that the server closed a moment ago, of which a button may still be reported.
+    var closedBanners: [BannerID: ClosedBanner] = [:]
     var lastSerial: UInt64 = 0
 
     // What is due when.
@@ -234,10 +239,11 @@ public struct Router {
         case .serverVanished: serverVanished()
         case .bannerShown(let call, let id): bannerShown(call, id, at: now)
         case .bannerFailed(let call, let failure): bannerFailed(call, failure, at: now)
-        case .bannerClosed(let id, let reason): bannerClosed(id, reason)
+        case .bannerClosed(let id, let reason): bannerClosed(id, reason, at: now)
         case .actionInvoked(let id, let action): actionInvoked(id, action)
         case .reconfigured(let routes, let banners, let screens): reconfigure(routes, banners, screens, at: now)
         }
+        startServer(at: now)
         sweepAgendas()
         armTimers()
         defer { effects = [] }

@@ -86,6 +86,7 @@ extension Outcome {
     var details: [String] {
         var parts: [String] = []
         if let by { parts.append("by \(Terminal.plain(by))") }
+        if let action { parts.append("by the button “\(Terminal.plain(action))”") }
         if let latency { parts.append("after \(latency.figure)") }
         if let count, count > 1 { parts.append("together with \(count - 1) more") }
         if let lateness { parts.append("\(lateness.figure) after its window") }
@@ -100,6 +101,7 @@ extension Outcome {
         if let banner { members.append(("banner", .integer(banner))) }
         if let count { members.append(("count", .integer(count))) }
         if let lateness { members.append(("lateness", .microseconds(lateness))) }
+        if let action { members.append(("action", .string(action))) }
         return members
     }
 }

@@ -6,21 +6,60 @@ import Testing
 /// Buttons: when a banner has them, and what pressing them does.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct BannerActionTests {
-    @Test func aButtonIsRelayedWithTheNewestEventOfItsBanner() async throws {
+    @Test func aButtonIsRelayedWithTheNewestEventOfItsBannerAndClosesIt() async throws {
         try await withBannerStage { stage in
             let server = try await stage.server()
             let first = try await stage.invite(from: "Mina")
             let banner = try await stage.banner(on: server)
             #expect(banner.actions == ["accept", "Join", "decline", "Decline"])
             #expect(try await stage.outcome(of: first).kind == "shown")
-            server.invoke("decline", on: banner.id)
-            #expect(try await stage.action() == ["/run/r1/invite", .uint64(first.rawValue), "decline"])
             let second = try await stage.invite(from: "영희")
             #expect(try await stage.outcome(of: second).count == 2)
             server.invoke("accept", on: banner.id)
             #expect(try await stage.action() == ["/run/r1/invite", .uint64(second.rawValue), "accept"])
-            server.dismiss(banner.id)
+            #expect(try await stage.outcome(of: first).kind == "dismissed")
             #expect(try await stage.outcome(of: second).kind == "dismissed")
+            #expect(try await stage.close(on: server) == banner.id)
+            #expect(try await stage.client.explain(first).action == nil)
+            let explanation = try await stage.client.explain(second)
+            #expect(explanation.action == "accept")
+            #expect(explanation.reason == "It was shown, and the user pressed the button “accept”.")
+        }
+    }
+
+    @Test(arguments: [[], .closesAfterAButton, .closesBeforeAButton] as [NotificationServer.Habits])
+    func aButtonGivesOneOutcomeWhateverTheServerClosesItself(_ habits: NotificationServer.Habits) async throws {
+        try await withBannerStage { stage in
+            let server = try await stage.server(habits)
+            let id = try await stage.invite(from: "Mina")
+            _ = try await stage.outcome(of: id)
+            server.invoke("decline", on: 1)
+            #expect(try await stage.action() == ["/run/r1/invite", .uint64(id.rawValue), "decline"])
+            #expect(try await stage.outcome(of: id).kind == "dismissed")
+            #expect(try await stage.client.explain(id).action == "decline")
+            #expect(server.showing.isEmpty || habits.isEmpty)
+            #expect(try await stage.statistic("dismissed") == 1)
+        }
+    }
+
+    @Test func aResidentBannerStaysUpWhenItsButtonIsPressed() async throws {
+        let route = """
+            [[route]]
+            topic = "/note/{id}"
+            resident = true
+            actions = [ { key = "next", label = "Next" } ]
+            """
+        try await withBannerStage(route) { stage in
+            let server = try await stage.server()
+            let id = try await stage.client.send("/note/1", title: "one")
+            #expect(try await stage.banner(on: server).hints["resident"] == .boolean(true))
+            _ = try await stage.outcome(of: id)
+            for _ in 1...2 {
+                server.invoke("next", on: 1)
+                #expect(try await stage.action() == ["/note/1", .uint64(id.rawValue), "next"])
+            }
+            #expect(server.closes.all.isEmpty)
+            #expect(try await stage.client.claim(id) == .retracted)
         }
     }
 
@@ -41,6 +80,7 @@ struct BannerActionTests {
         let route = #"""
             [[route]]
             topic = "/note/{id}"
+            resident = true
             actions = [
                 { key = "tell", label = "Tell", exec = ["/bin/sh", "-c", "env | grep '^NOTIFYD_' | sort >&2; echo that is all >&2"] },
                 { key = "say", label = "Say", exec = ["python3", "-c", "import sys; sys.stderr.write(sys.argv[1] + '\\n')", "$(touch x) ; $HOME *"] },
@@ -72,6 +112,7 @@ struct BannerActionTests {
         let route = """
             [[route]]
             topic = "/note/{id}"
+            resident = true
             actions = [
                 { key = "missing", label = "1", exec = ["/nowhere/program", "argument"] },
                 { key = "failing", label = "2", exec = ["sh", "-c", "exit 3"] },
@@ -91,6 +132,7 @@ struct BannerActionTests {
                 server.invoke(action, on: 1)
                 try await stage.logged(line)
             }
+            try await stage.until("failed-commands", is: 3)
             let daemon = try #require(stage.daemon.identifier)
             try await stage.until("no command is left, not even as a zombie") { children(of: daemon).isEmpty }
         }
@@ -158,12 +200,35 @@ struct BannerActionTests {
         }
     }
 
+    @Test func aUnitThatCannotBeStartedIsLoggedAndCounted() async throws {
+        try await withBannerStage(Self.speaking, environment: Self.managed) { stage in
+            let manager = try await Connection.open(stage.bus.address)
+            let name = "org.freedesktop.systemd1"
+            let job = "/org/freedesktop/systemd1/job/7"
+            manager.export("\(name).Manager") { call in
+                call.reply([.objectPath(job)])
+                manager.send(
+                    .signal(
+                        "JobRemoved", of: "\(name).Manager", at: "/org/freedesktop/systemd1",
+                        [.uint32(7), .objectPath(job), .string("notifyd-button-1.service"), "failed"]))
+            }
+            try await manager.requestName(name)
+            let server = try await stage.server()
+            _ = try await stage.outcome(of: try await stage.client.send("/note/1", title: "one"))
+            server.invoke("speak", on: 1)
+            try await stage.logged("The command of a button could not be started")
+            try await stage.until("failed-commands", is: 1)
+            manager.close()
+        }
+    }
+
     // MARK: Applications
 
     @Test func anApplicationIsActivatedWithTheTokenThatCameBefore() async throws {
         let route = """
             [[route]]
             topic = "/note/{id}"
+            resident = true
             actions = [
                 { key = "open", label = "Open", activate = "org.example.Running-App" },
                 { key = "absent", label = "Other", activate = "org.example.Absent" },

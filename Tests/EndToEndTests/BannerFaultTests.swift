@@ -66,6 +66,19 @@ struct BannerFaultTests {
         }
     }
 
+    @Test(arguments: [.answersZero, .answersText] as [NotificationServer.Habits])
+    func aBannerThatIsAnsweredWithoutANumberIsShownOnce(_ habits: NotificationServer.Habits) async throws {
+        try await withBannerStage { stage in
+            let server = try await stage.server(habits)
+            let first = try await stage.client.send("/note/1", title: "one")
+            #expect(try await stage.outcome(of: first) == .init(kind: "shown", banner: nil, count: 1))
+            let second = try await stage.client.send("/note/2", title: "two")
+            #expect(try await stage.outcome(of: second).kind == "shown")
+            #expect(server.banners.all.map(\.title) == ["one", "two"])
+            try await stage.logged("answered without a number")
+        }
+    }
+
     @Test func whatAServerWasAskedForWhenItLeftIsShownByTheNext() async throws {
         try await withBannerStage { stage in
             let server = try await stage.server()

@@ -101,10 +101,10 @@ struct BannerStage: Sendable {
 ///
 /// - Parameter configuration: added to short windows and no limit of banners.
 func withBannerStage(
-    _ configuration: String = "", environment: [String: String] = [:],
+    _ configuration: String = "", environment: [String: String] = [:], serviceFolder: String? = nil,
     _ body: (BannerStage) async throws -> Void
 ) async throws {
-    try await withPrivateBus { bus in
+    try await withPrivateBus(serviceFolder: serviceFolder) { bus in
         let daemon = try await DaemonProcess.start(
             BuiltPrograms.notifyd, on: bus, configuration: bannerDefaults + configuration, environment: environment)
         let client = try await NotifyClient(address: bus.address)

@@ -57,6 +57,17 @@ struct JournalTests {
         }
     }
 
+    @Test func theButtonThatClosedABannerIsKept() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            var decision = StoredDecision(outcome: .dismissed, resolved: 1)
+            decision.action = "accept"
+            try journal.commit([.accepted(try sample(1)), .decided(EventID(1), decision)])
+            journal.close()
+            #expect(try Journal(directory: folder).event(EventID(1))?.decision == decision)
+        }
+    }
+
     @Test func unreadIsWhatNobodyHasSeenTo() throws {
         try withFolder { folder in
             let journal = try Journal(directory: folder)

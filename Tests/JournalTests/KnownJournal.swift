@@ -67,6 +67,7 @@ struct KnownJournal: Sendable {
             decision.latency = 30_000
             decision.banner = 7
             decision.cause = "a cause"
+            if number % 5 == 0 { decision.action = "accept" }
             try journal.commit([.decided(event.id, decision)])
             event.decision = decision
         }

@@ -7,7 +7,13 @@ import Testing
 
 /// A notification server that never says what it can do.
 private final class SilentLink: NotificationLink {
+    var starts = 0
     var closes: [(banner: BannerID, server: String)] = []
+
+    func start(_ answer: @escaping (BusFailure?) -> Void) {
+        starts += 1
+        answer(BusFailure(name: "org.freedesktop.DBus.Error.ServiceUnknown", text: "not there"))
+    }
 
     func askForCapabilities(
         of server: String, within time: Duration, _ answer: @escaping (Result<Set<String>, BusFailure>) -> Void
@@ -15,7 +21,7 @@ private final class SilentLink: NotificationLink {
 
     func notify(
         _ server: String, _ request: BannerRequest, _ text: BannerText, hasButtons: Bool, within time: Duration,
-        _ answer: @escaping (Result<BannerID, BusFailure>) -> Void
+        _ answer: @escaping (Result<BannerID?, BusFailure>) -> Void
     ) {}
 
     func close(_ banner: BannerID, at server: String) { closes.append((banner, server)) }
@@ -39,6 +45,16 @@ struct NotificationServerTests {
         server.close(BannerID(4))
         #expect(link.closes.map(\.banner) == [BannerID(4)])
         #expect(link.closes.map(\.server) == [":1.7"])
+    }
+
+    @Test func noServerIsStartedWhereThereIsOne() {
+        server.ownerIs(":1.7")
+        server.start()
+        #expect(link.starts == 0)
+        server.ownerChanged(to: "")
+        server.start()
+        #expect(link.starts == 1)
+        #expect(server.startFailures == 1)
     }
 
     @Test func itIsBelievedToo() {

@@ -7,10 +7,10 @@ struct Bench {
 
     static let peer = ":1.1"
 
-    init(_ routes: [Route] = [], limits: Limits = Limits()) {
+    init(_ routes: [Route] = [], banners: BannerSettings = BannerSettings(), limits: Limits = Limits()) {
         var table = RouteTable(fallback: Route(pattern: nil, window: .milliseconds(100)))
         for route in routes { table.add(route) }
-        router = Router(routes: table, limits: limits, firstID: EventID(1))
+        router = Router(routes: table, banners: banners, limits: limits, firstID: EventID(1))
     }
 
     @discardableResult
@@ -47,6 +47,14 @@ extension [Effect] {
     /// The banners asked for.
     var banners: [BannerRequest] {
         compactMap { if case .showBanner(let request) = $0 { request } else { nil } }
+    }
+
+    /// How often a server is to be started.
+    var starts: Int { count { if case .startServer = $0 { true } else { false } } }
+
+    /// The buttons that are told of.
+    var actions: [EventID] {
+        compactMap { if case .relayAction(let event, _) = $0 { event.id } else { nil } }
     }
 
     var closed: [BannerID] {

@@ -79,6 +79,8 @@ public struct Explanation: Hashable, Sendable {
     public var count: Int?
     /// How long after the deadline the banner was asked for.
     public var lateness: Duration?
+    /// The key of the button that closed the banner.
+    public var action: String?
     /// The unique name of the publisher on the bus.
     public var sender: String?
     /// The publisher's own name for where the event comes from.
@@ -94,8 +96,8 @@ public struct Explanation: Hashable, Sendable {
         id: EventID, topic: String, route: String, key: String, published: Int64, opened: Int64? = nil,
         deadline: Int64? = nil, resolved: Int64? = nil, window: Duration = .zero, outcome: Outcome.Kind? = nil,
         reason: String = "", claims: [Claim] = [], banner: UInt32? = nil, count: Int? = nil, lateness: Duration? = nil,
-        sender: String? = nil, source: String? = nil, eventID: String? = nil, isReplayed: Bool = false,
-        isRead: Bool = false
+        action: String? = nil, sender: String? = nil, source: String? = nil, eventID: String? = nil,
+        isReplayed: Bool = false, isRead: Bool = false
     ) {
         self.id = id
         self.topic = topic
@@ -112,6 +114,7 @@ public struct Explanation: Hashable, Sendable {
         self.banner = banner
         self.count = count
         self.lateness = lateness
+        self.action = action
         self.sender = sender
         self.source = source
         self.eventID = eventID
@@ -136,7 +139,8 @@ extension Explanation {
             claims: record["claims"]?.elements?.compactMap(Claim.init) ?? [], banner: record["banner"]?.integer(),
             count: record["count"]?.integer(),
             lateness: record["lateness"]?.integer().map { Duration(microseconds: $0) },
-            sender: record["sender"]?.string, source: record["source"]?.string, eventID: record["event-id"]?.string,
+            action: record["action"]?.string, sender: record["sender"]?.string, source: record["source"]?.string,
+            eventID: record["event-id"]?.string,
             isReplayed: record["replayed"]?.boolean ?? false, isRead: record["read"]?.boolean ?? false)
     }
 }

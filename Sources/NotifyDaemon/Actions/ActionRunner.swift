@@ -15,7 +15,9 @@ final class ActionRunner {
     private let bus: BusConnection
     private let loop: EventLoop
     private let logger: Logger
-    private let units: CommandUnits?
+    private var units: CommandUnits?
+    /// Commands that could not be started or failed, and applications that did not take their action.
+    private(set) var failures: UInt64 = 0
     private var children: [Int: ChildProcess] = [:]
     private var lastChild = 0
 
@@ -23,7 +25,8 @@ final class ActionRunner {
         self.bus = bus
         self.loop = loop
         self.logger = logger
-        units = ServiceManager.isThere ? CommandUnits(bus: bus, logger: logger) : nil
+        guard ServiceManager.isThere else { return }
+        units = CommandUnits(bus: bus, logger: logger) { [unowned self] in failures += 1 }
     }
 
     /// Does what the event's own route says. After a restart that route is one of the configuration in force, which may have
@@ -61,7 +64,7 @@ final class ActionRunner {
     private func startChild(_ command: ButtonCommand) {
         let data = command.data
         guard children.count < Self.commandsAtOnce else {
-            return logger.record(.tooManyCommands, data)
+            return failed(.tooManyCommands, data)
         }
         lastChild += 1
         let number = lastChild
@@ -71,11 +74,11 @@ final class ActionRunner {
             ) { [unowned self] end in
                 children[number] = nil
                 if end != .exited(0) {
-                    logger.record(.commandFailed, data.merging(["end": "\(end)"]) { $1 })
+                    failed(.commandFailed, data.merging(["end": "\(end)"]) { $1 })
                 }
             }
         } catch {
-            logger.record(.commandNotStarted, data.merging(["error": "\(error)"]) { $1 })
+            failed(.commandNotStarted, data.merging(["error": "\(error)"]) { $1 })
         }
     }
 
@@ -96,6 +99,11 @@ final class ActionRunner {
         }
         if let token { environment.append(("XDG_ACTIVATION_TOKEN", token)) }
         return environment
+    }
+
+    private func failed(_ message: MessageID, _ data: Logger.Metadata) {
+        failures += 1
+        logger.record(message, data)
     }
 
     // MARK: Applications
@@ -122,13 +130,13 @@ final class ActionRunner {
             "application": "\(application)",
         ]
         do throws(SystemdError) {
-            try bus.call(call, timeout: .seconds(25)) { [logger] answer in
+            try bus.call(call, timeout: .seconds(25)) { [unowned self] answer in
                 if let failure = answer.failure {
-                    logger.record(.activationFailed, data.merging(["error": "\(failure.name)"]) { $1 })
+                    failed(.activationFailed, data.merging(["error": "\(failure.name)"]) { $1 })
                 }
             }
         } catch {
-            logger.record(.activationFailed, data.merging(["error": "\(error)"]) { $1 })
+            failed(.activationFailed, data.merging(["error": "\(error)"]) { $1 })
         }
     }
 }

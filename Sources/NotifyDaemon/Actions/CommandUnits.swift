@@ -5,12 +5,29 @@ import Systemd
 /// `StartTransientUnit`.
 ///
 /// What notifyd's own unit forbids would hold its children too: no network, no files, no display. A unit has the
-/// environment of the session instead, and outlives notifyd. How it ends is in the manager's journal.
-struct CommandUnits {
+/// environment of the session instead, and outlives notifyd. Whether it could be started is heard by the signal `JobRemoved`;
+/// how it ends is in the manager's journal.
+final class CommandUnits {
     private static let manager = "org.freedesktop.systemd1"
+    private static let path = "/org/freedesktop/systemd1"
+    /// The most starts whose end is awaited.
+    private static let mostJobs = 64
 
-    let bus: BusConnection
-    let logger: Logger
+    private let bus: BusConnection
+    private let logger: Logger
+    private let onFailure: () -> Void
+    /// The unique name of the manager, as the bus said at the last start.
+    private var owner: String?
+    /// What is being started, by the object path of the manager's job.
+    private var jobs: [String: Logger.Metadata] = [:]
+    private var slot: BusSlot?
+
+    /// - Parameter onFailure: called for every command that could not be started.
+    init(bus: BusConnection, logger: Logger, onFailure: @escaping () -> Void) {
+        self.bus = bus
+        self.logger = logger
+        self.onFailure = onFailure
+    }
 
     /// Starts a command.
     ///
@@ -18,11 +35,43 @@ struct CommandUnits {
     func start(_ command: ButtonCommand, orElse instead: @escaping () -> Void) {
         call(bus.question("GetNameOwner", about: Self.manager), command.data) { [self] answer in
             guard let failure = answer.failure else {
-                return start(command, as: 1, by: (try? answer.readString()) ?? Self.manager)
+                let owner = (try? answer.readString()) ?? Self.manager
+                hearJobs(of: owner, command.data)
+                return start(command, as: 1, by: owner)
             }
             if failure.isNoOwner { return instead() }
-            logger.record(.commandNotStarted, command.data.merging(["error": "\(failure)"]) { $1 })
+            failed(command.data, "\(failure)")
         }
+    }
+
+    private func failed(_ data: Logger.Metadata, _ error: String) {
+        logger.record(.commandNotStarted, data.merging(["error": "\(error)"]) { $1 })
+        onFailure()
+    }
+
+    /// The manager tells of the job to whom has asked for it.
+    private func hearJobs(of owner: String, _ data: Logger.Metadata) {
+        self.owner = owner
+        guard slot == nil else { return }
+        do throws(SystemdError) {
+            slot = try bus.match(
+                signal: "path='\(Self.path)',interface='\(Self.manager).Manager',member='JobRemoved'",
+                from: .owner(of: Self.manager) { [unowned self] in self.owner }
+            ) { [unowned self] message in
+                guard (try? message.skip("u")) != nil, let job = try? message.readString(as: "o"),
+                    (try? message.skip("s")) != nil, let result = try? message.readString()
+                else { return }
+                ended(job, result)
+            }
+        } catch {
+            failed(data, "\(error)")
+        }
+    }
+
+    private func ended(_ job: String, _ result: String) {
+        guard let data = jobs.removeValue(forKey: job) else { return }
+        guard result != "done" else { return logger.record(.commandStarted, data) }
+        failed(data, "the service manager's job is “\(result)”; its journal says why")
     }
 
     /// There are as many names as commands may run at a time, and the manager refuses one that is in use: then the next
@@ -31,18 +80,20 @@ struct CommandUnits {
     /// - Parameter owner: the unique name of the manager.
     private func start(_ command: ButtonCommand, as number: Int, by owner: String) {
         guard number <= ActionRunner.commandsAtOnce else {
-            return logger.record(.tooManyCommands, command.data)
+            logger.record(.tooManyCommands, command.data)
+            return onFailure()
         }
         let unit = "notifyd-button-\(number).service"
         let data = command.data.merging(["unit": "\(unit)"]) { $1 }
         call(startingCall(of: command, unit, to: owner), data) { [self] answer in
             guard let failure = answer.failure else {
-                return logger.record(.commandStarted, data)
+                if jobs.count < Self.mostJobs, let job = try? answer.readString(as: "o") { jobs[job] = data }
+                return
             }
             if failure.name == "\(Self.manager).UnitExists" {
                 start(command, as: number + 1, by: owner)
             } else {
-                logger.record(.commandNotStarted, data.merging(["error": "\(failure)"]) { $1 })
+                failed(data, "\(failure)")
             }
         }
     }
@@ -53,7 +104,7 @@ struct CommandUnits {
         do throws(SystemdError) {
             try bus.call(call, timeout: .seconds(25), answer)
         } catch {
-            logger.record(.commandNotStarted, data.merging(["error": "\(error)"]) { $1 })
+            failed(data, "\(error)")
         }
     }
 
@@ -70,7 +121,7 @@ struct CommandUnits {
 
     private func startingCall(of command: ButtonCommand, _ unit: String, to owner: String) -> BusMessage {
         let call = bus.methodCall(
-            to: owner, path: "/org/freedesktop/systemd1", interface: "\(Self.manager).Manager",
+            to: owner, path: Self.path, interface: "\(Self.manager).Manager",
             member: "StartTransientUnit")
         call.append(unit)
         call.append("fail")

@@ -11,6 +11,10 @@ final class BusNotificationLink: NotificationLink {
     private static let interface = "org.freedesktop.Notifications"
     /// How long the answer to a small question is awaited.
     private static let patience: Duration = .seconds(5)
+    /// How long a server may take to start. The bus gives up after two minutes by default.
+    private static let startingTime: Duration = .seconds(150)
+    /// No server has as many, and they are kept and logged.
+    private static let mostCapabilities = 100
 
     private let bus: BusConnection
     private let logger: Logger
@@ -64,6 +68,12 @@ final class BusNotificationLink: NotificationLink {
 
     // MARK: What it is asked for
 
+    func start(_ answer: @escaping (BusFailure?) -> Void) {
+        let call = bus.question("StartServiceByName", about: Self.name)
+        call.append(0, as: "u")
+        send(call, within: Self.startingTime) { answer($0.failure) }
+    }
+
     func askForCapabilities(
         of server: String, within time: Duration, _ answer: @escaping (Result<Set<String>, BusFailure>) -> Void
     ) {
@@ -71,14 +81,18 @@ final class BusNotificationLink: NotificationLink {
             if let failure = message.failure { return answer(.failure(failure)) }
             guard (try? message.enter("a", "s")) == true else { return answer(.failure(.notUnderstood)) }
             var names: Set<String> = []
-            while (try? message.peek()) != nil, let name = try? message.readString() { names.insert(name) }
+            while names.count < Self.mostCapabilities, (try? message.peek()) != nil,
+                let name = try? message.readString()
+            {
+                names.insert(name)
+            }
             answer(.success(names))
         }
     }
 
     func notify(
         _ server: String, _ request: BannerRequest, _ text: BannerText, hasButtons: Bool, within time: Duration,
-        _ answer: @escaping (Result<BannerID, BusFailure>) -> Void
+        _ answer: @escaping (Result<BannerID?, BusFailure>) -> Void
     ) {
         let event = request.newest
         let appearance = event.route.appearance
@@ -97,10 +111,8 @@ final class BusNotificationLink: NotificationLink {
         message.append(timeout ?? -1, as: "i")
         send(message, within: time) { message in
             if let failure = message.failure { return answer(.failure(failure)) }
-            guard let number: UInt32 = try? message.readNumber("u"), number > 0 else {
-                return answer(.failure(.notUnderstood))
-            }
-            answer(.success(BannerID(number)))
+            let number: UInt32? = try? message.readNumber("u")
+            answer(.success(number.flatMap { $0 > 0 ? BannerID($0) : nil }))
         }
     }
 
@@ -109,6 +121,7 @@ final class BusNotificationLink: NotificationLink {
         if let urgency = event.urgency ?? appearance.urgency {
             hints.appendEntry("urgency", "y") { $0.append(urgency.rawValue, as: "y") }
         }
+        if appearance.resident { hints.appendEntry("resident", "b") { $0.append(true) } }
         for (name, value) in [
             ("category", appearance.category), ("sound-name", appearance.sound),
             ("desktop-entry", appearance.desktopEntry),

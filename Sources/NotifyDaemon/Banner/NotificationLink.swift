@@ -4,14 +4,17 @@ import Systemd
 /// The calls to a notification server. None of them waits: what the server says, or the error that takes its place, comes
 /// later, and comes for every call.
 protocol NotificationLink: AnyObject {
+    /// Has the bus start a server. The answer is `nil` once one is there.
+    func start(_ answer: @escaping (BusFailure?) -> Void)
     func askForCapabilities(
         of server: String, within time: Duration, _ answer: @escaping (Result<Set<String>, BusFailure>) -> Void)
     /// - Parameters:
     ///   - text: as it is to be sent, escaped or not.
     ///   - hasButtons: whether the banner gets the buttons of its route.
+    ///   - answer: the banner's number; `nil` where the answer has none, although it is no error.
     func notify(
         _ server: String, _ request: BannerRequest, _ text: BannerText, hasButtons: Bool, within time: Duration,
-        _ answer: @escaping (Result<BannerID, BusFailure>) -> Void)
+        _ answer: @escaping (Result<BannerID?, BusFailure>) -> Void)
     /// Nobody waits for the answer.
     func close(_ banner: BannerID, at server: String)
 }

@@ -41,6 +41,10 @@ final class NotificationServer {
     var holder: String? { owner ?? candidate }
     /// What lets an application raise its window; it comes just before the signal `ActionInvoked`.
     private var activation: (banner: BannerID, token: String)?
+    /// How often the bus could not start a server.
+    private(set) var startFailures: UInt64 = 0
+    private var hasLoggedStartFailure = false
+    private var hasLoggedStrangeAnswer = false
 
     init(link: any NotificationLink, clock: @escaping () -> Instant, logger: Logger) {
         self.link = link
@@ -75,6 +79,8 @@ final class NotificationServer {
         }
         candidate = name.isEmpty ? nil : name
         guard let candidate else { return }
+        hasLoggedStartFailure = false
+        hasLoggedStrangeAnswer = false
         link.askForCapabilities(of: candidate, within: Self.patience) { [unowned self] answer in
             guard self.candidate == candidate else { return }
             self.candidate = nil
@@ -95,6 +101,18 @@ final class NotificationServer {
         guard case .success(let capabilities) = answer else { return }
         self.capabilities = capabilities
         capabilitiesKnownSince = clock()
+    }
+
+    /// Has the bus start a server, unless there is one that has not said yet what it can do.
+    func start() {
+        guard holder == nil else { return }
+        link.start { [unowned self] failure in
+            guard let failure else { return }
+            startFailures += 1
+            guard holder == nil, !hasLoggedStartFailure else { return }
+            hasLoggedStartFailure = true
+            logger.record(.serverNotStarted, ["error": "\(failure)"])
+        }
     }
 
     // MARK: What it is asked for
@@ -135,11 +153,20 @@ final class NotificationServer {
         link.notify(owner, request, safe, hasButtons: hasButtons, within: Self.memory) { [unowned self] answer in
             guard self.owner == owner else { return }
             switch answer {
-            case .success(let banner): onInput(.bannerShown(request.call, banner))
+            case .success(let banner):
+                if banner == nil { noteStrangeAnswer() }
+                onInput(.bannerShown(request.call, banner))
             case .failure(let failure) where failure.name == Self.repetition: onInput(.bannerShown(request.call, nil))
             case .failure(let failure): failed(request, failure)
             }
         }
+    }
+
+    /// A server that gives no error has most likely shown the banner, and showing it again would repeat it without end.
+    private func noteStrangeAnswer() {
+        guard !hasLoggedStrangeAnswer else { return }
+        hasLoggedStrangeAnswer = true
+        logger.record(.strangeAnswer)
     }
 
     private func failed(_ request: BannerRequest, _ failure: BusFailure) {

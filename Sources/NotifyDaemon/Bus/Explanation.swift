@@ -40,6 +40,7 @@ struct Explanation {
             if let lateness = decision?.lateness {
                 entries.appendEntry("lateness", "t") { $0.append(UInt64(clamping: lateness), as: "t") }
             }
+            Self.text("action", decision?.action, entries)
             Self.text("sender", event.sender, entries)
             Self.text("source", event.origin.source, entries)
             Self.text("event-id", event.origin.eventID, entries)
@@ -88,7 +89,9 @@ struct Explanation {
             return "\(claimant) claimed it (\(decision.form?.rawValue ?? "Claim")) \(moment)."
         case .shown: return failedHold ?? "Nobody claimed it within its window of \(window)."
         case .retracted: return "It was shown, and \(claimant) claimed it afterwards."
-        case .dismissed: return "It was shown, and the user closed the banner."
+        case .dismissed:
+            guard let action = decision.action else { return "It was shown, and the user closed the banner." }
+            return "It was shown, and the user pressed the button “\(action)”."
         case .silent:
             return decision.cause == Silence.publisher.rawValue
                 ? "Its publisher wanted no banner." : "Its route \(event.route) has no banner."

@@ -46,6 +46,7 @@ extension RouterInterface {
             if let lateness = resolution.lateness {
                 details.appendEntry("lateness", "t") { $0.append(UInt64(clamping: lateness.microseconds), as: "t") }
             }
+            if let action = resolution.action { details.appendEntry("action", "s") { $0.append(action) } }
         }
         return HeldMessage(signal)
     }

@@ -13,6 +13,7 @@ extension ConfigurationReader {
         appearance.sound = reader.string("sound")
         appearance.desktopEntry = reader.string("desktop_entry")
         appearance.timeout = reader.duration("timeout", upTo: .seconds(24 * 3600))
+        appearance.resident = reader.boolean("resident") ?? false
         for table in reader.tables("actions", upTo: Self.maximumActions) {
             var action = TableReader(table, in: reader.source)
             guard let read = readAction(&action) else { continue }

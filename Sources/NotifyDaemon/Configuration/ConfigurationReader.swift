@@ -24,7 +24,7 @@ package struct ConfigurationReader {
 
     let mistakes = ConfigurationSource.Mistakes()
     private var defaults = Defaults()
-    private var banners = BannerSettings()
+    private var banners = BannerSettings(startsServer: true)
     private var screens = ScreenSettings()
     private var policy = Policy()
     private var recoveryWindow: Duration = .seconds(2)
@@ -89,6 +89,7 @@ package struct ConfigurationReader {
 
     private mutating func readBanners(_ table: TableReader) {
         var reader = table
+        banners.startsServer = reader.boolean("start_server") ?? banners.startsServer
         if let limit = reader.integer("max_per_second", in: 0...1000) { banners.maximumPerSecond = limit }
         reader.finish()
     }

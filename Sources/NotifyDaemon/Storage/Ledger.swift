@@ -37,6 +37,7 @@ struct Ledger {
         decision.count = resolution.count
         decision.lateness = resolution.lateness?.microseconds
         decision.cause = resolution.quiet.map { MuteCause($0, clock).description }
+        decision.action = resolution.action
         return .decided(id, decision)
     }
 

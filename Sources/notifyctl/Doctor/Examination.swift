@@ -21,7 +21,8 @@ struct Examination {
         router.version = properties["Version"]?.string
         if owner != nil, properties.isEmpty { router.hasBadConfiguration = await hasBadConfiguration() }
         if owner != nil { router.process = await inquiry.process(of: Router.name) }
-        router.isActivatable = await inquiry.activatable().contains(Router.name)
+        let activatable = await inquiry.activatable()
+        router.isActivatable = activatable.contains(Router.name)
         router.isPaused = properties["Paused"]?.boolean ?? false
         router.quiet = Quiet.list(properties["Quiet"])
 
@@ -37,6 +38,9 @@ struct Examination {
 
         let statistics = properties["Statistics"]?.entries ?? [:]
         var server = await server()
+        server.isActivatable = activatable.contains("org.freedesktop.Notifications")
+        server.startFailures = statistics["server-start-failures"]?.integer() ?? 0
+        let buttons = ButtonCheck(failures: statistics["failed-commands"]?.integer() ?? 0)
         server.rests = statistics["notification-server-rests"]?.integer(as: Int.self) == 1
         let session = SessionCheck(
             hasLogin: await hasLogin(),
@@ -45,6 +49,7 @@ struct Examination {
             lingers: lingers())
 
         return router.findings + [unit.finding] + [sandbox.finding].compactMap { $0 } + [server.finding]
+            + [buttons.finding].compactMap { $0 }
             + journal(of: router.process, properties, sandbox.wantsNamespaces == nil ? [:] : service).findings
             + [session.finding, await configuration().finding]
     }

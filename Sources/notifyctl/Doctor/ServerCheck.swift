@@ -12,11 +12,25 @@ struct ServerCheck {
     var capabilities: [String]?
     /// Whether notifyd leaves it alone for a while, after it has failed several times.
     var rests = false
+    /// Whether the bus knows how to start one.
+    var isActivatable = false
+    /// How often the bus could not start one.
+    var startFailures = 0
 
     private static let check = "notification server"
 
     var finding: Finding {
         guard isThere else {
+            if startFailures > 0 {
+                return .problem(
+                    Self.check, "none, and the bus could not start one: banners wait",
+                    "The log says why: journalctl --user -t notifyd. Start the one of your desktop, or install dunst "
+                        + "or mako.")
+            }
+            if isActivatable {
+                return .ok(
+                    Self.check, "not running; unless start_server is false, the first banner has the bus start it")
+            }
             return .warning(
                 Self.check, "none: banners wait for one until their time to live is over",
                 "Start the one of your desktop, or one such as dunst or mako.")

@@ -116,7 +116,8 @@ struct Decision {
         if let count = explanation.count, count > 1 { lane.note += ", for \(count) events" }
         if let end {
             lane.marks.append((end, "x"))
-            lane.note += outcome == .dismissed ? ", closed by the user at" : ", taken back at"
+            let closing = explanation.action.map { ", “\(Terminal.plain($0))” pressed at" } ?? ", closed by the user at"
+            lane.note += outcome == .dismissed ? closing : ", taken back at"
             lane.note += " \(end.figure)"
         }
         return lane

@@ -85,6 +85,7 @@ extension Explanation {
         if let banner { members.append(("banner", .integer(banner))) }
         if let count { members.append(("count", .integer(count))) }
         if let lateness { members.append(("lateness", .microseconds(lateness))) }
+        if let action { members.append(("action", .string(action))) }
         if let sender { members.append(("sender", .string(sender))) }
         if let source { members.append(("source", .string(source))) }
         if let eventID { members.append(("event-id", .string(eventID))) }

@@ -140,7 +140,9 @@ struct Simulation {
             inbox.append(.bannerShown(request.call, request.replaces ?? BannerID(lastBanner)))
         case .closeBanner(let id): inbox.append(.bannerClosed(id, .other))
         case .armTimer(let moment): timer = moment
-        case .reply, .announce, .relayAction, .noteClaim, .remove, .markRead, .quietChanged, .armLifetimeTimer: break
+        case .reply, .announce, .relayAction, .noteClaim, .remove, .markRead, .startServer, .quietChanged,
+            .armLifetimeTimer:
+            break
         }
     }
 }

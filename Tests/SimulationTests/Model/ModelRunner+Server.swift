@@ -19,9 +19,20 @@ extension ModelRunner {
             guard !up.isEmpty else { return }
             try both(.bannerClosed(up.remove(at: pick % up.count), reason))
         case .press(let pick):
-            if !up.isEmpty { try both(.actionInvoked(up[pick % up.count], action: "accept")) }
+            guard !up.isEmpty else { return }
+            let number = up[pick % up.count]
+            // Some servers close the banner as well, and report that first or last.
+            let order = pick / 7 % 3
+            if order == 1 { try close(number) }
+            try both(.actionInvoked(number, action: "accept"))
+            if order == 2 { try close(number) }
         default: preconditionFailure("not the server's step")
         }
+    }
+
+    private mutating func close(_ number: BannerID) throws(Disagreement) {
+        up.removeAll { $0 == number }
+        try both(.bannerClosed(number, .dismissed))
     }
 
     private mutating func restartServer() {

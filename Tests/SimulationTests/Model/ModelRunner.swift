@@ -175,7 +175,7 @@ struct ModelRunner {
             case .showBanner(let request):
                 calls.append(Call(id: request.call, reference: newCalls.removeFirst(), replaces: request.replaces))
             case .closeBanner(let id): up.removeAll { $0 == id }
-            case .reply, .announce, .resolve, .relayAction, .noteClaim, .remove, .quietChanged, .markRead: break
+            case .reply, .announce, .resolve, .relayAction, .noteClaim, .remove, .quietChanged, .markRead, .startServer: break
             }
         }
         guard router.quiet == reference.quiet else {
@@ -210,6 +210,7 @@ struct ModelRunner {
             up.removeFirst()
             try both(.bannerClosed(number, .dismissed))
         }
+        try advance(by: Duration.seconds(1).microseconds)
         if let broken = ledger.whatIsUnfinished(router) ?? router.leftovers() {
             throw Disagreement(step: step, description: "after the end: \(broken)")
         }

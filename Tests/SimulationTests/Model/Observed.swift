@@ -41,7 +41,7 @@ enum Observed: Equatable, CustomStringConvertible {
         case .quietChanged: self = .quietChanged
         case .markRead(let topic, let last, let peer, let form):
             self = .markRead(topic.description, last, by: peer, form)
-        case .armTimer, .armLifetimeTimer: return nil
+        case .armTimer, .armLifetimeTimer, .startServer: return nil
         }
     }
 

@@ -224,12 +224,36 @@ extension ReferenceRouter {
 
     mutating func bannerClosed(_ number: BannerID, _ reason: ClosingReason) {
         guard let banner = banners.first(where: { $0.number == number }) else { return }
+        let shown = ids { $0.banner == banner.key && $0.place == .shown }
+        if shown.contains(where: { item($0)!.hasButtons }) {
+            lose(banner.key)
+            settle(number)
+            let until = Moment(at: now.instant + .milliseconds(100), stamp: stamp())
+            return closed.append((number, shown, reason == .dismissed, until))
+        }
         guard reason == .dismissed else { return lose(banner.key) }
-        for id in ids({ $0.banner == banner.key && $0.place == .shown }) {
-            resolve(item(id)!, Resolution(.dismissed, banner: number))
+        dismiss(shown, number)
+        forget(banner.key)
+    }
+
+    private mutating func dismiss(_ ids: [EventID], _ number: BannerID, _ action: String? = nil) {
+        for id in ids {
+            var resolution = Resolution(.dismissed, banner: number)
+            resolution.action = id == ids.last ? action : nil
+            resolve(item(id)!, resolution)
             items.removeAll { $0.id == id }
         }
-        forget(banner.key)
+    }
+
+    /// A banner with buttons was closed, and in a tenth of a second no button was reported.
+    mutating func settle(_ number: BannerID) {
+        let settled = closed.filter { $0.number == number && $0.isDismissed }
+        closed.removeAll { $0.number == number }
+        for closed in settled { dismiss(closed.events.filter { isGone($0, number) }, number) }
+    }
+
+    private func isGone(_ id: EventID, _ number: BannerID) -> Bool {
+        item(id)?.place == .gone && item(id)?.number == number
     }
 
     /// The banner went away by itself: a late claim still finds its events.
@@ -238,10 +262,22 @@ extension ReferenceRouter {
         forget(key)
     }
 
+    /// The user pressed a button, which closes the banner unless it is resident.
     mutating func actionInvoked(_ number: BannerID, _ action: String) {
-        guard let banner = banners.first(where: { $0.number == number }) else { return }
-        guard let newest = ids({ $0.banner == banner.key && $0.place == .shown }).last else { return }
-        out.append(.relay(newest, action: action))
+        if let banner = banners.first(where: { $0.number == number }) {
+            let shown = ids { $0.banner == banner.key && $0.place == .shown }
+            guard let newest = shown.last else { return }
+            out.append(.relay(newest, action: action))
+            if item(newest)!.isResident { return }
+            dismiss(shown, number, action)
+            if banner.call == nil { out.append(.close(number)) }
+            forget(banner.key)
+        } else if let index = closed.firstIndex(where: { $0.number == number }) {
+            let gone = closed.remove(at: index).events.filter { isGone($0, number) }
+            guard let newest = gone.last else { return }
+            out.append(.relay(newest, action: action))
+            dismiss(gone, number, action)
+        }
     }
 
     // MARK: The server
@@ -254,6 +290,7 @@ extension ReferenceRouter {
     /// Its banners are gone, its numbers void, its answers lost: what was on its way waits again.
     mutating func serverVanished() {
         serverIsThere = false
+        for number in closed.map(\.number).sorted(by: { $0.rawValue < $1.rawValue }) { settle(number) }
         failures = 0
         serverRest = nil
         overdue = []

@@ -42,6 +42,9 @@ struct ReferenceRouter {
         var asked: [ScreenID]
         var hold: Hold?
         var number: BannerID?
+
+        var hasButtons: Bool { !route.appearance.actions.isEmpty }
+        var isResident: Bool { route.appearance.resident }
     }
 
     struct Standing {
@@ -113,6 +116,8 @@ struct ReferenceRouter {
     /// The newest call, and until when it keeps others back.
     var ahead: (call: BannerCall, until: Moment)?
     var summaryRest: Moment?
+    /// Banners with buttons that the server closed, and until when a button may still be reported.
+    var closed: [(number: BannerID, events: [EventID], isDismissed: Bool, until: Moment)] = []
     var recent: [(at: Instant, sender: String)] = []
 
     var lastStamp = 0
@@ -194,6 +199,7 @@ struct ReferenceRouter {
         case lease(ScreenID)
         case call(BannerCall)
         case headStart, serverRest, summaryRest
+        case closed(BannerID)
     }
 
     private func dueMoments() -> [(at: Instant, stamp: Int, matter: Matter)] {
@@ -212,6 +218,7 @@ struct ReferenceRouter {
         if let ahead { due.append((ahead.until.at, ahead.until.stamp, .headStart)) }
         if let rest = serverRest { due.append((rest.at, rest.stamp, .serverRest)) }
         if let rest = summaryRest { due.append((rest.at, rest.stamp, .summaryRest)) }
+        for closed in closed { due.append((closed.until.at, closed.until.stamp, .closed(closed.number))) }
         return due
     }
 
@@ -227,6 +234,7 @@ struct ReferenceRouter {
             case .headStart: ahead = nil
             case .serverRest: serverRest = nil
             case .summaryRest: summaryRestEnded()
+            case .closed(let number): settle(number)
             }
         }
         while let next = lifetimesThatEnd().min(by: { ($0.at, $0.stamp) < ($1.at, $1.stamp) }) {

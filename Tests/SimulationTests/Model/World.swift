@@ -63,14 +63,23 @@ enum World {
         maximumPerSecond: Int, suppressing: Set<Screen.State>, window: Duration
     ) -> Configuration {
         func pattern(_ text: String) -> TopicPattern { try! TopicPattern(text) }
+        func button(resident: Bool) -> Route.Appearance {
+            var appearance = Route.Appearance()
+            appearance.actions = [Route.Action(key: "accept", label: "Accept")]
+            appearance.resident = resident
+            return appearance
+        }
         return Configuration(
             routes: [
                 Route(pattern: pattern("/post/{id}"), window: window),
                 Route(
-                    pattern: pattern("/run/{session}/invite"), window: window, lifetime: .seconds(600),
+                    pattern: pattern("/run/{session}/invite"), window: window, appearance: button(resident: false),
+                    lifetime: .seconds(600),
                     required: [(name: "from", type: .string)]),
                 Route(pattern: pattern("/run/{session}/mate/{mate}"), banner: false, retain: true, window: window),
-                Route(pattern: pattern("/run/{session}/mate/{mate}/finished"), window: window),
+                Route(
+                    pattern: pattern("/run/{session}/mate/{mate}/finished"), window: window,
+                    appearance: button(resident: true)),
                 Route(pattern: pattern("/run/{session}/{what}"), window: .seconds(1)),
                 Route(pattern: pattern("/ask/{id}"), window: .seconds(2), wait: .screens, lifetime: .seconds(1)),
                 Route(
@@ -78,7 +87,7 @@ enum World {
                 Route(pattern: pattern("/each/{id}"), window: window, coalescing: .none, lifetime: .seconds(3)),
                 Route(
                     pattern: pattern("/all/{id}"), window: .milliseconds(200), maximumWindow: .milliseconds(300),
-                    coalescing: .route),
+                    coalescing: .route, appearance: button(resident: false)),
                 Route(pattern: pattern("/now/{id}"), window: .zero),
             ],
             fallback: Route(pattern: nil, window: window),

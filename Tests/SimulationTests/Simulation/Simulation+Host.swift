@@ -56,6 +56,7 @@ extension Simulation: Host {
     func releaseMemory() {}
     func examine(_ file: String, _ ended: @escaping (Examination) -> Void) { ended(.failed) }
     func run(_ action: String, of event: Event, token: String?) {}
+    var failedCommands: UInt64 { 0 }
     func degradationChanged() {}
     func defaultWindowChanged() {}
     func quietChanged(isPauseChanged: Bool) { trace?("  quiet: \(daemon?.quiet ?? [])") }
@@ -65,6 +66,8 @@ extension Simulation: Host {
 
 /// The notification server as the daemon sees it.
 extension Simulation: NotificationLink {
+    func start(_ answer: @escaping (BusFailure?) -> Void) {}
+
     func askForCapabilities(
         of server: String, within time: Duration, _ answer: @escaping (Result<Set<String>, BusFailure>) -> Void
     ) {
@@ -79,7 +82,7 @@ extension Simulation: NotificationLink {
 
     func notify(
         _ server: String, _ request: BannerRequest, _ text: BannerText, hasButtons: Bool, within time: Duration,
-        _ answer: @escaping (Result<BannerID, BusFailure>) -> Void
+        _ answer: @escaping (Result<BannerID?, BusFailure>) -> Void
     ) {
         let router = daemon!.router
         let key = router.calls[request.call]

@@ -71,7 +71,16 @@ extension Simulation {
             incoming.append(.closed(banner.id, reason: reason == .dismissed ? 2 : 1, server: name))
         case .press(let pick):
             guard let name = server.name, !server.up.isEmpty else { return }
-            incoming.append(.pressed(server.up[pick % server.up.count].id, server: name))
+            let banner = server.up[pick % server.up.count].id
+            let pressed = Incoming.pressed(banner, server: name)
+            let closed = Incoming.closed(banner, reason: 2, server: name)
+            // Some servers close the banner as well, and report that first or last.
+            switch pick / 7 % 3 {
+            case 0: incoming.append(pressed)
+            case 1: incoming += [closed, pressed]
+            default: incoming += [pressed, closed]
+            }
+            if pick / 7 % 3 > 0 { _ = server.close(banner) }
         // The bus lets nobody answer twice.
         default: break
         }

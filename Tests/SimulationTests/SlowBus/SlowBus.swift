@@ -162,7 +162,7 @@ final class SlowMachine: Host {
     private(set) var banners: [EventID] = []
     /// What it was asked to close.
     private(set) var closed: [BannerID] = []
-    fileprivate var answerBanner: ((Result<BannerID, BusFailure>) -> Void)?
+    fileprivate var answerBanner: ((Result<BannerID?, BusFailure>) -> Void)?
 
     var wall: Int64 { now.instant.microseconds + 1_700_000_000_000_000 }
     var boot: String { "boot" }
@@ -201,6 +201,7 @@ final class SlowMachine: Host {
     func releaseMemory() {}
     func examine(_ file: String, _ ended: @escaping (Examination) -> Void) {}
     func run(_ action: String, of event: Event, token: String?) {}
+    var failedCommands: UInt64 { 0 }
     func degradationChanged() {}
     func defaultWindowChanged() {}
     func quietChanged(isPauseChanged: Bool) {}
@@ -210,13 +211,15 @@ final class SlowMachine: Host {
 
 /// The notification server takes what it is given, and says so when it is told to.
 extension SlowMachine: NotificationLink {
+    func start(_ answer: @escaping (BusFailure?) -> Void) {}
+
     func askForCapabilities(
         of server: String, within time: Duration, _ answer: @escaping (Result<Set<String>, BusFailure>) -> Void
     ) { answer(.success(["body"])) }
 
     func notify(
         _ server: String, _ request: BannerRequest, _ text: BannerText, hasButtons: Bool, within time: Duration,
-        _ answer: @escaping (Result<BannerID, BusFailure>) -> Void
+        _ answer: @escaping (Result<BannerID?, BusFailure>) -> Void
     ) {
         banners.append(request.newest.id)
         answerBanner = answer
