@@ -81,7 +81,8 @@ extension StoredDecision {
         for number in [resolved, opened, deadline, latency, lateness, isReplayed ? 1 : 0] { sum.add(number) }
         sum.add(banner.map { Int64($0) })
         sum.add(count.map { Int64($0) })
-        // Older rows say nothing of it.
+        // Rows of versions without these have sums without them.
+        if let shownWith { sum.add(Int64(bitPattern: shownWith.rawValue)) }
         if isRead { sum.add("read") }
         if let action {
             sum.add("action")
@@ -99,6 +100,15 @@ extension Origin {
         sum.add(source)
         sum.add(eventID)
         sum.add(accepted)
+        return sum.value
+    }
+}
+
+extension StoredBanner {
+    package var checksum: Int64 {
+        var sum = Checksum()
+        sum.add(server)
+        for number in [Int64(number), Int64(bitPattern: first.rawValue), isSummary ? 1 : 0] { sum.add(number) }
         return sum.value
     }
 }

@@ -113,7 +113,7 @@ extension Journal {
         }
     }
 
-    /// Other events that are shown in the same banner of the same server.
+    /// Other events that are shown in the same banner of the same server, as files older than `banner` know it.
     public func othersShown(with id: EventID, banner: UInt32, server: String) throws(JournalError) -> Bool {
         try read { db in
             try Bool.fetchOne(db, sql: Self.othersShownQuery, arguments: [banner, server, Self.number(id)]) ?? false

@@ -14,9 +14,14 @@ extension Journal {
             for entry in entries {
                 switch entry {
                 case .accepted(let event): try self.insert(event, &insertion, db)
-                case .decided(let id, let decision): try self.update(id, decision, &update)
+                case .decided(let id, let decision):
+                    try self.update(id, self.withWindow(decision, of: id, db), &update)
                 case .claimed(let id, let claim): try self.insert(claim, of: id, db)
                 case .quietReplaced(let quiet): try self.replaceQuiet(quiet, db)
+                case .bannerUp(let banner): try self.insert(banner, db)
+                case .bannerGone(let number):
+                    try db.cachedStatement(sql: "DELETE FROM banner WHERE number = ?").execute(arguments: [number])
+                case .allBannersGone: try db.cachedStatement(sql: "DELETE FROM banner").execute()
                 case .removed(let topic, let id, let origin, let accepted):
                     try self.remove(topic, id, db)
                     try self.remember(id, origin, accepted, db)
@@ -37,8 +42,8 @@ extension Journal {
 
     private static let update = """
         UPDATE event SET outcome = ?, resolved = ?, opened = ?, deadline = ?, claimant = ?, latency = ?, form = ?,
-            banner = ?, server = ?, count = ?, lateness = ?, cause = ?, replayed = ?, action = ?,
-            decision_checksum = ?
+            banner = ?, server = ?, shown_with = ?, count = ?, lateness = ?, cause = ?, replayed = ?,
+            action = ?, decision_checksum = ?
         WHERE id = ?
         """
 
@@ -84,6 +89,7 @@ extension Journal {
         row.bind(decision.form?.rawValue)
         row.bind(decision.banner.map { Int64($0) })
         row.bind(decision.server)
+        row.bind(decision.shownWith.map { Self.number($0) })
         row.bind(decision.count.map { Int64($0) })
         row.bind(decision.lateness)
         row.bind(decision.cause)

@@ -55,6 +55,9 @@ public final class Journal {
     /// Files up to this size are looked at when they are opened, which takes some tens of milliseconds.
     private let examinedAtOnce: Int
 
+    /// How many banners have been written since it was seen to that they are not too many.
+    var bannersSinceLimit = 0
+
     /// How many named removals there are.
     var removals = 0
 

@@ -74,6 +74,21 @@ enum JournalSchema {
                     );
                     """)
         }
+        migrator.registerMigration("6") { db in
+            try db.execute(
+                sql: """
+                    -- Banners that are up, by the number that the notification server gave them; server is the bus and
+                    -- the unique name there. The first event that a banner showed names it for good.
+                    CREATE TABLE banner (
+                        number INTEGER PRIMARY KEY, server TEXT NOT NULL, first INTEGER NOT NULL,
+                        summary INTEGER NOT NULL, checksum INTEGER NOT NULL
+                    );
+                    CREATE INDEX banner_first ON banner(first);
+                    -- The first event of the banner in which an event is shown.
+                    ALTER TABLE event ADD COLUMN shown_with INTEGER;
+                    CREATE INDEX event_shown_with ON event(shown_with) WHERE outcome = 1 AND shown_with IS NOT NULL;
+                    """)
+        }
         migrator.registerMigration("7") { db in
             try db.execute(
                 sql: """

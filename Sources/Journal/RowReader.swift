@@ -69,6 +69,15 @@ package struct RowReader {
         return quiet
     }
 
+    package func banner() throws -> StoredBanner {
+        guard let number = UInt32(exactly: try number("number")) else { throw Damaged() }
+        let banner = StoredBanner(
+            number: number, server: try text("server"), first: try id("first"),
+            isSummary: try self.number("summary") != 0)
+        guard banner.checksum == (try self.number("checksum")) else { throw Damaged() }
+        return banner
+    }
+
     private func decision(_ code: Int64) throws -> StoredDecision {
         guard var decision = StoredDecision(code: Int(code), resolved: try number("resolved")) else { throw Damaged() }
         decision.opened = try optionalNumber("opened")
@@ -78,6 +87,7 @@ package struct RowReader {
         decision.form = try optionalText("form").flatMap { ClaimForm(rawValue: $0) }
         decision.banner = try optionalNumber("banner").map { UInt32(truncatingIfNeeded: $0) }
         decision.server = try optionalText("server")
+        decision.shownWith = try optionalNumber("shown_with").map { EventID(UInt64(bitPattern: $0)) }
         decision.count = try optionalNumber("count").map { Int($0) }
         decision.isReplayed = try number("replayed") != 0
         decision.lateness = try optionalNumber("lateness")

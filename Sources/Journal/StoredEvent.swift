@@ -88,6 +88,8 @@ public struct StoredDecision: Sendable, Equatable {
     /// The notification server's number of the banner, and the unique name of that server.
     public var banner: UInt32?
     public var server: String?
+    /// The first event of the banner in which a shown event stands; see `StoredBanner`.
+    public var shownWith: EventID?
     public var count: Int?
     public var lateness: Int64?
     /// Whether it was announced again after a restart before it was decided.
@@ -113,6 +115,25 @@ public struct StoredDecision: Sendable, Equatable {
     }
 }
 
+/// A banner that is up.
+public struct StoredBanner: Sendable, Equatable {
+    /// The notification server's number of it.
+    public var number: UInt32
+    /// Which server that is.
+    public var server: String
+    /// The first event that it showed, which names it: the server may change the number.
+    public var first: EventID
+    /// Whether it is the one that a storm is folded into.
+    public var isSummary: Bool
+
+    public init(number: UInt32, server: String, first: EventID, isSummary: Bool) {
+        self.number = number
+        self.server = server
+        self.first = first
+        self.isSummary = isSummary
+    }
+}
+
 /// A push that its publisher gave a name, an event or a removal.
 public struct NamedPush: Sendable, Equatable {
     public var origin: Origin
@@ -132,6 +153,12 @@ public enum JournalEntry: Sendable, Equatable {
     case claimed(EventID, ClaimRecord)
     /// What holds banners back from now on: all of it.
     case quietReplaced([StoredQuiet])
+    /// A banner is up, or has another number than before.
+    case bannerUp(StoredBanner)
+    /// No banner with this number is up.
+    case bannerGone(UInt32)
+    /// No banner is up.
+    case allBannersGone
     /// A topic has no current value; the id is the removal's own, and the origin what its publisher called it.
     case removed(Topic, EventID, Origin, accepted: Int64)
 }

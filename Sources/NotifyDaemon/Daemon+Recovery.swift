@@ -9,8 +9,11 @@ extension Daemon {
         do throws(Refusal) {
             let clock = clock
             var restoration = try storage.restoration(at: clock)
-            recovery = try Recovery(from: storage, limits: limits, portion: recoveryPortion)
-            restoration.remaining = recovery?.remaining
+            var recovery = try Recovery(
+                from: storage, server: server.identity, limits: limits, portion: recoveryPortion)
+            restoration.remaining = recovery.remaining
+            restoration.banners = self.restoration(of: try recovery.banners(from: storage)).banners
+            self.recovery = recovery
             isRestored = true
             take(.restored(restoration))
             host.endTurnWhenIdle()
@@ -26,17 +29,19 @@ extension Daemon {
             return host.armRecoveryTimer(at: host.now.instant + .milliseconds(5))
         }
         do throws(Refusal) {
-            let clock = clock
-            let restoration =
-                recovery!.hasNames
-                ? storage.restoration(of: try recovery!.names(from: storage), limits: limits, at: clock)
-                : restoration(of: try recovery!.events(from: storage))
+            let restoration = try nextPortion()
             if recovery!.isOver { endRecovery() }
             take(.restored(restoration))
             host.endTurnWhenIdle()
         } catch {
             host.armRecoveryTimer(at: host.now.instant + .seconds(1))
         }
+    }
+
+    private func nextPortion() throws(Refusal) -> Restoration {
+        if recovery!.hasBanners { return restoration(of: try recovery!.banners(from: storage)) }
+        guard recovery!.hasNames else { return restoration(of: try recovery!.events(from: storage)) }
+        return storage.restoration(of: try recovery!.names(from: storage), limits: limits, at: clock)
     }
 
     private func endRecovery() {
@@ -55,6 +60,17 @@ extension Daemon {
         }
         releasesMemoryAt = nil
         host.releaseMemory()
+    }
+
+    private func restoration(of banners: [(banner: StoredBanner, events: [StoredEvent])]) -> Restoration {
+        server.inherit(banners.map { BannerID($0.banner.number) })
+        return storage.restoration(of: banners, routes: configuration.routes, at: clock)
+    }
+
+    /// Sees to it that the router knows of all banners that are up, before a claim that may be about one of them.
+    func recallBanners() throws(Refusal) {
+        guard recovery?.hasBanners == true else { return }
+        take(.restored(restoration(of: try recovery!.banners(from: storage, all: true))))
     }
 
     private func restoration(of events: [StoredEvent]) -> Restoration {
@@ -113,6 +129,8 @@ extension Daemon {
     func recall(_ id: EventID, isClaimed: Bool) throws(Refusal) {
         guard !router.remembers(id), storage.isWritable else { return }
         endTurn()
+        if isClaimed { try recallBanners() }
+        guard !router.remembers(id) else { return }
         guard let event = try storage.read({ journal throws(JournalError) in try journal.event(id) }) else {
             throw .unknownEvent("there is no event \(id); ids come from Send, Publish and the signal Event")
         }
@@ -129,7 +147,7 @@ extension Daemon {
         take(
             .recalled(
                 storage.event(event, routes: configuration.routes), age: clock.age(of: event),
-                banner: try storage.bannerStillUp(event.id, decision, server: server.holder)))
+                banner: try storage.bannerStillUp(event.id, decision, server: server)))
     }
 
     /// Sees to it that the router knows of everything that was named, before something that may be a repeat.
@@ -143,6 +161,7 @@ extension Daemon {
     func recall(_ topic: TopicPrefix) throws(Refusal) {
         guard recovery != nil else { return }
         endTurn()
+        try recallBanners()
         announceOutOfTurn(try storage.read { journal throws(JournalError) in try journal.undecided(topic) })
     }
 

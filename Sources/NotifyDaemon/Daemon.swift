@@ -111,6 +111,7 @@ final class Daemon<Outside: Host> {
     /// Has the router decide about something nobody waits for.
     func take(_ input: Input) {
         if case .bannerShown = input { Failpoint.beforeOutcome.pass() }
+        if case .serverVanished = input { recovery?.forgetBanners() }
         let now = host.now
         perform(router.handle(input, at: now)[...], at: now)
     }
@@ -130,7 +131,7 @@ final class Daemon<Outside: Host> {
     private func perform(_ effects: ArraySlice<Effect>, at now: Now) {
         guard !effects.isEmpty else { return }
         let clock = clock(at: now)
-        let ledger = Ledger(server: server.owner)
+        let ledger = Ledger(server: server.holder, identity: server.identity)
         for effect in effects {
             switch effect {
             case .reply: preconditionFailure("only a call is replied to, and its reply comes first")
@@ -156,6 +157,10 @@ final class Daemon<Outside: Host> {
             case .showBanner(let request): outbox.put(.show(request))
             case .startServer: server.start()
             case .closeBanner(let id): outbox.put(.close(id))
+            case .keepBanner(let id, let first, let isSummary):
+                if let entry = ledger.entry(id, first: first, isSummary: isSummary) { storage.note(entry) }
+            case .forgetBanner(let id): storage.note(.bannerGone(id.rawValue))
+            case .forgetAllBanners: storage.note(.allBannersGone)
             case .relayAction(let event, let action):
                 outbox.put(.relay(event, action: action, token: server.takeActivationToken()))
             case .armTimer(let instant): host.armWindowTimer(at: instant)

@@ -6,9 +6,11 @@ import Routing
 /// A row of the journal. What was written is read; whatever else is there is damage, and never a crash.
 public func fuzzRow(_ bytes: [UInt8]) {
     var choices = Choices(bytes)
-    switch choices.below(3) {
+    switch choices.below(4) {
     case 0: checkFields(choices.rest())
     case 1: _ = try? RowReader(Row(choices.columns())).event()
+    case 2:
+        _ = try? RowReader(Row(choices.columns(of: ["number", "server", "first", "summary", "checksum"]))).banner()
     default:
         _ = try? RowReader(Row(choices.columns(of: ["claimant", "latency", "form", "verdict", "checksum"]))).claim(
             of: EventID(1))
@@ -30,7 +32,7 @@ extension Choices {
         "route", "coalescing", "window", "accepted", "expires", "expires_uptime", "boot", "checksum", "outcome",
         "decision_checksum", "resolved", "opened", "deadline", "claimant", "latency", "form", "banner", "server",
         "count",
-        "replayed", "lateness", "cause",
+        "replayed", "lateness", "cause", "shown_with",
     ]
 
     /// A row as a damaged file could hold it: any type in any column. Half of the rows have the right checksum.

@@ -136,7 +136,8 @@ public struct VirtualStage {
             recording.note("close", banner.newest, at: now)
             server.close(id)
             inbox.append(.bannerClosed(id, .other))
-        case .noteClaim, .remove, .markRead, .startServer, .quietChanged: break
+        case .noteClaim, .remove, .markRead, .quietChanged, .startServer, .keepBanner, .forgetBanner, .forgetAllBanners:
+            break
         case .armTimer(let moment): timer = moment.sinceStart
         case .armLifetimeTimer(let moment): lifetimeTimer = moment.sinceStart
         }

@@ -11,8 +11,11 @@ struct Banner {
     var queued: Router.BannerQueue.Ticket?
     /// The server's number, while the banner is up.
     var id: BannerID?
-    /// The call under way, and when it was made. There is never more than one for a banner.
-    var call: (id: BannerCall, at: Instant)?
+    /// The first event that the banner showed, while it is up. It names the banner in the journal, because a server may
+    /// change the number.
+    var first: EventID?
+    /// The call under way, when it was made, and the first event it carried. There is never more than one for a banner.
+    var call: (id: BannerCall, at: Instant, first: EventID)?
 
     /// Every event behind the banner that nobody has claimed.
     var count: Int { waiting.count + carried.count + shown.count }

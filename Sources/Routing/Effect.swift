@@ -12,6 +12,12 @@ public enum Effect: Sendable {
     case startServer
     /// Ask the notification server to close a banner.
     case closeBanner(BannerID)
+    /// Keep that a banner is up, under this number. The first event that it showed names it; the number may change.
+    case keepBanner(BannerID, first: EventID, isSummary: Bool)
+    /// Keep that there is no banner with this number any more.
+    case forgetBanner(BannerID)
+    /// Keep that no banner is up any more: the server is gone.
+    case forgetAllBanners
     /// Tell everybody that a button was pressed (signal `ActionInvoked`).
     case relayAction(Event, action: String)
     /// Keep a claim that did not decide the event by itself.

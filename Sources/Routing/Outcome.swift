@@ -77,7 +77,7 @@ public struct Resolution: Hashable, Sendable {
     public var latency: Duration?
     /// By which call it was claimed.
     public var form: ClaimForm?
-    /// When the event's window was opened.
+    /// When the event's window was opened. This, the deadline and `isReplayed` are said once, by the first outcome.
     public var opened: Instant?
     /// When the event's window ended, or was to end.
     public var deadline: Instant?
@@ -85,6 +85,8 @@ public struct Resolution: Hashable, Sendable {
     public var isReplayed = false
     /// The notification server's number of the banner.
     public var banner: BannerID?
+    /// The first event of the banner in which a shown event stands.
+    public var shownWith: EventID?
     /// How many events stand in the banner.
     public var count: Int?
     /// How long after its deadline the banner was asked for.

@@ -7,7 +7,10 @@ extension Router {
     }
 
     mutating func bannerClosed(_ id: BannerID, _ reason: ClosingReason, at now: Now) {
-        guard let key = bannerKeys[id] else { return }
+        guard let key = bannerKeys[id] else {
+            if hasUnknownBanners { effects.append(.forgetBanner(id)) }
+            return
+        }
         let shown = banners[key]!.shown
         guard shown.contains(where: { !events[$0]!.event.route.appearance.actions.isEmpty }) else {
             guard reason == .dismissed else { return lose(id) }
@@ -80,8 +83,14 @@ extension Router {
 
     /// Takes the server's number off the banner, and drops the banner where that was all there was.
     private mutating func forget(_ id: BannerID) {
+        effects.append(.forgetBanner(id))
+        dropNumber(id)
+    }
+
+    private mutating func dropNumber(_ id: BannerID) {
         guard let key = bannerKeys.removeValue(forKey: id) else { return }
         banners[key]!.id = nil
+        banners[key]!.first = nil
         dropIfEmpty(key)
     }
 
@@ -107,6 +116,9 @@ extension Router {
         statistics.forgotten += 1
         guard case .shown(let key, let id) = open.place else { return }
         banners[key]!.shown.remove(oldest)
-        if banners[key]!.count == 0, banners[key]!.call == nil { forget(id) }
+        guard banners[key]!.count == 0, banners[key]!.call == nil else { return }
+        // It stays up, and the journal still knows it.
+        hasUnknownBanners = true
+        dropNumber(id)
     }
 }

@@ -38,7 +38,7 @@ extension Router {
             events[id]!.place = .carried(key)
         }
         banners[key]!.carried = carried
-        banners[key]!.call = (call, now)
+        banners[key]!.call = (call, now, carried.first!)
         calls[call] = key
         _ = agenda.put(.call(call), at: now + ServerGate.patience)
         let hasHeadStart = bannerSettings.maximumPerSecond > 0
@@ -91,10 +91,10 @@ extension Router {
         gate.callSucceeded()
         serverStart = ServerStart()
         serverStartRetry = nil
-        let calledAt = banners[key]!.call!.at
+        let (_, calledAt, first) = banners[key]!.call!
         banners[key]!.call = nil
         let id = answer ?? banners[key]!.id
-        if let id { rename(key, to: id) }
+        if let id { rename(key, to: id, first: first) }
         show(banners[key]!.carried.takeAll(), in: key, as: id, calledAt: calledAt)
         if let id, banners[key]!.count == 0 {
             close(id)
@@ -120,7 +120,9 @@ extension Router {
         let count = banners[key]!.shown.count + ids.count
         for id in ids {
             let lateness = calledAt - events[id]!.deadline
-            decide(events[id]!, Resolution(.shown, banner: banner, count: count, lateness: max(.zero, lateness)))
+            var resolution = Resolution(.shown, banner: banner, count: count, lateness: max(.zero, lateness))
+            resolution.shownWith = banners[key]!.first
+            decide(events[id]!, resolution)
             if let banner {
                 banners[key]!.shown.insert(id)
                 events[id]!.place = .shown(key, banner)
@@ -194,7 +196,7 @@ extension Router {
                 banners[key]!.waiting.remove(id)
                 events[id]!.expiry = nil
             }
-            rename(key, to: id)
+            rename(key, to: id, first: waiting.first!)
             show(waiting, in: key, as: id, calledAt: late.at)
         } else if bannerKeys[id] != key {
             // The number was another banner's until now.
@@ -205,14 +207,21 @@ extension Router {
     }
 
     /// Some servers answer an update with a new number. A number stands for one banner: another that had it is gone.
-    private mutating func rename(_ key: CoalescingKey, to id: BannerID) {
+    ///
+    /// - Parameter first: the first event of the banner, where it was not up before.
+    private mutating func rename(_ key: CoalescingKey, to id: BannerID, first: EventID) {
         if let other = bannerKeys[id], other != key { lose(id) }
-        if let old = banners[key]!.id, old != id {
+        guard banners[key]!.id != id else { return }
+        if let old = banners[key]!.id {
             bannerKeys[old] = nil
+            effects.append(.forgetBanner(old))
             for event in banners[key]!.shown { events[event]!.place = .shown(key, id) }
         }
+        let first = banners[key]!.first ?? first
         banners[key]!.id = id
+        banners[key]!.first = first
         bannerKeys[id] = key
+        effects.append(.keepBanner(id, first: first, isSummary: key == .summary))
     }
 
     private func sender(of id: EventID) -> String {
@@ -236,11 +245,14 @@ extension Router {
         calls.removeAll()
         overdue.removeAll()
         bannerKeys.removeAll()
+        hasUnknownBanners = false
+        effects.append(.forgetAllBanners)
         for key in banners.keys.sorted(by: { banners[$0]!.serial < banners[$1]!.serial }) {
             if let id = banners[key]!.id {
                 for event in banners[key]!.shown.takeAll() { events[event]!.place = .gone(id) }
             }
             banners[key]!.id = nil
+            banners[key]!.first = nil
             banners[key]!.call = nil
             for event in banners[key]!.carried.takeAll() { wait(event, for: key) }
             if !banners[key]!.waiting.isEmpty { enqueue(key) }

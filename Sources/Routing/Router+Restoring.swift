@@ -1,3 +1,5 @@
+import DequeModule
+
 /// What an earlier run of the daemon left behind.
 public struct Restoration: Sendable {
     /// An event without an outcome, or one that is remembered to recognise a repeat.
@@ -26,6 +28,8 @@ public struct Restoration: Sendable {
     public var quiet: [Quiet] = []
     /// The origins of recent events, in the order of their ids.
     public var origins: [Remembered<(origin: Origin, id: EventID)>] = []
+    /// Banners that an earlier run left up, with the server that showed them still there; newest first, all or a portion.
+    public var banners: [RestoredBanner] = []
     /// The shortest window of an event that is announced again, so that screens can come back and claim.
     public var minimumWindow: Duration = .seconds(2)
 
@@ -44,6 +48,7 @@ extension Router {
             repeats.remember(origin.subject.origin, as: origin.subject.id, at: now.uptime, for: origin.left)
         }
         restoreQuiet(restoration.quiet, at: now)
+        for banner in restoration.banners { restore(banner, at: now) }
         for value in restoration.values {
             let (topic, id, bytes) = value.subject
             keepValue(id, of: topic, bytes: bytes, until: now.uptime + value.left)
@@ -67,24 +72,63 @@ extension Router {
         }
     }
 
+    /// Takes a banner up again. One that has nothing left behind it is closed: an event that was to join it has a fresh
+    /// window, and then a banner of its own.
+    private mutating func restore(_ banner: RestoredBanner, at now: Now) {
+        guard bannerKeys[banner.id] == nil else { return }
+        let shown = banner.events.filter { events[$0.event.id] == nil }
+        guard let newest = shown.last?.event else { return close(banner.id) }
+        let bytes = shown.reduce(0) { $0 + $1.event.footprint }
+        guard retractable.count + shown.count <= limits.retractableEvents,
+            retractableBytes + bytes <= limits.retractableBytes
+        else {
+            hasUnknownBanners = true
+            return
+        }
+        let key = freeKey(banner.isSummary ? .summary : newest.key, named: banner.first)
+        putUp(banner.id, at: key, first: banner.first)
+        for shown in shown.reversed() {
+            banners[key]!.shown.insert(shown.event.id)
+            keep(shown.event, age: shown.age, in: .shown(key, banner.id), at: now)
+            // What this run has shown is younger.
+            retractable.prepend((shown.event.id, shown.event.footprint))
+        }
+        retractableBytes += bytes
+    }
+
+    /// A newer banner of the same key says nothing about an older one, which is closed by itself.
+    private func freeKey(_ key: CoalescingKey, named first: EventID) -> CoalescingKey {
+        banners[key] == nil ? key : .event(first)
+    }
+
+    private mutating func putUp(_ id: BannerID, at key: CoalescingKey, first: EventID) {
+        if banners[key] == nil {
+            lastSerial += 1
+            banners[key] = Banner(serial: lastSerial)
+        }
+        banners[key]!.id = id
+        banners[key]!.first = first
+        bannerKeys[id] = key
+    }
+
+    /// When its window was is written already.
+    private mutating func keep(_ event: Event, age: Duration, in place: OpenEvent.Place, at now: Now) {
+        let accepted = Instant(microseconds: now.instant.microseconds - age.microseconds)
+        events[event.id] = OpenEvent(
+            event: event, accepted: accepted, expires: now.uptime, place: place, opened: accepted, deadline: accepted)
+    }
+
     /// Takes a shown event into memory again, because somebody claims it.
     mutating func recall(_ event: Event, age: Duration, banner: BannerID?, at now: Now) {
         guard events[event.id] == nil else { return }
         var place = OpenEvent.Place.gone(banner)
-        // A newer banner of the same key says nothing about an older one, which has to be closed by itself.
-        let key = banners[event.key] == nil ? event.key : .event(event.id)
         if let banner, bannerKeys[banner] == nil {
-            lastSerial += 1
-            banners[key] = Banner(serial: lastSerial)
-            banners[key]!.id = banner
+            let key = freeKey(event.key, named: event.id)
+            putUp(banner, at: key, first: event.id)
             banners[key]!.shown.insert(event.id)
-            bannerKeys[banner] = key
             place = .shown(key, banner)
         }
-        let accepted = Instant(microseconds: now.instant.microseconds - age.microseconds)
-        events[event.id] = OpenEvent(
-            event: event, accepted: accepted, expires: now.uptime, place: place,
-            opened: accepted, deadline: accepted)
+        keep(event, age: age, in: place, at: now)
         remember(event.id)
     }
 

@@ -127,6 +127,8 @@ public struct Router {
     var windows = SlotTable<CoalescingKey, Window>()
     var banners = SlotTable<CoalescingKey, Banner>()
     var bannerKeys: [BannerID: CoalescingKey] = [:]
+    /// Whether the journal knows of banners that are up and not in memory, because there are too many.
+    var hasUnknownBanners = false
     var calls: [BannerCall: CoalescingKey] = [:]
     var overdue: [BannerCall: OverdueCall] = [:]
     var queue = BannerQueue()
@@ -272,9 +274,12 @@ public struct Router {
     mutating func decide(_ open: OpenEvent, _ resolution: Resolution) {
         if open.isUndecided { forgetUndecided(open) }
         var resolution = resolution
-        resolution.opened = open.opened
-        resolution.deadline = open.deadline
-        resolution.isReplayed = open.isReplayed
+        // Where it was shown before, that outcome has said this already.
+        if open.isUndecided {
+            resolution.opened = open.opened
+            resolution.deadline = open.deadline
+            resolution.isReplayed = open.isReplayed
+        }
         statistics.count(resolution.outcome)
         effects.append(.resolve(open.event.id, open.event.topic, resolution))
     }

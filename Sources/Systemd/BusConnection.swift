@@ -122,6 +122,14 @@ public final class BusConnection {
         throw SystemdError(code: max(code, EPERM), call: "RequestName")
     }
 
+    /// What tells this bus from every other, also from an earlier one at the same address; 32 hexadecimal digits.
+    public func id() throws(SystemdError) -> String {
+        var id = sd_id128_t()
+        try check(sd_bus_get_bus_id(raw, &id), "sd_bus_get_bus_id")
+        var text = [CChar](repeating: 0, count: 33)
+        return String(cString: sd_id128_to_string(id, &text))
+    }
+
     /// Who has a name now: a unique name, or `nil` where nobody has it. Waits for the bus, not for any of its peers, and
     /// handles what comes before its answer.
     public func owner(of name: String) throws(SystemdError) -> String? {

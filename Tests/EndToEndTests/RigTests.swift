@@ -11,6 +11,10 @@ struct RigTests {
         try await run("dunst.sh")
     }
 
+    @Test func bannersInGNOMEShellOutliveARestart() async throws {
+        try await run("gnome-shell.sh")
+    }
+
     @Test func aServerThatFailsOrHangsDelaysNobody() async throws {
         try await run("dbusmock.sh")
     }

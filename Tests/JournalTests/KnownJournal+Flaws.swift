@@ -69,6 +69,10 @@ extension KnownJournal {
         let quiet = try journal.quiet()
         if quiet.contains(where: { !self.quiet.contains($0) }) { flaws.append("quiet that was none") }
         if quiet.count < self.quiet.count && journal.damagedRows == quietBefore { flaws.append("quiet is gone") }
+        let beforeBanners = journal.damagedRows
+        let up = try journal.banners()
+        if !up.allSatisfy({ banners.contains($0) }) { flaws.append("banners that were none") }
+        if up.count < banners.count && journal.damagedRows == beforeBanners { flaws.append("a banner is gone") }
         let last = try journal.lastID()
         if last > EventID(1000) { flaws.append("the last id is \(last)") }
         return flaws

@@ -18,6 +18,7 @@ struct KnownJournal: Sendable {
     private(set) var values: [EventID] = []
     private(set) var undecided: [EventID] = []
     private(set) var quiet: [StoredQuiet] = []
+    private(set) var banners: [StoredBanner] = []
     /// What has a name: events and removals.
     private(set) var named: [EventID] = []
 
@@ -39,6 +40,12 @@ struct KnownJournal: Sendable {
                 named.append(EventID(number))
             }
             try writeQuiet(journal)
+            for number in [7, 8] as [UInt32] {
+                let banner = StoredBanner(
+                    number: number, server: "bus :1.7", first: EventID(UInt64(number)), isSummary: number == 8)
+                try journal.commit([.bannerUp(banner)])
+                banners.insert(banner, at: 0)
+            }
             values = try journal.values(.all).map(\.id)
             journal.close()
             file = try Data(contentsOf: URL(filePath: path))

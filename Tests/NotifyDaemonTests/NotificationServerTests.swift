@@ -8,6 +8,7 @@ import Testing
 /// A notification server that never says what it can do.
 private final class SilentLink: NotificationLink {
     var starts = 0
+    let bus = "bus"
     var closes: [(banner: BannerID, server: String)] = []
 
     func start(_ answer: @escaping (BusFailure?) -> Void) {
@@ -23,6 +24,8 @@ private final class SilentLink: NotificationLink {
         _ server: String, _ request: BannerRequest, _ text: BannerText, hasButtons: Bool, within time: Duration,
         _ answer: @escaping (Result<BannerID?, BusFailure>) -> Void
     ) {}
+
+    func hearOldBanners(of server: String, _ answer: @escaping (String?) -> Void) { answer(":1.8") }
 
     func close(_ banner: BannerID, at server: String) { closes.append((banner, server)) }
 }
@@ -68,6 +71,22 @@ struct NotificationServerTests {
             Issue.record("A closed banner was expected, not \(inputs)")
             return
         }
+    }
+
+    @Test func theShellIsBelievedAboutBannersOfAnEarlierRunAndNoOthers() {
+        var inputs: [Input] = []
+        server.onInput = { inputs.append($0) }
+        server.ownerIs(":1.7")
+        server.inherit([BannerID(4)])
+        server.closed(BannerID(5), reason: 2, says: ":1.8")
+        server.actionInvoked(BannerID(5), "default", says: ":1.8")
+        server.closed(BannerID(4), reason: 2, says: ":1.9")
+        #expect(inputs.isEmpty)
+        server.actionInvoked(BannerID(4), "default", says: ":1.8")
+        server.closed(BannerID(4), reason: 2, says: ":1.8")
+        #expect(inputs.count == 2)
+        server.closed(BannerID(4), reason: 2, says: ":1.8")
+        #expect(inputs.count == 2)
     }
 
     @Test func whatItShowedIsVoidWhenItLeavesBeforeItAnswers() {

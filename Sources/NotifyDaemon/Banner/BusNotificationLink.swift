@@ -16,7 +16,8 @@ final class BusNotificationLink: NotificationLink {
     /// No server has as many, and they are kept and logged.
     private static let mostCapabilities = 100
 
-    private let bus: BusConnection
+    let bus: String
+    private let connection: BusConnection
     private let logger: Logger
     private var slots: [BusSlot] = []
     /// The unique name of the owner of the server's name, as the bus says.
@@ -26,7 +27,8 @@ final class BusNotificationLink: NotificationLink {
     /// Finds out who the server is. To be made before the daemon can be called: the first call may be a claim of what that
     /// server shows.
     init(bus: BusConnection, logger: Logger) throws(SystemdError) {
-        self.bus = bus
+        connection = bus
+        self.bus = try bus.id()
         self.logger = logger
         slots.append(
             try bus.matchOwners("arg0='\(Self.name)'") { [unowned self] _, name in
@@ -41,29 +43,33 @@ final class BusNotificationLink: NotificationLink {
     /// Begins to tell a server of the daemon what comes from the bus. What is there already is found too.
     func watch(_ server: NotificationServer) throws(SystemdError) {
         self.server = server
-        try hear("NotificationClosed", of: server) { [unowned server] message in
+        try hear(server, from: .owner(of: Self.name) { [unowned server] in server.holder })
+        server.ownerIs(owner)
+    }
+
+    /// Hands what is said about banners to a server of the daemon.
+    private func hear(_ server: NotificationServer, from speaker: Speaker) throws(SystemdError) {
+        try hear("NotificationClosed", from: speaker) { [unowned server] message in
             guard let id: UInt32 = try? message.readNumber("u"), let reason: UInt32 = try? message.readNumber("u")
             else { return }
             server.closed(BannerID(id), reason: reason, says: message.sender)
         }
-        try hear("ActivationToken", of: server) { [unowned server] message in
+        try hear("ActivationToken", from: speaker) { [unowned server] message in
             guard let id: UInt32 = try? message.readNumber("u"), let token = try? message.readString() else { return }
             server.activationGranted(BannerID(id), token, says: message.sender)
         }
-        try hear("ActionInvoked", of: server) { [unowned server] message in
+        try hear("ActionInvoked", from: speaker) { [unowned server] message in
             guard let id: UInt32 = try? message.readNumber("u"), let key = try? message.readString() else { return }
             server.actionInvoked(BannerID(id), key, says: message.sender)
         }
-        server.ownerIs(owner)
     }
 
     private func hear(
-        _ signal: String, of server: NotificationServer, _ action: @escaping (borrowing BusMessage) -> Void
+        _ signal: String, from speaker: Speaker, _ action: @escaping (borrowing BusMessage) -> Void
     ) throws(SystemdError) {
         slots.append(
-            try bus.match(
-                signal: "path='\(Self.path)',interface='\(Self.interface)',member='\(signal)'",
-                from: .owner(of: Self.name) { [unowned server] in server.holder }, action))
+            try connection.match(
+                signal: "path='\(Self.path)',interface='\(Self.interface)',member='\(signal)'", from: speaker, action))
     }
 
     // MARK: What it is asked for
@@ -131,6 +137,28 @@ final class BusNotificationLink: NotificationLink {
         }
     }
 
+    /// GNOME's server is a program of its own, which shows nothing by itself: the shell does.
+    private static let shell = (server: "gnome-shell", name: "org.gnome.Shell")
+
+    func hearOldBanners(of server: String, _ answer: @escaping (String?) -> Void) {
+        send(call("GetServerInformation", to: server), within: Self.patience) { [unowned self] message in
+            guard message.failure == nil, (try? message.readString()) == Self.shell.server else { return answer(nil) }
+            let question = connection.methodCall(
+                to: "org.freedesktop.DBus", path: "/org/freedesktop/DBus", interface: "org.freedesktop.DBus",
+                member: "GetNameOwner")
+            question.append(Self.shell.name)
+            send(question, within: Self.patience) { [unowned self] message in
+                answer(message.failure == nil ? (try? message.readString()).flatMap(hearShell) : nil)
+            }
+        }
+    }
+
+    /// - Returns: the shell's name, where it is heard. What is not heard is found out by the next claim or update.
+    private func hearShell(_ shell: String) -> String? {
+        guard let server, (try? hear(server, from: .owner(of: Self.shell.name) { shell })) != nil else { return nil }
+        return shell
+    }
+
     func close(_ banner: BannerID, at server: String) {
         let message = call("CloseNotification", to: server)
         message.append(banner.rawValue, as: "u")
@@ -138,14 +166,14 @@ final class BusNotificationLink: NotificationLink {
     }
 
     private func call(_ member: String, to server: String) -> BusMessage {
-        bus.methodCall(to: server, path: Self.path, interface: Self.interface, member: member)
+        connection.methodCall(to: server, path: Self.path, interface: Self.interface, member: member)
     }
 
     private func send(
         _ call: consuming BusMessage, within time: Duration, _ answer: @escaping (borrowing BusMessage) -> Void
     ) {
         do throws(SystemdError) {
-            try bus.call(call, timeout: time, answer)
+            try connection.call(call, timeout: time, answer)
         } catch {
             // Only a bus that is gone takes no calls, and then the daemon ends.
             logger.record(.messageNotSent, ["error": "\(error)"])

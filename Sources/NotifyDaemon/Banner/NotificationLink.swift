@@ -6,6 +6,8 @@ import Systemd
 protocol NotificationLink: AnyObject {
     /// Has the bus start a server. The answer is `nil` once one is there.
     func start(_ answer: @escaping (BusFailure?) -> Void)
+    /// Which bus it is on: another for every start of a bus.
+    var bus: String { get }
     func askForCapabilities(
         of server: String, within time: Duration, _ answer: @escaping (Result<Set<String>, BusFailure>) -> Void)
     /// - Parameters:

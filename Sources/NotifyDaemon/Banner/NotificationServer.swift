@@ -39,6 +39,13 @@ final class NotificationServer {
     /// The unique name of the server that is there, though it may not have said yet what it can do: the numbers of banners
     /// are its own from the start.
     var holder: String? { owner ?? candidate }
+    /// The same with the bus that it is on: unique names begin anew with each bus.
+    var identity: String? { holder.map { "\(link.bus) \($0)" } }
+    /// Banners of an earlier run that have not been updated since. GNOME's server tells of them the connection that showed
+    /// them, which is gone; the shell tells everybody.
+    private var inherited: Set<BannerID> = []
+    /// Who tells of those beside the server; `nil` where nobody does.
+    private var teller: String?
     /// What lets an application raise its window; it comes just before the signal `ActionInvoked`.
     private var activation: (banner: BannerID, token: String)?
     /// How often the bus could not start a server.
@@ -71,6 +78,8 @@ final class NotificationServer {
             owner = nil
             activation = nil
             unsent = []
+            inherited = []
+            teller = nil
             onInput(.serverVanished)
             if wasKnown {
                 onChange()
@@ -155,6 +164,7 @@ final class NotificationServer {
             switch answer {
             case .success(let banner):
                 if banner == nil { noteStrangeAnswer() }
+                if let replaced = request.replaces { inherited.remove(replaced) }
                 onInput(.bannerShown(request.call, banner))
             case .failure(let failure) where failure.name == Self.repetition: onInput(.bannerShown(request.call, nil))
             case .failure(let failure): failed(request, failure)
@@ -191,22 +201,38 @@ final class NotificationServer {
         link.close(id, at: holder)
     }
 
+    /// These banners were shown by an earlier run.
+    func inherit(_ banners: [BannerID]) {
+        let isNew = inherited.isEmpty
+        inherited.formUnion(banners)
+        guard let holder, isNew, !banners.isEmpty else { return }
+        link.hearOldBanners(of: holder) { [unowned self] teller in
+            if self.holder == holder { self.teller = teller }
+        }
+    }
+
+    /// Whether it is for this program to say what becomes of a banner.
+    private func believes(_ sender: String, about banner: BannerID) -> Bool {
+        sender == holder || sender == teller && inherited.contains(banner)
+    }
+
     // MARK: What it says
 
     func closed(_ id: BannerID, reason: UInt32, says sender: String) {
-        guard sender == holder else { return }
+        guard believes(sender, about: id) else { return }
+        inherited.remove(id)
         onInput(.bannerClosed(id, reason == 2 ? .dismissed : .other))
     }
 
     func actionInvoked(_ id: BannerID, _ key: String, says sender: String) {
-        guard sender == holder else { return }
+        guard believes(sender, about: id) else { return }
         if activation?.banner != id { activation = nil }
         onInput(.actionInvoked(id, action: key))
         activation = nil
     }
 
     func activationGranted(_ id: BannerID, _ token: String, says sender: String) {
-        guard sender == holder else { return }
+        guard believes(sender, about: id) else { return }
         activation = (id, token)
     }
 

@@ -92,6 +92,7 @@ extension RouterInterface {
         let (topic, options) = try read(call) { call in (try Self.prefix(call), try screenOptions(call)) }
         return Order(kind: .claim) { [unowned self] call throws(BusFailure) in
             try authorize(.claim, .prefix(topic), call)
+            try recalling { () throws(Refusal) in try daemon.recallBanners() }
             try perform(.screenOpened(topic, options, by: call.sender), for: call)
         }
     }
@@ -100,6 +101,7 @@ extension RouterInterface {
         let (id, options) = try read(call) { call in (ScreenID(try call.readNumber("t")), try screenOptions(call)) }
         return Order(kind: .claim) { [unowned self] call throws(BusFailure) in
             if let screen = daemon.router.screen(id) { try authorize(.claim, .prefix(screen.topic), call) }
+            try recalling { () throws(Refusal) in try daemon.recallBanners() }
             try perform(.screenUpdated(id, options, by: call.sender), for: call)
         }
     }

@@ -32,6 +32,9 @@ protocol EventStore: AnyObject {
     func event(_ id: EventID) throws(JournalError) -> StoredEvent?
     func claims(on id: EventID) throws(JournalError) -> [ClaimRecord]
     func othersShown(with id: EventID, banner: UInt32, server: String) throws(JournalError) -> Bool
+    func banners() throws(JournalError) -> [StoredBanner]
+    func banner(startingWith first: EventID) throws(JournalError) -> StoredBanner?
+    func shown(in banner: StoredBanner, limit: Int) throws(JournalError) -> [StoredEvent]
     func undecided(_ topic: TopicPrefix) throws(JournalError) -> [StoredEvent]
     func undecided(_ ids: some Sequence<EventID>) throws(JournalError) -> [StoredEvent]
     func undecidedIDs() throws(JournalError) -> [EventID]

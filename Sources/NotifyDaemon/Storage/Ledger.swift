@@ -5,6 +5,8 @@ import Routing
 struct Ledger {
     /// The unique name of the notification server, whose banner numbers mean nothing elsewhere.
     let server: String?
+    /// The same with the bus that it is on.
+    let identity: String?
 
     func entry(_ event: Event, _ announcement: Announcement, _ clock: WallClock) -> JournalEntry {
         let stored = StoredEvent(
@@ -24,6 +26,12 @@ struct Ledger {
         return .decided(id, decision)
     }
 
+    func entry(_ banner: BannerID, first: EventID, isSummary: Bool) -> JournalEntry? {
+        identity.map {
+            .bannerUp(StoredBanner(number: banner.rawValue, server: $0, first: first, isSummary: isSummary))
+        }
+    }
+
     func entry(_ id: EventID, _ resolution: Resolution, _ clock: WallClock) -> JournalEntry {
         var decision = StoredDecision(outcome: resolution.outcome, resolved: clock.wall)
         decision.opened = resolution.opened.map { clock.moment($0) }
@@ -34,6 +42,7 @@ struct Ledger {
         decision.isReplayed = resolution.isReplayed
         decision.banner = resolution.banner?.rawValue
         decision.server = resolution.banner == nil ? nil : server
+        decision.shownWith = resolution.shownWith
         decision.count = resolution.count
         decision.lateness = resolution.lateness?.microseconds
         decision.cause = resolution.quiet.map { MuteCause($0, clock).description }

@@ -4,6 +4,9 @@ import Routing
 /// Where the daemon stands with what earlier runs left. There may be a hundred thousand names to be remembered and as many
 /// undecided events, and somebody who calls meanwhile: both are read a portion a turn, names first.
 ///
+/// Banners that are up come before both, and the first portion of them before any call. Claims of what may be in the others
+/// wait for all of them.
+///
 /// Events are announced again in the order of their ids, and each has its fresh window from its announcement on. One to
 /// which somebody refers before that is announced out of turn. Who publishes something that has a name has to wait for all
 /// names.
@@ -14,6 +17,8 @@ struct Recovery {
     static let queue: UInt64 = 256
 
     private let portion: Int
+    /// The banners that are still to be taken up again, newest first.
+    private var banners: ArraySlice<StoredBanner>
     /// The last name that was read; `nil` when there are no more.
     private var name: EventID?
     /// The undecided events that are still to come, some of which may have been announced out of turn.
@@ -24,9 +29,12 @@ struct Recovery {
     /// How many names and events have been read.
     private var count = 0
 
-    /// - Parameter portion: how many names or events are read a turn.
-    init(from storage: Storage, limits: Limits, portion: Int) throws(Refusal) {
+    /// - Parameters:
+    ///   - server: the present notification server, as the journal names it.
+    ///   - portion: how many names or events are read a turn.
+    init(from storage: Storage, server: String?, limits: Limits, portion: Int) throws(Refusal) {
         self.portion = portion
+        banners = try storage.bannersLeftUp(by: server)[...]
         let found = try storage.read { journal throws(JournalError) in
             (
                 name: try journal.firstName(last: limits.rememberedRepeats),
@@ -38,11 +46,33 @@ struct Recovery {
     }
 
     var hasNames: Bool { name != nil }
-    var isOver: Bool { !hasNames && ids.isEmpty }
+    var hasBanners: Bool { !banners.isEmpty }
+    var isOver: Bool { !hasBanners && !hasNames && ids.isEmpty }
     /// Whether reading has taken so many turns that it leaves a lot of free memory behind.
     var isLong: Bool { count > 8 * portion }
     /// How many events are still to come.
     var remaining: Int { ids.count - outOfTurn.count }
+
+    /// The next banners with what is shown in them: a portion of events, or all that are left.
+    mutating func banners(
+        from storage: Storage, all: Bool = false
+    ) throws(Refusal) -> [(banner: StoredBanner, events: [StoredEvent])] {
+        var found: [(banner: StoredBanner, events: [StoredEvent])] = []
+        var size = 0
+        while let banner = banners.first, all || size < portion {
+            let events = try storage.read { journal throws(JournalError) in try journal.shown(in: banner, limit: .max) }
+            found.append((banner, events))
+            size += max(1, events.count)
+            banners.removeFirst()
+        }
+        count += size
+        return found
+    }
+
+    /// The server that showed them is gone.
+    mutating func forgetBanners() {
+        banners = []
+    }
 
     /// The next portion of names, or all that are left.
     mutating func names(from storage: Storage, atMost limit: Int? = nil) throws(Refusal) -> [NamedPush] {

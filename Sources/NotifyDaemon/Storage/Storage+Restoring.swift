@@ -65,8 +65,52 @@ extension Storage {
             retained: stored.retained, route: routes.route(named: stored.route, for: stored.topic))
     }
 
+    /// Banners that an earlier run left up, and those of a server that is gone forgotten.
+    ///
+    /// - Parameter server: the present one, as the journal names it.
+    func bannersLeftUp(by server: String?) throws(Refusal) -> [StoredBanner] {
+        let banners = try read { journal throws(JournalError) in try journal.banners() }
+        if banners.contains(where: { $0.server != server }) {
+            note(.allBannersGone)
+            return []
+        }
+        return banners
+    }
+
+    /// - Parameter banners: with the events that are shown in them.
+    func restoration(
+        of banners: [(banner: StoredBanner, events: [StoredEvent])], routes: RouteTable, at clock: WallClock
+    ) -> Restoration {
+        var restoration = Restoration()
+        restoration.banners = banners.map { banner, events in
+            RestoredBanner(
+                BannerID(banner.number), first: banner.first, isSummary: banner.isSummary,
+                events: events.map {
+                    RestoredBanner.Shown(
+                        event($0, routes: routes), age: .microseconds(clock.wall - $0.accepted))
+                })
+        }
+        return restoration
+    }
+
     /// The number of an event's banner, where that may still be up and shows nothing else.
-    func bannerStillUp(_ id: EventID, _ decision: StoredDecision, server: String?) throws(Refusal) -> BannerID? {
+    func bannerStillUp(
+        _ id: EventID, _ decision: StoredDecision, server: NotificationServer
+    ) throws(Refusal) -> BannerID? {
+        guard let first = decision.shownWith else { return try oldBannerStillUp(id, decision, server: server.holder) }
+        return try read { journal throws(JournalError) in
+            guard let banner = try journal.banner(startingWith: first), banner.server == server.identity else {
+                return nil
+            }
+            let isShared = try journal.shown(in: banner, limit: 2).contains { $0.id != id }
+            return isShared ? nil : BannerID(banner.number)
+        }
+    }
+
+    /// The same for what was shown before the journal kept banners.
+    private func oldBannerStillUp(
+        _ id: EventID, _ decision: StoredDecision, server: String?
+    ) throws(Refusal) -> BannerID? {
         guard let banner = decision.banner, let shownBy = decision.server, shownBy == server else { return nil }
         let isShared = try read { journal throws(JournalError) in
             try journal.othersShown(with: id, banner: banner, server: shownBy)

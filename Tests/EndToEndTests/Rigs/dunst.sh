@@ -72,6 +72,29 @@ eventually "dunst has closed the banner" displayed_is 0
 eventually "Resolved says it was retracted" outcome_is "$late" retracted
 equal "the closed banner is the one claimed" 'Nobody looks yet' "$(closed summary)"
 
+# The server stays, notifyd does not.
+left=$(send /note/left 'Left up' 'by the one before')
+updated=$(send /note/updated 'Updated' 'by the next one')
+eventually "two banners are up" displayed_is 2
+eventually "and that is written down" outcome_is "$updated" shown
+stop "$DAEMON" KILL
+eventually "notifyd is killed" unowned $ROUTER
+background "$T/notifyd-again.log" "$PRODUCTS/notifyd"
+DAEMON=$!
+eventually "another one is there" owned $ROUTER
+eventually "it knows the server" server_is_known
+equal "a claim of its topic takes down a banner of the one before" 1 "$(call ClaimTopic su /note/left 0)"
+eventually "dunst has closed it" displayed_is 1
+equal "and no other" 'Left up' "$(closed summary)"
+eventually "Resolved says it was retracted" outcome_is "$left" retracted
+again=$(send /note/updated 'Updated' 'in place')
+eventually "a further event is shown" outcome_is "$again" shown
+equal "in the banner that is up" 1 "$(displayed)"
+dunstctl close
+eventually "it says how many" closed_summary_is 'Updated (2)'
+eventually "its dismissal is that of the new event" outcome_is "$again" dismissed
+eventually "and of the old one" outcome_is "$updated" dismissed
+
 question=$(send /question/7 'A question' 'to click on')
 eventually "a banner with an action is shown" outcome_is "$question" shown
 dunstctl action 0

@@ -196,6 +196,8 @@ start_daemon() {
     eventually_quiet "$PATIENCE" owned $ROUTER || fail "notifyd does not take the name $ROUTER"
 }
 
+# Whether the daemon listens to a notification server.
+server_is_known() { [ "$(property Statistics | jq '."notification-server"')" = 1 ]; }
 daemon_lives() { ! gone "$DAEMON"; }
 
 # call METHOD SIGNATURE ARGUMENT …: one call of the router's interface; prints the first value it returns.

@@ -27,7 +27,10 @@ enum Observed: Equatable, CustomStringConvertible {
                 Announcement(
                     window: window, silence: announcement.silence, isReplayed: announcement.isReplayed,
                     expires: announcement.expires))
-        case .resolve(let id, let topic, let resolution): self = .resolve(id, topic.description, resolution)
+        case .resolve(let id, let topic, var resolution):
+            // A name for the journal only.
+            resolution.shownWith = nil
+            self = .resolve(id, topic.description, resolution)
         case .showBanner(let request):
             self = .show(
                 newest: request.newest.id, others: request.others.map(\.id), count: request.count,
@@ -41,7 +44,7 @@ enum Observed: Equatable, CustomStringConvertible {
         case .quietChanged: self = .quietChanged
         case .markRead(let topic, let last, let peer, let form):
             self = .markRead(topic.description, last, by: peer, form)
-        case .armTimer, .armLifetimeTimer, .startServer: return nil
+        case .armTimer, .armLifetimeTimer, .startServer, .keepBanner, .forgetBanner, .forgetAllBanners: return nil
         }
     }
 

@@ -295,8 +295,11 @@ struct ReferenceRouter {
 
     mutating func resolve(_ item: Item, _ resolution: Resolution) {
         var resolution = resolution
-        resolution.opened = item.windowOpened
-        resolution.deadline = item.place == .window ? item.windowEnds : item.deadline
+        // Said once, by the first outcome.
+        if item.place != .shown, item.place != .gone {
+            resolution.opened = item.windowOpened
+            resolution.deadline = item.place == .window ? item.windowEnds : item.deadline
+        }
         out.append(.resolve(item.id, item.topic.description, resolution))
     }
 

@@ -24,6 +24,8 @@ final class SimulatedDisk: Disk {
         var values: [Topic: EventID] = [:]
         var lastRemoval = EventID(0)
         var quiet: [StoredQuiet] = []
+        /// Those that are up, by their numbers.
+        var banners: [UInt32: StoredBanner] = [:]
         /// Those that were named.
         var removals: [NamedPush] = []
     }

@@ -50,10 +50,19 @@ final class SimulatedStore: EventStore {
             if event.retained { contents.values[event.topic] = event.id }
         case .decided(let id, let decision):
             if contents.events[id] == nil { disk.onFault("event \(id) is decided, and is not there") }
+            var decision = decision
+            if let first = contents.events[id]?.decision, decision.opened == nil {
+                decision.opened = first.opened
+                decision.deadline = first.deadline
+                decision.isReplayed = first.isReplayed
+            }
             contents.events[id]?.decision = decision
         case .claimed(let id, let claim):
             contents.claims[id, default: []].append(claim)
         case .quietReplaced(let quiet): contents.quiet = quiet
+        case .bannerUp(let banner): contents.banners[banner.number] = banner
+        case .bannerGone(let number): contents.banners[number] = nil
+        case .allBannersGone: contents.banners = [:]
         case .removed(let topic, let id, let origin, _):
             contents.values[topic] = nil
             contents.lastRemoval = id
@@ -178,6 +187,19 @@ final class SimulatedStore: EventStore {
         }
     }
 
+    func banners() throws(JournalError) -> [StoredBanner] {
+        try requireReadable()
+        return disk.contents.banners.values.sorted { $0.first > $1.first }
+    }
+
+    func banner(startingWith first: EventID) throws(JournalError) -> StoredBanner? {
+        try banners().first { $0.first == first }
+    }
+
+    func shown(in banner: StoredBanner, limit: Int) throws(JournalError) -> [StoredEvent] {
+        try all.filter { $0.decision?.outcome == .shown && $0.decision?.shownWith == banner.first }.suffix(limit)
+    }
+
     func undecided(_ topic: TopicPrefix) throws(JournalError) -> [StoredEvent] {
         try all.filter { $0.decision == nil && topic.covers($0.topic) }
     }
@@ -225,6 +247,9 @@ extension JournalEntry {
         case .decided(let id, let decision): "\(id) \(decision.outcome)"
         case .claimed(let id, let claim): "\(id) \(claim.verdict) by \(claim.claimant)"
         case .quietReplaced(let quiet): "quiet \(quiet.map(\.topic))"
+        case .bannerUp(let banner): "banner \(banner.number) of \(banner.first)"
+        case .bannerGone(let number): "no banner \(number)"
+        case .allBannersGone: "no banners"
         case .removed(let topic, let id, _, _): "\(id) removal of \(topic)"
         }
     }

@@ -67,6 +67,7 @@ extension Simulation: Host {
 /// The notification server as the daemon sees it.
 extension Simulation: NotificationLink {
     func start(_ answer: @escaping (BusFailure?) -> Void) {}
+    var bus: String { "bus \(boots)" }
 
     func askForCapabilities(
         of server: String, within time: Duration, _ answer: @escaping (Result<Set<String>, BusFailure>) -> Void
@@ -104,6 +105,8 @@ extension Simulation: NotificationLink {
             }
         }
     }
+
+    func hearOldBanners(of server: String, _ answer: @escaping (String?) -> Void) { answer(nil) }
 
     func close(_ banner: BannerID, at server: String) {
         guard case .done = life.act() else { return }

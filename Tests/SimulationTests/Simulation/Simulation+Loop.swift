@@ -64,6 +64,7 @@ extension Simulation {
         case .claimedProvisionally(let id, _, _), .completed(let id, _), .released(let id, _), .passed(let id, _):
             try daemon.recall(id, isClaimed: false)
         case .topicClaimed(let topic, _, _), .markedRead(let topic, _, _): try daemon.recall(topic)
+        case .screenOpened, .screenUpdated: try daemon.recallBanners()
         case .published(let push) where push.options.origin.namesAnEvent: try daemon.recallNames()
         default: break
         }

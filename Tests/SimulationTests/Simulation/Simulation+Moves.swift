@@ -159,6 +159,13 @@ extension Simulation {
         server.catchUp()
         advance(by: .seconds(3600))
         if let daemon { witness.checkScreen(life, daemon.router) }
+        if restartsAtTheEnd {
+            bury()
+            startDaemon()
+            call(":1.9", .topicClaimed(.all, grace: .zero, by: ":1.9"))
+            advance(by: .seconds(3600))
+            if let daemon { witness.checkClaimedTopic(daemon.router) }
+        }
         for id in disk.contents.ids where disk.contents.events[id]?.decision?.outcome == .shown {
             call(":1.9", .claimed(id, by: ":1.9"))
         }

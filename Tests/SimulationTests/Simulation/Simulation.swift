@@ -72,6 +72,8 @@ final class Simulation {
     let commitTime: Int64
     /// How many events of an earlier run are announced again in a turn.
     let recoveryPortion: Int
+    /// Whether the daemon is killed once more before everything is claimed, and that by its topic.
+    let restartsAtTheEnd: Bool
 
     // The clocks. `time` goes on while the machine runs, and starts anew with it.
     var time: Int64 = 1_000_000
@@ -102,6 +104,7 @@ final class Simulation {
         messageTime = random.pick([0, 0, 150, 900])
         commitTime = random.pick([0, 0, 100, 30_000])
         recoveryPortion = random.pick([1, 3, 128])
+        restartsAtTheEnd = random.chance(50)
         configuration = setup.configuration
         loaded = [setup.configuration]
         disk = SimulatedDisk(seed: passage.seed)
@@ -152,9 +155,9 @@ final class Simulation {
             configuration: Self.configurations[configuration], limits: limits, recoveryPortion: recoveryPortion,
             storage: Storage(disk: disk, logger: logger), link: self, host: self, logger: logger)
         self.daemon = daemon
+        daemon.server.ownerIs(server.name)
         daemon.start()
         checkRestoredQuiet()
-        incoming.append(.owner(server.name ?? ""))
     }
 
     /// Whether events of an earlier run are still to be announced again.
@@ -228,11 +231,18 @@ final class Simulation {
         }
     }
 
+    /// Whether nothing is still to be written or to be read.
+    private func knowsItsBanners(_ daemon: Daemon<Simulation>) -> Bool {
+        daemon.storage.degradation.isEmpty && daemon.isRestored && !(daemon.recovery?.hasBanners ?? false)
+            && !isTurnOpen && !life.isOver
+    }
+
     func checkTables() {
         guard let router = daemon?.router else { return }
         let broken = router.brokenPromise(lastReplay: lastReplay) { topic in
             max(longestOwnWindow, loaded.map { World.tables[$0].route(for: topic).maximumWindow }.max()!)
         }
         if let broken { witness.complain(broken) }
+        if let daemon, knowsItsBanners(daemon) { witness.checkBanners(router) }
     }
 }

@@ -229,10 +229,36 @@ final class Witness {
             if outcome(id) != accounts[id]!.heard.last { accounts[id]!.heard = [] }
             accounts[id]!.isClaimed = outcome(id) == .claimed
         }
-        // Whose events are all claimed, and which stayed up for one that waited to join them: no record says so.
-        for index in server.up.indices {
-            let isClosing = server.up[index].events.allSatisfy { outcome($0).map { $0 != .shown } ?? false }
-            if isClosing { server.up[index].isLost = true }
+    }
+
+    /// Whether the journal says that a banner is up. It cannot where the daemon was killed before it could write that.
+    private func isRecorded(_ banner: SimulatedServer.Banner) -> Bool {
+        disk.contents.banners[banner.id.rawValue] != nil
+    }
+
+    /// What a run of the daemon can know of what a banner shows: what it was told, or what is written of an earlier run.
+    private func knownEvents(of banner: SimulatedServer.Banner, _ life: Life) -> [EventID] {
+        if banner.knownTo === life { return banner.events }
+        guard let first = disk.contents.banners[banner.id.rawValue]?.first else { return [] }
+        return banner.events.filter { disk.contents.events[$0]?.decision?.shownWith == first }
+    }
+
+    /// The journal knows the banners that the router knows, while nothing is still to be written.
+    func checkBanners(_ router: Router) {
+        let kept = disk.contents.banners
+        for (id, key) in router.bannerKeys where kept[id.rawValue]?.first != router.banners[key]?.first {
+            complain("banner \(id) of \(key) is up, and the journal does not say so")
+        }
+        guard !router.hasUnknownBanners, let other = kept.keys.first(where: { router.bannerKeys[BannerID($0)] == nil })
+        else { return }
+        complain("the journal says that banner \(other) is up, which it is not")
+    }
+
+    /// The daemon has been started anew, and everything was claimed by its topic.
+    func checkClaimedTopic(_ router: Router) {
+        guard !router.hasUnknownBanners else { return }
+        for banner in server.up where !banner.isLost && isRecorded(banner) {
+            complain("all topics are claimed, and banner \(banner.id) of \(banner.events) is still up")
         }
     }
 
@@ -254,11 +280,12 @@ final class Witness {
     func checkScreen(_ life: Life, _ router: Router) {
         let known = server.up.filter { banner in
             let isLetGo = router.statistics.forgotten > 0 && router.bannerKeys[banner.id] == nil
-            return banner.knownTo === life && !banner.isLost && !isLetGo
+            return !banner.isLost && !isLetGo
         }
         for (index, banner) in known.enumerated() {
             for other in known[..<index] {
-                for id in banner.events where other.events.contains(id) {
+                let events = knownEvents(of: other, life)
+                for id in knownEvents(of: banner, life) where events.contains(id) {
                     complain("event \(id) stands in the banners \(other.id) and \(banner.id)")
                 }
             }
@@ -278,17 +305,9 @@ final class Witness {
             let isUnheard = counts.deaths > 0 && told == .shown && (kept == .retracted || kept == .dismissed)
             if !isUnheard { complain("event \(id) is \(kept), and was announced as \(told)") }
         }
-        for banner in server.up where !banner.isLost {
-            let numbers = banner.events.map { disk.contents.events[$0]?.decision?.banner }
-            let isRecorded = zip(banner.events, numbers).contains { id, number in
-                number == banner.id.rawValue && disk.contents.events[id]?.decision?.server == server.name
-            }
-            // The record of an event has the number that its banner had then, not one that the server changed it to.
-            if numbers.contains(where: { $0 != nil && $0 != banner.id.rawValue }) { continue }
-            // Nobody knows of a banner that was asked for by a daemon that died before it could write that down.
-            if banner.knownTo === life || isRecorded {
-                complain("all is claimed, and banner \(banner.id) of \(banner.events) is still up")
-            }
+        // Nobody knows of a banner that was asked for by a daemon that died before it could write that down.
+        for banner in server.up where !banner.isLost && (banner.knownTo === life || isRecorded(banner)) {
+            complain("all is claimed, and banner \(banner.id) of \(banner.events) is still up")
         }
     }
 }

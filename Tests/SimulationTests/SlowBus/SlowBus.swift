@@ -212,6 +212,7 @@ final class SlowMachine: Host {
 /// The notification server takes what it is given, and says so when it is told to.
 extension SlowMachine: NotificationLink {
     func start(_ answer: @escaping (BusFailure?) -> Void) {}
+    var bus: String { "bus" }
 
     func askForCapabilities(
         of server: String, within time: Duration, _ answer: @escaping (Result<Set<String>, BusFailure>) -> Void
@@ -224,6 +225,8 @@ extension SlowMachine: NotificationLink {
         banners.append(request.newest.id)
         answerBanner = answer
     }
+
+    func hearOldBanners(of server: String, _ answer: @escaping (String?) -> Void) { answer(nil) }
 
     func close(_ banner: BannerID, at server: String) { closed.append(banner) }
 }

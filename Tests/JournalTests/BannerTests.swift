@@ -1,0 +1,112 @@
+import GRDB
+import Routing
+import Testing
+
+@testable import Journal
+
+/// What the journal knows of banners that are up.
+struct BannerTests {
+    private func banner(_ number: UInt32, first: UInt64, isSummary: Bool = false) -> StoredBanner {
+        StoredBanner(number: number, server: "bus :1.7", first: EventID(first), isSummary: isSummary)
+    }
+
+    private func shown(with first: UInt64) -> StoredDecision {
+        var decision = StoredDecision(outcome: .shown, resolved: 5_000)
+        decision.opened = 1_000
+        decision.deadline = 401_000
+        decision.isReplayed = true
+        decision.shownWith = EventID(first)
+        return decision
+    }
+
+    @Test func bannersAreThereAfterOpeningAgain() throws {
+        try withFolder { folder in
+            do {
+                let journal = try Journal(directory: folder)
+                try journal.commit(try (1...4).map { .accepted(try sample($0)) })
+                try journal.commit([
+                    .bannerUp(banner(7, first: 1)), .decided(EventID(1), shown(with: 1)),
+                    .decided(EventID(2), shown(with: 1)), .bannerUp(banner(8, first: 3, isSummary: true)),
+                    .decided(EventID(3), shown(with: 3)),
+                ])
+                journal.close()
+            }
+            let journal = try Journal(directory: folder)
+            #expect(try journal.banners() == [banner(8, first: 3, isSummary: true), banner(7, first: 1)])
+            #expect(try journal.shown(in: banner(7, first: 1), limit: 10).map(\.id.rawValue) == [1, 2])
+            #expect(try journal.shown(in: banner(7, first: 1), limit: 1).map(\.id.rawValue) == [2])
+            #expect(try journal.banner(startingWith: EventID(3))?.number == 8)
+            #expect(try journal.banner(startingWith: EventID(2)) == nil)
+            #expect(journal.damagedRows == 0)
+        }
+    }
+
+    @Test func whatIsClaimedOrGoneIsNotBehindItAnyMore() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            try journal.commit(try (1...2).map { .accepted(try sample($0)) })
+            try journal.commit([
+                .bannerUp(banner(7, first: 1)), .decided(EventID(1), shown(with: 1)),
+                .decided(EventID(2), shown(with: 1)),
+            ])
+            try journal.commit([.decided(EventID(1), StoredDecision(outcome: .retracted, resolved: 6_000))])
+            #expect(try journal.shown(in: banner(7, first: 1), limit: 10).map(\.id.rawValue) == [2])
+            try journal.commit([.bannerGone(7), .bannerUp(banner(9, first: 1))])
+            #expect(try journal.banners() == [banner(9, first: 1)])
+            #expect(try journal.shown(in: banner(9, first: 1), limit: 10).map(\.id.rawValue) == [2])
+            try journal.commit([.allBannersGone])
+            #expect(try journal.banners().isEmpty)
+        }
+    }
+
+    /// A claim in a later run, under another clock, made 400 ms into 0.
+    @Test(arguments: [Outcome.retracted, .dismissed])
+    func aLaterOutcomeLeavesTheWindowAsItWas(_ outcome: Outcome) throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            try journal.commit([.accepted(try sample(1)), .decided(EventID(1), shown(with: 1))])
+            try journal.commit([.decided(EventID(1), StoredDecision(outcome: outcome, resolved: 9_000))])
+            let decision = try journal.event(EventID(1))?.decision
+            #expect(decision?.outcome == outcome)
+            #expect(decision?.opened == 1_000)
+            #expect(decision?.deadline == 401_000)
+            #expect(decision?.isReplayed == true)
+        }
+    }
+
+    @Test func bannersThatNeverEndAreNotKeptForEver() throws {
+        var limits = Limits()
+        limits.retractableEvents = 10
+        try withFolder { folder in
+            let journal = try Journal(directory: folder, limits: limits)
+            for number in 1...1000 as ClosedRange<UInt32> {
+                try journal.commit([.bannerUp(banner(number, first: UInt64(number)))])
+            }
+            #expect(try journal.banners().map(\.number) == (991...1000).reversed())
+            let count = try journal.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM banner") }
+            #expect(try #require(count) < 200)
+        }
+    }
+
+    @Test func aDamagedBannerIsLeftOutAndCounted() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            try journal.commit([.bannerUp(banner(7, first: 1)), .bannerUp(banner(8, first: 2))])
+            try journal.write { db in try db.execute(sql: "UPDATE banner SET server = 'bus :1.9' WHERE number = 7") }
+            #expect(try journal.banners() == [banner(8, first: 2)])
+            #expect(journal.damagedRows == 1)
+        }
+    }
+
+    /// However long the history is, a start looks only at what is up.
+    @Test func whatIsUpIsFoundByItsIndexes() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            let plan = try journal.read { db in
+                try Row.fetchAll(db, sql: "EXPLAIN QUERY PLAN \(Journal.shownQuery)", arguments: [1, 1])
+                    .map { $0["detail"] as String }
+            }
+            #expect(plan.allSatisfy { $0.contains("event_shown_with") })
+        }
+    }
+}
