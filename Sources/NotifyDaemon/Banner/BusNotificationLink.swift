@@ -75,7 +75,7 @@ final class BusNotificationLink: NotificationLink {
     // MARK: What it is asked for
 
     func start(_ answer: @escaping (BusFailure?) -> Void) {
-        let call = bus.question("StartServiceByName", about: Self.name)
+        let call = connection.question("StartServiceByName", about: Self.name)
         call.append(0, as: "u")
         send(call, within: Self.startingTime) { answer($0.failure) }
     }

@@ -17,6 +17,9 @@ protocol NotificationLink: AnyObject {
     func notify(
         _ server: String, _ request: BannerRequest, _ text: BannerText, hasButtons: Bool, within time: Duration,
         _ answer: @escaping (Result<BannerID?, BusFailure>) -> Void)
+    /// Finds out who, beside the server, tells of banners that an earlier run of the daemon has shown, and begins to listen to
+    /// it; a unique name, or `nil` where there is no such program.
+    func hearOldBanners(of server: String, _ answer: @escaping (String?) -> Void)
     /// Nobody waits for the answer.
     func close(_ banner: BannerID, at server: String)
 }
