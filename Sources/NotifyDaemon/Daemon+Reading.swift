@@ -78,11 +78,11 @@ extension Daemon {
     private func claimLate(
         _ event: StoredEvent, _ decision: StoredDecision, _ mark: ReadMark<Outside.Call>, _ portion: inout MarkedPortion
     ) throws(Refusal) {
-        let age = Duration.microseconds(host.wall - event.accepted)
+        let age = clock.age(of: event)
         if let number = decision.banner, decision.server == server.holder {
             // Whether it is the last one behind the banner depends on what is written of the others.
             if !portion.banners.insert(number).inserted { endTurn() }
-            if let banner = try storage.bannerStillUp(event.id, decision, server: server.holder) {
+            if let banner = try storage.bannerStillUp(event.id, decision, server: server) {
                 take(.recalled(storage.event(event, routes: configuration.routes), age: age, banner: banner))
                 return takeUnanswered(.claimed(event.id, by: mark.claimant))
             }

@@ -86,8 +86,7 @@ extension Storage {
             RestoredBanner(
                 BannerID(banner.number), first: banner.first, isSummary: banner.isSummary,
                 events: events.map {
-                    RestoredBanner.Shown(
-                        event($0, routes: routes), age: .microseconds(clock.wall - $0.accepted))
+                    RestoredBanner.Shown(event($0, routes: routes), age: clock.age(of: $0))
                 })
         }
         return restoration
