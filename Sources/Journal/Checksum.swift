@@ -88,6 +88,10 @@ extension StoredDecision {
             sum.add("action")
             sum.add(action)
         }
+        if let program {
+            sum.add("program")
+            sum.add(program)
+        }
         return sum.value
     }
 }
@@ -119,6 +123,8 @@ extension ClaimRecord {
         sum.add(Int64(bitPattern: id.rawValue))
         for text in [claimant, form.rawValue, verdict.rawValue] { sum.add(text) }
         sum.add(latency.microseconds)
+        // Rows of versions without it have sums without it.
+        if let program { sum.add(program) }
         return sum.value
     }
 }

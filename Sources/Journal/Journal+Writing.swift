@@ -17,6 +17,8 @@ extension Journal {
                 case .decided(let id, let decision):
                     try self.update(id, self.withWindow(decision, of: id, db), &update)
                 case .claimed(let id, let claim): try self.insert(claim, of: id, db)
+                case .named(let claimant, let program, let ids):
+                    for id in ids { try self.name(claimant, program, on: id, &update, db) }
                 case .quietReplaced(let quiet): try self.replaceQuiet(quiet, db)
                 case .bannerUp(let banner): try self.insert(banner, db)
                 case .bannerGone(let number):
@@ -43,7 +45,7 @@ extension Journal {
     private static let update = """
         UPDATE event SET outcome = ?, resolved = ?, opened = ?, deadline = ?, claimant = ?, latency = ?, form = ?,
             banner = ?, server = ?, shown_with = ?, count = ?, lateness = ?, cause = ?, replayed = ?,
-            action = ?, decision_checksum = ?
+            action = ?, program = ?, decision_checksum = ?
         WHERE id = ?
         """
 
@@ -79,7 +81,7 @@ extension Journal {
             .execute(arguments: [topic, Self.number(event.id)])
     }
 
-    private func update(_ id: EventID, _ decision: StoredDecision, _ row: inout FastStatement) throws {
+    func update(_ id: EventID, _ decision: StoredDecision, _ row: inout FastStatement) throws {
         row.bind(Int64(decision.code))
         row.bind(decision.resolved)
         row.bind(decision.opened)
@@ -95,6 +97,7 @@ extension Journal {
         row.bind(decision.cause)
         row.bind(decision.isReplayed ? 1 : 0)
         row.bind(decision.action)
+        row.bind(decision.program)
         row.bind(decision.checksum(of: id))
         row.bind(Self.number(id))
         try row.run()
@@ -106,12 +109,12 @@ extension Journal {
     private func insert(_ claim: ClaimRecord, of id: EventID, _ db: Database) throws {
         let statement = try db.cachedStatement(
             sql: """
-                INSERT INTO claim (event, number, claimant, latency, form, verdict, checksum)
-                SELECT ?1, count(*), ?2, ?3, ?4, ?5, ?6 FROM claim WHERE event = ?1 HAVING count(*) < ?7
+                INSERT INTO claim (event, number, claimant, latency, form, verdict, program, checksum)
+                SELECT ?1, count(*), ?2, ?3, ?4, ?5, ?6, ?7 FROM claim WHERE event = ?1 HAVING count(*) < ?8
                 """)
         let values: [(any DatabaseValueConvertible)?] = [
             Self.number(id), claim.claimant, claim.latency.microseconds, claim.form.rawValue, claim.verdict.rawValue,
-            claim.checksum(of: id), Self.claimsOfOneEvent,
+            claim.program, claim.checksum(of: id), Self.claimsOfOneEvent,
         ]
         try statement.execute(arguments: StatementArguments(values))
     }

@@ -119,6 +119,14 @@ enum JournalSchema {
             // The button that closed a banner.
             try db.execute(sql: "ALTER TABLE event ADD COLUMN action TEXT")
         }
+        migrator.registerMigration("9") { db in
+            // What people call a claimant.
+            try db.execute(
+                sql: """
+                    ALTER TABLE event ADD COLUMN program TEXT;
+                    ALTER TABLE claim ADD COLUMN program TEXT;
+                    """)
+        }
         return migrator
     }
 

@@ -43,7 +43,8 @@ package struct RowReader {
             throw Damaged()
         }
         let claim = ClaimRecord(
-            claimant: try text("claimant"), latency: .microseconds(try number("latency")), form: form, verdict: verdict)
+            claimant: try text("claimant"), latency: .microseconds(try number("latency")), form: form, verdict: verdict,
+            program: try optionalText("program"))
         guard claim.checksum(of: id) == (try number("checksum")) else { throw Damaged() }
         return claim
     }
@@ -93,6 +94,7 @@ package struct RowReader {
         decision.lateness = try optionalNumber("lateness")
         decision.cause = try optionalText("cause")
         decision.action = try optionalText("action")
+        decision.program = try optionalText("program")
         return decision
     }
 

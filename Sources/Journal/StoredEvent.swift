@@ -100,6 +100,8 @@ public struct StoredDecision: Sendable, Equatable {
     public var cause: String?
     /// The key of the button that was pressed.
     public var action: String?
+    /// What people call the claimant.
+    public var program: String?
 
     public init(outcome: Outcome, resolved: Int64) {
         self.outcome = outcome
@@ -151,6 +153,8 @@ public enum JournalEntry: Sendable, Equatable {
     case decided(EventID, StoredDecision)
     /// A claim that did not decide the event by itself.
     case claimed(EventID, ClaimRecord)
+    /// It has turned out what people call a claimant: unique name, program, and events that it claimed.
+    case named(String, String, [EventID])
     /// What holds banners back from now on: all of it.
     case quietReplaced([StoredQuiet])
     /// A banner is up, or has another number than before.

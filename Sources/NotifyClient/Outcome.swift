@@ -32,6 +32,8 @@ public struct Outcome: Hashable, Sendable {
     public var kind: Kind
     /// The unique name of the claimant.
     public var by: String?
+    /// What people call the claimant: its app, its unit or its command. It identifies nothing.
+    public var program: String?
     /// From publishing to the claim.
     public var latency: Duration?
     /// The call it was claimed by, where that is not `Claim`.
@@ -48,7 +50,7 @@ public struct Outcome: Hashable, Sendable {
     public init(
         id: EventID, topic: String, kind: Kind, by: String? = nil, latency: Duration? = nil, banner: UInt32? = nil,
         count: Int? = nil, lateness: Duration? = nil, form: String? = nil,
-        action: String? = nil
+        action: String? = nil, program: String? = nil
     ) {
         self.id = id
         self.topic = topic
@@ -60,6 +62,7 @@ public struct Outcome: Hashable, Sendable {
         self.lateness = lateness
         self.form = form
         self.action = action
+        self.program = program
     }
 }
 
@@ -80,7 +83,8 @@ extension Outcome {
             count: details["count"]?.integer(),
             lateness: details["lateness"]?.integer().map { Duration(microseconds: $0) },
             form: details["form"]?.string,
-            action: details["action"]?.string)
+            action: details["action"]?.string,
+            program: details["program"]?.string)
     }
 }
 

@@ -33,6 +33,7 @@ final class Daemon<Outside: Host> {
     /// The call that is answered when all of its mark is written, and what it counts so far.
     var unansweredMark: (call: Outside.Call, count: Int)?
     var markedRead: UInt64 = 0
+    var unnamedClaims = UnnamedClaims()
 
     init(
         configuration: Configuration, limits: Limits = Limits(), recoveryPortion: Int = Recovery.usualPortion,
@@ -144,7 +145,8 @@ final class Daemon<Outside: Host> {
                 outbox.put(.signal(.event(event, announcement), about: event.id, at: now.instant))
                 log(event)
             case .resolve(let id, let topic, let resolution):
-                storage.note(ledger.entry(id, resolution, clock))
+                let program = program(of: resolution.claimant, claiming: id)
+                storage.note(ledger.entry(id, resolution, by: program, clock))
                 outbox.put(.signal(.resolved(id, topic, resolution), about: id, at: now.instant))
                 log(id, topic, resolution)
             case .remove(let topic, let id, let origin, let isNews):
@@ -153,7 +155,9 @@ final class Daemon<Outside: Host> {
             case .markRead(let topic, let last, let claimant, let form):
                 beginMark(topic, upTo: last, by: claimant, as: form)
             case .quietChanged: noteQuietChange()
-            case .noteClaim(let id, let claim): storage.note(.claimed(id, claim))
+            case .noteClaim(let id, var claim):
+                claim.program = program(of: claim.claimant, claiming: id)
+                storage.note(.claimed(id, claim))
             case .showBanner(let request): outbox.put(.show(request))
             case .startServer: server.start()
             case .closeBanner(let id): outbox.put(.close(id))

@@ -42,6 +42,9 @@ protocol Host: AnyObject {
 
     // MARK: The rest
 
+    /// What people call the program behind a unique name. Where that has to be found out, `Daemon.programFound` is called
+    /// afterwards.
+    func findProgram(of claimant: String) -> ProgramDirectory.Finding
     /// Gives memory that is free back to the system.
     func releaseMemory()
     /// Has the file of a journal looked at, and tells what was found; before the call returns only where nobody can look.

@@ -13,6 +13,7 @@ final class SystemHost: Host {
     private let bus: BusConnection
     private let peers: PeerWatch
     let callers: CallerDirectory
+    let programs: ProgramDirectory
     private var logger: Logger
     private let actions: ActionRunner
     private let examiner: JournalExaminer
@@ -34,6 +35,7 @@ final class SystemHost: Host {
         self.bus = bus
         self.peers = peers
         callers = CallerDirectory(bus: bus)
+        programs = ProgramDirectory(bus: bus)
         self.logger = logger
         actions = ActionRunner(bus: bus, loop: loop, logger: logger)
         examiner = JournalExaminer(loop: loop, logger: logger)
@@ -59,6 +61,7 @@ final class SystemHost: Host {
         interface.applyPolicy()
         try link.watch(daemon.server)
         callers.onIdentification = { [unowned daemon] in daemon.log($0, $1) }
+        programs.onAnswer = { [unowned daemon] in daemon.programFound($1, of: $0) }
         peers.onLeave = { [unowned self] name in interface.callerLeft(name) }
         session = SessionWatch.start(on: loop, logger: logger)
         session?.onChange = { [unowned daemon] in daemon.take(.attentionChanged(isWatched: $0)) }
@@ -127,6 +130,7 @@ final class SystemHost: Host {
     var queuedMessages: UInt64 { UInt64(bus.queuedMessages) }
     var queuedBytes: Int { bus.queuedBytes }
 
+    func findProgram(of claimant: String) -> ProgramDirectory.Finding { programs.find(claimant) }
     func releaseMemory() { Memory.release() }
     func examine(_ file: String, _ ended: @escaping (Examination) -> Void) { examiner.examine(file, ended) }
 
@@ -175,6 +179,7 @@ final class SystemHost: Host {
 
 extension Daemon where Outside == SystemHost {
     var callers: CallerDirectory { host.callers }
+    var programs: ProgramDirectory { host.programs }
 
     /// - Parameter bytes: about how long the reply is, where it may be long.
     func leave(_ reply: consuming BusMessage, bytes: Int = 0, to call: borrowing BusMessage) {

@@ -58,12 +58,15 @@ public struct ClaimRecord: Hashable, Sendable {
     public let form: ClaimForm
     /// What the claimant was told; `recorded` for a step that ends a claim without deciding the event.
     public let verdict: Verdict
+    /// What people call the claimant. The router does not know; the shell around it may.
+    public var program: String?
 
-    public init(claimant: String, latency: Duration, form: ClaimForm, verdict: Verdict) {
+    public init(claimant: String, latency: Duration, form: ClaimForm, verdict: Verdict, program: String? = nil) {
         self.claimant = claimant
         self.latency = latency
         self.form = form
         self.verdict = verdict
+        self.program = program
     }
 }
 

@@ -30,6 +30,15 @@ public struct ProcessSighting: Equatable, Sendable {
         userUnit = name.map { String(cString: $0) }
     }
 
+    /// The name of a process's command, which the process may change, proc(5), `comm`; `nil` where there is no such process.
+    public static func command(of process: Int32) -> String? {
+        guard process > 0, let file = fopen("/proc/\(process)/comm", "re") else { return nil }
+        defer { fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: 64)
+        let text = bytes[..<fread(&bytes, 1, bytes.count, file)].prefix { $0 != UInt8(ascii: "\n") }
+        return text.isEmpty ? nil : String(decoding: text, as: UTF8.self)
+    }
+
     /// The name of the program may hold anything, even what looks like the end of its own field: the last bracket counts.
     private static func beginning(of process: Int32) -> UInt64? {
         guard let file = fopen("/proc/\(process)/stat", "re") else { return nil }

@@ -13,6 +13,8 @@ struct RecentClaims {
     private let all: Latencies
     /// The busiest come first.
     private let claimants: [(name: String, latencies: Latencies)]
+    /// What claimants are called, by their unique names.
+    private let programs: [String: String]
 
     /// Empty when the daemon cannot read its journal: its status matters all the more then.
     init(_ client: NotifyClient) async {
@@ -25,10 +27,12 @@ struct RecentClaims {
             let ids = claimed.suffix(Self.explained).map(\.event.id)
             found = try await archive.explanations(of: ids).flatMap(\.answers)
         } catch {}
-        self.init(found.map { ($0.by, $0.after) })
+        let named = found.compactMap { claim in claim.program.map { (claim.by, $0) } }
+        self.init(found.map { ($0.by, $0.after) }, programs: Dictionary(named) { _, last in last })
     }
 
-    init(_ claims: [(by: String, after: Duration)]) {
+    init(_ claims: [(by: String, after: Duration)], programs: [String: String] = [:]) {
+        self.programs = programs
         all = Latencies(claims.map(\.after))
         claimants = Dictionary(grouping: claims, by: \.by)
             .sorted { ($1.value.count, $0.key) < ($0.value.count, $1.key) }
@@ -37,7 +41,9 @@ struct RecentClaims {
 
     var rows: [(String, String)] {
         guard let line = all.line else { return [] }
-        let some = claimants.compactMap { claimant in claimant.latencies.line.map { (claimant.name, $0) } }
+        let some = claimants.compactMap { claimant in
+            claimant.latencies.line.map { (Claimant.text(claimant.name, programs[claimant.name]), $0) }
+        }
         return [("all", line)] + (claimants.count > 1 ? some : [])
             + [("window that would have sufficed", all.windowText)]
     }

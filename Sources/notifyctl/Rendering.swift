@@ -85,7 +85,7 @@ extension Outcome {
     /// What is known besides the word.
     var details: [String] {
         var parts: [String] = []
-        if let by { parts.append("by \(Terminal.plain(by))") }
+        if let by { parts.append("by \(Claimant.text(by, program))") }
         if let action { parts.append("by the button “\(Terminal.plain(action))”") }
         if let latency { parts.append("after \(latency.figure)") }
         if let count, count > 1 { parts.append("together with \(count - 1) more") }
@@ -96,6 +96,7 @@ extension Outcome {
     var members: [(String, JSON)] {
         var members: [(String, JSON)] = [("outcome", .string(kind.rawValue))]
         if let by { members.append(("by", .string(by))) }
+        if let program { members.append(("program", .string(program))) }
         if let latency { members.append(("latency", .microseconds(latency))) }
         if let form { members.append(("form", .string(form))) }
         if let banner { members.append(("banner", .integer(banner))) }
@@ -103,6 +104,13 @@ extension Outcome {
         if let lateness { members.append(("lateness", .microseconds(lateness))) }
         if let action { members.append(("action", .string(action))) }
         return members
+    }
+}
+
+enum Claimant {
+    /// A claimant for people: its program first, where that is known.
+    static func text(_ name: String, _ program: String?) -> String {
+        Terminal.plain(program.map { "\($0) (\(name))" } ?? name)
     }
 }
 

@@ -75,6 +75,7 @@ struct KnownJournal: Sendable {
             decision.banner = 7
             decision.cause = "a cause"
             if number % 5 == 0 { decision.action = "accept" }
+            if number % 4 == 0 { decision.program = "feed.service" }
             try journal.commit([.decided(event.id, decision)])
             event.decision = decision
         }

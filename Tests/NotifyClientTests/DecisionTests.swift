@@ -18,7 +18,7 @@ struct DecisionTests {
         Explanation.Claim(by: by, after: .milliseconds(milliseconds), form: "Claim", verdict: verdict)
     }
 
-    private func drawing(_ explanation: Explanation) -> [String] { Decision(explanation).timeline.lines }
+    private func drawing(_ explanation: Explanation) -> [String] { Decision(explanation).timeline().lines }
 
     @Test func aClaimInTimeClosesTheWindow() {
         var decision = explanation(.claimed, resolved: 40)
@@ -32,6 +32,17 @@ struct DecisionTests {
                 "  :1.2       --------C-----------------  Claim at 40.0 ms: suppressed",
                 "  banner     --------------------------  none",
             ])
+    }
+
+    @Test func aClaimantIsCalledByItsProgram() {
+        var decision = explanation(.claimed, resolved: 40)
+        decision.claims = [claim(40, .suppressed)]
+        decision.claims[0].program = "fire\u{1b}fox"
+        #expect(drawing(decision)[4].hasPrefix("  fire\\u{1b}fox (:1.2)  --------C--"))
+        let narrow = Decision(decision).lines(within: 40)
+        #expect(narrow.contains { $0.hasPrefix("  :1.2       --------C--") })
+        #expect(narrow.contains { $0.contains("fire\\u{1b}fox (:1.2):") })
+        #expect(narrow.allSatisfy { $0.columns <= 40 })
     }
 
     @Test func aLateClaimTakesTheBannerBack() {

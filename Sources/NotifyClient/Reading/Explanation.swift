@@ -15,12 +15,15 @@ public struct Explanation: Hashable, Sendable {
         public var form: String
         /// What the claimant was answered; `recorded` for `Release`, `ranout` and `left`.
         public var verdict: Verdict
+        /// What people call the claimant: its app, its unit or its command. It identifies nothing.
+        public var program: String?
 
-        public init(by: String, after: Duration, form: String, verdict: Verdict) {
+        public init(by: String, after: Duration, form: String, verdict: Verdict, program: String? = nil) {
             self.by = by
             self.after = after
             self.form = form
             self.verdict = verdict
+            self.program = program
         }
 
         /// Whether it ends a provisional claim without deciding the event.
@@ -130,13 +133,15 @@ extension Explanation {
             return nil
         }
         let outcome = record["outcome"]?.string ?? ""
+        let programs = record["programs"]?.entries ?? [:]
         self.init(
             id: id, topic: topic, route: record["route"]?.string ?? "", key: record["key"]?.string ?? "",
             published: published, opened: record["opened"]?.integer(), deadline: record["deadline"]?.integer(),
             resolved: record["resolved"]?.integer(),
             window: .milliseconds(record["window"]?.integer(as: UInt32.self) ?? 0),
             outcome: outcome.isEmpty ? nil : Outcome.Kind(rawValue: outcome), reason: record["reason"]?.string ?? "",
-            claims: record["claims"]?.elements?.compactMap(Claim.init) ?? [], banner: record["banner"]?.integer(),
+            claims: record["claims"]?.elements?.compactMap { Claim($0, programs) } ?? [],
+            banner: record["banner"]?.integer(),
             count: record["count"]?.integer(),
             lateness: record["lateness"]?.integer().map { Duration(microseconds: $0) },
             action: record["action"]?.string, sender: record["sender"]?.string, source: record["source"]?.string,
@@ -146,12 +151,14 @@ extension Explanation {
 }
 
 extension Explanation.Claim {
-    /// From an entry of `claims`: `s x s s`.
-    fileprivate init?(_ entry: Value) {
+    /// From an entry of `claims`: `s x s s`, and from what claimants are called.
+    fileprivate init?(_ entry: Value, _ programs: [String: Value]) {
         guard let members = entry.elements, members.count >= 4,
             let by = members[0].string, let after: Int64 = members[1].integer(),
             let form = members[2].string, let verdict = members[3].string
         else { return nil }
-        self.init(by: by, after: .microseconds(after), form: form, verdict: Verdict(rawValue: verdict))
+        self.init(
+            by: by, after: .microseconds(after), form: form, verdict: Verdict(rawValue: verdict),
+            program: programs[by]?.string)
     }
 }

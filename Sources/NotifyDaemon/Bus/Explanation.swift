@@ -41,6 +41,8 @@ struct Explanation {
                 entries.appendEntry("lateness", "t") { $0.append(UInt64(clamping: lateness), as: "t") }
             }
             Self.text("action", decision?.action, entries)
+            Self.text("program", decision?.program, entries)
+            appendPrograms(to: entries)
             Self.text("sender", event.sender, entries)
             Self.text("source", event.origin.source, entries)
             Self.text("event-id", event.origin.eventID, entries)
@@ -64,13 +66,32 @@ struct Explanation {
         }
     }
 
+    /// What people call the claimants, by their unique names.
+    private func appendPrograms(to entries: borrowing BusMessage) {
+        let named = allClaims.compactMap { claim in claim.program.map { (claim.claimant, $0) } }
+        guard !named.isEmpty else { return }
+        let programs = Dictionary(named) { _, last in last }.sorted { $0.key < $1.key }
+        entries.appendEntry("programs", "a{ss}") { message in
+            message.appendContainer("a", "{ss}") { list in
+                for (claimant, program) in programs {
+                    list.appendContainer("e", "ss") { entry in
+                        entry.append(claimant)
+                        entry.append(program)
+                    }
+                }
+            }
+        }
+    }
+
     /// The claim that decided the event stands with the decision, the others by themselves.
     private var allClaims: [ClaimRecord] {
         guard let decision = event.decision, let claimant = decision.claimant, let latency = decision.latency,
             let form = decision.form
         else { return claims }
         let verdict: Verdict = decision.outcome == .claimed ? .suppressed : .retracted
-        let deciding = ClaimRecord(claimant: claimant, latency: .microseconds(latency), form: form, verdict: verdict)
+        let deciding = ClaimRecord(
+            claimant: claimant, latency: .microseconds(latency), form: form, verdict: verdict, program: decision.program
+        )
         let others = claims.filter { !($0.form == form && $0.claimant == claimant && $0.latency == deciding.latency) }
         return (others + [deciding]).sorted { $0.latency < $1.latency }
     }
@@ -81,7 +102,7 @@ struct Explanation {
         guard let decision = event.decision else {
             return "It is undecided: its window is open, or it waits for a notification server."
         }
-        let claimant = decision.claimant ?? "somebody"
+        let claimant = decision.claimant.map { Self.name($0, decision.program) } ?? "somebody"
         switch decision.outcome {
         case .claimed:
             let after = Duration.microseconds(decision.latency ?? 0)
@@ -107,12 +128,17 @@ struct Explanation {
         guard let last = claims.last, let deadline = event.decision?.deadline else { return nil }
         // A hold that ended before the window did changed nothing.
         guard event.accepted + last.latency.microseconds >= deadline else { return nil }
+        let claimant = Self.name(last.claimant, last.program)
         switch last.form {
-        case .released: return "\(last.claimant) held it and released it after its window."
-        case .ranOut: return "\(last.claimant) held it and did not confirm it in time."
-        case .left: return "\(last.claimant) held it and left the bus."
+        case .released: return "\(claimant) held it and released it after its window."
+        case .ranOut: return "\(claimant) held it and did not confirm it in time."
+        case .left: return "\(claimant) held it and left the bus."
         default: return nil
         }
+    }
+
+    private static func name(_ claimant: String, _ program: String?) -> String {
+        program.map { "\($0) (\(claimant))" } ?? claimant
     }
 
     /// A length that was measured, to a tenth of a millisecond: nobody reads more in a sentence.

@@ -95,6 +95,7 @@ extension RouterInterface: BusReader {
         let leave = { [unowned daemon] in
             daemon.callers.left(name)
             daemon.take(.peerLeft(name))
+            daemon.programs.left(name)
         }
         if queue.isWaiting(name) { queue.put(leave, of: name) } else { leave() }
     }

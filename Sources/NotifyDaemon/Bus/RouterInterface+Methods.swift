@@ -94,6 +94,8 @@ extension RouterInterface {
             try authorize(.claim, .prefix(topic), call)
             try recalling { () throws(Refusal) in try daemon.recallBanners() }
             try perform(.screenOpened(topic, options, by: call.sender), for: call)
+            // A screen claims later, and then its program is known.
+            _ = daemon.programs.find(call.sender)
         }
     }
 

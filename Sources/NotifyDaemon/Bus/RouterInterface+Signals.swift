@@ -30,6 +30,9 @@ extension RouterInterface {
         signal.append(resolution.outcome.rawValue)
         signal.appendContainer("a", "{sv}") { details in
             if let claimant = resolution.claimant { details.appendEntry("by", "s") { $0.append(claimant) } }
+            if let program = resolution.claimant.flatMap(daemon.programs.program) {
+                details.appendEntry("program", "s") { $0.append(program) }
+            }
             if let latency = resolution.latency {
                 details.appendEntry("latency", "t") { $0.append(UInt64(clamping: latency.microseconds), as: "t") }
             }

@@ -61,7 +61,8 @@ struct Caller: Equatable, Sendable {
         return unescaped(id)
     }
 
-    private static func unescaped(_ text: Substring) -> String? {
+    /// Without the escapes of systemd.unit(5); `nil` where that is no text.
+    static func unescaped(_ text: Substring) -> String? {
         var bytes: [UInt8] = []
         var rest = text.utf8[...]
         while let byte = rest.popFirst() {

@@ -32,7 +32,7 @@ struct Ledger {
         }
     }
 
-    func entry(_ id: EventID, _ resolution: Resolution, _ clock: WallClock) -> JournalEntry {
+    func entry(_ id: EventID, _ resolution: Resolution, by program: String?, _ clock: WallClock) -> JournalEntry {
         var decision = StoredDecision(outcome: resolution.outcome, resolved: clock.wall)
         decision.opened = resolution.opened.map { clock.moment($0) }
         decision.deadline = resolution.deadline.map { clock.moment($0) }
@@ -47,6 +47,7 @@ struct Ledger {
         decision.lateness = resolution.lateness?.microseconds
         decision.cause = resolution.quiet.map { MuteCause($0, clock).description }
         decision.action = resolution.action
+        decision.program = program
         return .decided(id, decision)
     }
 

@@ -90,6 +90,7 @@ final class Storage {
             case .accepted: continue
             // The daemon writes it again, as it is then.
             case .quietReplaced: continue
+            case .named: break
             case .bannerUp, .bannerGone, .allBannersGone: break
             case .decided(let id, _), .claimed(let id, _):
                 if failed.contains(id) { continue }

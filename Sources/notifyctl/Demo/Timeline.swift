@@ -44,6 +44,9 @@ struct Timeline {
             }
     }
 
+    /// How wide the drawing is with an actor in front of it.
+    static func width(of actor: String) -> Int { actor.columns + 4 + columns }
+
     private func drawn(_ lane: Lane) -> String {
         var cells = [Character](repeating: "-", count: Timeline.columns)
         for span in lane.spans {

@@ -30,14 +30,15 @@ struct Decision {
             Cell("Event \(explanation.id)", .bold) + Cell("  " + explanation.topic)
             + Cell("  published " + Moment(explanation.published).text, .dim)
         let word = outcome?.rawValue ?? "undecided"
-        return broken(head) + [""] + timeline.lines(within: limit) + [""]
+        return broken(head) + [""] + timeline(within: limit).lines(within: limit) + [""]
             + broken(Cell(word + ":", .bold) + Cell(" " + explanation.reason), "  ")
     }
 
-    var timeline: Timeline {
+    /// - Parameter limit: how wide a line may be. A claimant whose name has no room beside the drawing is named below it.
+    func timeline(within limit: Int? = nil) -> Timeline {
         var lanes = [publisher]
         if deadline != nil, outcome != .silent { lanes.append(window) }
-        lanes += claimants
+        lanes += claimants(within: limit)
         lanes.append(banner)
         return Timeline(lanes: lanes, scale: Timeline.Scale(showing: horizon))
     }
@@ -79,10 +80,12 @@ struct Decision {
     }
 
     /// One lane for each claimant, in the order of their first claims.
-    private var claimants: [Timeline.Lane] {
+    private func claimants(within limit: Int?) -> [Timeline.Lane] {
         var lanes: [Timeline.Lane] = []
         for claim in explanation.claims {
-            let actor = Terminal.plain(claim.by)
+            let name = Claimant.text(claim.by, claim.program)
+            let hasRoom = limit.map { Timeline.width(of: name) <= $0 } ?? true
+            let actor = hasRoom ? name : Terminal.plain(claim.by)
             let mark: Character = claim.isEnd ? "r" : claim.verdict == .recorded ? "c" : "C"
             let note = claim.sentence
             if let index = lanes.firstIndex(where: { $0.actor == actor }) {
@@ -90,7 +93,9 @@ struct Decision {
                 lanes[index].note += "; " + note
             } else {
                 lanes.append(
-                    Timeline.Lane(actor: actor, marks: [(claim.after, mark)], note: note, style: Terminal.green))
+                    Timeline.Lane(
+                        actor: actor, marks: [(claim.after, mark)], note: (hasRoom ? "" : name + ": ") + note,
+                        style: Terminal.green))
             }
         }
         return lanes

@@ -97,9 +97,10 @@ extension Explanation {
 
 extension Explanation.Claim {
     fileprivate var json: JSON {
-        .object([
-            ("by", .string(by)), ("after", .microseconds(after)), ("form", .string(form)),
-            ("verdict", .string(verdict.rawValue)),
-        ])
+        .object(
+            [
+                ("by", .string(by)), ("after", .microseconds(after)), ("form", .string(form)),
+                ("verdict", .string(verdict.rawValue)),
+            ] + (program.map { [("program", .string($0))] } ?? []))
     }
 }

@@ -167,6 +167,6 @@ extension Outcome {
         self.init(
             id: explanation.id, topic: explanation.topic, kind: kind, by: claim?.by, latency: claim?.after,
             banner: explanation.banner, count: explanation.count, lateness: explanation.lateness,
-            form: claim?.form)
+            form: claim?.form, program: claim?.program)
     }
 }

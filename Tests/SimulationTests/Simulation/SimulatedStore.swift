@@ -59,6 +59,7 @@ final class SimulatedStore: EventStore {
             contents.events[id]?.decision = decision
         case .claimed(let id, let claim):
             contents.claims[id, default: []].append(claim)
+        case .named: disk.onFault("a claimant is named, and nobody has asked")
         case .quietReplaced(let quiet): contents.quiet = quiet
         case .bannerUp(let banner): contents.banners[banner.number] = banner
         case .bannerGone(let number): contents.banners[number] = nil
@@ -246,6 +247,7 @@ extension JournalEntry {
         case .accepted(let event): "\(event.id)"
         case .decided(let id, let decision): "\(id) \(decision.outcome)"
         case .claimed(let id, let claim): "\(id) \(claim.verdict) by \(claim.claimant)"
+        case .named(let claimant, let program, _): "\(claimant) is \(program)"
         case .quietReplaced(let quiet): "quiet \(quiet.map(\.topic))"
         case .bannerUp(let banner): "banner \(banner.number) of \(banner.first)"
         case .bannerGone(let number): "no banner \(number)"

@@ -53,6 +53,7 @@ extension Simulation: Host {
     /// which nobody sees here.
     var queuedBytes: Int { 0 }
 
+    func findProgram(of claimant: String) -> ProgramDirectory.Finding { .none }
     func releaseMemory() {}
     func examine(_ file: String, _ ended: @escaping (Examination) -> Void) { ended(.failed) }
     func run(_ action: String, of event: Event, token: String?) {}

@@ -198,6 +198,7 @@ final class SlowMachine: Host {
 
     var queuedMessages: UInt64 { 0 }
 
+    func findProgram(of claimant: String) -> ProgramDirectory.Finding { .none }
     func releaseMemory() {}
     func examine(_ file: String, _ ended: @escaping (Examination) -> Void) {}
     func run(_ action: String, of event: Event, token: String?) {}
