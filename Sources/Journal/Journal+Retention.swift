@@ -7,6 +7,10 @@ extension Journal {
     public func advance(to reading: ClockReading) {
         // Ids are never behind the clock that they were begun with.
         clock.advance(to: reading, notBefore: marks.marks.last?.id ?? .min)
+        guard lastAccepted > lastRead?.id ?? 0 else { return }
+        // After a month without events, those before it are a month old.
+        if let lastRead, marks.isDue(at: clock.age) { marks.add(lastRead) }
+        lastRead = .init(id: lastAccepted, age: clock.age)
     }
 
     /// Whether so much time has passed since the last look at what is too old that there should be another.

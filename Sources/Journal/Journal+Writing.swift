@@ -31,7 +31,10 @@ extension Journal {
             }
         }
         replaced = [:]
-        for case .accepted in entries { count += 1 }
+        for case .accepted(let event) in entries {
+            count += 1
+            lastAccepted = max(lastAccepted, Self.number(event.id))
+        }
         isRetentionSaved = false
         try limitLog()
     }

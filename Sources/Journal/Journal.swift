@@ -35,6 +35,9 @@ public final class Journal {
     /// What the ages of events are reckoned by.
     var clock = RetentionClock()
     var marks = RetentionMarks()
+    /// The last event that this process has written, and the one that was the last at the latest reading of the clocks.
+    var lastAccepted: Int64 = 0
+    var lastRead: RetentionMarks.Mark?
     /// The age of the journal when it was last looked at what is too old.
     var expiredAt: Int64?
     /// Whether the file has what they say, and how many events there are.

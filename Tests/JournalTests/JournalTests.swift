@@ -105,11 +105,23 @@ struct JournalTests {
                 event.body = String(repeating: "x", count: 1 << 20)
                 try journal.commit([.accepted(event)])
             }
-            let page = try journal.history(.all, after: EventID(0), limit: 1000)
-            #expect(page.map(\.id.rawValue) == [1, 2, 3])
-            #expect(try journal.history(.all, after: EventID(18), limit: 1000).map(\.id.rawValue) == [19, 20])
+            // One event is a page, however large it is.
+            #expect(try journal.history(.all, after: EventID(18), limit: 1000).map(\.id.rawValue) == [19])
             #expect(try journal.snapshot(.all) == nil)
             #expect(try journal.snapshot(TopicPrefix("/post/20"))?.count == 1)
+        }
+    }
+
+    @Test func aPageHoldsTheEventsThatFit() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            for id: UInt64 in 1...20 {
+                var event = try sample(id)
+                event.body = String(repeating: "x", count: Journal.pageBytes / 4)
+                try journal.commit([.accepted(event)])
+            }
+            #expect(try journal.history(.all, after: EventID(0), limit: 1000).map(\.id.rawValue) == [1, 2, 3])
+            #expect(try journal.history(.all, after: EventID(18), limit: 1000).map(\.id.rawValue) == [19, 20])
         }
     }
 

@@ -99,7 +99,7 @@ question=$(send /question/7 'A question' 'to click on')
 eventually "a banner with an action is shown" outcome_is "$question" shown
 dunstctl action 0
 invoked() {
-    jq -e "select(.member == \"ActionInvoked\") | .payload.data == [\"/question/7\", $question, \"default\"]" \
+    jq -n -e "any(inputs; .member == \"ActionInvoked\" and .payload.data == [\"/question/7\", $question, \"default\"])" \
         "$T/signals" > "$T/invoked"
 }
 eventually "clicking it is announced with the topic and the event" invoked

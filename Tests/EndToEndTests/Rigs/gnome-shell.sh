@@ -71,6 +71,7 @@ max_per_second = 0
 
 [[route]]
 topic = "/question/{id}"
+resident = true
 actions = [ { key = "answer", label = "Answer" } ]'
 start_daemon <<< "$CONFIGURATION"
 record_signals
@@ -102,7 +103,7 @@ eventually "a further event updates its banner" has 'Kept (2)' Question
 
 press Question
 invoked() {
-    jq -e "select(.member == \"ActionInvoked\") | .payload.data == [\"/question/7\", $question, \"answer\"]" \
+    jq -n -e "any(inputs; .member == \"ActionInvoked\" and .payload.data == [\"/question/7\", $question, \"answer\"])" \
         "$T/signals" > "$T/invoked"
 }
 eventually "a button of an old banner is announced" invoked
