@@ -7,6 +7,8 @@ extension Journal {
     public func advance(to reading: ClockReading) {
         // Ids are never behind the clock that they were begun with.
         clock.advance(to: reading, notBefore: marks.marks.last?.id ?? .min)
+        // Before the time off is counted, what came since the boot would be as old as what came before it.
+        guard clock.state.isAbsenceCounted else { return lastRead = nil }
         guard lastAccepted > lastRead?.id ?? 0 else { return }
         // After a month without events, those before it are a month old.
         if let lastRead, marks.isDue(at: clock.age) { marks.add(lastRead) }
@@ -54,7 +56,7 @@ extension Journal {
         guard deleted < step else { return deleted }
         expiredAt = clock.age
         marks.prune(notAfter: clock.age - span.microseconds)
-        if marks.isDue(at: clock.age) {
+        if clock.state.isAbsenceCounted, marks.isDue(at: clock.age) {
             let newest = try read { db in try Int64.fetchOne(db, sql: "SELECT max(id) FROM event") ?? 0 }
             marks.add(.init(id: newest, age: clock.age))
         }

@@ -156,6 +156,23 @@ struct RetentionTests {
         }
     }
 
+    @Test func whatCameBeforeTheTimeOffIsCountedIsNotAsOldAsWhatCameBeforeIt() throws {
+        try withFolder { folder in
+            var journal = try Journal(directory: folder)
+            _ = try publish(1...5, to: journal, at: reading(0))
+            _ = try publish(6...10, to: journal, at: reading(3_700))
+            _ = try publish(11...15, to: journal, at: reading(7_200))
+            journal.close()
+            journal = try Journal(directory: folder)
+            #expect(try publish(21...25, to: journal, at: reading(60, walled: 40 * day, boot: "next")) == 0)
+            #expect(try publish(26...30, to: journal, at: reading(2_000, walled: 40 * day, boot: "next")) == 0)
+            _ = try publish(31...35, to: journal, at: reading(3_700, walled: 40 * day, boot: "next"))
+            #expect(try journal.event(EventID(1)) == nil)
+            #expect(try journal.event(EventID(21)) != nil)
+            #expect(try journal.event(EventID(30)) != nil)
+        }
+    }
+
     /// An older version knew no ages.
     @Test func whatAnOlderVersionLeftBeginsToAgeNow() throws {
         try withFolder { folder in
