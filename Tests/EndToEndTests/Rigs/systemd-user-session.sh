@@ -284,6 +284,19 @@ flatpak='app-flatpak-org.example.Game-4711.scope'
 says 'deny claim at or below / to app org.example.Game' "$(as $flatpak ClaimTopic su /post 0)" \
     "an app in a scope as Flatpak makes it does not claim"
 says 'u 1' "$(as 'app-flatpak-org.example.Feed-4712.scope' ClaimTopic su /post/30 0)" "another app does"
+# program_of ID: what people call the claimant of an event.
+program_of() {
+    busctl --user --timeout=5 --json=short call $ROUTER $ROUTER_PATH $ROUTER Explain t "$1" | jq -r '.data[0].program.data'
+}
+for unit in news.service app-gnome-org.example.News-17.scope vte-spawn-17.scope; do
+    [ "${unit%.scope}" = "$unit" ] && kind=() || kind=(--scope)
+    systemd-run --user --quiet --collect "${kind[@]}" --unit="$unit" "$HOME/.local/bin/notifyctl" screen "/unit/$unit" > /dev/null 2>&1 &
+    has_screen() { call ListScreens | jq -e --arg topic "/unit/$unit" 'any(.[]; .[1] == $topic)' > /dev/null; }
+    eventually "a screen opens in $unit" has_screen
+    case $unit in app-*) name=org.example.News ;; *.service) name=$unit ;; *) name=notifyctl ;; esac
+    equal "its program is $name" "$name" "$(program_of "$(send "/unit/$unit" News '')")"
+    systemctl --user stop "$unit"
+done
 eventually "the journal says who the callers are" recorded '.NOTIFYD_CALLER // "" | test("unit feed.service")'
 
 # --- killed
