@@ -8,7 +8,10 @@ extension Journal {
         // Ids are never behind the clock that they were begun with.
         clock.advance(to: reading, notBefore: marks.marks.last?.id ?? .min)
         // Before the time off is counted, what came since the boot would be as old as what came before it.
-        guard clock.state.isAbsenceCounted else { return lastRead = nil }
+        guard clock.state.isAbsenceCounted else {
+            lastRead = nil
+            return
+        }
         guard lastAccepted > lastRead?.id ?? 0 else { return }
         // After a month without events, those before it are a month old.
         if let lastRead, marks.isDue(at: clock.age) { marks.add(lastRead) }

@@ -127,7 +127,9 @@ extension Daemon {
     ///
     /// It is not to stay there otherwise: whether it is the last one behind its banner may change.
     func recall(_ id: EventID, isClaimed: Bool) throws(Refusal) {
-        guard !router.remembers(id), storage.isWritable else { return }
+        guard !router.remembers(id) else { return }
+        // Nothing is known of it without the journal: it may be undecided, and a claim of it must not be lost.
+        guard storage.isWritable else { throw .storageUnavailable(storage.degradation) }
         endTurn()
         if isClaimed { try recallBanners() }
         guard !router.remembers(id) else { return }

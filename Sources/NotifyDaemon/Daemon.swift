@@ -250,6 +250,12 @@ final class Daemon<Outside: Host> {
     /// What was accepted is on disk, and what was acknowledged has left, before the daemon ends.
     func finish() {
         endTurn()
+        if isRestored, !storage.degradation.isEmpty {
+            // There may be room again, and the next attempt would come too late.
+            storage.retry(at: clock)
+            quietNews.isUnwritten = true
+            endTurn()
+        }
         storage.close()
     }
 

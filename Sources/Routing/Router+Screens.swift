@@ -38,8 +38,13 @@ extension Router {
     mutating func closeScreens(of owner: String, at now: Now) {
         let closed = screens.owned(by: owner).compactMap { screens.close($0) }
         let ids = Set(closed.map(\.id))
+        // Found in one pass: to search the questions of each event for every screen takes time by the square.
+        var last: [EventID: ScreenID] = [:]
         for screen in closed {
-            for event in screen.asked where events[event]?.asked.last(where: ids.contains) == screen.id {
+            for event in screen.asked { last[event] = screen.id }
+        }
+        for screen in closed {
+            for event in screen.asked where last[event] == screen.id && events[event] != nil {
                 events[event]!.asked.removeAll(where: ids.contains)
                 settleIfAnswered(event, at: now)
             }

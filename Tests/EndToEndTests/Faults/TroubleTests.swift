@@ -151,7 +151,7 @@ struct TroubleTests {
             var bytes = try Data(contentsOf: file)
             // The first migration calls itself "1": a record of one column of text, and its copy in the index.
             for name in [Data([0x02, 0x0F, 0x31]), Data([0x03, 0x0F, 0x01, 0x31]), Data([0x03, 0x0F, 0x09, 0x31])] {
-                while let place = bytes.range(of: name) { bytes[place.upperBound - 1] = 0x39 }
+                while let place = bytes.range(of: name) { bytes[place.upperBound - 1] = 0x7A }
             }
             try bytes.write(to: file)
             try await rig.daemon.start()
