@@ -10,7 +10,7 @@ extension Journal {
     /// read.
     public static var pageBytes: Int { 256 << 10 }
 
-    /// The most that a snapshot holds, in bytes of what was published: a message is limited, and so is memory.
+    /// The most that a snapshot holds, in bytes of its events in memory: a message is limited, and so is memory.
     public static var answerLimit: Int { 16 << 20 }
 
     /// Events at or below a topic with an id above `after`, in ascending order. A page is only empty when there is no more.
@@ -29,12 +29,6 @@ extension Journal {
             }
             return events
         }
-    }
-
-    /// The bytes whose number a publisher chose.
-    private static func size(of event: StoredEvent, in row: Row) throws -> Int {
-        let fields = try row.withUnsafeData(named: "fields") { $0?.count ?? 0 }
-        return event.title.utf8.count + event.body.utf8.count + fields
     }
 
     private static func historyQuery(_ topic: TopicPrefix) -> String {
@@ -67,20 +61,57 @@ extension Journal {
         ORDER BY event.id
         """
 
-    /// The current values at or below a topic as one answer, in ascending order of their ids; `nil` where they are too much
-    /// for one.
-    public func snapshot(_ topic: TopicPrefix) throws(JournalError) -> [StoredEvent]? {
+    /// Which event is the current value of a topic.
+    public struct ValueEntry: Sendable {
+        public let topic: String
+        public let id: EventID
+
+        public init(topic: String, id: EventID) {
+            self.topic = topic
+            self.id = id
+        }
+    }
+
+    /// Which values there are at or below a topic, in ascending order of their ids; their events are read by
+    /// `values(_:bytes:)`.
+    public func valueList(_ topic: TopicPrefix) throws(JournalError) -> [ValueEntry] {
         try read { db in
-            let rows = try Row.fetchCursor(db.cachedStatement(sql: Self.valueQuery))
+            let all = "SELECT topic, event FROM value"
+            let texts = Self.texts(atOrBelow: topic)
+            let rows =
+                topic == .all
+                ? try Row.fetchCursor(db.cachedStatement(sql: all))
+                : try Row.fetchCursor(
+                    db.cachedStatement(sql: "\(all) WHERE topic = ? UNION ALL \(all) WHERE topic > ? AND topic < ?"),
+                    arguments: [texts.topic, texts.above, texts.below])
+            var entries: [ValueEntry] = []
+            while let entry = try next(rows, { try RowReader($0).valueEntry() }) { entries.append(entry) }
+            return entries.sorted { $0.id < $1.id }
+        }
+    }
+
+    /// The events of some values, from the first one on, also where the topics have other values now.
+    ///
+    /// - Parameter bytes: what the events take in memory at most, where there is more than one.
+    /// - Returns: the events, and of how many values; what an entry points to and is no value is left out.
+    public func values(
+        _ entries: ArraySlice<ValueEntry>, bytes: Int
+    ) throws(JournalError) -> (events: [StoredEvent], count: Int) {
+        try read { db in
+            let statement = try db.cachedStatement(sql: "SELECT * FROM event WHERE id = ? AND topic = ? AND retained")
             var events: [StoredEvent] = []
             var size = 0
-            while let (event, row) = try next(rows, { (try RowReader($0).event(), $0) }) {
-                guard topic.covers(event.topic) else { continue }
-                size += try Self.size(of: event, in: row)
-                guard size <= Self.answerLimit else { return nil }
-                events.append(event)
+            var count = 0
+            for entry in entries {
+                let rows = try Row.fetchCursor(statement, arguments: [Self.number(entry.id), entry.topic])
+                if let event = try next(rows, { try RowReader($0).event() }) {
+                    size += event.footprint
+                    guard size <= bytes || events.isEmpty else { break }
+                    events.append(event)
+                }
+                count += 1
             }
-            return events
+            return (events, count)
         }
     }
 

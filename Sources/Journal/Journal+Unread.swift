@@ -4,18 +4,61 @@ public import Routing
 /// What nobody has seen.
 extension Journal {
     /// How many events at or below a topic nobody has seen to: undecided, shown, or muted or expired and not marked as read.
-    public func unread(_ topic: TopicPrefix) throws(JournalError) -> Int {
+    package func unread(_ topic: TopicPrefix) throws(JournalError) -> Int {
+        var count = 0
+        var position: UnreadPosition? = UnreadPosition(before: topic)
+        while let start = position {
+            let portion = try unread(topic, after: start, limit: Self.unreadPortion)
+            count += portion.count
+            position = portion.position
+        }
+        return count
+    }
+
+    /// So many are counted in less than a millisecond.
+    public static var unreadPortion: Int { 2000 }
+
+    /// Counts some of the events that nobody has seen to. An event counts as it is when its place is passed, and once.
+    ///
+    /// - Parameter limit: about how many are counted.
+    /// - Returns: the count, and where to go on; `nil` where there is no more.
+    public func unread(
+        _ topic: TopicPrefix, after position: UnreadPosition, limit: Int
+    ) throws(JournalError) -> (count: Int, position: UnreadPosition?) {
         try read { db in
-            // Spelled as the indexes are, one for what is undecided and one for what is decided.
-            try ["outcome = 0", "outcome BETWEEN 1 AND 9"].reduce(0) { sum, unread in
-                let all = "SELECT count(*) FROM event WHERE \(unread)"
-                if topic == .all { return sum + (try Int.fetchOne(db, sql: all) ?? 0) }
-                let texts = Self.texts(atOrBelow: topic)
-                let count = try Int.fetchOne(
-                    db, sql: "SELECT (\(all) AND topic = ?) + (\(all) AND topic > ? AND topic < ?)",
-                    arguments: [texts.topic, texts.above, texts.below])
-                return sum + (count ?? 0)
+            let number = Self.number(position.id)
+            if let end = try Self.unreadIndexes.compactMap({ index in
+                try Int64.fetchOne(
+                    db.cachedStatement(
+                        sql: "SELECT id \(index) AND topic = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?"),
+                    arguments: [position.topic, number, limit])
+            }).min() {
+                let count = try Self.count(db, "topic = ? AND id > ? AND id <= ?", [position.topic, number, end])
+                return (count, UnreadPosition(position.topic, EventID(UInt64(bitPattern: end))))
             }
+            let rest = try Self.count(db, "topic = ? AND id > ?", [position.topic, number])
+            let (start, end) = Self.topics(behind: position.topic, atOrBelow: topic)
+            let next = try Self.unreadIndexes.compactMap { index in
+                try String.fetchOne(
+                    db.cachedStatement(
+                        sql: "SELECT topic \(index) AND topic > ? AND topic < ? ORDER BY topic LIMIT 1 OFFSET ?"),
+                    arguments: [start, end, limit])
+            }.min { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+            let count = try Self.count(db, "topic > ? AND topic < ?", [start, next ?? end])
+            return (rest + count, next.map { UnreadPosition($0, EventID(0)) })
+        }
+    }
+
+    /// Spelled as the indexes are, one for what is undecided and one for what is decided.
+    private static let unreadIndexes = [
+        "FROM event INDEXED BY event_undecided WHERE outcome = 0",
+        "FROM event INDEXED BY event_unread WHERE outcome BETWEEN 1 AND 9",
+    ]
+
+    private static func count(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> Int {
+        try unreadIndexes.reduce(0) { sum, index in
+            let statement = try db.cachedStatement(sql: "SELECT count(*) \(index) AND \(condition)")
+            return sum + (try Int.fetchOne(statement, arguments: arguments) ?? 0)
         }
     }
 
@@ -79,11 +122,15 @@ extension Journal {
     private func nextUnseenTopic(
         _ topic: String, atOrBelow prefix: TopicPrefix, _ db: Database
     ) throws -> String? {
+        let (start, end) = Self.topics(behind: topic, atOrBelow: prefix)
+        return try String.fetchOne(db.cachedStatement(sql: Self.nextUnseen), arguments: [start, end])
+    }
+
+    /// The two texts between which all topics lie that come after one and are below another.
+    private static func topics(behind topic: String, atOrBelow prefix: TopicPrefix) -> (start: String, end: String) {
         let texts = Self.texts(atOrBelow: prefix)
         // Behind the topic itself may lie its siblings, and only then what is below it. "0" is behind every topic.
         let isBelow = prefix == .all || topic.utf8.starts(with: texts.above.utf8)
-        let start = isBelow ? topic : texts.above
-        let end = prefix == .all ? "0" : texts.below
-        return try String.fetchOne(db.cachedStatement(sql: Self.nextUnseen), arguments: [start, end])
+        return (isBelow ? topic : texts.above, prefix == .all ? "0" : texts.below)
     }
 }

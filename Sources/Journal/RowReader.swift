@@ -59,6 +59,11 @@ package struct RowReader {
         return push
     }
 
+    /// Which event is a value; whether there is such an event is seen when that is read.
+    func valueEntry() throws -> Journal.ValueEntry {
+        Journal.ValueEntry(topic: try text("topic"), id: try id("event"))
+    }
+
     func quiet() throws -> StoredQuiet {
         guard let cause = Quiet.Cause(rawValue: try text("cause")) else { throw Damaged() }
         var quiet = StoredQuiet(topic: try TopicPrefix(text("topic")), cause: cause, end: nil)

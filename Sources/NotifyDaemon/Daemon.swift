@@ -84,8 +84,6 @@ final class Daemon<Outside: Host> {
         var now = host.now
         if turn.isTooLong(at: now.instant) {
             turnIsOver()
-            // Timers have had to wait for the messages.
-            take(.timerFired)
             now = host.now
         }
         turn.messageArrived(at: now.instant)

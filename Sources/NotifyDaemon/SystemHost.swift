@@ -45,7 +45,7 @@ final class SystemHost: Host {
     func start(_ daemon: Daemon<SystemHost>, _ link: BusNotificationLink) throws(SystemdError) {
         self.daemon = daemon
         windowTimer = try loop.timer(.monotonic) { [unowned self] in interface.endWindows() }
-        lifetimeTimer = try loop.timer(.boottime) { [unowned daemon] in daemon.take(.timerFired) }
+        lifetimeTimer = try loop.timer(.boottime) { [unowned self] in interface.endWindows() }
         retryTimer = try loop.timer(.monotonic, .orders) { [unowned daemon] in daemon.retryStorage() }
         recoveryTimer = try loop.timer(.monotonic) { [unowned self] in endTurnWhenIdle() }
         floodTimer = try loop.timer(.monotonic) { [unowned self] in interface.goOnWithFlood() }
@@ -86,15 +86,34 @@ final class SystemHost: Host {
         return String(decoding: bytes.prefix(count), as: UTF8.self)
     }
 
-    /// For when the timer of windows is armed.
-    var windowMoment: Instant?
+    /// For when the timers of windows and of lifetimes are armed.
+    private var windowMoment: Instant?
+    private var lifetimeMoment: Uptime?
 
     func armWindowTimer(at moment: Instant) {
         windowMoment = moment
         windowTimer.arm(at: moment.microseconds)
     }
 
-    func armLifetimeTimer(at moment: Uptime) { lifetimeTimer.arm(at: moment.microseconds) }
+    func armLifetimeTimer(at moment: Uptime) {
+        lifetimeMoment = moment
+        lifetimeTimer.arm(at: moment.microseconds)
+    }
+
+    /// Whether messages have kept one of the two waiting for so long.
+    func isTimerOverdue(by grace: Duration) -> Bool {
+        let now = now
+        return windowMoment.map { $0 + grace <= now.instant } ?? false
+            || lifetimeMoment.map { $0 + grace <= now.uptime } ?? false
+    }
+
+    /// The router does what is due now, and arms the timers for what comes after.
+    func forgetDueTimers() {
+        let now = now
+        if let moment = windowMoment, moment <= now.instant { windowMoment = nil }
+        if let moment = lifetimeMoment, moment <= now.uptime { lifetimeMoment = nil }
+    }
+
     func armRetryTimer(at moment: Instant) { retryTimer.arm(at: moment.microseconds) }
     func armRecoveryTimer(at moment: Instant) { recoveryTimer.arm(at: moment.microseconds) }
     func armFloodTimer(at moment: Instant) { floodTimer.arm(at: moment.microseconds) }

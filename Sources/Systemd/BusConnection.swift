@@ -32,6 +32,8 @@ public final class BusConnection {
     private var pump: BusPump?
     private var onFailure: () -> Void = {}
     private var calls = BusCalls()
+    /// What is delivered once more and has not been yet. sd-bus keeps these messages until then.
+    private var redelivered: Set<OpaquePointer> = []
     /// Sees the answers to calls.
     private var answers: BusSlot?
 
@@ -306,6 +308,29 @@ public final class BusConnection {
         let slot = BusSlot(action)
         must(sd_bus_add_object(raw, &slot.raw, path, onMessage, slot.context), "sd_bus_add_object")
         return slot
+    }
+
+    /// Hands every message to `action` first, which answers whether that was all, for as long as the slot is kept.
+    /// sd_bus_add_filter(3).
+    public func filter(_ action: @escaping (borrowing BusMessage) -> Bool) -> BusSlot {
+        let slot = BusSlot(action)
+        must(sd_bus_add_filter(raw, &slot.raw, onMessage, slot.context), "sd_bus_add_filter")
+        return slot
+    }
+
+    /// Has sd-bus deal once more with a message that a filter took; not to be called from a handler.
+    /// See sd_bus_enqueue_for_read(3).
+    public func redeliver(_ message: borrowing BusMessage) {
+        // A connection that is gone delivers nothing; `onDisconnect` deals with it.
+        guard sd_bus_enqueue_for_read(raw, message.raw) >= 0 else { return }
+        redelivered.insert(message.raw)
+        // Each step writes what it can or handles one message, and what was read before comes first.
+        while redelivered.contains(message.raw), sd_bus_process(raw, nil) > 0 {}
+    }
+
+    /// Whether a message that has come to a filter was delivered again; says so once.
+    public func isRedelivered(_ message: borrowing BusMessage) -> Bool {
+        redelivered.remove(message.raw) != nil
     }
 
     /// Hands every call to `action` and to nobody else, for as long as the slot is kept; but `org.freedesktop.DBus.Peer`

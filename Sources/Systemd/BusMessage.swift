@@ -68,6 +68,12 @@ public final class HeldMessage {
         self.bytes = bytes
     }
 
+    /// The same message, of which it is known now how long it is.
+    public init(_ held: HeldMessage, bytes: Int) {
+        message = BusMessage(retaining: held.message.raw)
+        self.bytes = bytes
+    }
+
     /// Keeps a message that somebody else owns too.
     public init(retaining message: borrowing BusMessage) {
         self.message = BusMessage(retaining: message.raw)
@@ -174,10 +180,19 @@ extension BusMessage {
     }
 
     public func appendContainer(_ type: Unicode.Scalar, _ contents: String, _ body: (borrowing BusMessage) -> Void) {
+        openContainer(type, contents)
+        body(self)
+        closeContainer()
+    }
+
+    /// Begins a container that `closeContainer` ends; what is appended in between is in it.
+    public func openContainer(_ type: Unicode.Scalar, _ contents: String) {
         must(
             contents.withCString { sd_bus_message_open_container(raw, code(type), $0) },
             "sd_bus_message_open_container")
-        body(self)
+    }
+
+    public func closeContainer() {
         must(sd_bus_message_close_container(raw), "sd_bus_message_close_container")
     }
 

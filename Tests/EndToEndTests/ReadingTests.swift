@@ -47,6 +47,26 @@ struct ReadingTests {
         }
     }
 
+    /// It is made in portions, and values change between them.
+    @Test func aLongSnapshotSaysWhatWasAtItsCursor() async throws {
+        try await withRig { rig in
+            let publisher = try await NotifyClient(address: rig.bus.address)
+            let body = String(repeating: "x", count: 4000)
+            let options = PublishOptions(retain: true, banner: false)
+            func publish(_ topic: Int) async throws -> EventID {
+                try await publisher.publish("/live/\(topic)", body: body, options: options)
+            }
+            var ids: [[EventID]] = []
+            for topic in 0..<300 { ids.append([try await publish(topic)]) }
+            async let answer = rig.client.snapshot("/live")
+            for topic in 0..<100 { ids[topic].append(try await publish(topic)) }
+            let snapshot = try await answer
+            let values = ids.compactMap { $0.last { $0 <= snapshot.cursor } }
+            #expect(snapshot.values.map(\.event.id) == values.sorted())
+            await publisher.close()
+        }
+    }
+
     @Test func whatNobodyHasSeenToIsUnread() async throws {
         try await withRig { rig in
             let shown = try await rig.client.publish("/post/1", title: "t")

@@ -107,8 +107,28 @@ struct JournalTests {
             }
             // One event is a page, however large it is.
             #expect(try journal.history(.all, after: EventID(18), limit: 1000).map(\.id.rawValue) == [19])
-            #expect(try journal.snapshot(.all) == nil)
-            #expect(try journal.snapshot(TopicPrefix("/post/20"))?.count == 1)
+            let values = try journal.valueList(.all)
+            #expect(values.map(\.id.rawValue) == Array(1...20))
+            #expect(try journal.values(values[...], bytes: 5 << 20).count == 4)
+            #expect(try journal.values(values[19...], bytes: 1).events.map(\.id.rawValue) == [20])
+            #expect(try journal.valueList(TopicPrefix("/post/20")).map(\.id.rawValue) == [20])
+        }
+    }
+
+    /// So a list of values can be read long after it was made.
+    @Test func aReplacedValueCanStillBeRead() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            for id: UInt64 in 1...2 {
+                try journal.commit([.accepted(try sample(id, topic: "/post/\(id)", retained: true))])
+            }
+            let values = try journal.valueList(.all)
+            try journal.commit([
+                .accepted(try sample(3, topic: "/post/1", retained: true)),
+                .removed(try Topic("/post/2"), EventID(4), Origin(), accepted: 0),
+            ])
+            #expect(try journal.values(values[...], bytes: 1 << 20).events.map(\.id.rawValue) == [1, 2])
+            #expect(try journal.valueList(.all).map(\.id.rawValue) == [3])
         }
     }
 

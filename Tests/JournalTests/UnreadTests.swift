@@ -45,6 +45,35 @@ struct UnreadTests {
         }
     }
 
+    @Test(arguments: [1, 2, 3, 100]) func portionsOfACountMakeTheWhole(_ limit: Int) throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            let topics = [
+                "/post", "/post!", "/post/1", "/post/1", "/post/1/a", "/post/2", "/post0", "/chat", "/post/1",
+            ]
+            try Self.fill(journal, topics)
+            for (index, topic) in ["/chat", "/post/1", "/post/1", "/post/1/b"].enumerated() {
+                try journal.commit([.accepted(try sample(UInt64(100 + index), topic: topic))])
+            }
+            func unread(_ topic: String) throws -> Int {
+                let prefix = try TopicPrefix(topic)
+                var position: Journal.UnreadPosition? = Journal.UnreadPosition(before: prefix)
+                var count = 0
+                while let start = position {
+                    let portion = try journal.unread(prefix, after: start, limit: limit)
+                    count += portion.count
+                    position = portion.position
+                }
+                return count
+            }
+            #expect(try unread("/") == 13)
+            #expect(try unread("/post") == 9)
+            #expect(try unread("/post/1") == 7)
+            #expect(try unread("/chat") == 2)
+            #expect(try unread("/nothing") == 0)
+        }
+    }
+
     @Test func onlyWhatNobodyHasSeenIsFound() throws {
         try withFolder { folder in
             let journal = try Journal(directory: folder)

@@ -20,6 +20,32 @@ struct FairQueueTests {
         #expect(queue.isEmpty)
     }
 
+    @Test mutating func whatIsLeftOfACallComesBeforeTheNextOfItsCaller() {
+        queue.put(1, of: ":1.1", kind: .reading)
+        queue.put(2, of: ":1.1")
+        queue.put(3, of: ":1.2")
+        #expect(queue.next() == ":1.1")
+        _ = queue.takeNext()
+        queue.putBack(4, of: ":1.1")
+        #expect(queue.isWaiting(":1.1"))
+        #expect(takeAll() == [3, 4, 2])
+        queue.putBack(5, of: ":1.1")
+        #expect(takeAll() == [5])
+        #expect(queue.isEmpty)
+    }
+
+    @Test mutating func whatSomebodyOnlyReadsIsDroppedWhenTheyLeave() {
+        for call in 1...2 { queue.put(call, of: ":1.1", bytes: 100, kind: .reading) }
+        queue.put(3, of: ":1.1", kind: .claim)
+        queue.put(4, of: ":1.2")
+        queue.putLast(5, of: ":1.1")
+        #expect(takeAll() == [3, 4, 5])
+        queue.put(6, of: ":1.1", kind: .reading)
+        queue.putLast(7, of: ":1.1")
+        #expect(takeAll() == [7])
+        #expect(queue.isEmpty)
+    }
+
     @Test mutating func whoIsHeldKeepsNobodyElseWaiting() {
         for call in 1...2 { queue.put(call, of: ":1.1") }
         queue.put(3, of: ":1.2")

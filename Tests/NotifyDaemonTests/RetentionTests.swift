@@ -41,7 +41,10 @@ struct RetentionTests {
         try publish(601...1_200, to: storage, at: clock(Self.day + 1_000_000, walled: 31 * Self.day))
         try publish(1_201...1_800, to: storage, at: clock(Self.day + 2_000_000))
         #expect(storage.storedEvents == 1_800)
-        #expect(try storage.read { journal throws(JournalError) in try journal.unread(.all) } == 1_800)
+        #expect(
+            try storage.read { journal throws(JournalError) in
+                try journal.unread(.all, after: Journal.UnreadPosition(before: .all), limit: 10_000).count
+            } == 1_800)
         // A month later all of them go, the ones from the future with the others.
         try publish(1_801...1_810, to: storage, at: clock(30 * Self.day))
         #expect(storage.storedEvents == 1_810)

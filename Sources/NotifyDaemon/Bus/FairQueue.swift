@@ -104,6 +104,23 @@ struct FairQueue<Call> {
         if kind != .push { resume(caller) }
     }
 
+    /// Puts back what is left of the call that was taken last. Nothing of this caller but its claims goes before it.
+    mutating func putBack(_ call: Call, of caller: String) {
+        if lines[caller] == nil { turns.append(caller) }
+        lines[caller, default: Line()].readings.prepend(Entry(call: call, bytes: 0, kind: .reading, number: 0))
+    }
+
+    /// Puts what comes after the last call of a caller who has left. What the caller only wanted to read is dropped.
+    mutating func putLast(_ call: Call, of caller: String) {
+        if let readings = lines[caller]?.readings {
+            let size = readings.reduce(0) { $0 + $1.bytes }
+            lines[caller]!.readings = []
+            lines[caller]!.bytes -= size
+            bytes -= size
+        }
+        put(call, of: caller)
+    }
+
     /// Whether so many pushes of this caller wait, and nothing else, that others need room beside them.
     func isCrowd(_ caller: String) -> Bool {
         guard let line = lines[caller] else { return false }

@@ -5,7 +5,7 @@ import Systemd
 ///
 /// Most are handled on the spot. When many are there at once, or the bus has much of ours before it, or it is not known yet
 /// who calls and the policy wants to know, they wait in lines, in which they keep their order. What sd-bus answers by itself,
-/// such as reading a property, does not wait.
+/// such as introspection, waits there too.
 extension RouterInterface: BusReader {
     /// What a call wants; its arguments have been read.
     struct Order {
@@ -32,6 +32,8 @@ extension RouterInterface: BusReader {
     private static let queueLimit = 128 << 10
     /// The same while the bus is given as many signals as it takes, which shall not keep all calls from being handled.
     private static let queueLimitWhileCatchingUp = 2 * FanOut.queueLimit
+    /// About how long the answers are that sd-bus gives by itself.
+    private static let otherAnswer = 8 << 10
     /// An answer of so many bytes leaves at once.
     private static let longAnswer = 64 << 10
     /// While the bus has not taken so many bytes, nothing is read: sd-bus answers some calls as they are read.
@@ -47,6 +49,10 @@ extension RouterInterface: BusReader {
             defer { endCall(of: caller, begun: begin) }
             return try order.body(call)
         }
+        try put(order, call, of: caller)
+    }
+
+    private func put(_ order: Order, _ call: borrowing BusMessage, of caller: String) throws(BusFailure) {
         guard queue.hasRoom(for: caller) else {
             throw BusFailure(
                 .limitExceeded(
@@ -73,6 +79,27 @@ extension RouterInterface: BusReader {
         daemon.leave(reply, bytes: bytes, to: call)
     }
 
+    /// Has the calls that sd-bus answers by itself have their turns too: introspection, properties, and what is unknown.
+    func queueOtherCalls() {
+        otherCalls = bus.filter { [unowned self] call in
+            guard call.isCall(), !call.isCall(on: Self.name), !bus.isRedelivered(call) else { return false }
+            let isSetting = call.isCall(of: "Set", on: "org.freedesktop.DBus.Properties")
+            // It comes to its turn by itself.
+            if isSetting, interception != nil { return false }
+            let caller = call.sender
+            if handledOnTheSpot < Self.onTheSpot, canAnswer, !queue.mustWait(caller) {
+                handledOnTheSpot += 1
+                return false
+            }
+            let order = Order(kind: isSetting ? .other : .reading) { [unowned self] call in
+                answeredBytes += Self.otherAnswer
+                bus.redeliver(call)
+            }
+            attempt(call) { call throws(BusFailure) in try put(order, call, of: caller) }
+            return true
+        }
+    }
+
     // MARK: What calls cost
 
     private func beginCall() -> Int64 {
@@ -83,6 +110,9 @@ extension RouterInterface: BusReader {
     /// What a call costs is the time it took here, and about the time that the bus needs for its answer.
     private func endCall(of caller: String, begun: Int64) {
         queue.charge(caller, Int(Clock.monotonic() - begun) + answeredBytes >> 8)
+        guard let rest else { return }
+        self.rest = nil
+        queue.putBack(rest, of: caller)
     }
 
     /// Whether the bus takes answers as fast as they are given.
@@ -97,7 +127,7 @@ extension RouterInterface: BusReader {
             daemon.take(.peerLeft(name))
             daemon.programs.left(name)
         }
-        if queue.isWaiting(name) { queue.put(leave, of: name) } else { leave() }
+        if queue.isWaiting(name) { queue.putLast(leave, of: name) } else { leave() }
     }
 
     // MARK: The reader
@@ -123,17 +153,17 @@ extension RouterInterface: BusReader {
     /// Messages come before timers, and before the end of a turn. Where there are always more of them, both come here.
     private func takeBreath() {
         daemon.endTurnIfTooLong()
-        if let moment = daemon.host.windowMoment, moment + Self.grace <= daemon.host.now.instant {
+        if daemon.host.isTimerOverdue(by: Self.grace) {
             endWindows()
             // What was decided leaves now, and not behind the next call.
             daemon.turnIsOver()
         }
     }
 
-    /// Ends the windows that are over, after the claims that have been read.
+    /// Ends the windows that are over, after the claims that have been read, and the lifetimes.
     func endWindows() {
         handleClaims()
-        daemon.host.windowMoment = nil
+        daemon.host.forgetDueTimers()
         daemon.take(.timerFired)
     }
 

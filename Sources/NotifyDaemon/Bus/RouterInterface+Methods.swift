@@ -117,20 +117,29 @@ extension RouterInterface {
 
     func listScreens(_ call: borrowing BusMessage) throws(BusFailure) -> Order {
         Order(kind: .reading) { [unowned self] call throws(BusFailure) in
-            let screens = daemon.router.openScreens
-            let reply = bus.methodReturn(to: call)
-            reply.appendContainer("a", "(tssss)") { list in
-                for screen in screens {
-                    list.appendContainer("r", "tssss") { entry in
-                        entry.append(screen.id.rawValue, as: "t")
-                        entry.append(screen.topic.description)
-                        entry.append(screen.mode.rawValue)
-                        entry.append(screen.state.rawValue)
-                        entry.append(screen.owner)
+            try answer(call) { [unowned self] answer, reply throws(BusFailure) in
+                var screens = daemon.router.openScreens[...]
+                answer.bytes = screens.count * 320
+                reply.openContainer("a", "(tssss)")
+                return { [unowned self] reply, end throws(BusFailure) in
+                    while let screen = screens.popFirst() {
+                        append(screen, to: reply)
+                        if screens.count % 32 == 0, daemon.host.now.instant >= end { return false }
                     }
+                    reply.closeContainer()
+                    return true
                 }
             }
-            leave(reply, bytes: screens.count * 320, to: call)
+        }
+    }
+
+    private func append(_ screen: Screen, to list: borrowing BusMessage) {
+        list.appendContainer("r", "tssss") { entry in
+            entry.append(screen.id.rawValue, as: "t")
+            entry.append(screen.topic.description)
+            entry.append(screen.mode.rawValue)
+            entry.append(screen.state.rawValue)
+            entry.append(screen.owner)
         }
     }
 

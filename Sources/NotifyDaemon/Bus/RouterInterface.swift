@@ -20,6 +20,12 @@ final class RouterInterface {
     var handledOnTheSpot = 0
     /// The bytes of long answers that were given while the present call was handled.
     var answeredBytes = 0
+    /// What is left to do of the present call, in the caller's next turn.
+    var rest: (() -> Void)?
+    /// How many answers are being made in portions.
+    var longAnswers = 0
+    /// Takes calls that sd-bus answers by itself.
+    var otherCalls: BusSlot?
 
     init(daemon: Daemon<SystemHost>, bus: BusConnection) {
         self.daemon = daemon
@@ -55,6 +61,7 @@ final class RouterInterface {
         exportProperties()
         exportSignals()
         try interface.export(on: bus, path: Self.path)
+        queueOtherCalls()
     }
 
     private func exportMethods() {

@@ -23,9 +23,14 @@ protocol EventStore: AnyObject {
     func age(of id: EventID) -> Duration
 
     func history(_ topic: TopicPrefix, after: EventID, limit: Int) throws(JournalError) -> [StoredEvent]
-    func snapshot(_ topic: TopicPrefix) throws(JournalError) -> [StoredEvent]?
+    func valueList(_ topic: TopicPrefix) throws(JournalError) -> [Journal.ValueEntry]
+    func values(
+        _ entries: ArraySlice<Journal.ValueEntry>, bytes: Int
+    ) throws(JournalError) -> (events: [StoredEvent], count: Int)
     func values(_ topic: TopicPrefix) throws(JournalError) -> [StoredEvent]
-    func unread(_ topic: TopicPrefix) throws(JournalError) -> Int
+    func unread(
+        _ topic: TopicPrefix, after position: Journal.UnreadPosition, limit: Int
+    ) throws(JournalError) -> (count: Int, position: Journal.UnreadPosition?)
     func unseen(
         _ topic: TopicPrefix, after position: Journal.UnreadPosition, upTo last: EventID, limit: Int
     ) throws(JournalError) -> (events: [StoredEvent], position: Journal.UnreadPosition?)

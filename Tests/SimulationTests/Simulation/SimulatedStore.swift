@@ -149,15 +149,25 @@ final class SimulatedStore: EventStore {
         Array(try all.lazy.filter { $0.id > after && topic.covers($0.topic) }.prefix(limit))
     }
 
-    /// Nothing is too much for one answer in a simulation.
-    func snapshot(_ topic: TopicPrefix) throws(JournalError) -> [StoredEvent]? { try values(topic) }
+    func valueList(_ topic: TopicPrefix) throws(JournalError) -> [Journal.ValueEntry] {
+        try values(topic).map { Journal.ValueEntry(topic: $0.topic.description, id: $0.id) }
+    }
+
+    func values(
+        _ entries: ArraySlice<Journal.ValueEntry>, bytes: Int
+    ) throws(JournalError) -> (events: [StoredEvent], count: Int) {
+        try requireReadable()
+        return (entries.compactMap { disk.contents.events[$0.id] }, entries.count)
+    }
 
     func values(_ topic: TopicPrefix) throws(JournalError) -> [StoredEvent] {
         try all.filter { disk.contents.values[$0.topic] == $0.id && topic.covers($0.topic) }
     }
 
-    func unread(_ topic: TopicPrefix) throws(JournalError) -> Int {
-        try all.filter { topic.covers($0.topic) && $0.isUnread }.count
+    func unread(
+        _ topic: TopicPrefix, after position: Journal.UnreadPosition, limit: Int
+    ) throws(JournalError) -> (count: Int, position: Journal.UnreadPosition?) {
+        (try all.filter { topic.covers($0.topic) && $0.isUnread }.count, nil)
     }
 
     func unseen(

@@ -25,6 +25,19 @@ struct SlowBusTests {
     /// As many as leave before the limit is reached.
     private var untilLimit: Int { FanOut.queueLimit / Self.body.utf8.count }
 
+    /// Calls that have been read may wait to be handled, and the claims among them are in time.
+    @Test func aLongTurnEndsNoWindow() {
+        let bus = SlowBus()
+        bus.startServer()
+        bus.publish(World.topics[0], window: .milliseconds(100))
+        bus.pass(.milliseconds(200))
+        bus.publish(title: "", body: "")
+        bus.claim(bus.accepted[0])
+        bus.endTurn()
+        #expect(bus.sent.contains(.verdict(.suppressed)))
+        #expect(bus.machine.banners.isEmpty)
+    }
+
     @Test func signalsStopAtTheLimitOfQueuedBytesAndRepliesGoOn() {
         let bus = SlowBus()
         publish(0..<untilLimit + 10, on: bus)
