@@ -33,7 +33,7 @@ extension Daemon {
     /// - Returns: whether there is something to be written.
     func noteQuiet() -> Bool {
         guard quietNews.isUnwritten, isRestored, storage.isWritable else { return false }
-        storage.note(Ledger(server: nil, identity: nil).entry(router.quiet, clock))
+        storage.note(Ledger(server: nil).entry(router.quiet, clock))
         quietNews.isUnwritten = false
         return true
     }

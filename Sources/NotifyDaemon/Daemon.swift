@@ -130,7 +130,7 @@ final class Daemon<Outside: Host> {
     private func perform(_ effects: ArraySlice<Effect>, at now: Now) {
         guard !effects.isEmpty else { return }
         let clock = clock(at: now)
-        let ledger = Ledger(server: server.holder, identity: server.identity)
+        let ledger = Ledger(server: server.holder)
         for effect in effects {
             switch effect {
             case .reply: preconditionFailure("only a call is replied to, and its reply comes first")
@@ -160,7 +160,8 @@ final class Daemon<Outside: Host> {
             case .startServer: server.start()
             case .closeBanner(let id): outbox.put(.close(id))
             case .keepBanner(let id, let first, let isSummary):
-                if let entry = ledger.entry(id, first: first, isSummary: isSummary) { storage.note(entry) }
+                let entry = ledger.entry(id, first: first, isSummary: isSummary, at: server.identity)
+                if let entry { storage.note(entry) }
             case .forgetBanner(let id): storage.note(.bannerGone(id.rawValue))
             case .forgetAllBanners: storage.note(.allBannersGone)
             case .relayAction(let event, let action):

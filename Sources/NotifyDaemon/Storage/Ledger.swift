@@ -5,8 +5,6 @@ import Routing
 struct Ledger {
     /// The unique name of the notification server, whose banner numbers mean nothing elsewhere.
     let server: String?
-    /// The same with the bus that it is on.
-    let identity: String?
 
     func entry(_ event: Event, _ announcement: Announcement, _ clock: WallClock) -> JournalEntry {
         let stored = StoredEvent(
@@ -26,7 +24,8 @@ struct Ledger {
         return .decided(id, decision)
     }
 
-    func entry(_ banner: BannerID, first: EventID, isSummary: Bool) -> JournalEntry? {
+    /// - Parameter identity: the notification server and the bus that it is on.
+    func entry(_ banner: BannerID, first: EventID, isSummary: Bool, at identity: String?) -> JournalEntry? {
         identity.map {
             .bannerUp(StoredBanner(number: banner.rawValue, server: $0, first: first, isSummary: isSummary))
         }
