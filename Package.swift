@@ -33,22 +33,30 @@ let package = Package(
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
     ],
     targets: [
-        // The two C libraries, each imported by one module only.
-        .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
-        .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
+        // The C libraries, each imported by one module only.
+        .systemLibrary(
+            name: "CSystemd", path: "Sources/C/CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]
+        ),
+        .systemLibrary(
+            name: "CDBus", path: "Sources/C/CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
+
+        .systemLibrary(
+            name: "CZlib", path: "Sources/C/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        // What Linux has and Swift's module Glibc has not.
+        .systemLibrary(name: "CLinux", path: "Sources/C/CLinux"),
 
         // The one place where the version of the project stands.
-        .target(name: "NotifyVersion", swiftSettings: strict),
+        .target(name: "NotifyVersion", path: "Sources/Common/NotifyVersion", swiftSettings: strict),
 
         // What the command lines of both programs print, and how they end.
         .target(
             name: "StandardStreams",
             dependencies: ["NotifyText", .product(name: "ArgumentParser", package: "swift-argument-parser")],
-            swiftSettings: strict
+            path: "Sources/Common/StandardStreams", swiftSettings: strict
         ),
 
         // Text compared by its bytes, and text made safe to print; both sides of the bus need it.
-        .target(name: "NotifyText", swiftSettings: strict),
+        .target(name: "NotifyText", path: "Sources/Common/NotifyText", swiftSettings: strict),
 
         // The daemon, from the pure rules outwards.
         .target(
@@ -59,16 +67,18 @@ let package = Package(
                 .product(name: "HeapModule", package: "swift-collections"),
                 .product(name: "OrderedCollections", package: "swift-collections"),
             ],
-            swiftSettings: strict
+            path: "Sources/Daemon/Routing", swiftSettings: strict
         ),
         .target(
             name: "Journal",
             dependencies: [
+                "CLinux",
+                "CZlib",
                 "Routing",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
-            swiftSettings: strict
+            path: "Sources/Daemon/Journal", swiftSettings: strict
         ),
         .target(
             name: "Systemd",
@@ -78,7 +88,7 @@ let package = Package(
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
             ],
-            swiftSettings: strict
+            path: "Sources/Daemon/Systemd", swiftSettings: strict
         ),
         .target(
             name: "NotifyDaemon",
@@ -92,7 +102,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Mustache", package: "swift-mustache"),
             ],
-            swiftSettings: strict + [failpoints]
+            path: "Sources/Daemon/NotifyDaemon", swiftSettings: strict + [failpoints]
         ),
         .executableTarget(
             name: "notifyd",
@@ -100,15 +110,25 @@ let package = Package(
                 "Journal", "NotifyDaemon", "StandardStreams",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            swiftSettings: strict
+            path: "Sources/Programs/notifyd", swiftSettings: strict
         ),
 
         // The client side, which knows nothing of the daemon but its D-Bus interface.
-        .target(name: "NotifyClient", dependencies: ["CDBus", "NotifyText"], swiftSettings: strict),
-        .target(name: "NotifyRehearsal", dependencies: ["NotifyClient"], swiftSettings: strict),
+        .target(
+            name: "NotifyClient", dependencies: ["CDBus", "NotifyText"], path: "Sources/Client/NotifyClient",
+            swiftSettings: strict),
+        // Programs that are started and waited for; it takes a lock from the client library.
+        .target(
+            name: "ChildProcesses", dependencies: ["NotifyClient"], path: "Sources/Common/ChildProcesses",
+            swiftSettings: strict),
+        // Private buses, and stand-ins on them: for tests, measurements and "notifyctl demo".
+        .target(
+            name: "NotifyRehearsal", dependencies: ["ChildProcesses", "NotifyClient"],
+            path: "Sources/Testing/NotifyRehearsal", swiftSettings: strict),
         .executableTarget(
             name: "notifyctl",
             dependencies: [
+                "ChildProcesses",
                 "NotifyClient",
                 "NotifyRehearsal",
                 "NotifyText",
@@ -118,18 +138,19 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
             ],
-            swiftSettings: strict
+            path: "Sources/Programs/notifyctl", swiftSettings: strict
         ),
         .executableTarget(
             name: "notifyload",
             dependencies: [
+                "ChildProcesses",
                 "Journal",
                 "NotifyClient",
                 "NotifyRehearsal",
                 "Routing",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            swiftSettings: strict
+            path: "Sources/Testing/notifyload", swiftSettings: strict
         ),
 
         // The example in examples/swift, built here too so that it cannot rot; it has a Package.swift of its own.
@@ -140,8 +161,8 @@ let package = Package(
         // Tests.
         .target(
             name: "NotifyTestSupport",
-            dependencies: ["NotifyClient", "NotifyRehearsal", "Routing"],
-            swiftSettings: strict
+            dependencies: ["ChildProcesses", "NotifyClient", "NotifyRehearsal", "Routing"],
+            path: "Sources/Testing/NotifyTestSupport", swiftSettings: strict
         ),
         // What is done with the inputs of a fuzzer; the tests do the same with those that are kept.
         .target(
@@ -150,7 +171,7 @@ let package = Package(
                 "Journal", "NotifyClient", "NotifyDaemon", "NotifyText", "Routing", "Systemd",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
-            swiftSettings: strict
+            path: "Sources/Testing/NotifyFuzzing", swiftSettings: strict
         ),
         .testTarget(name: "FuzzTests", dependencies: ["NotifyFuzzing", "NotifyTestSupport"], swiftSettings: strict),
         .testTarget(
@@ -158,7 +179,7 @@ let package = Package(
         .testTarget(
             name: "SimulationTests",
             dependencies: [
-                "Journal", "NotifyDaemon", "NotifyText", "Routing", "Systemd",
+                "Journal", "NotifyDaemon", "NotifyTestSupport", "NotifyText", "Routing", "Systemd",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
@@ -168,15 +189,16 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "SystemdTests",
-            dependencies: ["Systemd", "NotifyRehearsal", .product(name: "Logging", package: "swift-log")],
+            dependencies: ["ChildProcesses", "Systemd", .product(name: "Logging", package: "swift-log")],
             swiftSettings: strict
         ),
         .testTarget(
-            name: "NotifyDaemonTests", dependencies: ["NotifyDaemon", "NotifyRehearsal", "NotifyText", "Routing"],
+            name: "NotifyDaemonTests", dependencies: ["ChildProcesses", "NotifyDaemon", "NotifyText", "Routing"],
             swiftSettings: strict),
         .testTarget(
             name: "NotifyClientTests",
             dependencies: [
+                "ChildProcesses",
                 "NotifyClient",
                 "NotifyRehearsal",
                 "NotifyText",
@@ -189,7 +211,8 @@ let package = Package(
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
-                "NotifyClient", "NotifyDaemon", "NotifyRehearsal", "NotifyTestSupport", "notifyctl", "notifyd",
+                "ChildProcesses", "NotifyClient", "NotifyDaemon", "NotifyRehearsal", "NotifyTestSupport", "notifyctl",
+                "notifyd",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict
@@ -197,9 +220,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "Journal", "NotifyClient", "NotifyRehearsal", "NotifyTestSupport", "NotifyText", "Routing", "RunBoard",
-                "notifyd",
-                "notifyctl", "notifyload",
+                "ChildProcesses", "Journal", "NotifyClient", "NotifyRehearsal", "NotifyTestSupport", "NotifyText",
+                "Routing", "RunBoard", "notifyctl", "notifyd", "notifyload",
             ],
             exclude: ["Rigs", "PowerCut/disk.c"],
             swiftSettings: strict + [failpoints]

@@ -1,3 +1,4 @@
+import ChildProcesses
 import NotifyRehearsal
 import Testing
 
@@ -34,7 +35,7 @@ struct CatalogTests {
     }
 
     @Test func placeholdersAreFieldsThatAreLogged() throws {
-        let sources = try Project.texts(below: "Sources/NotifyDaemon", suffix: ".swift")
+        let sources = try Project.texts(below: "Sources/Daemon/NotifyDaemon", suffix: ".swift")
         let keys = sources.flatMap { $0.matches(of: /"([a-z.]+)":\s+"\\\(/).map { String($0.1) } }
         let fields = Set(keys.map { "NOTIFYD_" + $0.uppercased().replacing(".", with: "_") })
         for entry in entries {
@@ -45,7 +46,7 @@ struct CatalogTests {
     }
 
     @Test func nothingIsLoggedInAnotherWay() throws {
-        for source in try Project.texts(below: "Sources/NotifyDaemon", suffix: ".swift") {
+        for source in try Project.texts(below: "Sources/Daemon/NotifyDaemon", suffix: ".swift") {
             let calls = source.matches(of: /logger\.(trace|debug|info|notice|warning|error|critical|log)\(/)
             #expect(calls.isEmpty, "\(calls.map(\.0)): what the daemon says is listed in MessageID")
         }

@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 import NotifyClient
 import NotifyRehearsal
@@ -16,7 +17,6 @@ import Testing
             try await check("claim", rig, "\(first)")
             try await check("claim-topic", rig, "/post")
             try await check("mark-read", rig, "/post")
-            try await check("pass", rig, "\(first)")
             for command in ["show", "why"] { try await check(command, rig, "\(first)") }
             try await check("history", rig)
             try await check("listen", rig, "--since", "0", "-n", "3", "--claim")

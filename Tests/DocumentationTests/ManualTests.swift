@@ -1,3 +1,4 @@
+import ChildProcesses
 import NotifyRehearsal
 import NotifyTestSupport
 import Testing
@@ -94,7 +95,7 @@ import Testing
     }
 
     @Test func everyErrorIsExplained() throws {
-        let names = try Project.text("Sources/NotifyDaemon/Bus/RouterInterface.swift")
+        let names = try Project.text("Sources/Daemon/NotifyDaemon/Bus/BusCodec.swift")
             .matches(of: /self\.init\(own: "(\w+)"/).map { String($0.1) }
         let explained = try ManualPage("docs/org.notifyd.Router1.5").items.filter { $0.macro == "Er" }.map(\.text)
         #expect(explained.sorted() == names.sorted())

@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 import NotifyClient
 import NotifyRehearsal
@@ -27,17 +28,17 @@ struct BannerActionTests {
         }
     }
 
-    @Test(arguments: [[], .closesAfterAButton, .closesBeforeAButton] as [NotificationServer.Habits])
-    func aButtonGivesOneOutcomeWhateverTheServerClosesItself(_ habits: NotificationServer.Habits) async throws {
+    @Test(arguments: [[], .closesAfterAction, .closesBeforeAction] as [NotificationServer.Quirks])
+    func aButtonGivesOneOutcomeWhateverTheServerClosesItself(_ quirks: NotificationServer.Quirks) async throws {
         try await withBannerStage { stage in
-            let server = try await stage.server(habits)
+            let server = try await stage.server(quirks)
             let id = try await stage.invite(from: "Mina")
             _ = try await stage.outcome(of: id)
             server.invoke("decline", on: 1)
             #expect(try await stage.action() == ["/run/r1/invite", .uint64(id.rawValue), "decline"])
             #expect(try await stage.outcome(of: id).kind == "dismissed")
             #expect(try await stage.client.explain(id).action == "decline")
-            #expect(server.showing.isEmpty || habits.isEmpty)
+            #expect(server.showing.isEmpty || quirks.isEmpty)
             #expect(try await stage.statistic("dismissed") == 1)
         }
     }

@@ -1,3 +1,4 @@
+import ChildProcesses
 import NotifyClient
 import NotifyRehearsal
 import Testing
@@ -66,10 +67,10 @@ struct BannerFaultTests {
         }
     }
 
-    @Test(arguments: [.answersZero, .answersText] as [NotificationServer.Habits])
-    func aBannerThatIsAnsweredWithoutANumberIsShownOnce(_ habits: NotificationServer.Habits) async throws {
+    @Test(arguments: [.repliesZero, .repliesText] as [NotificationServer.Quirks])
+    func aBannerThatIsAnsweredWithoutANumberIsShownOnce(_ quirks: NotificationServer.Quirks) async throws {
         try await withBannerStage { stage in
-            let server = try await stage.server(habits)
+            let server = try await stage.server(quirks)
             let first = try await stage.client.send("/note/1", title: "one")
             #expect(try await stage.outcome(of: first) == .init(kind: "shown", banner: nil, count: 1))
             let second = try await stage.client.send("/note/2", title: "two")

@@ -1,8 +1,9 @@
+import ChildProcesses
 import NotifyClient
 import NotifyRehearsal
 import Testing
 
-/// The habits of real notification servers, each with a stand-in that has it.
+/// The quirks of real notification servers, each with a stand-in that has it.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct BannerServerTests {
     // MARK: Plasma
@@ -226,7 +227,7 @@ struct BannerServerTests {
 
     @Test func textIsEscapedWhereTheServerCouldNotSayWhatItUnderstands() async throws {
         try await withBannerStage { stage in
-            let server = try await stage.server(.isShyAtFirst, capabilities: ["body", "body-markup"])
+            let server = try await stage.server(.failsFirstCapabilitiesCall, capabilities: ["body", "body-markup"])
             let id = try await stage.client.send("/note/1", title: "one", body: "a <b> & c")
             _ = try await stage.outcome(of: id)
             #expect(try await stage.banner(on: server).body == "a &lt;b&gt; &amp; c")

@@ -1,3 +1,4 @@
+import ChildProcesses
 import NotifyClient
 import NotifyRehearsal
 import NotifyTestSupport
@@ -17,10 +18,10 @@ struct BannerStage: Sendable {
     let signals: Mailbox<Message>
 
     func server(
-        _ habits: NotificationServer.Habits = [], capabilities: [String] = ["actions", "body"],
+        _ quirks: NotificationServer.Quirks = [], capabilities: [String] = ["actions", "body"],
         mode: NotificationServer.Mode = .normal
     ) async throws -> NotificationServer {
-        try await NotificationServer.start(on: bus, capabilities: capabilities, habits: habits, mode: mode)
+        try await NotificationServer.start(on: bus, capabilities: capabilities, quirks: quirks, mode: mode)
     }
 
     // MARK: What happened

@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 import NotifyClient
 import NotifyRehearsal
@@ -23,10 +24,10 @@ import Testing
         }
     }
 
-    @Test(arguments: [NotificationServer.Habits.gnome, .plasma, .mako, .isShyAtFirst])
-    func theHabitsOfRealServersAreNoFault(_ habits: NotificationServer.Habits) async throws {
+    @Test(arguments: [NotificationServer.Quirks.gnome, .plasma, .mako, .failsFirstCapabilitiesCall])
+    func theHabitsOfRealServersAreNoFault(_ quirks: NotificationServer.Quirks) async throws {
         try await withDiagnosis { stage in
-            let server = try await NotificationServer.start(on: stage.bus, habits: habits)
+            let server = try await NotificationServer.start(on: stage.bus, quirks: quirks)
             #expect(try await stage.report()["notification server"]?["level"] == "ok")
             server.stop()
         }
@@ -42,6 +43,37 @@ import Testing
             #expect(finding["state"]?.contains("hangs") == true)
             #expect(finding["advice"] != nil)
             server.close()
+        }
+    }
+
+    @Test func aBannerThatWaitsForAServerIsSaid() async throws {
+        try await withDiagnosis { stage in
+            try stage.daemon.configure("[banner]\nstart_server = false\n")
+            try await stage.daemon.start()
+            let client = try await NotifyClient(address: stage.bus.address)
+            _ = try await client.publish("/note/1", title: "news", body: "")
+            try await waitUntil("the banner is due", within: .seconds(10), stage.daemon) {
+                try await client.statistics()["waiting-banners"] == 1
+            }
+            let finding = try #require(try await stage.report()["notification server"])
+            #expect(finding["level"] == "warning")
+            #expect(finding["state"]?.contains("a banner waits for it") == true)
+            // One that is there and takes nothing.
+            let server = try await Connection.open(stage.bus.address)
+            server.export(NotificationServer.name) { call in
+                switch call.message.member {
+                case "GetServerInformation": call.reply(["broken", "nobody", "1", "1.2"])
+                case "GetCapabilities": call.reply([.array([], of: .string)])
+                default: call.fail("org.example.Broken", "broken")
+                }
+            }
+            try await server.requestName(NotificationServer.name)
+            try await waitUntil("it has failed", within: .seconds(10), stage.daemon) {
+                try await client.statistics()["banner-failures"] ?? 0 > 0
+            }
+            #expect(try await stage.report()["notification server"]?["level"] == "warning")
+            server.close()
+            await client.close()
         }
     }
 

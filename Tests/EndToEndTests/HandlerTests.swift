@@ -1,3 +1,4 @@
+import ChildProcesses
 import NotifyClient
 import NotifyRehearsal
 import NotifyTestSupport
@@ -48,6 +49,67 @@ import Testing
             try await rig.client.publish("/post/1", fields: ["WHO": "Mina", "run-number": .int64(7)])
             #expect(await process.waitForExit() == .code(0))
             #expect(await process.allLines(of: 2) == ["NOTIFYD_FIELD_RUN_NUMBER=7", "NOTIFYD_FIELD_WHO=Mina"])
+        }
+    }
+
+    /// A command that does not end before somebody writes into `gate`.
+    private static let patient = """
+        echo "ran $NOTIFYD_TITLE" >&2
+        if [ "$NOTIFYD_TITLE" = slow ]; then : <"$HOME/gate"; fi
+        """
+
+    /// Starts `listen` with the patient command, publishes an event for it, and restarts notifyd while the command runs.
+    private func restartWhileItRuns(
+        _ rig: Rig, _ options: PublishOptions, count: String
+    ) async throws -> (process: ChildProcess, id: EventID) {
+        #expect(try await rig.startScript(#"mkfifo "$HOME/gate""#).waitForExit() == .code(0))
+        let process = try await rig.subscriber(to: "/post") {
+            try rig.start("listen", "/post", "--claim", "--exec", Self.patient, "-n", count)
+        }
+        let id = try await rig.client.publish("/post/1", title: "slow", options: options)
+        try await rig.until("it is held") { try await !rig.client.explain(id).claims.isEmpty }
+        await rig.daemon.kill()
+        try await rig.daemon.start()
+        try await rig.until("it is announced again") { try await rig.client.explain(id).isReplayed }
+        return (process, id)
+    }
+
+    private func openGate(_ rig: Rig) async throws {
+        #expect(try await rig.startScript(#": >"$HOME/gate""#).waitForExit() == .code(0))
+    }
+
+    @Test func anEventWhoseHoldARestartEndedIsClaimedInTime() async throws {
+        try await withRig { rig in
+            let (process, id) = try await restartWhileItRuns(rig, PublishOptions(window: .seconds(60)), count: "1")
+            try await openGate(rig)
+            #expect(await process.waitForExit() == .code(0))
+            #expect(await process.allLines(of: 2) == ["ran slow"])
+            #expect(await rig.listener.resolution(of: id)?.outcome == "claimed")
+            #expect(try await rig.client.explain(id).decidingClaim?.form == "Claim")
+        }
+    }
+
+    @Test func aCommandThatEndsAfterTheBannerOfARestartSaysSo() async throws {
+        try await withRig { rig in
+            let (process, id) = try await restartWhileItRuns(rig, PublishOptions(window: .milliseconds(1)), count: "1")
+            #expect(await rig.listener.resolution(of: id)?.outcome == "shown")
+            try await openGate(rig)
+            #expect(await process.waitForExit() == .code(0))
+            let complaint = try #require(await process.allLines(of: 2)?.last)
+            #expect(complaint.contains("notifyd was restarted, and the hold was lost. It is shown: "), "\(complaint)")
+        }
+    }
+
+    @Test func anEventThatIsAnnouncedAgainIsHeldAgainAndHandledOnce() async throws {
+        try await withRig { rig in
+            let (process, id) = try await restartWhileItRuns(rig, PublishOptions(window: .seconds(60)), count: "2")
+            try await rig.until("it is held again") { try await rig.client.explain(id).claims.count == 2 }
+            try await openGate(rig)
+            #expect(await rig.listener.resolution(of: id)?.outcome == "claimed")
+            try await rig.client.publish("/post/2", title: "quick", options: Self.long)
+            #expect(await process.waitForExit() == .code(0))
+            #expect(await process.allLines(of: 2) == ["ran slow", "ran quick"])
+            #expect(try await rig.client.explain(id).decidingClaim?.form == "ClaimProvisionally")
         }
     }
 

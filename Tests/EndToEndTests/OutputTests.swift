@@ -1,3 +1,4 @@
+import ChildProcesses
 import NotifyClient
 import NotifyRehearsal
 import NotifyTestSupport
@@ -89,7 +90,7 @@ import Testing
     @Test func aClosedDescriptorIsNotTheConnectionToTheBus() async throws {
         try await withRig { rig in
             // With the number of standard output, the connection would get the text, and be ended by the bus.
-            let process = try rig.startScript("notifyctl pass \"$(notifyctl send /post/1)\" <&- >&- 2>&-; echo $?")
+            let process = try rig.startScript("notifyctl mute /post 1h <&- >&- 2>&-; echo $?")
             #expect(await process.allLines(of: 1) == ["0"])
         }
     }

@@ -1,3 +1,4 @@
+import ChildProcesses
 import Glibc
 import NotifyClient
 import NotifyRehearsal
@@ -49,6 +50,24 @@ struct ProgramTests {
             try await rig.daemon.start()
             let after = try await rig.client.explain(id)
             #expect(after.claims == before.claims)
+        }
+    }
+
+    @Test(arguments: ["status", "top"])
+    func screensAreListedWithTheirPrograms(_ command: String) async throws {
+        try await withRig { rig in
+            let screen = try rig.start("screen", "/post/27")
+            defer { screen.signal(SIGTERM) }
+            try await rig.until("a screen is open") { try await rig.client.screens().count == 1 }
+            let owner = try #require(try await rig.client.screens().first?.owner)
+            let once = command == "top" ? ["-n", "1"] : []
+            func output(_ more: String...) async throws -> String {
+                let process = try rig.start(arguments: [command] + once + more)
+                _ = await process.waitForExit()
+                return try #require(await process.allLines(of: 1)).joined(separator: "\n")
+            }
+            #expect(try await output().contains("notifyctl (\(owner))"))
+            #expect(try await output("--json=short").contains(#""owner":"\#(owner)","program":"notifyctl""#))
         }
     }
 

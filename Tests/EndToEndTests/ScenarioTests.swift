@@ -1,3 +1,4 @@
+import ChildProcesses
 import NotifyRehearsal
 import NotifyTestSupport
 import Testing
@@ -5,12 +6,12 @@ import Testing
 /// Every scenario of `Tests/Scenarios` against the clock: a real daemon, a bus and a notification server of its own.
 @Suite(.timeLimit(.minutes(5))) struct ScenarioTests {
     /// How much later than drawn something may come on a machine that is busy with other tests.
-    private static let tolerance: Duration = .milliseconds(150) * Slack.factor
+    private static let tolerance: Duration = .milliseconds(150) * Timeouts.factor
     /// An attempt whose own inputs came later than this proves nothing about the daemon.
-    private static let inputTolerance: Duration = .milliseconds(8) * Slack.factor
+    private static let inputTolerance: Duration = .milliseconds(8) * Timeouts.factor
     private static let attempts = 4
     /// They mostly wait, so a few can be played at once.
-    private static let turnstile = Turnstile(4)
+    private static let semaphore = AsyncSemaphore(4)
 
     private static let files = ScenarioFiles.names.filter { name in
         (try? ScenarioFiles.read(name))?.settings.virtualOnly == nil
@@ -18,8 +19,8 @@ import Testing
 
     @Test(arguments: files)
     func scenarioHolds(_ file: String) async throws {
-        let scenario = try ScenarioFiles.read(file).withSlack()
-        try await Self.turnstile.pass {
+        let scenario = try ScenarioFiles.read(file).withTimeoutFactor()
+        try await Self.semaphore.withPermit {
             for attempt in 1... {
                 let recording = try await RealStage.play(scenario, BuiltPrograms.notifyd)
                 let differences = Comparison.differences(

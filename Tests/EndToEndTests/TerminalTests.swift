@@ -1,3 +1,4 @@
+import ChildProcesses
 import Glibc
 import NotifyClient
 import NotifyRehearsal
@@ -81,6 +82,15 @@ import Testing
             #expect(picture.output.contains { $0.hasPrefix("  /post/27  ") && $0.contains(" ms  [") })
             #expect(picture.output.contains { $0.contains("  shown  /post/28") })
             #expect(!picture.output.joined().contains("\u{1b}"))
+            // The claims are those of `status`, also those of outcomes that are not listed any more.
+            for number in 1...40 { try await rig.client.claim(try await rig.client.send("/post/\(number)")) }
+            func claims(_ command: String) async throws -> String? {
+                let output = try await rig.run(command, "--json=short").output.joined()
+                return output.firstRange(of: #""all":"#).map { String(output[$0.upperBound...].prefix { $0 != "}" }) }
+            }
+            let counted = try #require(try await claims("status"))
+            #expect(counted.contains(#""claims":40,"#))
+            #expect(try await claims("top") == counted)
             let series = try await rig.run("top", "-n", "2", "--json=short")
             #expect(series.output.map { $0.contains(#""rates":null"#) } == [true, false])
             await rig.daemon.stop()

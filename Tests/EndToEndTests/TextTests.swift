@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 import NotifyClient
 import NotifyRehearsal
@@ -87,7 +88,6 @@ import Testing
                 #expect(try await rig.client.history("/a", after: EventID(rawValue: id)).isEmpty)
                 #expect(try await rig.run("why", "\(id)").exit == .code(1))
                 #expect(try await rig.run("claim", "\(id)").exit == .code(1))
-                #expect(try await rig.run("pass", "\(id)").exit == .code(1))
             }
         }
     }

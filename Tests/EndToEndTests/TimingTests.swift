@@ -1,3 +1,4 @@
+import ChildProcesses
 import NotifyClient
 import NotifyRehearsal
 import NotifyTestSupport
@@ -6,7 +7,7 @@ import Testing
 /// The one promise that people feel: claimed in time means no banner, unclaimed means a banner when the window ends.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct TimingTests {
     /// Loose on purpose: this machine may be busy with other tests. What was measured is printed.
-    private static let bound: Duration = .milliseconds(150) * Slack.factor
+    private static let bound: Duration = .milliseconds(150) * Timeouts.factor
     private static let window: Duration = .milliseconds(100)
 
     @Test(arguments: [30, 60, 90])
@@ -45,7 +46,7 @@ import Testing
                 let banner = try #require(await rig.server.banners.next(within: .seconds(5)))
                 lateness.append(banner.arrival - sent - Self.window)
             }
-            let spread = try #require(Spread(lateness))
+            let spread = try #require(LatencyDistribution(lateness))
             print("banners after a window of 100 ms, measured from before the call to Send: \(spread) late")
             #expect(spread.minimum >= .zero)
             #expect(spread.maximum < Self.bound)
@@ -64,7 +65,7 @@ import Testing
                 let banner = try #require(await rig.server.banners.next(within: .seconds(5)))
                 lateness.append(banner.arrival - (try #require(sent[banner.title])) - Self.window)
             }
-            let spread = try #require(Spread(lateness))
+            let spread = try #require(LatencyDistribution(lateness))
             print("400 windows at once: \(spread) late")
             #expect(spread.minimum >= .zero)
             #expect(spread.maximum < Self.bound + .milliseconds(350))

@@ -24,7 +24,7 @@ struct ReplayTests {
     @Test(arguments: FuzzTarget.all.map(\.name))
     func inputsThatNobodyChoseHold(_ name: String) throws {
         let target = try #require(FuzzTarget.all.first { $0.name == name })
-        var generator = SeededGenerator(seed: 1)
+        var generator = SplitMix64(seed: 1)
         for _ in 0..<300 {
             let count = Int.random(in: 0...300, using: &generator)
             target.body((0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) })

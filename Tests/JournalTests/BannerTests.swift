@@ -74,6 +74,39 @@ struct BannerTests {
         }
     }
 
+    @Test(arguments: [Outcome.retracted, .dismissed])
+    func aLaterOutcomeLeavesWhatTheBannerWaitedFor(_ outcome: Outcome) throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            var first = shown(with: 1)
+            first.isOfEarlierBoot = true
+            first.lateness = 37_000_000
+            first.count = 2
+            first.setCause(delay: .absent, verdict: nil)
+            try journal.commit([.accepted(try sample(1)), .decided(EventID(1), first)])
+            var later = StoredDecision(outcome: outcome, resolved: 9_000)
+            later.setCause(delay: nil, verdict: outcome == .retracted ? .recorded : nil)
+            try journal.commit([.decided(EventID(1), later)])
+            let decision = try #require(try journal.event(EventID(1))?.decision)
+            #expect(decision.lateness == 37_000_000)
+            #expect(decision.count == 2)
+            #expect(decision.delay == .absent)
+            #expect(decision.verdict == (outcome == .retracted ? .recorded : nil))
+            #expect(decision.isOfEarlierBoot)
+            #expect(journal.damagedRows == 0)
+        }
+    }
+
+    @Test func aClaimOfWhichNoClockKnowsTheTimeIsKept() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            let claim = ClaimRecord(claimant: ":1.2", latency: nil, form: .claim, verdict: .recorded)
+            try journal.commit([.accepted(try sample(1)), .claimed(EventID(1), claim)])
+            #expect(try journal.claims(on: EventID(1)) == [claim])
+            #expect(journal.damagedRows == 0)
+        }
+    }
+
     @Test func bannersThatNeverEndAreNotKeptForEver() throws {
         var limits = Limits()
         limits.retractableEvents = 10

@@ -16,7 +16,6 @@ struct ChecksumTests {
         #expect(checksum([]) == 0)
     }
 
-    /// Eight bytes are added at a time, and what is left over one by one.
     @Test(arguments: 0...40) func itIsTheSameHoweverTheBytesAreGrouped(_ count: Int) {
         let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 37 + 11) }
         var oneByOne = Checksum()

@@ -64,7 +64,7 @@ struct DamageTests {
                 try $0.execute(sql: "DELETE FROM grdb_migrations WHERE identifier = ?", arguments: [step])
             }
             try queue.close()
-            let next = try Journal(directory: folder, examinedAtOnce: isLarge ? 0 : 1 << 20)
+            let next = try Journal(directory: folder, checkedWhenOpened: isLarge ? 0 : 1 << 20)
             #expect(next.setAside != nil)
             try next.commit([.accepted(try sample(2))])
         }

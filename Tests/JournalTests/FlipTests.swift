@@ -73,13 +73,13 @@ struct FlipTests {
     /// A journal that nothing is asked before the whole file has been looked at.
     private func open(_ folder: String, atOnce isAtOnce: Bool) throws(JournalError) -> Journal {
         if isAtOnce { return try Journal(directory: folder) }
-        let journal = try Journal(directory: folder, examinedAtOnce: 0)
-        guard !journal.isExamined else { return journal }
+        let journal = try Journal(directory: folder, checkedWhenOpened: 0)
+        guard !journal.isChecked else { return journal }
         do throws(JournalError) {
             // Whatever is asked meanwhile is answered, or the file is closed.
             _ = try? journal.history(.all, after: EventID(0), limit: 1000)
             _ = try? journal.lastID()
-            try journal.endExamination(Examination(of: try journal.beginExamination()))
+            try journal.endIntegrityCheck(IntegrityCheck(of: try journal.beginIntegrityCheck()))
         } catch {
             try journal.reopen(without: [])
         }

@@ -59,6 +59,32 @@ struct LossTests {
         }
     }
 
+    @Test func whatWasPromisedWaitsForTheAttemptThatSucceeds() throws {
+        try withJournal { journal, directory in
+            try FileManager.default.removeItem(atPath: directory)
+            try Data().write(to: URL(filePath: directory))
+            refuse(journal, 10)
+            for _ in 1...3 { #expect(throws: JournalError.self) { try journal.reopen(without: [EventID(10)]) } }
+            // Until then it is read where it is.
+            #expect(try journal.history(.all, after: EventID(0), limit: 100).map(\.id.rawValue) == [1, 2, 3, 4])
+            try FileManager.default.removeItem(atPath: directory)
+            try journal.reopen(without: [EventID(10)])
+            #expect(journal.takeLoss()?.carriedOver == 2)
+            #expect(try found(journal) == [2, 4])
+        }
+    }
+
+    @Test(arguments: ["", "-wal"]) func whatIsStillInMemoryOutlivesATruncation(_ suffix: String) throws {
+        try withJournal { journal, directory in
+            try #require(truncate(journal.path + suffix, 0) == 0)
+            refuse(journal, 10)
+            try journal.reopen(without: [EventID(10)])
+            let loss = try #require(journal.takeLoss())
+            #expect(loss.file == journal.path + suffix)
+            #expect(try Set(found(journal)).isSuperset(of: [2, 4]))
+        }
+    }
+
     @Test func aTransactionThatReachedTheNamelessFileAloneIsRefusedToo() throws {
         try withJournal { journal, directory in
             let error = #expect(throws: JournalError.self) {
@@ -147,13 +173,13 @@ struct LossTests {
     /// Emptying the log into the file, and limiting it, is no loss.
     @Test func whatTheJournalDoesToItsFilesItselfIsNoLoss() throws {
         try withFolder { folder in
-            let journal = try Journal(directory: folder, examinedAtOnce: 0)
+            let journal = try Journal(directory: folder, checkedWhenOpened: 0)
             for id in 1...2_500 as ClosedRange<UInt64> {
                 var event = try sample(id)
                 event.body = String(repeating: "x", count: 8_000)
                 try journal.commit([.accepted(event), .decided(event.id, shown)])
             }
-            try journal.endExamination(Examination(of: try journal.beginExamination()))
+            try journal.endIntegrityCheck(IntegrityCheck(of: try journal.beginIntegrityCheck()))
             #expect(try journal.expire(olderThan: .seconds(1), keeping: 0, step: 3_000) > 2_000)
             try journal.commit([.accepted(try sample(3_000))])
             #expect(journal.isOpen)

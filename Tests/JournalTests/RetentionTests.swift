@@ -44,7 +44,7 @@ struct RetentionTests {
 
     @Test func whatIsNamedIsKnownForADayWhateverTheWallClockSays() throws {
         try withFolder { folder in
-            let day = Limits().repeatMemory
+            let day = Limits().deduplicationTime
             var journal = try Journal(directory: folder)
             var steps: Int64 = 0
             // An event and a removal every ten hours, while the wall clock jumps.
@@ -77,7 +77,7 @@ struct RetentionTests {
     @Test func onlySoManyRemovalsKeepTheirNames() throws {
         try withFolder { folder in
             var limits = Limits()
-            limits.rememberedRepeats = 2
+            limits.globalIDs = 2
             let journal = try Journal(directory: folder, limits: limits)
             for number in 1...4 as ClosedRange<UInt64> {
                 let origin = Origin(source: "test", eventID: "\(number)")

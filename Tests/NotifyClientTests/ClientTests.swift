@@ -1,3 +1,4 @@
+import ChildProcesses
 import NotifyRehearsal
 import Testing
 
@@ -43,7 +44,7 @@ struct ClientTests {
             let client = try await NotifyClient(address: bus.address)
             let events = try await client.events(at: "/")
             let liar = StandInRouter(connection: try await Connection.open(bus.address))
-            let own = try await client.link.connection().uniqueName
+            let own = try await client.connections.connection().uniqueName
             liar.announce("/post/1", id: 1)
             liar.announce("/post/1", id: 2, to: own)
             _ = try await liar.connection.owner(of: Router.name)
@@ -62,7 +63,7 @@ struct ClientTests {
             #expect(outcome.id == 7)
             #expect(outcome.kind == .claimed)
             #expect(outcome.latency == .microseconds(1500))
-            #expect(outcome.by == (try await client.link.connection().uniqueName))
+            #expect(outcome.by == (try await client.connections.connection().uniqueName))
         }
     }
 

@@ -29,11 +29,11 @@ struct CommandLineTests {
     }
 
     @Test func figuresHaveAFittingUnit() {
-        #expect(Duration.microseconds(412).figure == "412 µs")
-        #expect(Duration.microseconds(31_449).figure == "31.4 ms")
-        #expect(Duration.milliseconds(2504).figure == "2.50 s")
-        #expect(Duration.seconds(600).figure == "10 min")
-        #expect(Duration.milliseconds(100).shortFigure == "100 ms")
+        #expect(Duration.microseconds(412).displayText == "412 µs")
+        #expect(Duration.microseconds(31_449).displayText == "31.4 ms")
+        #expect(Duration.milliseconds(2504).displayText == "2.50 s")
+        #expect(Duration.seconds(600).displayText == "10 min")
+        #expect(Duration.milliseconds(100).shortText == "100 ms")
     }
 
     @Test(arguments: [

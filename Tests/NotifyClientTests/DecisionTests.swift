@@ -81,6 +81,64 @@ struct DecisionTests {
         #expect(lines[4] == "  banner     ----------B###############  at 100.0 ms")
     }
 
+    @Test func aBannerThatWaitedIsNotALateTimer() {
+        var decision = explanation(.shown, resolved: 37_100)
+        decision.lateness = .seconds(37)
+        decision.delay = .absent
+        let lines = drawing(decision)
+        #expect(lines[3].hasSuffix("ends at 100.0 ms"))
+        #expect(lines[4].hasSuffix("at 37.10 s, 37.00 s late: no notification server"))
+    }
+
+    @Test func aClaimThatClosedNoBannerTakesNoneBack() {
+        var decision = explanation(.retracted, resolved: 180)
+        decision.claims = [claim(180, .recorded)]
+        let lines = drawing(decision)
+        #expect(lines[4].hasSuffix("Claim at 180.0 ms: recorded"))
+        #expect(lines[5].hasSuffix("at 100.0 ms, not taken back"))
+        #expect(!lines[5].contains("x"))
+    }
+
+    @Test func afterARestartTimesCountFromPublishing() {
+        var decision = explanation(.claimed, resolved: 31_000)
+        decision.accepted = start
+        decision.isReplayed = true
+        decision.opened = start + 30_000_000
+        decision.deadline = start + 32_000_000
+        decision.claims = [claim(31_000, .suppressed)]
+        let lines = drawing(decision)
+        #expect(
+            lines[3].hasSuffix(
+                "opened again at 30.00 s after a restart of notifyd, closed at 31.00 s; it would have ended at 32.00 s")
+        )
+        #expect(lines[4].hasSuffix("Claim at 31.00 s: suppressed"))
+    }
+
+    @Test func afterAnotherBootNoTimeIsMadeUp() {
+        var decision = explanation(.claimed, resolved: 31_000)
+        decision.accepted = start - 3_600_000_000
+        decision.isReplayed = true
+        decision.isOfEarlierBoot = true
+        decision.opened = start + 30_000_000
+        decision.deadline = start + 32_000_000
+        decision.claims = [
+            Explanation.Claim(by: ":1.3", after: nil, form: "ClaimProvisionally", verdict: .recorded),
+            Explanation.Claim(by: ":1.2", after: nil, form: "Claim", verdict: .suppressed),
+        ]
+        let lines = drawing(decision)
+        #expect(lines[2].hasSuffix("before the machine was started; times count from its new window"))
+        #expect(lines[3].hasSuffix("closed at 1.00 s; it would have ended at 2.00 s"))
+        #expect(lines[4] == "  :1.3       --------------------------  ClaimProvisionally: recorded")
+        #expect(lines[5].hasSuffix("Claim at 1.00 s: suppressed"))
+    }
+
+    @Test func aWallClockThatWasSetMovesNothing() {
+        var decision = explanation(.shown, resolved: 100)
+        decision.accepted = start + 3_600_000_000
+        decision.published = start + 3_600_000_000
+        #expect(drawing(decision)[3].contains("[=========]"))
+    }
+
     @Test func aNarrowTerminalBreaksNoWord() {
         var decision = explanation(.claimed, resolved: 40)
         decision.claims = [claim(40, .suppressed)]
@@ -94,6 +152,27 @@ struct DecisionTests {
         let lines = Decision(explanation(nil)).lines
         #expect(lines.contains { $0.hasPrefix("  window     [=========>") })
         #expect(lines.last == "  undecided: So it is.")
+    }
+
+    @Test func aWindowThatIsOverIsClosedThoughNothingIsDecided() {
+        let open = Decision(explanation(nil), now: start + 99_000).lines
+        #expect(open.contains { $0.hasPrefix("  window     [=========>") })
+        let over = Decision(explanation(nil), now: start + 100_000).lines
+        #expect(over.contains { $0.hasPrefix("  window     [=========]") })
+    }
+
+    /// The deadline is of another clock than the claims.
+    @Test(arguments: [0, -600, 600] as [Int64])
+    func aHoldThatOutlastsTheWindowIsNamed(_ error: Int64) {
+        var decision = explanation(.shown, resolved: 200)
+        decision.deadline = start + 200_000 + error
+        decision.lateness = .zero
+        decision.claims = [
+            Explanation.Claim(by: ":1.2", after: .milliseconds(10), form: "ClaimProvisionally", verdict: .suppressed),
+            Explanation.Claim(by: ":1.2", after: .milliseconds(200), form: "ranout", verdict: .recorded),
+        ]
+        #expect(drawing(decision)[3].contains("it was held until "))
+        #expect(drawing(decision)[3].hasSuffix(", and its banner was due then"))
     }
 
     @Test func aClaimHoursLaterIsAtTheEdge() {

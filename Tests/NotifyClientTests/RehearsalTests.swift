@@ -1,3 +1,4 @@
+import ChildProcesses
 import Glibc
 import NotifyRehearsal
 import Testing
@@ -91,7 +92,7 @@ struct RehearsalTests {
         child.signal(SIGTERM)
         let other = try ChildProcess("sh", ["-c", "exit 7"], environment: [:])
         #expect(await other.waitForExit() == .code(7))
-        #expect(throws: RehearsalError.self) { try ChildProcess("/nowhere/program", [], environment: [:]) }
+        #expect(throws: ProcessError.self) { try ChildProcess("/nowhere/program", [], environment: [:]) }
     }
 
     @Test func aFolderIsRemovedWithAllThatIsInIt() throws {

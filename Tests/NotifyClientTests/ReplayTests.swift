@@ -8,12 +8,12 @@ struct ReplayTests {
     private func push(
         _ id: UInt64, _ topic: String = "/post/27", at time: Int64, outcome: String = "claimed",
         claimedAfter: Int64? = nil, isAnswer: Bool = true
-    ) -> RecordedPush {
-        RecordedPush(
+    ) -> ReplayEvent {
+        ReplayEvent(
             id: id, topic: topic, route: "/post/{id}", key: topic, sender: ":1.1",
             time: 1_700_000_000_000_000 + time * 1000, window: .milliseconds(100), outcome: outcome,
             claims: claimedAfter.map {
-                [RecordedPush.Claim(by: ":1.2", after: .milliseconds($0), isOfUse: true, isAnswer: isAnswer)]
+                [ReplayEvent.Claim(by: ":1.2", after: .milliseconds($0), isOfUse: true, isAnswer: isAnswer)]
             } ?? []
         )
     }
@@ -27,7 +27,7 @@ struct ReplayTests {
     }
 
     @Test func aShorterWindowShowsWhatWasClaimedLater() throws {
-        let whatIf = try WhatIf(
+        let whatIf = try ReplayReport(
             [push(1, at: 0, claimedAfter: 80), push(2, "/post/28", at: 10, claimedAfter: 60)], window: .milliseconds(60)
         )
         #expect(whatIf.more.map(\.id) == [1])
@@ -35,7 +35,7 @@ struct ReplayTests {
     }
 
     @Test func aLongerWindowCatchesLateClaims() throws {
-        let whatIf = try WhatIf(
+        let whatIf = try ReplayReport(
             [push(1, at: 0, outcome: "retracted", claimedAfter: 130), push(2, "/post/28", at: 0, outcome: "shown")],
             window: .milliseconds(150))
         #expect(whatIf.fewer.map(\.id) == [1])
@@ -58,7 +58,7 @@ struct ReplayTests {
             "topic=/post/28\tbanner=false\twindow=100000\tmax_window=500000\twait=anyone\tcoalesce=none",
             "banner=true\twindow=100000\tmax_window=500000\twait=anyone\tcoalesce=topic",
         ])
-        let whatIf = try WhatIf(
+        let whatIf = try ReplayReport(
             [push(1, at: 0, outcome: "retracted", claimedAfter: 130), push(2, "/post/28", at: 0, outcome: "shown")],
             routes: routes, window: nil)
         #expect(whatIf.fewer.map(\.id) == [1, 2])
@@ -91,8 +91,8 @@ struct ReplayTests {
         let cleared = explanation([(form, 66_510, .retracted)], .retracted)
         #expect(cleared.answers.isEmpty)
         #expect(explanation([(form, 0, .suppressed)]).answers.map(\.after) == [.zero])
-        let whatIf = try WhatIf(
-            [RecordedPush(cleared), push(1, "/post/28", at: 0, claimedAfter: 30)], window: .milliseconds(60))
+        let whatIf = try ReplayReport(
+            [ReplayEvent(cleared), push(1, "/post/28", at: 0, claimedAfter: 30)], window: .milliseconds(60))
         #expect(whatIf.latencies.window(catching: 99) == .milliseconds(30))
         #expect(whatIf.text.hasPrefix("2 events with a window, 2 of them claimed."))
     }
@@ -103,8 +103,32 @@ struct ReplayTests {
         let released = explanation([("ClaimProvisionally", 5, .suppressed), ("Release", 60, .recorded)], .shown)
         #expect(released.answers.isEmpty)
         // Replayed, it is no claim: the banner appears as it did.
-        let result = try Simulation.run([RecordedPush(released)])
+        let result = try Simulation.run([ReplayEvent(released)])
         #expect(result == Simulation.Result(shown: [7], claimed: [], banners: 1))
+    }
+
+    /// The restart ends a hold without a step.
+    @Test func aHoldThatARestartEndedDecidesNothing() throws {
+        let late = explanation([("ClaimProvisionally", 5, .suppressed), ("Claim", 9000, .recorded)], .retracted)
+        #expect(late.decidingClaim?.form == "Claim")
+        #expect(Outcome(late)?.latency == .seconds(9))
+        #expect(late.effectiveClaims.map(\.form) == ["Claim"])
+        let again = explanation(
+            [
+                ("ClaimProvisionally", 5, .suppressed), ("ClaimProvisionally", 700, .suppressed),
+                ("ClaimProvisionally", 800, .recorded), ("Complete", 900, .suppressed),
+            ])
+        #expect(again.decidingClaim?.after == .milliseconds(700))
+        // A journal of an earlier version has no step for the confirmation.
+        #expect(explanation([("ClaimProvisionally", 5, .suppressed)]).decidingClaim?.after == .milliseconds(5))
+    }
+
+    @Test func theClaimantsThatAreNotListedAreCounted() {
+        let few = RecentClaims((1...5).map { (":1.\($0)", .milliseconds(3)) })
+        #expect(!few.rows.contains { $0.0.hasPrefix("and ") })
+        let many = RecentClaims((1...8).map { (":1.\($0)", .milliseconds(3)) })
+        #expect(many.rows.map(\.0).suffix(3) == [":1.5", "and 3 more", "window that would have sufficed"])
+        #expect(many.json.text(pretty: false).contains(#""more-claimants":3"#))
     }
 
     @Test func aClaimantIsToldFromTheOthers() {

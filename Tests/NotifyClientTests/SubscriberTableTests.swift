@@ -1,3 +1,4 @@
+import ChildProcesses
 import NotifyRehearsal
 import Testing
 
@@ -13,7 +14,7 @@ struct SubscriberTableTests {
         table.add(
             SubscriberTable.Subscriber(
                 rules: [rule],
-                hear: { [heard] in if case .removal(let removal) = $0 { heard.put(removal.topic) } }, end: { _ in }),
+                receive: { [heard] in if case .removal(let removal) = $0 { heard.put(removal.topic) } }, end: { _ in }),
             id: 1)
     }
 

@@ -26,25 +26,25 @@ struct ValueTableTests {
     @Test func aValueIsAddedThenModifiedThenRemoved() {
         var table = ValueTable()
         _ = table.take(snapshot(0))
-        #expect(table.hear(value(1)) == Change(.added, value(1)))
-        #expect(table.hear(value(2)) == Change(.modified, value(2)))
-        #expect(table.hear(removal(3)) == Change(.removed, value(2)))
-        #expect(table.hear(value(4)) == Change(.added, value(4)))
+        #expect(table.receive(value(1)) == Change(.added, value(1)))
+        #expect(table.receive(value(2)) == Change(.modified, value(2)))
+        #expect(table.receive(removal(3)) == Change(.removed, value(2)))
+        #expect(table.receive(value(4)) == Change(.added, value(4)))
     }
 
     @Test func whatTheSnapshotKnowsIsNotToldAgain() {
         var table = ValueTable()
         _ = table.take(snapshot(9, value(3)))
-        #expect(table.hear(value(3)) == nil)
-        #expect(table.hear(value(9, "/b")) == nil)
-        #expect(table.hear(removal(2)) == nil)
-        #expect(table.hear(value(10, "/b")) == Change(.added, value(10, "/b")))
+        #expect(table.receive(value(3)) == nil)
+        #expect(table.receive(value(9, "/b")) == nil)
+        #expect(table.receive(removal(2)) == nil)
+        #expect(table.receive(value(10, "/b")) == Change(.added, value(10, "/b")))
     }
 
     @Test func aPassingEventIsNoValue() {
         var table = ValueTable()
-        #expect(table.hear(value(1, isRetained: false)) == nil)
-        #expect(table.hear(removal(2)) == nil)
+        #expect(table.receive(value(1, isRetained: false)) == nil)
+        #expect(table.receive(removal(2)) == nil)
     }
 
     @Test func aNewSnapshotTellsTheDifference() {
@@ -61,8 +61,8 @@ struct ValueTableTests {
     @Test func spellingsOfOneCharacterAreDifferentTopics() {
         var table = ValueTable()
         _ = table.take(snapshot(0))
-        #expect(table.hear(value(1, "/\u{e9}"))?.kind == .added)
-        #expect(table.hear(value(2, "/e\u{301}"))?.kind == .added)
+        #expect(table.receive(value(1, "/\u{e9}"))?.kind == .added)
+        #expect(table.receive(value(2, "/e\u{301}"))?.kind == .added)
     }
 
     @Test func oneQuestionCoversAllTopics() throws {

@@ -1,4 +1,3 @@
-import NotifyRehearsal
 import Testing
 
 @testable import NotifyClient

@@ -6,11 +6,11 @@ import Testing
 struct CallerTests {
     @Test func aProcessThatWasSeenHasAUnitOrNone() {
         let credentials = Credentials(user: 1000, process: 7)
-        let seen = Caller(credentials, ProcessSighting(began: 1, userUnit: "feed.service"), owner: 1000)
+        let seen = Caller(credentials, ProcessIdentity(startTime: 1, userUnit: "feed.service"), owner: 1000)
         #expect(seen.unit == .found("feed.service"))
         #expect(seen.app == .absent)
         #expect(seen.user == .found(1000))
-        #expect(Caller(credentials, ProcessSighting(began: 1, userUnit: nil), owner: 1000).unit == .absent)
+        #expect(Caller(credentials, ProcessIdentity(startTime: 1, userUnit: nil), owner: 1000).unit == .absent)
     }
 
     @Test func aProcessThatWasNotSeenIsNotTakenForOneWithoutAUnit() {
@@ -21,9 +21,9 @@ struct CallerTests {
     }
 
     @Test func unitsOfOtherUsersDoNotCount() {
-        let sighting = ProcessSighting(began: 1, userUnit: "feed.service")
-        #expect(Caller(Credentials(user: 0, process: 7), sighting, owner: 1000).unit == .absent)
-        #expect(Caller(Credentials(process: 7), sighting, owner: 1000).unit == .unknown)
+        let process = ProcessIdentity(startTime: 1, userUnit: "feed.service")
+        #expect(Caller(Credentials(user: 0, process: 7), process, owner: 1000).unit == .absent)
+        #expect(Caller(Credentials(process: 7), process, owner: 1000).unit == .unknown)
     }
 
     @Test(arguments: [

@@ -1,5 +1,5 @@
+import ChildProcesses
 import Glibc
-import NotifyRehearsal
 import Routing
 import Testing
 
@@ -81,7 +81,7 @@ struct ConfigurationLimitTests {
         var reader = ConfigurationReader()
         reader.add(file: "test.toml", text: excess.text)
         let error = #expect(throws: ConfigurationError.self) { try reader.finish() }
-        #expect(Self.processorTime - start < Self.limit * Double(Slack.factor))
+        #expect(Self.processorTime - start < Self.limit * Double(Timeouts.factor))
         let found = error?.mistakes.first { $0.reason.contains(excess.word) }
         #expect(found.map { "\($0.line):\($0.column)" } == excess.place, "\(String(describing: error))")
         #expect((error?.description.utf8.count ?? 0) < 30_000)

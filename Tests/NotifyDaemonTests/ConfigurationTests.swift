@@ -101,7 +101,7 @@ struct ConfigurationTests {
             text: "[[route]]\ntopic = \"/a\"\ntitle = \"{{from}}\"\n", place: "3:1", word: "{{from}} may be absent"),
         Mistake(
             text: "[[route]]\ntopic = \"/a\"\nwindow = \"1s\"\nmax_window = \"500ms\"\n", place: "4:1",
-            word: "not shorter than the window"),
+            word: "must not be shorter than the window"),
         Mistake(text: "[log]\nlevel = '''x\nb\n", place: "2:9", word: "to the end of the file"),
         Mistake(text: "[[policy]]\ntopic = \"/a\"\n", place: "1:1", word: "a rule allows or denies something"),
         Mistake(text: "[[policy]]\ndeny = [\"claims\"]\n", place: "2:9", word: "\"publish\", \"claim\", \"control\""),

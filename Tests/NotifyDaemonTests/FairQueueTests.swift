@@ -5,175 +5,175 @@ import Testing
 struct FairQueueTests {
     private var queue = FairQueue<Int>()
 
-    /// Takes everything whose turn comes.
+    /// Dequeues all calls that are ready.
     private mutating func takeAll() -> [Int] {
         var calls: [Int] = []
-        while queue.next() != nil { calls.append(queue.takeNext()) }
+        while queue.nextCaller() != nil { calls.append(queue.dequeue()) }
         return calls
     }
 
-    @Test mutating func callersTakeTurnsAndKeepTheirOrder() {
-        for call in 1...4 { queue.put(call, of: ":1.1") }
-        for call in 5...6 { queue.put(call, of: ":1.2") }
-        queue.put(7, of: ":1.3")
+    @Test mutating func callersAreServedRoundRobinAndInTheirOrder() {
+        for call in 1...4 { queue.enqueue(call, of: ":1.1") }
+        for call in 5...6 { queue.enqueue(call, of: ":1.2") }
+        queue.enqueue(7, of: ":1.3")
         #expect(takeAll() == [1, 5, 7, 2, 6, 3, 4])
         #expect(queue.isEmpty)
     }
 
-    @Test mutating func whatIsLeftOfACallComesBeforeTheNextOfItsCaller() {
-        queue.put(1, of: ":1.1", kind: .reading)
-        queue.put(2, of: ":1.1")
-        queue.put(3, of: ":1.2")
-        #expect(queue.next() == ":1.1")
-        _ = queue.takeNext()
-        queue.putBack(4, of: ":1.1")
-        #expect(queue.isWaiting(":1.1"))
+    @Test mutating func theRestOfACallComesBeforeTheNextOfItsCaller() {
+        queue.enqueue(1, of: ":1.1", kind: .reading)
+        queue.enqueue(2, of: ":1.1")
+        queue.enqueue(3, of: ":1.2")
+        #expect(queue.nextCaller() == ":1.1")
+        _ = queue.dequeue()
+        queue.requeue(4, of: ":1.1")
+        #expect(queue.hasCalls(of: ":1.1"))
         #expect(takeAll() == [3, 4, 2])
-        queue.putBack(5, of: ":1.1")
+        queue.requeue(5, of: ":1.1")
         #expect(takeAll() == [5])
         #expect(queue.isEmpty)
     }
 
-    @Test mutating func whatSomebodyOnlyReadsIsDroppedWhenTheyLeave() {
-        for call in 1...2 { queue.put(call, of: ":1.1", bytes: 100, kind: .reading) }
-        queue.put(3, of: ":1.1", kind: .claim)
-        queue.put(4, of: ":1.2")
-        queue.putLast(5, of: ":1.1")
+    @Test mutating func readsAreDroppedWhenTheirCallerLeaves() {
+        for call in 1...2 { queue.enqueue(call, of: ":1.1", bytes: 100, kind: .reading) }
+        queue.enqueue(3, of: ":1.1", kind: .claim)
+        queue.enqueue(4, of: ":1.2")
+        queue.enqueueLast(5, of: ":1.1")
         #expect(takeAll() == [3, 4, 5])
-        queue.put(6, of: ":1.1", kind: .reading)
-        queue.putLast(7, of: ":1.1")
+        queue.enqueue(6, of: ":1.1", kind: .reading)
+        queue.enqueueLast(7, of: ":1.1")
         #expect(takeAll() == [7])
         #expect(queue.isEmpty)
     }
 
-    @Test mutating func whoIsHeldKeepsNobodyElseWaiting() {
-        for call in 1...2 { queue.put(call, of: ":1.1") }
-        queue.put(3, of: ":1.2")
-        queue.holdNext()
-        queue.put(4, of: ":1.1")
+    @Test mutating func aBlockedCallerDelaysNoOther() {
+        for call in 1...2 { queue.enqueue(call, of: ":1.1") }
+        queue.enqueue(3, of: ":1.2")
+        queue.blockNext()
+        queue.enqueue(4, of: ":1.1")
         #expect(takeAll() == [3])
         #expect(!queue.isEmpty)
         #expect(!queue.isReady)
-        #expect(queue.isWaiting(":1.1"))
-        queue.release(":1.1")
-        queue.release(":1.1")
-        queue.release(":1.2")
+        #expect(queue.hasCalls(of: ":1.1"))
+        queue.unblock(":1.1")
+        queue.unblock(":1.1")
+        queue.unblock(":1.2")
         #expect(takeAll() == [1, 2, 4])
     }
 
-    @Test mutating func theLineOfOneIsLimitedInLength() {
+    @Test mutating func theQueueOfACallerIsLimitedInLength() {
         for call in 1...FairQueue<Int>.lengthLimit {
             #expect(queue.hasRoom(for: ":1.1"))
-            queue.put(call, of: ":1.1")
+            queue.enqueue(call, of: ":1.1")
         }
         #expect(!queue.hasRoom(for: ":1.1"))
         #expect(queue.hasRoom(for: ":1.2"))
-        _ = queue.takeNext()
+        _ = queue.dequeue()
         #expect(queue.hasRoom(for: ":1.1"))
     }
 
-    @Test mutating func theLineOfOneIsLimitedInBytes() {
-        queue.put(1, of: ":1.1", bytes: FairQueue<Int>.bytesLimit)
+    @Test mutating func theQueueOfACallerIsLimitedInBytes() {
+        queue.enqueue(1, of: ":1.1", bytes: FairQueue<Int>.bytesLimit)
         #expect(!queue.hasRoom(for: ":1.1"))
         #expect(queue.hasRoom(for: ":1.2"))
-        _ = queue.takeNext()
+        _ = queue.dequeue()
         #expect(queue.hasRoom(for: ":1.1"))
     }
 
     @Test mutating func nothingIsReadWhileThereIsTooMuchToBeHandled() {
         let size = FairQueue<Int>.bytesLimit
-        for caller in 1...FairQueue<Int>.totalLimit / size { queue.put(caller, of: ":1.\(caller)", bytes: size) }
+        for caller in 1...FairQueue<Int>.totalLimit / size { queue.enqueue(caller, of: ":1.\(caller)", bytes: size) }
         #expect(queue.isFull)
-        _ = queue.takeNext()
+        _ = queue.dequeue()
         #expect(!queue.isFull)
     }
 
-    /// What ends their waiting has to be read.
-    @Test mutating func whereAllAreHeldReadingGoesOnAndNothingMoreMayWait() {
+    /// The reply that unblocks them must be read.
+    @Test mutating func whileAllAreBlockedReadingGoesOnAndNothingIsQueued() {
         let size = FairQueue<Int>.bytesLimit
         let callers = (1...FairQueue<Int>.totalLimit / size).map { ":1.\($0)" }
         for caller in callers {
-            queue.put(1, of: caller, bytes: size)
-            queue.holdNext()
+            queue.enqueue(1, of: caller, bytes: size)
+            queue.blockNext()
         }
         #expect(!queue.isFull)
         #expect(!queue.hasRoom(for: ":1.100"))
-        queue.release(callers[0])
+        queue.unblock(callers[0])
         #expect(queue.isFull)
         #expect(queue.hasRoom(for: ":1.100"))
     }
 
-    // MARK: Crowds
+    // MARK: Throttling
 
-    private mutating func putPushes(_ count: Int, of caller: String) {
-        for push in 1...count { queue.put(push, of: caller, kind: .push) }
+    private mutating func enqueuePublishes(_ count: Int, of caller: String) {
+        for call in 1...count { queue.enqueue(call, of: caller, kind: .publish) }
     }
 
-    @Test mutating func manyPushesOfOneAreACrowd() {
-        putPushes(FloodGate.crowd, of: ":1.1")
-        #expect(!queue.isCrowd(":1.1"))
-        putPushes(1, of: ":1.1")
-        #expect(queue.isCrowd(":1.1"))
-        #expect(!queue.isCrowd(":1.2"))
-        _ = queue.takeNext()
-        #expect(!queue.isCrowd(":1.1"))
+    @Test mutating func manyPublishesOfACallerAreABacklog() {
+        enqueuePublishes(Throttle.backlogThreshold, of: ":1.1")
+        #expect(!queue.hasPublishBacklog(":1.1"))
+        enqueuePublishes(1, of: ":1.1")
+        #expect(queue.hasPublishBacklog(":1.1"))
+        #expect(!queue.hasPublishBacklog(":1.2"))
+        _ = queue.dequeue()
+        #expect(!queue.hasPublishBacklog(":1.1"))
     }
 
-    @Test mutating func whoRestsKeepsHisOrderAndNobodyElseWaiting() {
-        putPushes(2, of: ":1.1")
-        queue.put(3, of: ":1.2")
-        queue.restNext()
-        queue.put(4, of: ":1.1", kind: .push)
+    @Test mutating func aThrottledCallerKeepsItsOrderAndDelaysNoOther() {
+        enqueuePublishes(2, of: ":1.1")
+        queue.enqueue(3, of: ":1.2")
+        queue.throttleNext()
+        queue.enqueue(4, of: ":1.1", kind: .publish)
         #expect(takeAll() == [3])
         #expect(!queue.isReady)
-        // That is for those who are held.
-        queue.release(":1.1")
+        // `unblock` is for blocked callers only.
+        queue.unblock(":1.1")
         #expect(!queue.isReady)
-        queue.resume()
-        queue.resume()
+        queue.unthrottle()
+        queue.unthrottle()
         #expect(takeAll() == [1, 2, 4])
         #expect(queue.isEmpty)
     }
 
-    /// A claim is not late because of the pushes before it.
-    @Test mutating func whatIsNoPushEndsTheRest() {
-        putPushes(FloodGate.crowd + 1, of: ":1.1")
-        queue.restNext()
-        queue.put(0, of: ":1.1")
-        #expect(!queue.isCrowd(":1.1"))
+    /// A claim is not late because of the publishes before it.
+    @Test mutating func anyCallOtherThanAPublishEndsTheThrottling() {
+        enqueuePublishes(Throttle.backlogThreshold + 1, of: ":1.1")
+        queue.throttleNext()
+        queue.enqueue(0, of: ":1.1")
+        #expect(!queue.hasPublishBacklog(":1.1"))
         #expect(takeAll().last == 0)
         #expect(queue.isEmpty)
     }
 
-    // MARK: Costs
+    // MARK: Deficits
 
-    @Test mutating func whoHasCostMuchWaitsUntilTheOthersHaveHadAsMuch() {
-        for call in 1...3 { queue.put(call, of: ":1.1") }
-        for call in 11...15 { queue.put(call, of: ":1.2") }
-        #expect(queue.next() == ":1.1")
-        #expect(queue.takeNext() == 1)
+    @Test mutating func aCallerWithADeficitIsPassedOverUntilOthersHaveUsedAsMuch() {
+        for call in 1...3 { queue.enqueue(call, of: ":1.1") }
+        for call in 11...15 { queue.enqueue(call, of: ":1.2") }
+        #expect(queue.nextCaller() == ":1.1")
+        #expect(queue.dequeue() == 1)
         queue.charge(":1.1", 1_000)
-        #expect(queue.mustWait(":1.1"))
+        #expect(queue.mustQueue(":1.1"))
         #expect(takeAll() == [11, 12, 13, 14, 2, 15, 3])
     }
 
-    @Test mutating func whoIsCheapOwesNothing() {
-        queue.put(1, of: ":1.1")
-        queue.put(2, of: ":1.2")
+    @Test mutating func aCheapCallMakesNoDeficit() {
+        queue.enqueue(1, of: ":1.1")
+        queue.enqueue(2, of: ":1.2")
         queue.charge(":1.3", 100)
-        #expect(!queue.mustWait(":1.3"))
+        #expect(!queue.mustQueue(":1.3"))
     }
 
-    @Test mutating func whoIsAloneWaitsForNobody() {
-        for call in 1...2 { queue.put(call, of: ":1.1") }
+    @Test mutating func aSingleCallerHasNoDeficit() {
+        for call in 1...2 { queue.enqueue(call, of: ":1.1") }
         queue.charge(":1.1", 1_000_000)
         #expect(takeAll() == [1, 2])
-        #expect(!queue.mustWait(":1.1"))
+        #expect(!queue.mustQueue(":1.1"))
     }
 
-    @Test mutating func whereAllHaveCostMuchTheLeastGoesFirst() {
-        queue.put(1, of: ":1.1")
-        queue.put(2, of: ":1.2")
+    @Test mutating func theSmallestDeficitIsServedFirst() {
+        queue.enqueue(1, of: ":1.1")
+        queue.enqueue(2, of: ":1.2")
         queue.charge(":1.1", 2_000_000)
         queue.charge(":1.2", 1_000_000)
         #expect(takeAll() == [2, 1])
@@ -181,52 +181,52 @@ struct FairQueueTests {
 
     // MARK: Before windows end
 
-    /// Takes all that has to be handled before windows end.
-    private mutating func takeForClaims() -> [Int] {
+    /// Dequeues all calls to handle before windows end.
+    private mutating func dequeueForClaims() -> [Int] {
         var calls: [Int] = []
-        while let (_, call) = queue.takeForClaim() { calls.append(call) }
+        while let (_, call) = queue.dequeueForClaim() { calls.append(call) }
         return calls
     }
 
-    @Test mutating func onlyClaimsGoBeforeWindowsEnd() {
-        for call in 1...3 { queue.put(call, of: ":1.1", kind: .reading) }
-        queue.put(4, of: ":1.2", kind: .claim)
-        #expect(takeForClaims() == [4])
+    @Test mutating func onlyClaimsAreHandledBeforeWindowsEnd() {
+        for call in 1...3 { queue.enqueue(call, of: ":1.1", kind: .reading) }
+        queue.enqueue(4, of: ":1.2", kind: .claim)
+        #expect(dequeueForClaims() == [4])
         #expect(takeAll() == [1, 2, 3])
         #expect(queue.isEmpty)
     }
 
-    @Test mutating func aClaimGoesBeforeTheReadingOfItsCallerAndBehindItsPushes() {
-        queue.put(1, of: ":1.1", kind: .reading)
-        queue.put(2, of: ":1.1", kind: .push)
-        queue.put(3, of: ":1.1", kind: .claim)
-        queue.put(4, of: ":1.1", kind: .push)
-        #expect(takeForClaims() == [2, 3])
+    @Test mutating func aClaimOvertakesReadsOfItsCallerAndNotItsPublishes() {
+        queue.enqueue(1, of: ":1.1", kind: .reading)
+        queue.enqueue(2, of: ":1.1", kind: .publish)
+        queue.enqueue(3, of: ":1.1", kind: .claim)
+        queue.enqueue(4, of: ":1.1", kind: .publish)
+        #expect(dequeueForClaims() == [2, 3])
         #expect(takeAll() == [1, 4])
     }
 
-    @Test mutating func claimantsTakeTurns() {
-        for call in 1...3 { queue.put(call, of: ":1.1", kind: .claim) }
-        for call in 4...5 { queue.put(call, of: ":1.2", kind: .claim) }
-        #expect(takeForClaims() == [1, 4, 2, 5, 3])
+    @Test mutating func claimantsAreServedRoundRobin() {
+        for call in 1...3 { queue.enqueue(call, of: ":1.1", kind: .claim) }
+        for call in 4...5 { queue.enqueue(call, of: ":1.2", kind: .claim) }
+        #expect(dequeueForClaims() == [1, 4, 2, 5, 3])
         #expect(queue.isEmpty)
         #expect(!queue.isReady)
     }
 
-    @Test mutating func theClaimOfACallerWhoIsHeldWaits() {
-        queue.put(1, of: ":1.1", kind: .claim)
-        queue.holdNext()
-        #expect(takeForClaims() == [])
-        queue.release(":1.1")
-        #expect(takeForClaims() == [1])
+    @Test mutating func theClaimOfABlockedCallerWaits() {
+        queue.enqueue(1, of: ":1.1", kind: .claim)
+        queue.blockNext()
+        #expect(dequeueForClaims() == [])
+        queue.unblock(":1.1")
+        #expect(dequeueForClaims() == [1])
     }
 
-    @Test mutating func aClaimThatHadItsTurnIsNotLookedForAgain() {
-        queue.put(1, of: ":1.1", kind: .claim)
-        queue.put(2, of: ":1.1", kind: .reading)
-        #expect(queue.next() == ":1.1")
-        #expect(queue.takeNext() == 1)
-        #expect(takeForClaims() == [])
+    @Test mutating func aDequeuedClaimIsNotCountedAgain() {
+        queue.enqueue(1, of: ":1.1", kind: .claim)
+        queue.enqueue(2, of: ":1.1", kind: .reading)
+        #expect(queue.nextCaller() == ":1.1")
+        #expect(queue.dequeue() == 1)
+        #expect(dequeueForClaims() == [])
         #expect(takeAll() == [2])
     }
 }

@@ -25,7 +25,7 @@ private final class SilentLink: NotificationLink {
         _ answer: @escaping (Result<BannerID?, BusFailure>) -> Void
     ) {}
 
-    func hearOldBanners(of server: String, _ answer: @escaping (String?) -> Void) { answer(":1.8") }
+    func watchOldBanners(of server: String, _ answer: @escaping (String?) -> Void) { answer(":1.8") }
 
     func close(_ banner: BannerID, at server: String) { closes.append((banner, server)) }
 }

@@ -1,3 +1,4 @@
+import NotifyText
 import Routing
 import Testing
 

@@ -26,8 +26,8 @@ struct RetentionTests {
                 sender: ":1.1", origin: Origin(source: nil, eventID: nil), urgency: nil, retained: false,
                 route: "default", key: "/post/27", window: 0, accepted: clock.wall,
                 expires: Expiry(wall: clock.wall, uptime: 0, boot: "boot"))
-            storage.note(.accepted(event))
-            storage.note(.decided(event.id, StoredDecision(outcome: .shown, resolved: clock.wall)))
+            storage.append(.accepted(event))
+            storage.append(.decided(event.id, StoredDecision(outcome: .shown, resolved: clock.wall)))
         }
         #expect(storage.commit() == [])
         while storage.expire(at: clock) {}

@@ -18,12 +18,12 @@ struct SpellingTests {
 
     @Test func aRuleForAUnitIsNotForItsOtherSpelling() throws {
         let policy = try configuration("[[policy]]\ndeny = [\"claim\"]\nunit = \"\(one).service\"\n").policy
-        let deed = Deed(permission: .claim, reach: .prefix(.all))
+        let request = AccessRequest(permission: .claim, scope: .prefix(.all))
         func caller(_ unit: String) -> Caller {
-            Caller(Credentials(user: 1, process: 7), ProcessSighting(began: 1, userUnit: unit), owner: 1)
+            Caller(Credentials(user: 1, process: 7), ProcessIdentity(startTime: 1, userUnit: unit), owner: 1)
         }
-        #expect(policy.denial(of: deed, to: caller("\(one).service")) != nil)
-        #expect(policy.denial(of: deed, to: caller("\(other).service")) == nil)
+        #expect(policy.denyingRule(for: request, to: caller("\(one).service")) != nil)
+        #expect(policy.denyingRule(for: request, to: caller("\(other).service")) == nil)
     }
 
     @Test func routesInTwoSpellingsKeepTheirTexts() throws {

@@ -96,7 +96,7 @@ struct BannerEdgeTests {
         let event = bench.publish("/ask/a")
         bench.take(.withdrawn([event]))
         #expect(bench.wait(.seconds(5)).banners.isEmpty)
-        #expect(bench.router.pending == 0)
+        #expect(bench.router.undecidedCount == 0)
     }
 
     @Test func aBannerNamesItsThreeNewestEvents() {

@@ -1,6 +1,6 @@
 import Routing
 
-/// A router on a workbench: short words for what happens, a clock that stands still until it is told to go on.
+/// A router with a manual clock, and short functions for common inputs.
 struct Bench {
     private(set) var router: Router
     private var microseconds: Int64 = 1_000_000

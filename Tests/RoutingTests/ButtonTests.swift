@@ -68,4 +68,17 @@ struct ButtonTests {
         #expect(bench.take(.bannerShown(call, BannerID(7))).outcomes == [next: .shown])
         #expect(bench.take(.claimed(next, by: Bench.peer)).closed == [BannerID(7)])
     }
+
+    /// The server was not asked to update it after all, for the update spoke of what the button has dismissed.
+    @Test func aBannerThatIsNotUpdatedAfterAllDoesNotStayUp() {
+        var (bench, _) = bench()
+        let next = bench.publish("/post/1")
+        let call = bench.wait(.milliseconds(500)).banners[0].call
+        bench.take(.actionInvoked(BannerID(7), action: "accept"))
+        let again = bench.take(.bannerFailed(call, .notAsked)).banners[0]
+        #expect(again.replaces == BannerID(7))
+        #expect(again.count == 1)
+        bench.take(.claimed(next, by: Bench.peer))
+        #expect(bench.take(.bannerShown(again.call, BannerID(7))).closed == [BannerID(7)])
+    }
 }

@@ -25,12 +25,13 @@ import Testing
         Edge(name: "undecided events of one sender: there are 10000", advice: "try again", count: 10_000) {
             publish($0)
         },
-        Edge(name: "bytes of undecided events: ", advice: "try again", count: 40, limits: narrow(\.openBytes, 40)) {
+        Edge(name: "bytes of undecided events: ", advice: "try again", count: 40, limits: narrow(\.undecidedBytes, 40))
+        {
             publish($0, from: $0)
         },
         Edge(
             name: "bytes of undecided events of one sender: ", advice: "try again", count: 40,
-            limits: narrow(\.openBytesPerSender, 40)
+            limits: narrow(\.undecidedBytesPerSender, 40)
         ) { publish($0) },
         Edge(name: "current values: 10000", advice: "'remove'", count: 10_000) { publish($0, retained: true) },
         Edge(name: "bytes of current values: ", advice: "'remove'", count: 40, limits: narrow(\.valueBytes, 40)) {
@@ -96,7 +97,7 @@ import Testing
     @Test func whatOthersMayStillSendIsNotTouchedByTheBytesOfOne() throws {
         var router = Router(
             routes: RouteTable(fallback: Route(pattern: nil, window: .seconds(60))),
-            limits: Self.narrow(\.openBytesPerSender, 2), firstID: EventID(1))
+            limits: Self.narrow(\.undecidedBytesPerSender, 2), firstID: EventID(1))
         for number in 0..<3 { _ = answer(&router, Self.publish(number)) }
         #expect(router.statistics.refused == 1)
         #expect(answer(&router, Self.publish(3, from: 1)) == .accepted(EventID(3)))
@@ -106,19 +107,19 @@ import Testing
 
     @Test func theOldestNamesAreForgottenWhenTheyTakeTooMuch() {
         let origins = (1...3).map { Origin(source: "chat", eventID: "\($0)") }
-        var memory = RepeatMemory(
-            capacity: 100, byteCapacity: 2 * (Footprint.name + origins[0].textBytes), memory: .seconds(60))
+        var deduplicator = Deduplicator(
+            capacity: 100, byteCapacity: 2 * (MemoryCost.globalID + origins[0].textBytes), retention: .seconds(60))
         for (index, origin) in origins.enumerated() {
-            memory.remember(origin, as: EventID(UInt64(index)), at: Self.now.uptime)
+            deduplicator.record(origin, as: EventID(UInt64(index)), at: Self.now.uptime)
         }
-        #expect(origins.map { memory.first($0, at: Self.now.uptime) } == [nil, EventID(1), EventID(2)])
-        #expect(memory.bytes == 2 * (Footprint.name + origins[0].textBytes))
+        #expect(origins.map { deduplicator.original(of: $0, at: Self.now.uptime) } == [nil, EventID(1), EventID(2)])
+        #expect(deduplicator.bytes == 2 * (MemoryCost.globalID + origins[0].textBytes))
     }
 
     /// A message of 64 KiB may hold as many values, and each takes more than the byte it is.
     @Test func manySmallValuesCostWhatTheyTake() {
         let bytes = Value.array(of: "y", Array(repeating: .byte(1), count: 1000))
-        let cost = Footprint.ofEvent(
+        let cost = MemoryCost.ofEvent(
             topic: try! Topic("/a"), title: "", body: "", fields: [Field(name: "bytes", value: bytes)],
             origin: Origin())
         #expect(cost > 1000 * MemoryLayout<Value>.stride)
@@ -147,7 +148,7 @@ import Testing
         guard case .published(let publication) = publish(0) else { return limits }
         limits[keyPath: limit] =
             count
-            * Footprint.ofEvent(
+            * MemoryCost.ofEvent(
                 topic: publication.topic, title: "", body: "", fields: [], origin: Origin())
         return limits
     }

@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test func aSenderHasALimitOfOpenEventsAndOthersAreNotTouchedByIt() throws {
-        var router = router { $0.openEventsPerSender = 2 }
+        var router = router { $0.undecidedEventsPerSender = 2 }
         for number in 1...2 { _ = router.handle(.published(try publication("/post/\(number)")), at: Self.now) }
         guard case .refused(.limitExceeded)? = answer(&router, .published(try publication())) else {
             Issue.record("a third open event of one sender must be refused")
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test func allSendersTogetherHaveALimit() throws {
-        var router = router { $0.openEvents = 1 }
+        var router = router { $0.undecidedEvents = 1 }
         _ = router.handle(.published(try publication()), at: Self.now)
         guard case .refused(.limitExceeded)? = answer(&router, .published(try publication(sender: ":1.2"))) else {
             Issue.record("a second open event must be refused")

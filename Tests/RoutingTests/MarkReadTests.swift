@@ -2,7 +2,7 @@ import Testing
 
 @testable import Routing
 
-/// What somebody has seen.
+/// Read marks.
 struct MarkReadTests {
     private let post = try! TopicPrefix("/post")
 

@@ -45,75 +45,75 @@ extension Instant {
         window.claim(EventID(1))
         window.claim(EventID(1))
         #expect(Array(window.unclaimed) == [EventID(2)])
-        #expect(!window.isDone)
+        #expect(!window.isFullyClaimed)
         window.claim(EventID(2))
-        #expect(window.isDone)
+        #expect(window.isFullyClaimed)
     }
 
     @Test func aHeldEventIsNeitherUnclaimedNorDone() {
         var window = window(100, maximum: 500)
         window.hold(EventID(1))
         #expect(window.unclaimed.isEmpty)
-        #expect(!window.isDone)
-        #expect(!window.isOverEarly)
+        #expect(!window.isFullyClaimed)
+        #expect(!window.canEndEarly)
         window.release(EventID(1), isAwaited: true)
         #expect(Array(window.unclaimed) == [EventID(1)])
     }
 
-    @Test func itIsOverEarlyWhenNobodyIsAwaitedAnyMore() {
+    @Test func itCanEndEarlyWhenNoAnswerIsAwaited() {
         var window = window(100, maximum: 500)
-        #expect(!window.isOverEarly)
+        #expect(!window.canEndEarly)
         window.stopAwaiting(EventID(1))
-        #expect(window.isOverEarly)
+        #expect(window.canEndEarly)
     }
 }
 
-@Suite struct AgendaTests {
-    private func takeAll(_ agenda: inout Agenda<Int, String>) -> [String] {
-        var matters: [String] = []
-        while let entry = agenda.next {
-            matters.append(entry.matter)
-            agenda.removeNext()
+@Suite struct TimerQueueTests {
+    private func fireAll(_ queue: inout TimerQueue<Int, String>) -> [String] {
+        var timers: [String] = []
+        while let entry = queue.next {
+            timers.append(entry.timer)
+            queue.removeNext()
         }
-        return matters
+        return timers
     }
 
-    @Test func whatIsDueFirstComesFirst() {
-        var agenda = Agenda<Int, String>()
-        for (matter, moment) in [("c", 3), ("a", 1), ("b", 2)] { _ = agenda.put(matter, at: moment) }
-        #expect(agenda.next?.moment == 1)
-        #expect(takeAll(&agenda) == ["a", "b", "c"])
+    @Test func theEarliestDeadlineFiresFirst() {
+        var queue = TimerQueue<Int, String>()
+        for (timer, deadline) in [("c", 3), ("a", 1), ("b", 2)] { _ = queue.schedule(timer, at: deadline) }
+        #expect(queue.next?.deadline == 1)
+        #expect(fireAll(&queue) == ["a", "b", "c"])
     }
 
-    @Test func whatIsDueAtTheSameMomentComesInTheOrderItWasPutDown() {
-        var agenda = Agenda<Int, String>()
-        for matter in 0..<20 { _ = agenda.put("\(matter)", at: 7) }
-        #expect(takeAll(&agenda) == (0..<20).map { "\($0)" })
+    @Test func timersWithTheSameDeadlineFireInTheOrderTheyWereScheduled() {
+        var queue = TimerQueue<Int, String>()
+        for timer in 0..<20 { _ = queue.schedule("\(timer)", at: 7) }
+        #expect(fireAll(&queue) == (0..<20).map { "\($0)" })
     }
 
-    @Test func everyEntryHasATicketOfItsOwn() {
-        var agenda = Agenda<Int, String>()
-        let first = agenda.put("a", at: 1)
-        let second = agenda.put("a", at: 1)
+    @Test func everyEntryHasAnIDOfItsOwn() {
+        var queue = TimerQueue<Int, String>()
+        let first = queue.schedule("a", at: 1)
+        let second = queue.schedule("a", at: 1)
         #expect(first != second)
-        #expect(agenda.next?.ticket == first)
+        #expect(queue.next?.id == first)
     }
 
-    @Test func aMatterThatIsMovedAThousandTimesIsSoonOneEntryAgain() {
-        var agenda = Agenda<Int, String>()
+    @Test func aTimerThatIsMovedAThousandTimesIsSoonOneEntryAgain() {
+        var queue = TimerQueue<Int, String>()
         var most = 0
-        for moment in 0..<1000 {
-            let ticket = agenda.put("a", at: moment)
-            most = max(most, agenda.entries.count)
-            if agenda.isCrowded { agenda.sweep(leaving: agenda.entries.filter { $0.ticket == ticket }) }
+        for deadline in 0..<1000 {
+            let id = queue.schedule("a", at: deadline)
+            most = max(most, queue.entries.count)
+            if queue.needsCompaction { queue.compact(keeping: queue.entries.filter { $0.id == id }) }
         }
         #expect(most <= 67)
     }
 }
 
-@Suite struct SlotTableTests {
+@Suite struct SlabDictionaryTests {
     @Test func whatIsPutInIsFoundAndWhatIsTakenOutIsNot() {
-        var table = SlotTable<Int, String>()
+        var table = SlabDictionary<Int, String>()
         for number in 0..<1000 { table[number] = "\(number)" }
         for number in stride(from: 0, to: 1000, by: 2) { #expect(table.removeValue(forKey: number) == "\(number)") }
         table[1] = nil
@@ -127,7 +127,7 @@ extension Instant {
     }
 
     @Test func slotsAreUsedAgain() {
-        var table = SlotTable<Int, String>()
+        var table = SlabDictionary<Int, String>()
         for number in 0..<100_000 {
             table[number] = "one of very many"
             if number >= 300 { table[number - 300] = nil }
@@ -137,16 +137,16 @@ extension Instant {
     }
 }
 
-@Suite struct EventListTests {
+@Suite struct SortedIDsTests {
     @Test func idsAreInOrderWhateverOrderTheyCameIn() {
-        var list = EventList()
+        var list = SortedIDs()
         for id: UInt64 in [5, 9, 7, 1, 7, 9] { list.insert(EventID(id)) }
         #expect(list.map(\.rawValue) == [1, 5, 7, 9])
         #expect(list.last == EventID(9))
     }
 
     @Test func takingOutWhatIsNotThereChangesNothing() {
-        var list = EventList()
+        var list = SortedIDs()
         for id: UInt64 in [1, 3] { list.insert(EventID(id)) }
         for id: UInt64 in [0, 2, 4] { list.remove(EventID(id)) }
         #expect(list.count == 2)
@@ -155,145 +155,147 @@ extension Instant {
     }
 
     @Test func takingAllLeavesNothing() {
-        var list = EventList()
+        var list = SortedIDs()
         list.insert(EventID(1))
-        #expect(list.takeAll().count == 1)
+        #expect(list.take().count == 1)
         #expect(list.isEmpty)
     }
 }
 
-@Suite struct RepeatMemoryTests {
+@Suite struct DeduplicatorTests {
     private let chat = Origin(source: "chat", eventID: "17")
 
-    @Test func aPairIsRememberedForItsTime() {
-        var memory = RepeatMemory(capacity: 10, memory: .seconds(24 * 3600))
-        memory.remember(chat, as: EventID(1), at: wakeUp)
-        #expect(memory.first(chat, at: wakeUp + .seconds(24 * 3600 - 1)) == EventID(1))
-        #expect(memory.first(chat, at: wakeUp + .seconds(24 * 3600)) == nil)
-        #expect(memory.count == 0)
+    @Test func aGlobalIDIsRememberedForTheRetentionTime() {
+        var deduplicator = Deduplicator(capacity: 10, retention: .seconds(24 * 3600))
+        deduplicator.record(chat, as: EventID(1), at: wakeUp)
+        #expect(deduplicator.original(of: chat, at: wakeUp + .seconds(24 * 3600 - 1)) == EventID(1))
+        #expect(deduplicator.original(of: chat, at: wakeUp + .seconds(24 * 3600)) == nil)
+        #expect(deduplicator.count == 0)
     }
 
     @Test(arguments: [Origin(source: "chat"), Origin(eventID: "17"), Origin()])
-    func halfAPairNamesNothing(_ origin: Origin) {
-        var memory = RepeatMemory(capacity: 10, memory: .seconds(60))
-        memory.remember(origin, as: EventID(1), at: wakeUp)
-        #expect(memory.first(origin, at: wakeUp) == nil)
-        #expect(memory.count == 0)
+    func halfAPairIsNoGlobalID(_ origin: Origin) {
+        var deduplicator = Deduplicator(capacity: 10, retention: .seconds(60))
+        deduplicator.record(origin, as: EventID(1), at: wakeUp)
+        #expect(deduplicator.original(of: origin, at: wakeUp) == nil)
+        #expect(deduplicator.count == 0)
     }
 
     @Test func theOldestIsForgottenWhenItIsFull() {
-        var memory = RepeatMemory(capacity: 2, memory: .seconds(60))
+        var deduplicator = Deduplicator(capacity: 2, retention: .seconds(60))
         let origins = ["1", "2", "3"].map { Origin(source: "chat", eventID: $0) }
-        for (index, origin) in origins.enumerated() { memory.remember(origin, as: EventID(UInt64(index)), at: wakeUp) }
-        let found = origins.map { memory.first($0, at: wakeUp) }
+        for (index, origin) in origins.enumerated() {
+            deduplicator.record(origin, as: EventID(UInt64(index)), at: wakeUp)
+        }
+        let found = origins.map { deduplicator.original(of: $0, at: wakeUp) }
         #expect(found == [nil, EventID(1), EventID(2)])
     }
 }
 
-@Suite struct ServerGateTests {
-    private func openGate() -> ServerGate {
-        var gate = ServerGate()
-        gate.serverChanged(isThere: true)
-        return gate
+@Suite struct CircuitBreakerTests {
+    private func closedCircuit() -> CircuitBreaker {
+        var breaker = CircuitBreaker()
+        breaker.serverChanged(isThere: true)
+        return breaker
     }
 
-    @Test func isClosedWithoutAServer() {
-        #expect(!ServerGate().isOpen)
-        #expect(openGate().isOpen)
+    @Test func allowsNoCallWithoutAServer() {
+        #expect(!CircuitBreaker().allowsCall)
+        #expect(closedCircuit().allowsCall)
     }
 
-    /// Calls with these numbers begin, and none keeps another back.
-    private func begin(_ numbers: ClosedRange<UInt64>, _ gate: inout ServerGate) {
-        for number in numbers { gate.callBegan(BannerCall(number), hasHeadStart: false) }
+    /// Begins calls with these numbers, none of them exclusive.
+    private func begin(_ numbers: ClosedRange<UInt64>, _ breaker: inout CircuitBreaker) {
+        for number in numbers { breaker.callBegan(BannerCall(number), isExclusive: false) }
     }
 
-    private func succeed(_ number: UInt64, _ gate: inout ServerGate) {
-        _ = gate.callEnded(BannerCall(number))
-        gate.callSucceeded()
+    private func succeed(_ number: UInt64, _ breaker: inout CircuitBreaker) {
+        _ = breaker.callEnded(BannerCall(number))
+        breaker.callSucceeded()
     }
 
-    private func fail(_ number: UInt64, _ gate: inout ServerGate) -> Instant? {
-        _ = gate.callEnded(BannerCall(number))
-        return gate.callFailed(at: start)
+    private func fail(_ number: UInt64, _ breaker: inout CircuitBreaker) -> Instant? {
+        _ = breaker.callEnded(BannerCall(number))
+        return breaker.callFailed(at: start)
     }
 
-    @Test func letsFourCallsThroughAtOnce() {
-        var gate = openGate()
-        begin(1...4, &gate)
-        #expect(!gate.isOpen)
-        succeed(2, &gate)
-        #expect(gate.isOpen)
+    @Test func allowsFourCallsAtOnce() {
+        var breaker = closedCircuit()
+        begin(1...4, &breaker)
+        #expect(!breaker.allowsCall)
+        succeed(2, &breaker)
+        #expect(breaker.allowsCall)
     }
 
-    @Test func aCallWithAHeadStartKeepsOthersBackUntilItEnds() {
-        var gate = openGate()
-        gate.callBegan(BannerCall(1), hasHeadStart: true)
-        #expect(!gate.isOpen)
-        let wasAhead = gate.callEnded(BannerCall(1))
-        #expect(wasAhead && gate.isOpen)
+    @Test func anExclusiveCallHoldsOthersBackUntilItEnds() {
+        var breaker = closedCircuit()
+        breaker.callBegan(BannerCall(1), isExclusive: true)
+        #expect(!breaker.allowsCall)
+        let wasExclusive = breaker.callEnded(BannerCall(1))
+        #expect(wasExclusive && breaker.allowsCall)
     }
 
-    @Test func aHeadStartEndsAndThenOnlyTheNewestCallCounts() {
-        var gate = openGate()
-        gate.callBegan(BannerCall(1), hasHeadStart: true)
-        gate.headStartEnded()
-        #expect(gate.isOpen)
-        gate.callBegan(BannerCall(2), hasHeadStart: true)
-        let wasAhead = gate.callEnded(BannerCall(1))
-        #expect(!wasAhead && !gate.isOpen)
+    @Test func onlyTheNewestCallIsExclusive() {
+        var breaker = closedCircuit()
+        breaker.callBegan(BannerCall(1), isExclusive: true)
+        breaker.exclusiveTimeEnded()
+        #expect(breaker.allowsCall)
+        breaker.callBegan(BannerCall(2), isExclusive: true)
+        let wasExclusive = breaker.callEnded(BannerCall(1))
+        #expect(!wasExclusive && !breaker.allowsCall)
     }
 
-    @Test func restsAfterThreeFailuresInARowThenTriesOne() {
-        var gate = openGate()
-        begin(1...3, &gate)
-        #expect(fail(1, &gate) == nil)
-        #expect(fail(2, &gate) == nil)
-        #expect(fail(3, &gate) == start + .seconds(30))
-        #expect(!gate.isOpen)
-        gate.restEnded()
-        #expect(gate.isOpen)
-        begin(4...4, &gate)
-        #expect(!gate.isOpen)
-        succeed(4, &gate)
-        #expect(gate.isOpen)
+    @Test func threeFailuresInARowOpenTheCircuitAndOneCallProbesTheServer() {
+        var breaker = closedCircuit()
+        begin(1...3, &breaker)
+        #expect(fail(1, &breaker) == nil)
+        #expect(fail(2, &breaker) == nil)
+        #expect(fail(3, &breaker) == start + .seconds(30))
+        #expect(!breaker.allowsCall)
+        breaker.cooldownEnded()
+        #expect(breaker.allowsCall)
+        begin(4...4, &breaker)
+        #expect(!breaker.allowsCall)
+        succeed(4, &breaker)
+        #expect(breaker.allowsCall)
     }
 
-    @Test func aSuccessEndsTheRow() {
-        var gate = openGate()
-        begin(1...4, &gate)
-        _ = fail(1, &gate)
-        _ = fail(2, &gate)
-        succeed(3, &gate)
-        #expect(fail(4, &gate) == nil)
-        #expect(gate.isOpen)
+    @Test func aSuccessResetsTheFailureCount() {
+        var breaker = closedCircuit()
+        begin(1...4, &breaker)
+        _ = fail(1, &breaker)
+        _ = fail(2, &breaker)
+        succeed(3, &breaker)
+        #expect(fail(4, &breaker) == nil)
+        #expect(breaker.allowsCall)
     }
 
     @Test func aNewServerStartsWithAClearRecord() {
-        var gate = openGate()
-        begin(1...3, &gate)
-        for number in 1...3 as ClosedRange<UInt64> { _ = fail(number, &gate) }
-        gate.serverChanged(isThere: true)
-        #expect(gate.isOpen)
+        var breaker = closedCircuit()
+        begin(1...3, &breaker)
+        for number in 1...3 as ClosedRange<UInt64> { _ = fail(number, &breaker) }
+        breaker.serverChanged(isThere: true)
+        #expect(breaker.allowsCall)
     }
 }
 
-@Suite struct BannerPaceTests {
+@Suite struct RateLimiterTests {
     @Test func admitsSoManyWithinASecond() {
-        var pace = BannerPace()
-        let admitted = [0, 10, 20, 999, 1000].map { pace.admit(sender: ":1.1", limit: 2, at: .after($0)) }
+        var limiter = RateLimiter()
+        let admitted = [0, 10, 20, 999, 1000].map { limiter.admit(sender: ":1.1", limit: 2, at: .after($0)) }
         #expect(admitted == [true, true, false, false, true])
     }
 
-    @Test func keepsAsManyForSendersOfWhomNothingHasAppeared() {
-        var pace = BannerPace()
+    @Test func reservesAsManyForSendersWithoutABanner() {
+        var limiter = RateLimiter()
         let senders = [":1.1", ":1.1", ":1.1", ":1.2", ":1.3", ":1.4"]
-        let admitted = senders.map { pace.admit(sender: $0, limit: 2, at: start) }
+        let admitted = senders.map { limiter.admit(sender: $0, limit: 2, at: start) }
         #expect(admitted == [true, true, false, true, true, false])
     }
 
     @Test func zeroIsNoLimit() {
-        var pace = BannerPace()
-        let admitted = (0..<100).map { _ in pace.admit(sender: ":1.1", limit: 0, at: start) }
+        var limiter = RateLimiter()
+        let admitted = (0..<100).map { _ in limiter.admit(sender: ":1.1", limit: 0, at: start) }
         #expect(!admitted.contains(false))
     }
 }

@@ -133,7 +133,7 @@ struct RestoredBannerTests {
         limits.retractableEvents = 1
         _ = restore(1, 2, limits: limits)
         #expect(bench.router.rememberedEvents == 0)
-        #expect(bench.router.hasUnknownBanners)
+        #expect(bench.router.banners.hasUnknown)
         #expect(bench.take(.bannerClosed(BannerID(7), .other)).forgotten == [BannerID(7)])
     }
 

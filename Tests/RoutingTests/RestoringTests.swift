@@ -15,4 +15,68 @@ struct RestoringTests {
         _ = router.handle(.published(push), at: now)
         #expect(router.lastID == EventID(5_001))
     }
+
+    private static func event(_ id: UInt64) throws -> Event {
+        Event(
+            id: EventID(id), topic: try Topic("/post/1"), title: "", body: "", fields: [], published: 0,
+            sender: ":1.1", origin: Origin(), urgency: nil, retained: false,
+            route: Route(pattern: nil, window: .milliseconds(100)))
+    }
+
+    /// A router to which an event of an earlier run was given back.
+    private static func restored(age: Duration?, screen: Bool = false) throws -> (bench: Bench, effects: [Effect]) {
+        var bench = Bench()
+        if screen { bench.take(.screenOpened(try TopicPrefix("/post/1"), ScreenOptions(), by: ":1.9")) }
+        var restoration = Restoration()
+        restoration.lastID = EventID(1)
+        restoration.undecided = [.init((event: try event(1), window: .milliseconds(100), age: age), left: .seconds(60))]
+        let effects = bench.take(.restored(restoration))
+        return (bench, effects)
+    }
+
+    @Test func latenciesCountFromPublishing() throws {
+        var (bench, _) = try Self.restored(age: .seconds(30))
+        bench.pass(.seconds(1))
+        let resolution = bench.take(.claimed(EventID(1), by: ":1.9")).resolutions[EventID(1)]
+        #expect(resolution?.latency == .seconds(31))
+        #expect(resolution?.isReplayed == true)
+        #expect(resolution?.isOfEarlierBoot == false)
+    }
+
+    @Test func holdsCountFromPublishing() throws {
+        var (bench, _) = try Self.restored(age: .seconds(30))
+        let effects = bench.take(.claimedProvisionally(EventID(1), within: .seconds(1), by: ":1.9"))
+        let steps = effects.compactMap { if case .noteClaim(_, let record) = $0 { record.latency } else { nil } }
+        #expect(steps == [.seconds(30)])
+    }
+
+    @Test func aScreenThatIsThereClaimsWithTheAgeOfTheEvent() throws {
+        let (_, effects) = try Self.restored(age: .seconds(30), screen: true)
+        #expect(effects.resolutions[EventID(1)]?.latency == .seconds(30))
+    }
+
+    /// No clock goes on from one boot to the next.
+    @Test(arguments: [false, true])
+    func nothingIsSaidOfTimesSinceAnotherBoot(_ hasScreen: Bool) throws {
+        var (bench, effects) = try Self.restored(age: nil, screen: hasScreen)
+        if !hasScreen { effects = bench.take(.claimed(EventID(1), by: ":1.9")) }
+        let resolution = try #require(effects.resolutions[EventID(1)])
+        #expect(resolution.outcome == .claimed)
+        #expect(resolution.latency == nil)
+        #expect(resolution.isOfEarlierBoot)
+    }
+
+    /// What could not be kept has never been: taking back one event decides about none of the others.
+    @Test func eventsThatAreTakenBackTogetherGetNoOutcome() throws {
+        let route = Route(pattern: try TopicPattern("/post/{id}"), window: .seconds(1), wait: .screens)
+        var bench = Bench([route])
+        var options = ScreenOptions()
+        options.mode = .ask
+        bench.take(.screenOpened(try TopicPrefix("/post"), options, by: ":1.9"))
+        bench.take(.paused(true))
+        let ids = (0..<2).map { _ in bench.publish("/post/1") }
+        bench.take(.passed(ids[1], by: ":1.9"))
+        #expect(bench.take(.withdrawn(ids)).outcomes.isEmpty)
+        #expect(bench.router.undecidedCount == 0)
+    }
 }

@@ -124,7 +124,7 @@ import Testing
     @Test(arguments: 0..<50 as Range<UInt64>)
     func randomLanesAreDrawnAsTheyAreRead(_ seed: UInt64) throws {
         var scenario = Scenario.random(seed: seed)
-        // Actors would need answers, which nobody knows beforehand.
+        // Actors need answers, which are not known beforehand.
         scenario.lanes.removeAll { if case .actor = $0.role { true } else { false } }
         scenario.answers = []
         scenario.settings.virtualOnly = "nobody knows what is to be expected"

@@ -1,3 +1,4 @@
+import ChildProcesses
 import Glibc
 import NotifyClient
 import NotifyRehearsal
@@ -21,7 +22,7 @@ struct AttackTests {
             let server = try await NotificationServer.start(on: bus)
             let daemon = try await DaemonProcess.start(BuiltPrograms.notifyd, on: bus)
             let client = try await NotifyClient(address: bus.address)
-            let isOver = Guarded(false)
+            let isOver = Locked(false)
             let begin = ContinuousClock.now
             async let healthy = publish(with: client, until: isOver)
             let (attacker, peak) = try await attack(calls, seed, bus, daemon)
@@ -63,7 +64,7 @@ struct AttackTests {
     /// Publishes and claims, one event after the other.
     ///
     /// - Returns: the longest time that somebody waited for an answer.
-    private func publish(with client: NotifyClient, until isOver: Guarded<Bool>) async throws -> Duration {
+    private func publish(with client: NotifyClient, until isOver: Locked<Bool>) async throws -> Duration {
         var longest = Duration.zero
         while !isOver.withLock({ $0 }) {
             let begin = ContinuousClock.now

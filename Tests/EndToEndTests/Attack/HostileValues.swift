@@ -2,10 +2,10 @@ import NotifyTestSupport
 
 /// What everything hostile is made of, the same for the same seed.
 struct Malice {
-    private var generator: SeededGenerator
+    private var generator: SplitMix64
 
     init(seed: UInt64) {
-        generator = SeededGenerator(seed: seed)
+        generator = SplitMix64(seed: seed)
     }
 
     mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &generator) }

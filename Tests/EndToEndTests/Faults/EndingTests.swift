@@ -1,3 +1,4 @@
+import ChildProcesses
 import Glibc
 import NotifyClient
 import NotifyRehearsal
@@ -15,7 +16,7 @@ struct EndingTests {
                     try await Task.sleep(for: .milliseconds(Int.random(in: 50...200)))
                     let begin = ContinuousClock.now
                     #expect(await rig.daemon.stop() == .code(0))
-                    #expect(ContinuousClock.now - begin < .seconds(1) * Slack.factor)
+                    #expect(ContinuousClock.now - begin < .seconds(1) * Timeouts.factor)
                     try await rig.daemon.start()
                 }
             }

@@ -5,7 +5,7 @@ import Routing
 import Testing
 
 extension FaultRig {
-    /// What the daemon may take for an event of the backlog and for its name, in bytes; see `Footprint` and `Limits`.
+    /// What the daemon may take for an event of the backlog and for its name, in bytes; see `MemoryCost` and `Limits`.
     static let backlogFootprint = 512 + 192 + 2 * 12 + 100 + 20
 
     /// What an earlier run left behind: a journal of undecided events of a hundred topics.

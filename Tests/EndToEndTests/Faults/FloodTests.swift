@@ -1,3 +1,4 @@
+import ChildProcesses
 import Glibc
 import NotifyClient
 import NotifyRehearsal
@@ -16,7 +17,7 @@ struct FloodTests {
             let ids = Self.push(count, on: flood)
             // The bus has them all when it answers this.
             _ = try await flood.call(.call("GetId", of: Bus.interface, at: Bus.path, on: Bus.name))
-            let quiet = Guarded<UInt64?>(nil)
+            let quiet = Locked<UInt64?>(nil)
             rig.connection.call(Self.send("/quiet")) { result in quiet.withLock { $0 = Self.id(result) } }
             _ = try await rig.connection.call(.call("GetId", of: Bus.interface, at: Bus.path, on: Bus.name))
             rig.daemon.signal(SIGCONT)
@@ -57,8 +58,8 @@ struct FloodTests {
         try await withFaultRig { rig in
             let flood = try await Connection.open(rig.bus.address)
             defer { flood.close() }
-            let answered = Guarded(0)
-            let isOver = Guarded(false)
+            let answered = Locked(0)
+            let isOver = Locked(false)
             @Sendable func push() {
                 flood.call(Self.send("/flood")) { _ in
                     answered.withLock { $0 += 1 }
@@ -95,8 +96,8 @@ struct FloodTests {
     /// Has somebody push so often at once.
     ///
     /// - Returns: the ids that have come back, in the order of the answers.
-    private static func push(_ count: Int, on flood: Connection) -> Guarded<[UInt64]> {
-        let ids = Guarded<[UInt64]>([])
+    private static func push(_ count: Int, on flood: Connection) -> Locked<[UInt64]> {
+        let ids = Locked<[UInt64]>([])
         for _ in 0..<count {
             flood.call(send("/flood")) { result in ids.withLock { $0.append(id(result)) } }
         }
@@ -120,9 +121,9 @@ struct FloodTests {
             let alone = try await latencies(of: rig, count: 100)
             let flood = try await Connection.open(rig.bus.address)
             defer { flood.close() }
-            let refused = Guarded(0)
-            let answered = Guarded(0)
-            let isOver = Guarded(false)
+            let refused = Locked(0)
+            let answered = Locked(0)
+            let isOver = Locked(false)
             let flooding = Task {
                 await withTaskGroup(of: Void.self) { group in
                     for slot in 0..<64 {

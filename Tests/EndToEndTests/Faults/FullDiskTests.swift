@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 import Journal
 import NotifyClient
@@ -67,6 +68,91 @@ struct FullDiskTests {
             #expect(history.map(\.id) == accepted + [after])
             #expect(history.first?.outcome == "claimed")
             #expect(hasTold(rig) == [true, false])
+        }
+    }
+
+    /// From the second start on, the state is on a disk without any room.
+    private let fullAtSecondStart = [
+        "unshare", "--mount", "sh", "-ec",
+        """
+        T="$XDG_STATE_HOME/notifyd"
+        if [ -e "$T" ]
+        then
+            cp -r "$T" "$XDG_STATE_HOME/saved"
+            rm -f "$XDG_STATE_HOME/saved/ballast"
+            mount -t tmpfs -o size=2m,mode=700 none "$T"
+            cp "$XDG_STATE_HOME/saved"/* "$T/"
+            cat /dev/zero > "$T/filler" 2> /dev/null || true
+        fi
+        exec "$0"
+        """,
+    ]
+
+    @Test(arguments: [false, true])
+    func onADiskThatIsFullAtTheStartEverythingIsReadAndDecided(_ isStoppedInOrder: Bool) async throws {
+        try await withFaultRig(through: fullAtSecondStart) { rig in
+            let value = try await rig.publish("/run/r1/mate/Mina", "value", ["retain": true])
+            let shown = try await rig.publish("/note/1", "shown", ["window": .uint32(60_000)])
+            let claimed = try await rig.publish("/note/2", "claimed", ["window": .uint32(60_000)])
+            if isStoppedInOrder { await rig.daemon.stop() } else { await rig.daemon.kill() }
+            try await rig.daemon.start()
+            #expect(try await rig.degradation().contains("the disk is full"))
+            #expect(try await rig.replay(of: shown) != nil)
+            #expect(try await rig.claim(claimed) == "suppressed")
+            try await rig.expectRefused()
+            // What is decided in memory is read like what is on the disk.
+            #expect(try await rig.outcome(of: claimed) == "claimed")
+            #expect(try await rig.history().map(\.outcome) == ["silent", "", "claimed"])
+            #expect(try await rig.call("Unread", ["/note"]).arguments.first?.integer() == 2)
+            let values = try await rig.call("Snapshot", ["/run"]).arguments[1].elements ?? []
+            #expect(values.compactMap { FaultRig.Entry($0) }.map(\.id) == [value])
+            let mark = await #expect(throws: NotifyError.self) {
+                try await rig.call("MarkRead", ["/note", .uint64(0)])
+            }
+            #expect(mark?.name == "org.notifyd.Router1.Error.StorageUnavailable")
+
+            try FileManager.default.removeItem(atPath: try inside(rig) + "/filler")
+            try await rig.until("there is room") { try await rig.degradation() == "" }
+            #expect(try await rig.history().map(\.outcome) == ["silent", "", "claimed"])
+            #expect(try await rig.call("Unread", ["/note"]).arguments.first?.integer() == 1)
+        }
+    }
+
+    @Test func onADiskThatIsFullAtTheStartTheBannerComesInTime() async throws {
+        try await withFaultRig(through: fullAtSecondStart) { rig in
+            let id = try await rig.publish("/note/1", "shown", ["window": .uint32(3_000)])
+            await rig.daemon.kill()
+            try await rig.daemon.start()
+            let details = try await rig.signal("Resolved", about: id).arguments
+            #expect(details[2] == "shown")
+            #expect(rig.banners("shown") == 1)
+            #expect(try await rig.degradation().contains("the disk is full"))
+            #expect(try await rig.outcome(of: id) == "shown")
+        }
+    }
+
+    @Test func whatWasPromisedOutlivesAFullDiskThatIsClearedByDeletingTheState() async throws {
+        let disk = [
+            "unshare", "--mount", "sh", "-ec",
+            """
+            T="$XDG_STATE_HOME"
+            [ -e "$T/notifyd" ] || { mount -t tmpfs -o size=2m none "$T"; head -c 600k /dev/zero > "$T/filler"; }
+            exec "$0"
+            """,
+        ]
+        try await withFaultRig(through: disk) { rig in
+            let open = try await rig.publish("/open/1", "open", ["window": .uint32(60_000)])
+            let value = try await rig.publish("/run/r1/mate/Mina", "value", ["retain": true])
+            let body = String(repeating: "x", count: 4_000)
+            for _ in 1...1_000 {
+                guard (try? await rig.call("Send", ["/run/r1/cancelled", "fill", .string(body)])) != nil else { break }
+            }
+            #expect(try await rig.degradation().contains("full"))
+            let inside = "/proc/\(try #require(rig.daemon.identifier))/root\(rig.state)"
+            try FileManager.default.removeItem(atPath: inside)
+            try await rig.until("it has begun afresh") { try await rig.degradation() == "" }
+            let kept = try await rig.history().map(\.id)
+            #expect(kept.contains(open) && kept.contains(value))
         }
     }
 

@@ -1,3 +1,4 @@
+import ChildProcesses
 import NotifyClient
 import NotifyRehearsal
 import Testing

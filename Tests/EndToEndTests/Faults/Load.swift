@@ -1,3 +1,4 @@
+import ChildProcesses
 import NotifyClient
 import NotifyRehearsal
 
@@ -24,7 +25,7 @@ struct Load: Sendable {
 
     let witness = Witness()
     private let address: String
-    private let isOver = Guarded(false)
+    private let isOver = Locked(false)
 
     init(on bus: PrivateBus) {
         address = bus.address
@@ -120,7 +121,7 @@ struct Load: Sendable {
         defer { connection.close() }
         // Every life of the daemon announces what is undecided anew. Who waited for each verdict would fall behind, until there
         // are so many banners at the end that they become one.
-        let claimed = Guarded<Set<UInt64>>([])
+        let claimed = Locked<Set<UInt64>>([])
         while let id = await events.next(within: .seconds(60)), !isOver.withLock({ $0 }) {
             guard claimed.withLock({ $0.insert(id).inserted }) else { continue }
             let call = Message.call(

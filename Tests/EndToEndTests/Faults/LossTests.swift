@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 import NotifyClient
 import NotifyRehearsal
@@ -15,7 +16,7 @@ struct LossTests {
             #expect(refusal?.name == "org.notifyd.Router1.Error.StorageUnavailable")
             #expect(try await rig.degradation().contains("was deleted or moved while notifyd had it open"))
             try await rig.until("it has begun afresh") { try await rig.degradation() == "" }
-            #expect(rig.daemon.log.contains("The journal was deleted or replaced while it was in use"))
+            try await expectTold(rig)
             var ids = [open, value]
             for number in 1...5 { ids.append(try await rig.send("/note/\(number)", "\(number)")) }
             await rig.daemon.kill()
@@ -27,9 +28,104 @@ struct LossTests {
         }
     }
 
+    /// What takes the place of the state directory for a while, as a shell command with the path in `$0`.
+    @Test(arguments: ["touch \"$0\"", "mkfifo \"$0\"", "mkdir -p \"$0/events.db\"", "ln -s /proc/1/nothing \"$0\""])
+    func whatWasPromisedOutlivesAPlaceThatIsTaken(_ taking: String) async throws {
+        try await withFaultRig { rig in
+            let open = try await rig.publish("/open/1", "open", ["window": .uint32(60_000)])
+            let value = try await rig.publish("/run/r1/mate/Mina", "value", ["retain": true])
+            try FileManager.default.removeItem(atPath: rig.state)
+            try await shell(taking, rig.state)
+            try await rig.expectRefused()
+            let retries = try await rig.statistic("journal-retries")
+            try await rig.until("it has tried twice") { try await rig.statistic("journal-retries") >= retries + 2 }
+            try await rig.expectRefused()
+            // What is open can still be read.
+            #expect(try await rig.history().map(\.id) == [open, value])
+            try await shell("rm -rf \"$0\"", rig.state)
+            try await rig.until("it has begun afresh") { try await rig.degradation() == "" }
+            try await expectTold(rig)
+            let next = try await rig.send("/note/1")
+            await rig.daemon.kill()
+            try await rig.daemon.start()
+            #expect(try await rig.history().map(\.id) == [open, value, next])
+            #expect(try await rig.claim(open) == "suppressed")
+            let snapshot = try await rig.call("Snapshot", ["/run"]).arguments
+            #expect(snapshot[1].elements?.compactMap { FaultRig.Entry($0) }.map(\.id) == [value])
+        }
+    }
+
+    @Test(arguments: ["events.db", "events.db-wal"])
+    func whatIsUndecidedOutlivesATruncatedFileAndItIsSaid(_ name: String) async throws {
+        try await withFaultRig { rig in
+            let open = try await rig.publish("/open/1", "open", ["window": .uint32(60_000)])
+            let value = try await rig.publish("/run/r1/mate/Mina", "value", ["retain": true])
+            try await shell(": > \"$0/\(name)\"", rig.state)
+            try await rig.expectRefused()
+            #expect(try await rig.degradation().contains("\(name) was truncated"))
+            try await rig.until("it goes on") { try await rig.degradation() == "" }
+            try await expectTold(rig, of: name)
+            await rig.daemon.kill()
+            try await rig.daemon.start()
+            #expect(try await rig.history().map(\.id) == [open, value])
+            #expect(try await rig.claim(open) == "suppressed")
+        }
+    }
+
+    /// The last checkpoint of the file was made between the events and their claims.
+    @Test func whatALogThatIsTruncatedHadDecidedStaysDecided() async throws {
+        try await withFaultRig { rig in
+            let body = String(repeating: "x", count: 3500)
+            for number in 1...300 {
+                let reply = try await rig.call("Send", [.string("/note/\(number)"), "title", .string(body)])
+                _ = try await rig.claim(reply.arguments[0].integer() ?? 0)
+            }
+            try await shell(": > \"$0/events.db-wal\"", rig.state)
+            try await rig.expectRefused()
+            try await rig.until("it goes on") { try await rig.degradation() == "" }
+            #expect(try await rig.history().allSatisfy { $0.outcome != "" })
+            #expect(try await rig.call("Unread", ["/"]).arguments == [.uint32(0)])
+        }
+    }
+
+    @Test func anUndecidedEventThatIsWrittenAgainIsNotTheValueOfItsTopicAgain() async throws {
+        let configuration = faultDefaults + "[[route]]\ntopic = \"/value/{x}\"\nwindow = \"60s\"\nretain = true\n"
+        try await withFaultRig(configuration) { rig in
+            let old = try await rig.publish("/value/1", "old", [:])
+            let current = try await rig.publish("/value/1", "current", [:])
+            let removed = try await rig.publish("/value/2", "removed", [:])
+            _ = try await rig.publish("/value/2", "", ["remove": true])
+            // A damaged file is begun afresh, and nothing of it is carried over.
+            try Data(repeating: 0x55, count: 200_000).write(to: URL(filePath: rig.state + "/events.db"))
+            try await shell(": > \"$0/events.db-wal\"", rig.state)
+            try await rig.expectRefused()
+            try await rig.until("it has begun afresh") { try await rig.degradation() == "" }
+            await rig.daemon.kill()
+            try await rig.daemon.start()
+            #expect(try await rig.history().map(\.id) == [old, current, removed])
+            let values = try await rig.call("Snapshot", ["/value"]).arguments[1].elements ?? []
+            #expect(values.compactMap { FaultRig.Entry($0) }.map(\.id) == [current])
+        }
+    }
+
+    private func expectTold(_ rig: FaultRig, of name: String = "events.db") async throws {
+        let word = await rig.daemon.errors.next(within: FaultRig.patience) {
+            $0.contains("deleted, replaced or truncated while it was in use") && $0.contains("\(name) ")
+        }
+        #expect(word != nil)
+    }
+
+    private func shell(_ script: String, _ path: String) async throws {
+        let process = try ChildProcess(
+            "sh", ["-c", script, path],
+            environment: ["PATH": ChildProcess.currentEnvironment["PATH"] ?? "/usr/bin:/bin"])
+        #expect(await process.waitForExit(within: .seconds(10)) == .code(0))
+    }
+
     @Test func aDirectoryThatCannotBeMadeAgainKeepsItDegraded() async throws {
         try await withFaultRig { rig in
-            _ = try await rig.send("/note/0")
+            let first = try await rig.send("/note/0")
+            _ = try await rig.signal("Resolved", about: first)
             try FileManager.default.removeItem(atPath: rig.state)
             try Data().write(to: URL(filePath: rig.state))
             try await rig.expectRefused()

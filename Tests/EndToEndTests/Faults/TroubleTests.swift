@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 import NotifyClient
 import NotifyRehearsal
@@ -33,6 +34,8 @@ struct TroubleTests {
             #expect(try await rig.degradation().contains("disk gives errors"))
             try await expectTold(true, rig)
             try await rig.expectRefused()
+            // Where the file can be read, it says nothing of what was refused.
+            #expect((try? await rig.history())?.map(\.id) ?? [open, claimed] == [open, claimed])
             #expect(try await rig.signal("Resolved", about: open).arguments[2] == "shown")
             #expect(try await rig.claim(claimed) == "suppressed")
             try disk.mend()

@@ -15,7 +15,7 @@ final class Witness: Sendable {
         var faults: [String] = []
     }
 
-    private let state = Guarded(State())
+    private let state = Locked(State())
 
     var acknowledged: Int { state.withLock { $0.ids.count } }
 

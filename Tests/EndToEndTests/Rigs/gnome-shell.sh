@@ -59,6 +59,8 @@ for attempt in 1 2 3; do
     if eventually_quiet 20 shell_is_there; then break; fi
     [ "$attempt" -lt 3 ] || fail "GNOME Shell does not start"
     stop "$SHELL_PROCESS" KILL
+    # The bus may notice later than we do, and a new shell ends where the name is taken.
+    eventually_quiet "$PATIENCE" unowned org.gnome.Shell || fail "the bus does not notice that GNOME Shell is gone"
 done
 
 # Those of programs; the shell has a few of its own.

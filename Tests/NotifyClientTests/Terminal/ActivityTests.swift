@@ -32,24 +32,24 @@ struct ActivityTests {
 
     @Test func aWindowCountsDownUntilItsOutcome() {
         var activity = Activity()
-        activity.hear(event(1, "/post/27", window: .milliseconds(100)), at: .seconds(5))
+        activity.receive(event(1, "/post/27", window: .milliseconds(100)), at: .seconds(5))
         #expect(activity.windows(at: .zero).map { $0.left(at: .milliseconds(5040)) } == [.milliseconds(60)])
         #expect(activity.isCountingDown(at: .milliseconds(5040)))
         #expect(!activity.isCountingDown(at: .milliseconds(5100)))
         #expect(activity.windows(at: .zero)[0].left(at: .seconds(6)) == .zero)
-        activity.hear(outcome(1, "/post/27", .shown), at: .milliseconds(5101))
+        activity.receive(outcome(1, "/post/27", .shown), at: .milliseconds(5101))
         #expect(activity.windows(at: .zero).isEmpty)
         #expect(activity.decisions.map(\.outcome.kind) == [.shown])
     }
 
     @Test func eventsOfATopicShareALineThatEndsWithTheLast() {
         var activity = Activity()
-        activity.hear(event(1, "/post/27", window: .milliseconds(100)), at: .zero)
-        activity.hear(event(2, "/post/27", window: .milliseconds(80)), at: .milliseconds(50))
+        activity.receive(event(1, "/post/27", window: .milliseconds(100)), at: .zero)
+        activity.receive(event(2, "/post/27", window: .milliseconds(80)), at: .milliseconds(50))
         #expect(activity.windows(at: .zero).map(\.deadline) == [.milliseconds(130)])
-        activity.hear(outcome(1, "/post/27", .claimed, latency: .milliseconds(60)), at: .milliseconds(60))
+        activity.receive(outcome(1, "/post/27", .claimed, latency: .milliseconds(60)), at: .milliseconds(60))
         #expect(activity.windows(at: .zero).map(\.events) == [[2]])
-        activity.hear(outcome(2, "/post/27", .claimed, latency: .milliseconds(20)), at: .milliseconds(70))
+        activity.receive(outcome(2, "/post/27", .claimed, latency: .milliseconds(20)), at: .milliseconds(70))
         #expect(activity.windows(at: .zero).isEmpty)
     }
 
@@ -57,23 +57,34 @@ struct ActivityTests {
         var activity = Activity()
         var cleared = outcome(1, "/post/27", .retracted, latency: .seconds(66))
         cleared.form = "OpenScreen"
-        activity.hear(cleared, at: .zero)
-        activity.hear(outcome(2, "/post/27", .claimed, latency: .milliseconds(20)), at: .zero)
+        activity.receive(cleared, at: .zero)
+        activity.receive(outcome(2, "/post/27", .claimed, latency: .milliseconds(20)), at: .zero)
         #expect(activity.latencies.count == 1)
         #expect(activity.decisions.count == 2)
+    }
+
+    /// It tells how long notifyd was away.
+    @Test func aClaimAfterARestartIsNoLatency() {
+        var activity = Activity()
+        var again = event(1, "/post/27", window: .seconds(2))
+        again.isReplayed = true
+        activity.receive(again, at: .zero)
+        activity.receive(outcome(1, "/post/27", .claimed, latency: .seconds(66)), at: .seconds(1))
+        activity.receive(outcome(2, "/post/27", .claimed, latency: .milliseconds(20)), at: .seconds(1))
+        #expect(activity.latencies.count == 1)
     }
 
     @Test(arguments: [nil, Duration.zero])
     func whereNoBannerIsPendingThereIsNoWindow(_ window: Duration?) {
         var activity = Activity()
-        activity.hear(event(1, "/run/r1/mate/영희", window: window), at: .zero)
+        activity.receive(event(1, "/run/r1/mate/영희", window: window), at: .zero)
         #expect(activity.windows(at: .zero).isEmpty)
     }
 
     @Test func whatShouldBeOverIsAskedForAndWaitsIfItIsNot() {
         var activity = Activity()
-        activity.hear(event(1, "/post/27", window: .milliseconds(100)), at: .zero)
-        activity.hear(event(2, "/post/28", window: .seconds(10)), at: .zero)
+        activity.receive(event(1, "/post/27", window: .milliseconds(100)), at: .zero)
+        activity.receive(event(2, "/post/28", window: .seconds(10)), at: .zero)
         #expect(activity.doubtful(at: .milliseconds(400)) == [])
         #expect(activity.doubtful(at: .milliseconds(401)) == [1])
         activity.take(
@@ -96,16 +107,29 @@ struct ActivityTests {
 
     @Test func whatADaemonTakesWithItIsAnnouncedByTheNext() {
         var activity = Activity()
+        #expect(Frame(activity: activity, now: .zero).lines()[0] == "asking notifyd")
         activity.take(health(published: 10), at: .zero)
-        activity.hear(event(1, "/post/27", window: .seconds(1)), at: .zero)
+        activity.receive(event(1, "/post/27", window: .seconds(1)), at: .zero)
         activity.loseDaemon()
         #expect(activity.windows(at: .zero).isEmpty)
         #expect(Frame(activity: activity, now: .zero).lines()[0] == "notifyd is not running; waiting for it")
-        activity.hear(event(1, "/post/27", window: .seconds(2)), at: .seconds(1))
+        activity.receive(event(1, "/post/27", window: .seconds(2)), at: .seconds(1))
         #expect(activity.windows(at: .zero).map(\.deadline) == [.seconds(3)])
     }
 
     // MARK: Outcomes, latencies and rates
+
+    @Test func whatIsReadAndHeardCountsOnce() {
+        var activity = Activity()
+        activity.receive(outcome(2, "/post/27", .claimed, latency: .milliseconds(20)), at: .zero)
+        activity.receive(outcome(3, "/post/27", .claimed, latency: .milliseconds(30)), at: .zero)
+        activity.take(
+            (1...2).map { .init(id: EventID(rawValue: $0), by: ":1.8", after: .milliseconds(10), program: "reader") })
+        activity.receive(outcome(1, "/post/27", .retracted, latency: .milliseconds(90)), at: .zero)
+        #expect(activity.latencies.count == 3)
+        #expect(activity.latencies.longest == .milliseconds(30))
+        #expect(activity.recentClaims.rows.map(\.0).prefix(3) == ["all", "reader (:1.8)", ":1.7"])
+    }
 
     @Test func anOutcomeThatIsHeardAndExplainedCountsOnce() {
         var activity = Activity()
@@ -113,17 +137,17 @@ struct ActivityTests {
         claimed.claims = [.init(by: ":1.7", after: .milliseconds(30), form: "Claim", verdict: .suppressed)]
         claimed.resolved = 30_000
         activity.take(claimed, at: .seconds(2), epoch: .zero)
-        activity.hear(outcome(1, "/post/27", .claimed, latency: .milliseconds(30)), at: .seconds(2))
+        activity.receive(outcome(1, "/post/27", .claimed, latency: .milliseconds(30)), at: .seconds(2))
         #expect(activity.decisions.map(\.time) == [.milliseconds(30)])
         #expect(activity.latencies.count == 1)
-        activity.hear(outcome(1, "/post/27", .retracted, latency: .milliseconds(40)), at: .seconds(3))
+        activity.receive(outcome(1, "/post/27", .retracted, latency: .milliseconds(40)), at: .seconds(3))
         #expect(activity.decisions.map(\.outcome.kind) == [.retracted, .claimed])
     }
 
     @Test func outcomesAreInTheOrderOfTheirTimesAndNotForEver() {
         var activity = Activity()
-        for id in 1...150 { activity.hear(outcome(UInt64(id), "/a", .shown), at: .seconds(id)) }
-        activity.hear(outcome(999, "/a", .shown), at: .milliseconds(149_500))
+        for id in 1...150 { activity.receive(outcome(UInt64(id), "/a", .shown), at: .seconds(id)) }
+        activity.receive(outcome(999, "/a", .shown), at: .milliseconds(149_500))
         #expect(activity.decisions.count == Activity.memory)
         #expect(activity.decisions.prefix(3).map(\.outcome.id) == [150, 999, 149])
     }
@@ -151,9 +175,9 @@ struct ActivityTests {
         var activity = Activity()
         activity.take(health(published: 0), at: .zero)
         activity.take(health(published: 12, claimed: 3, banners: 1), at: .seconds(1))
-        activity.hear(event(1, "/run/r1/mate/영희/finished", window: .milliseconds(100)), at: .seconds(1))
-        activity.hear(event(2, "/post/27", window: .seconds(1)), at: .seconds(1))
-        activity.hear(outcome(3, "/post/28", .claimed, latency: .milliseconds(30)), at: .milliseconds(500))
+        activity.receive(event(1, "/run/r1/mate/영희/finished", window: .milliseconds(100)), at: .seconds(1))
+        activity.receive(event(2, "/post/27", window: .seconds(1)), at: .seconds(1))
+        activity.receive(outcome(3, "/post/28", .claimed, latency: .milliseconds(30)), at: .milliseconds(500))
         return activity
     }
 
@@ -183,8 +207,8 @@ struct ActivityTests {
     func thePictureFitsIntoEveryTerminal(_ height: Int, _ width: Int) {
         var activity = busy
         for id in 10...60 {
-            activity.hear(event(UInt64(id), "/run/r1/mate/영희/\(id)", window: .seconds(5)), at: .seconds(1))
-            activity.hear(outcome(UInt64(100 + id), "/post/\(id)", .shown), at: .seconds(1))
+            activity.receive(event(UInt64(id), "/run/r1/mate/영희/\(id)", window: .seconds(5)), at: .seconds(1))
+            activity.receive(outcome(UInt64(100 + id), "/post/\(id)", .shown), at: .seconds(1))
         }
         let lines = Frame(activity: activity, now: .seconds(2)).lines(width: width, height: height, footer: Cell("q"))
         #expect(lines.count == height)
@@ -192,10 +216,21 @@ struct ActivityTests {
         #expect(lines.last == "q" || height == 1)
     }
 
+    @Test func aWindowThatIsOverIsNotOpen() {
+        var activity = Activity()
+        activity.take(health(published: 0), at: .zero)
+        activity.receive(event(1, "/post/27", window: .seconds(1)), at: .zero)
+        let waiting = Explanation(
+            id: 2, topic: "/post/28", route: "", key: "", published: 0, deadline: 0, window: .milliseconds(100))
+        activity.take(waiting, at: .zero, epoch: .seconds(-60))
+        let lines = Frame(activity: activity, now: .zero).lines(width: 80)
+        #expect(lines.contains("Open windows (1), over and undecided (1)"))
+    }
+
     @Test func whatDoesNotFitIsCounted() {
         var activity = Activity()
         activity.take(health(published: 0), at: .zero)
-        for id in 1...30 { activity.hear(event(UInt64(id), "/post/\(id)", window: .seconds(5)), at: .zero) }
+        for id in 1...30 { activity.receive(event(UInt64(id), "/post/\(id)", window: .seconds(5)), at: .zero) }
         #expect(Frame(activity: activity, now: .zero).lines(width: 80, height: 24).contains("  and 18 more"))
         #expect(Frame(activity: activity, now: .zero).lines(width: 80).count == 41)
     }

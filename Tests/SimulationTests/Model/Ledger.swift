@@ -88,7 +88,9 @@ struct Ledger {
 
     private func checkCarried(_ router: Router, at now: Now) -> String? {
         for id in order {
-            guard let open = router.events[id], case .carried = open.place, let account = accounts[id] else { continue }
+            guard let open = router.events[id], case .inFlight = open.place, let account = accounts[id] else {
+                continue
+            }
             if !account.outcomes.isEmpty { return "a call carries event \(id), which is \(account.outcomes)" }
             if open.event.route.wait == .anyone, let ends = account.windowEnds, now.instant < ends {
                 return "a call carries event \(id) before its window's end"

@@ -78,7 +78,7 @@ enum Observed: Equatable, CustomStringConvertible {
         case .close(let id): "close banner \(id)"
         case .relay(let id, let action): "relay \(action) of \(id)"
         case .note(let id, let record):
-            "note \(record.form.rawValue) of \(id) by \(record.claimant) after \(record.latency.text): "
+            "note \(record.form.rawValue) of \(id) by \(record.claimant) after \(record.latency?.text ?? "no time that is known"): "
                 + record.verdict.rawValue
         case .remove(let topic, let id): "remove \(topic) as \(id)"
         case .quietChanged: "quiet changed"
@@ -97,6 +97,8 @@ enum Observed: Equatable, CustomStringConvertible {
         if let banner = resolution.banner { words.append("banner \(banner)") }
         if let count = resolution.count { words.append("count \(count)") }
         if let lateness = resolution.lateness { words.append("late \(lateness.text)") }
+        if let verdict = resolution.verdict { words.append("told \(verdict.rawValue)") }
+        if let delay = resolution.delay { words.append("because \(delay.rawValue)") }
         if let quiet = resolution.quiet { words.append("for \(quiet.topic) is \(quiet.cause.rawValue)") }
         return words.joined(separator: " ")
     }

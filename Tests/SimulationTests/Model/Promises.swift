@@ -17,69 +17,73 @@ extension Router {
     ///   a sender may then have more than its own share.
     private func limitThatIsExceeded(hasReplayed: Bool) -> String? {
         let sizes: [(String, Int, Int)] = [
-            ("undecided events", undecided, limits.openEvents),
+            ("undecided events", undecided.total.events, limits.undecidedEvents),
             (
-                "undecided events of a sender", undecidedBySender.values.map(\.events).max() ?? 0,
-                hasReplayed ? limits.openEvents : limits.openEventsPerSender
+                "undecided events of a sender", undecided.bySender.values.map(\.events).max() ?? 0,
+                hasReplayed ? limits.undecidedEvents : limits.undecidedEventsPerSender
             ),
-            ("bytes of undecided events", undecidedBytes, limits.openBytes),
-            ("bytes of current values", valueBytes, limits.valueBytes),
-            ("bytes of shown events", retractableBytes, limits.retractableBytes),
+            ("bytes of undecided events", undecided.total.bytes, limits.undecidedBytes),
+            ("bytes of current values", values.bytes, limits.valueBytes),
+            ("bytes of shown events", retractable.bytes, limits.retractableBytes),
             ("questions", screens.questions, limits.questions + limits.screens),
             ("screens", screens.count, limits.screens),
             ("graces", graces.count, limits.graces),
-            ("graces of a connection", gracesByClaimant.values.max() ?? 0, limits.gracesPerConnection),
-            ("mutes", mutes.count, limits.mutes), ("values", values.count, limits.values),
+            ("graces of a connection", graces.countByClaimant.values.max() ?? 0, limits.gracesPerConnection),
+            ("mutes", quietPeriods.muteCount, limits.mutes), ("values", values.count, limits.values),
             ("shown events", retractable.count, limits.retractableEvents),
-            ("events", events.count, limits.openEvents + limits.retractableEvents),
-            ("repeats", repeats.count, limits.rememberedRepeats),
-            ("overdue calls", overdue.count, limits.overdueCalls),
-            ("calls", calls.count, ServerGate.callsAtOnce),
-            ("banners", banners.count, undecided + bannerKeys.count + calls.count),
+            ("events", events.count, limits.undecidedEvents + limits.retractableEvents),
+            ("global ids", deduplicator.count, limits.globalIDs),
+            ("timed-out calls", server.timedOut.count, limits.timedOutCalls),
+            ("calls", server.inFlight.count, CircuitBreaker.maximumInFlight),
+            ("banners", banners.count, undecided.total.events + banners.keys.count + server.inFlight.count),
         ]
         for (name, size, limit) in sizes where size > limit { return "\(name): \(size) of \(limit)" }
         return nil
     }
 
     private func tableThatDisagrees() -> String? {
-        if undecided != events.values.filter(\.isUndecided).count { return "the count of undecided events" }
-        let bytes = events.values.filter(\.isUndecided).reduce(0) { $0 + $1.event.footprint }
-        if undecidedBytes != bytes { return "the bytes of undecided events" }
-        if undecidedBySender.values.reduce(0, { $0 + $1.bytes }) != bytes { return "the bytes of events by sender" }
-        if retractableBytes != retractable.reduce(0, { $0 + $1.bytes }) { return "the bytes of shown events" }
-        if valueBytes != values.values.reduce(0, { $0 + $1.bytes }) { return "the bytes of current values" }
+        if undecided.total.events != events.values.filter(\.isUndecided).count {
+            return "the count of undecided events"
+        }
+        let bytes = events.values.filter(\.isUndecided).reduce(0) { $0 + $1.event.memoryCost }
+        if undecided.total.bytes != bytes { return "the bytes of undecided events" }
+        if undecided.bySender.values.reduce(0, { $0 + $1.bytes }) != bytes { return "the bytes of events by sender" }
+        if retractable.bytes != retractable.entries.reduce(0, { $0 + $1.bytes }) { return "the bytes of shown events" }
+        if values.bytes != values.entries.values.reduce(0, { $0 + $1.bytes }) { return "the bytes of current values" }
         if screens.questions != screens.all.reduce(0, { $0 + $1.asked.count }) { return "the count of questions" }
-        if undecidedBySender.values.reduce(0, { $0 + $1.events }) != undecided {
+        if undecided.bySender.values.reduce(0, { $0 + $1.events }) != undecided.total.events {
             return "the counts of undecided events by sender"
         }
-        let inWindows = windows.values.reduce(0) { $0 + $1.unclaimed.count + $1.held.count }
-        let behindBanners = banners.values.reduce(0) { $0 + $1.count }
+        let inWindows = windows.all.reduce(0) { $0 + $1.unclaimed.count + $1.held.count }
+        let behindBanners = banners.all.reduce(0) { $0 + $1.count }
         var counts = (window: 0, banner: 0, questions: 0)
-        for open in events.values {
-            switch open.place {
+        for tracked in events.values {
+            switch tracked.place {
             case .window: counts.window += 1
-            case .waiting, .carried, .shown: counts.banner += 1
+            case .waiting, .inFlight, .shown: counts.banner += 1
             case .held, .gone: break
             }
-            counts.questions += open.asked.count
-            if !open.asked.isEmpty, !open.isUndecided {
-                return "event \(open.event.id) is decided and still asked about"
+            counts.questions += tracked.asked.count
+            if !tracked.asked.isEmpty, !tracked.isUndecided {
+                return "event \(tracked.event.id) is decided and still asked about"
             }
         }
         if counts.window != inWindows { return "windows hold \(inWindows) events, \(counts.window) think they do" }
         if counts.banner != behindBanners { return "banners hold \(behindBanners), \(counts.banner) think they do" }
         let questions = screens.all.reduce(0) { $0 + $1.asked.count }
         if counts.questions != questions { return "screens have \(questions) questions, events \(counts.questions)" }
-        if banners.values.filter({ $0.id != nil }).count != bannerKeys.count { return "the numbers of banners" }
-        if banners.values.filter({ $0.call != nil }).count != calls.count { return "the calls of banners" }
-        for key in banners.keys {
-            if let id = banners[key]!.id, bannerKeys[id] != key { return "banner \(id) is known as another's" }
+        if banners.all.filter({ $0.id != nil }).count != banners.keys.count { return "the numbers of banners" }
+        if banners.all.filter({ $0.call != nil }).count != server.inFlight.count { return "the calls of banners" }
+        for key in banners.orderedKeys {
+            if let id = banners[existing: key].id, banners.keys[id] != key {
+                return "banner \(id) is known as another's"
+            }
         }
         return nil
     }
 
     private func windowThatIsTooLong(_ longest: (Topic) -> Duration, _ lastReplay: Instant?) -> String? {
-        for window in windows.values {
+        for window in windows.all {
             if window.deadline > window.limit { return "a window beyond its limit" }
             for id in Array(window.unclaimed) + window.held
             where max(window.opened, lastReplay ?? window.opened) + longest(events[id]!.event.topic)
@@ -93,11 +97,11 @@ extension Router {
 
     /// Whatever waits is asked for, as long as the server may be called.
     private func bannerThatIsStuck() -> String? {
-        for key in banners.keys {
-            let banner = banners[key]!
+        for key in banners.orderedKeys {
+            let banner = banners[existing: key]
             if banner.count == 0, banner.call == nil { return "a banner of claimed events stays" }
-            guard gate.isOpen, banner.call == nil, !banner.waiting.isEmpty else { continue }
-            if key != .summary || summaryRest == nil { return "a banner waits for nothing" }
+            guard server.allowsCall, banner.call == nil, !banner.waiting.isEmpty else { continue }
+            if key != .summary || banners.summaryTimer == nil { return "a banner waits for nothing" }
         }
         return nil
     }
@@ -106,16 +110,17 @@ extension Router {
     /// itself are kept for late claims.
     func leftovers() -> String? {
         let tables: [(String, Int)] = [
-            ("undecided events", undecided), ("senders", undecidedBySender.count), ("screens", screens.count),
-            ("holds", holds.count), ("graces", graces.count), ("claimants with graces", gracesByClaimant.count),
-            ("grace index", graceIndex.isEmpty ? 0 : 1), ("mutes", mutes.count), ("values", values.count),
+            ("undecided events", undecided.total.events), ("senders", undecided.bySender.count),
+            ("screens", screens.count),
+            ("holds", holds.count), ("graces", graces.count), ("claimants with graces", graces.countByClaimant.count),
+            ("grace index", graces.index.isEmpty ? 0 : 1), ("mutes", quietPeriods.muteCount), ("values", values.count),
             ("windows", windows.count),
-            ("banners", banners.count), ("numbers", bannerKeys.count), ("calls", calls.count),
-            ("overdue calls", overdue.count), ("entries", standingEntries),
+            ("banners", banners.count), ("numbers", banners.keys.count), ("calls", server.inFlight.count),
+            ("timed-out calls", server.timedOut.count), ("entries", liveEntries),
         ]
         for (name, count) in tables where count > 0 { return "\(count) left in \(name)" }
-        for open in events.values {
-            guard case .gone = open.place else { return "event \(open.event.id) is still held" }
+        for tracked in events.values {
+            guard case .gone = tracked.place else { return "event \(tracked.event.id) is still held" }
         }
         return nil
     }

@@ -85,7 +85,7 @@ extension ReferenceRouter {
 
     private mutating func send(_ key: CoalescingKey) {
         lastCall += 1
-        let call = Up.Call(id: BannerCall(lastCall), at: now.instant, stamp: stamp())
+        let call = Up.Call(id: BannerCall(lastCall), at: now.instant, stamp: stamp(), obstacles: obstacles.count)
         let newest = waiting(key).last!
         for id in waiting(key) { change(id) { $0.place = .carried } }
         change(key) { $0.call = call }
@@ -104,6 +104,7 @@ extension ReferenceRouter {
 
     mutating func summaryRestEnded() {
         summaryRest = nil
+        ended(.limited)
         lineUp(.summary)
     }
 
@@ -115,7 +116,7 @@ extension ReferenceRouter {
         failures = 0
         callEnded(key)
         if let answer { number(key, answer) }
-        show(ids { $0.banner == key && $0.place == .carried }, in: key, calledAt: banner.call!.at)
+        show(ids { $0.banner == key && $0.place == .carried }, in: key, by: banner.call!)
         closeIfEmpty(key)
         lineUp(key)
     }
@@ -127,17 +128,29 @@ extension ReferenceRouter {
         for id in ids({ $0.banner == key && $0.place == .shown }) { change(id) { $0.number = number } }
     }
 
-    private mutating func show(_ shown: [EventID], in key: CoalescingKey, calledAt: Instant) {
+    private mutating func show(_ shown: [EventID], in key: CoalescingKey, by call: Up.Call) {
         let number = banner(key)!.number
         let count = items.filter { $0.banner == key && $0.place == .shown }.count + shown.count
         for id in shown {
-            let lateness = max(.zero, calledAt - item(id)!.deadline)
-            resolve(item(id)!, Resolution(.shown, banner: number, count: count, lateness: lateness))
+            let lateness = max(.zero, call.at - item(id)!.deadline)
+            var resolution = Resolution(.shown, banner: number, count: count, lateness: lateness)
+            resolution.delay = delay(of: item(id)!, in: key, by: call)
+            resolve(item(id)!, resolution)
             change(id) { item in
                 item.place = number == nil ? .gone : .shown
                 item.number = number
             }
             remember(id)
+        }
+    }
+
+    /// What a banner waited for between the end of the window and the call.
+    ///
+    /// Inside choice: of several things, which one is named. Only the summary waits because of the limit.
+    private func delay(of item: Item, in key: CoalescingKey, by call: Up.Call) -> BannerDelay? {
+        let before = obstacles.prefix(call.obstacles).filter { $0.ended > item.deadline }.map(\.what)
+        return [.absent, .resting, .failed, .limited, .busy].first { obstacle in
+            before.contains(obstacle) && (obstacle != .limited || key == .summary)
         }
     }
 
@@ -152,7 +165,7 @@ extension ReferenceRouter {
     }
 
     mutating func bannerFailed(_ call: BannerCall, _ failure: BannerFailure) {
-        overdue.removeAll { $0.call == call }
+        overdue.removeAll { $0.call.id == call }
         guard let banner = banners.first(where: { $0.call?.id == call }) else { return }
         waitAgain(banner.key)
         switch failure {
@@ -171,20 +184,21 @@ extension ReferenceRouter {
     mutating func callOverdue(_ call: BannerCall) {
         let banner = banners.first { $0.call?.id == call }!
         let carried = ids { $0.banner == banner.key && $0.place == .carried }
-        overdue.append(Overdue(call: call, key: banner.key, at: banner.call!.at, carried: carried))
-        if overdue.count > limits.overdueCalls { overdue.remove(at: oldestOverdue) }
+        overdue.append(Overdue(call: banner.call!, key: banner.key, carried: carried))
+        if overdue.count > limits.timedOutCalls { overdue.remove(at: oldestOverdue) }
         waitAgain(banner.key)
         serverFailed()
         closeIfEmpty(banner.key)
     }
 
     private var oldestOverdue: Int {
-        overdue.indices.min { overdue[$0].call.rawValue < overdue[$1].call.rawValue }!
+        overdue.indices.min { overdue[$0].call.id.rawValue < overdue[$1].call.id.rawValue }!
     }
 
     private mutating func callEnded(_ key: CoalescingKey) {
         if let call = banner(key)?.call?.id, call == ahead?.call { ahead = nil }
         change(key) { $0.call = nil }
+        ended(.busy)
     }
 
     private mutating func waitAgain(_ key: CoalescingKey) {
@@ -195,14 +209,15 @@ extension ReferenceRouter {
 
     private mutating func serverFailed() {
         failures += 1
+        ended(.failed)
         if failures >= 3 { serverRest = Moment(at: now.instant + .seconds(30), stamp: stamp()) }
     }
 
     /// The banner is there after all: it is kept where its events still wait for one, else closed. The server is well, and
     /// has a tenth of a second for its other late answers.
     private mutating func answeredLate(_ call: BannerCall, _ answer: BannerID?) {
-        guard let late = overdue.first(where: { $0.call == call }) else { return }
-        overdue.removeAll { $0.call == call }
+        guard let late = overdue.first(where: { $0.call.id == call }) else { return }
+        overdue.removeAll { $0.call.id == call }
         guard let answer else { return }
         failures = 0
         if let rest = serverRest {
@@ -213,7 +228,7 @@ extension ReferenceRouter {
             !waiting.isEmpty
         {
             number(late.key, answer)
-            show(waiting, in: late.key, calledAt: late.at)
+            show(waiting, in: late.key, by: late.call)
         } else if banner(late.key)?.number != answer {
             if let other = banners.first(where: { $0.number == answer }) { lose(other.key) }
             out.append(.close(answer))
@@ -270,7 +285,8 @@ extension ReferenceRouter {
             out.append(.relay(newest, action: action))
             if item(newest)!.isResident { return }
             dismiss(shown, number, action)
-            if banner.call == nil { out.append(.close(number)) }
+            guard banner.call == nil else { return }
+            out.append(.close(number))
             forget(banner.key)
         } else if let index = closed.firstIndex(where: { $0.number == number }) {
             let gone = closed.remove(at: index).events.filter { isGone($0, number) }
@@ -285,6 +301,7 @@ extension ReferenceRouter {
     mutating func serverAppeared() {
         if serverIsThere { serverVanished() }
         serverIsThere = true
+        ended(.absent)
     }
 
     /// Its banners are gone, its numbers void, its answers lost: what was on its way waits again.

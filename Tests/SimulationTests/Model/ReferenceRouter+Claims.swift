@@ -4,7 +4,10 @@
 extension ReferenceRouter {
     mutating func claim(_ id: EventID, by peer: String) {
         guard isKnown(id) else { return refuse("UnknownEvent") }
-        guard let item = item(id) else { return out.append(.reply(.verdict(.recorded))) }
+        guard let item = item(id) else {
+            out.append(.reply(.verdict(.recorded)))
+            return note(.claim, of: id, by: peer, .recorded)
+        }
         // The claimant hears of it before everybody else.
         let verdict = verdict(on: item)
         out.append(.reply(.verdict(verdict)))
@@ -25,6 +28,7 @@ extension ReferenceRouter {
         let item = item(id)!
         var resolution = Resolution(.retracted, claimant: peer, latency: latency)
         resolution.form = form
+        resolution.verdict = verdict(on: item)
         switch item.place {
         case .window, .held, .waiting: resolution.outcome = .claimed
         case .carried: break
@@ -49,10 +53,8 @@ extension ReferenceRouter {
         let canBeHeld = item.map { $0.hold == nil && ($0.place == .window || $0.place == .waiting) } ?? false
         let verdict = canBeHeld ? Verdict.suppressed : .recorded
         out.append(.reply(.verdict(verdict)))
-        // Kept beside the event as long as a claim of it can still mean something.
-        guard let item else { return }
         note(.provisional, of: id, by: peer, verdict)
-        guard canBeHeld else { return }
+        guard let item, canBeHeld else { return }
         let hold = Item.Hold(
             claimant: peer, latency: now.instant - item.accepted, ends: now.instant + time, stamp: stamp())
         change(id) { item in
@@ -65,9 +67,10 @@ extension ReferenceRouter {
         if item.place == .window { endIfOverEarly(item.key) }
     }
 
-    /// Every step of a provisional claim is kept beside the event.
+    /// Every step that decides nothing is kept beside the event. How long after the event it came is not known here once the
+    /// event is decided for good.
     private mutating func note(_ step: ClaimForm, of id: EventID, by peer: String, _ verdict: Verdict) {
-        let latency = now.instant - item(id)!.accepted
+        let latency = item(id).map { now.instant - $0.accepted }
         out.append(.note(id, ClaimRecord(claimant: peer, latency: latency, form: step, verdict: verdict)))
     }
 

@@ -14,7 +14,7 @@ extension ReferenceRouter {
         }
 
         remembered.removeAll { $0.until <= now.uptime }
-        if options.origin.namesAnEvent, let first = remembered.first(where: { $0.origin == options.origin }) {
+        if options.origin.isGlobalID, let first = remembered.first(where: { $0.origin == options.origin }) {
             return out.append(.reply(.accepted(first.id)))
         }
 
@@ -29,8 +29,8 @@ extension ReferenceRouter {
         let claim = silence == nil ? standingClaim(on: publication.topic) : nil
         if silence == nil, claim == nil {
             let open = items.filter { $0.place != .shown && $0.place != .gone }
-            if open.count >= limits.openEvents { return refuse("LimitExceeded") }
-            if open.filter({ $0.sender == publication.sender }).count >= limits.openEventsPerSender {
+            if open.count >= limits.undecidedEvents { return refuse("LimitExceeded") }
+            if open.filter({ $0.sender == publication.sender }).count >= limits.undecidedEventsPerSender {
                 return refuse("LimitExceeded")
             }
         }
@@ -59,6 +59,7 @@ extension ReferenceRouter {
             out.append(announcement(nil))
             var resolution = Resolution(.claimed, claimant: claim.claimant, latency: .zero)
             resolution.form = claim.form
+            resolution.verdict = .suppressed
             return out.append(.resolve(id, publication.topic.description, resolution))
         }
 
@@ -78,9 +79,9 @@ extension ReferenceRouter {
 
     /// The oldest makes room.
     private mutating func remember(_ origin: Origin, as id: EventID) {
-        guard origin.namesAnEvent else { return }
-        if remembered.count == limits.rememberedRepeats { remembered.removeFirst() }
-        remembered.append((origin, id, now.uptime + limits.repeatMemory))
+        guard origin.isGlobalID else { return }
+        if remembered.count == limits.globalIDs { remembered.removeFirst() }
+        remembered.append((origin, id, now.uptime + limits.deduplicationTime))
     }
 
     /// As if it had never been published; only its number is used up.

@@ -71,6 +71,8 @@ struct ReferenceRouter {
             let id: BannerCall
             let at: Instant
             let stamp: Int
+            /// How many obstacles had ended until then.
+            let obstacles: Int
         }
 
         let key: CoalescingKey
@@ -79,9 +81,8 @@ struct ReferenceRouter {
     }
 
     struct Overdue {
-        let call: BannerCall
+        let call: Up.Call
         let key: CoalescingKey
-        let at: Instant
         let carried: [EventID]
     }
 
@@ -119,6 +120,9 @@ struct ReferenceRouter {
     /// Banners with buttons that the server closed, and until when a button may still be reported.
     var closed: [(number: BannerID, events: [EventID], isDismissed: Bool, until: Moment)] = []
     var recent: [(at: Instant, sender: String)] = []
+
+    /// What has kept banners from being asked for, and when that ended.
+    var obstacles: [(what: BannerDelay, ended: Instant)] = []
 
     var lastStamp = 0
     var lastCall: UInt64 = 0
@@ -231,8 +235,12 @@ struct ReferenceRouter {
             case .grace(let index): graces.remove(at: index)
             case .lease(let id): endScreen(id)
             case .call(let call): callOverdue(call)
-            case .headStart: ahead = nil
-            case .serverRest: serverRest = nil
+            case .headStart:
+                ahead = nil
+                ended(.busy)
+            case .serverRest:
+                serverRest = nil
+                ended(.resting)
             case .summaryRest: summaryRestEnded()
             case .closed(let number): settle(number)
             }
@@ -288,6 +296,8 @@ struct ReferenceRouter {
         lastStamp += 1
         return lastStamp
     }
+
+    mutating func ended(_ obstacle: BannerDelay) { obstacles.append((obstacle, now.instant)) }
 
     mutating func refuse(_ name: String) { out.append(.refused(name)) }
 

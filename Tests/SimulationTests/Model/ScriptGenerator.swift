@@ -1,21 +1,22 @@
+import NotifyTestSupport
 import Routing
 
 /// Makes the script of a seed.
 struct ScriptGenerator {
-    private var random: SplitMix
+    private var random: SplitMix64
     private var published: [Int] = []
     private var held: [(label: Int, peer: String)] = []
     private var screens: [(label: Int, peer: String)] = []
 
     static func script(seed: UInt64, steps count: Int) -> Script {
-        var generator = ScriptGenerator(random: SplitMix(seed: seed))
+        var generator = ScriptGenerator(random: SplitMix64(seed: seed))
         let setup = Setup(
             configuration: generator.random.below(World.configurations.count),
             isTight: generator.random.chance(40), serverIsThere: generator.random.chance(80))
         return Script(seed: seed, setup: setup, steps: (0..<count).map { generator.step($0) })
     }
 
-    private init(random: SplitMix) {
+    private init(random: SplitMix64) {
         self.random = random
     }
 

@@ -43,8 +43,8 @@ enum World {
     static let tight: Limits = {
         var limits = Limits()
         limits.titleBytes = 8
-        limits.openEvents = 6
-        limits.openEventsPerSender = 3
+        limits.undecidedEvents = 6
+        limits.undecidedEventsPerSender = 3
         limits.values = 2
         limits.screens = 4
         limits.screensPerConnection = 2
@@ -52,10 +52,10 @@ enum World {
         limits.gracesPerConnection = 1
         limits.maximumHold = .seconds(5)
         limits.mutes = 2
-        limits.overdueCalls = 2
+        limits.timedOutCalls = 2
         limits.retractableEvents = 3
-        limits.rememberedRepeats = 2
-        limits.repeatMemory = .seconds(60)
+        limits.globalIDs = 2
+        limits.deduplicationTime = .seconds(60)
         return limits
     }()
 

@@ -1,3 +1,4 @@
+import NotifyTestSupport
 import Routing
 
 /// What can go wrong around the daemon, beyond what clients and the notification server do in a script of the model.
@@ -68,13 +69,13 @@ struct Passage: Sendable, CustomStringConvertible {
 
 /// Says what goes wrong when. Some seeds have fair weather, some a storm.
 struct FaultGenerator {
-    private var random: SplitMix
+    private var random: SplitMix64
     /// Faults in a hundred steps.
     private let rate: Int
     private let haste: Int
 
     init(seed: UInt64) {
-        random = SplitMix(seed: seed ^ 0x5EED_0F_FA_17)
+        random = SplitMix64(seed: seed ^ 0x5EED_0F_FA_17)
         rate = random.pick([0, 2, 5, 15])
         haste = random.pick([0, 10, 40, 80])
     }

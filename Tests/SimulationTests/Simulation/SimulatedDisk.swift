@@ -1,4 +1,5 @@
 import Journal
+import NotifyTestSupport
 import Routing
 
 @testable import NotifyDaemon
@@ -35,8 +36,8 @@ final class SimulatedDisk: Disk {
     let name = "a simulated disk"
     var contents = Contents()
     var condition = Condition.well
-    private(set) var isBallastFull = false
-    private var random: SplitMix
+    private(set) var hasReserve = false
+    private var random: SplitMix64
     /// The run of the daemon that has the disk now: what an earlier one would still do has no effect.
     var life = Life()
     /// Told of what changes an outcome in a way that no outcome may change.
@@ -45,23 +46,30 @@ final class SimulatedDisk: Disk {
     var trace: ((String) -> Void)?
 
     init(seed: UInt64) {
-        random = SplitMix(seed: seed)
+        random = SplitMix64(seed: seed)
     }
 
     var isWell: Bool { if case .well = condition { true } else { false } }
+
+    func explanation(of error: JournalError) -> String { "\(error)" }
 
     func openJournal() throws(JournalError) -> any EventStore {
         if case .broken = condition { throw .inputOutput }
         return SimulatedStore(disk: self)
     }
 
-    func fillBallast() {
-        if case .well = condition { isBallastFull = true }
+    func openJournalForReading() throws(JournalError) -> any EventStore {
+        if case .broken = condition { throw .inputOutput }
+        return SimulatedStore(disk: self, isOpen: false)
     }
 
-    func giveUpBallast() {
-        guard isBallastFull else { return }
-        isBallastFull = false
+    func fillReserve() {
+        if case .well = condition { hasReserve = true }
+    }
+
+    func releaseReserve() {
+        guard hasReserve else { return }
+        hasReserve = false
         if case .full(let room) = condition { condition = .full(room: room + Self.ballastRoom) }
     }
 

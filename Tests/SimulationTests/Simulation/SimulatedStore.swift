@@ -6,16 +6,21 @@ import Routing
 /// A journal in memory that does what `Journal` does, on a disk that may fail.
 final class SimulatedStore: EventStore {
     private let disk: SimulatedDisk
-    private(set) var isOpen = true
+    private(set) var isOpen: Bool
+    private(set) var isReadable = true
+    /// What a transaction that failed has left visible, until the file is opened again.
+    private var visible: SimulatedDisk.Contents?
     private var replaced: [Topic: EventID] = [:]
     let damagedRows: UInt64 = 0
     let setAside: String? = nil
 
-    init(disk: SimulatedDisk) {
+    init(disk: SimulatedDisk, isOpen: Bool = true) {
         self.disk = disk
+        self.isOpen = isOpen
     }
 
-    var count: Int { disk.contents.ids.count }
+    private var contents: SimulatedDisk.Contents { visible ?? disk.contents }
+    var count: Int { contents.ids.count }
 
     // MARK: Writing
 
@@ -52,9 +57,7 @@ final class SimulatedStore: EventStore {
             if contents.events[id] == nil { disk.onFault("event \(id) is decided, and is not there") }
             var decision = decision
             if let first = contents.events[id]?.decision, decision.opened == nil {
-                decision.opened = first.opened
-                decision.deadline = first.deadline
-                decision.isReplayed = first.isReplayed
+                decision = decision.following(first)
             }
             contents.events[id]?.decision = decision
         case .claimed(let id, let claim):
@@ -67,7 +70,7 @@ final class SimulatedStore: EventStore {
         case .removed(let topic, let id, let origin, _):
             contents.values[topic] = nil
             contents.lastRemoval = id
-            if origin.namesAnEvent {
+            if origin.isGlobalID {
                 contents.removals.append(NamedPush(origin: origin, id: id))
             }
         }
@@ -84,6 +87,7 @@ final class SimulatedStore: EventStore {
         isOpen = false
         if case .broken = disk.condition { throw .inputOutput }
         isOpen = true
+        visible = nil
         guard !refused.isEmpty else { return }
         let gone = Set(refused)
         let replaced = replaced
@@ -101,12 +105,17 @@ final class SimulatedStore: EventStore {
     /// Nobody deletes a simulated disk.
     func takeLoss() -> Journal.Loss? { nil }
 
-    func close() { isOpen = false }
+    func stopWriting() { isOpen = false }
+
+    func close() {
+        isOpen = false
+        isReadable = false
+    }
 
     // Nothing gets large in a simulation.
-    let isExamined = true
-    func beginExamination() throws(JournalError) -> String { "" }
-    func endExamination(_ result: Examination) throws(JournalError) {}
+    let isChecked = true
+    func beginIntegrityCheck() throws(JournalError) -> String { "" }
+    func endIntegrityCheck(_ result: IntegrityCheck) throws(JournalError) {}
 
     func probe() throws(JournalError) {
         try write(cost: 3) { _ in }
@@ -122,11 +131,13 @@ final class SimulatedStore: EventStore {
         cost: Int, _ transaction: (inout SimulatedDisk.Contents) -> Void
     ) throws(JournalError) {
         guard isOpen else { throw .other("the journal is closed") }
+        let before = disk.isWell ? nil : disk.contents
         do throws(JournalError) {
             try disk.write(cost: cost, transaction)
         } catch {
             disk.trace?("a commit fails: \(error)")
             isOpen = false
+            visible = before
             throw error
         }
     }
@@ -134,14 +145,14 @@ final class SimulatedStore: EventStore {
     // MARK: Reading
 
     private func requireReadable() throws(JournalError) {
-        guard isOpen else { throw .other("the journal is closed") }
+        guard isReadable else { throw .other("the journal is closed") }
         if case .broken = disk.condition { throw .inputOutput }
     }
 
     private var all: [StoredEvent] {
         get throws(JournalError) {
             try requireReadable()
-            return disk.contents.ids.compactMap { disk.contents.events[$0] }
+            return contents.ids.compactMap { contents.events[$0] }
         }
     }
 
@@ -157,11 +168,11 @@ final class SimulatedStore: EventStore {
         _ entries: ArraySlice<Journal.ValueEntry>, bytes: Int
     ) throws(JournalError) -> (events: [StoredEvent], count: Int) {
         try requireReadable()
-        return (entries.compactMap { disk.contents.events[$0.id] }, entries.count)
+        return (entries.compactMap { contents.events[$0.id] }, entries.count)
     }
 
     func values(_ topic: TopicPrefix) throws(JournalError) -> [StoredEvent] {
-        try all.filter { disk.contents.values[$0.topic] == $0.id && topic.covers($0.topic) }
+        try all.filter { contents.values[$0.topic] == $0.id && topic.covers($0.topic) }
     }
 
     func unread(
@@ -184,12 +195,14 @@ final class SimulatedStore: EventStore {
         return (Array(found), Journal.UnreadPosition(end.topic.description, end.id))
     }
 
+    func holds(_ id: EventID) throws(JournalError) -> Bool { try event(id) != nil }
+
     func event(_ id: EventID) throws(JournalError) -> StoredEvent? {
         try requireReadable()
-        return disk.contents.events[id]
+        return contents.events[id]
     }
 
-    func claims(on id: EventID) throws(JournalError) -> [ClaimRecord] { disk.contents.claims[id] ?? [] }
+    func claims(on id: EventID) throws(JournalError) -> [ClaimRecord] { contents.claims[id] ?? [] }
 
     func othersShown(with id: EventID, banner: UInt32, server: String) throws(JournalError) -> Bool {
         try all.contains {
@@ -200,7 +213,7 @@ final class SimulatedStore: EventStore {
 
     func banners() throws(JournalError) -> [StoredBanner] {
         try requireReadable()
-        return disk.contents.banners.values.sorted { $0.first > $1.first }
+        return contents.banners.values.sorted { $0.first > $1.first }
     }
 
     func banner(startingWith first: EventID) throws(JournalError) -> StoredBanner? {
@@ -217,29 +230,29 @@ final class SimulatedStore: EventStore {
 
     func undecided(_ ids: some Sequence<EventID>) throws(JournalError) -> [StoredEvent] {
         try requireReadable()
-        return ids.compactMap { disk.contents.events[$0] }.filter { $0.decision == nil }
+        return ids.compactMap { contents.events[$0] }.filter { $0.decision == nil }
     }
 
     func undecidedIDs() throws(JournalError) -> [EventID] { try undecided(.all).map(\.id) }
 
     func firstName(last limit: Int) throws(JournalError) -> EventID {
-        let named = try all.filter(\.origin.namesAnEvent).map(\.id)
+        let named = try all.filter(\.origin.isGlobalID).map(\.id)
         return named.count > limit ? named[named.count - limit - 1] : EventID(0)
     }
 
     func named(after id: EventID, limit: Int) throws(JournalError) -> [NamedPush] {
-        let events = try all.filter(\.origin.namesAnEvent).map { NamedPush(origin: $0.origin, id: $0.id) }
-        let named = (events + disk.contents.removals).filter { $0.id > id }
+        let events = try all.filter(\.origin.isGlobalID).map { NamedPush(origin: $0.origin, id: $0.id) }
+        let named = (events + contents.removals).filter { $0.id > id }
         return Array(named.sorted { $0.id < $1.id }.prefix(limit))
     }
 
     func quiet() throws(JournalError) -> [StoredQuiet] {
         try requireReadable()
-        return disk.contents.quiet
+        return contents.quiet
     }
 
     func lastID() throws(JournalError) -> EventID {
-        max(try all.last?.id ?? EventID(0), disk.contents.lastRemoval)
+        max(try all.last?.id ?? EventID(0), contents.lastRemoval)
     }
 }
 

@@ -22,24 +22,34 @@ extension Simulation: Host {
 
     // MARK: Messages
 
-    func reply(_ reply: Reply, to call: Call) -> Message { .reply(reply, call) }
-    func refusal(_ refusal: Refusal, of call: Call) -> Message { .reply(.refused(refusal), call) }
-
-    func announcement(_ event: Event, _ announcement: Announcement) -> Message {
-        if announcement.isReplayed { lastReplay = now.instant }
-        return .event(event, announcement, windowEnds: announcement.window.map { now.instant + $0 })
+    func send(_ message: Outgoing) {
+        switch message {
+        case .reply(let reply, let call): send(.reply(reply, Self.call(call)))
+        case .error(let refusal, let call): send(.reply(.refused(refusal), Self.call(call)))
+        case .encoded: preconditionFailure("nothing here reads the journal over the bus")
+        case .signal(.event(let event, let announcement)):
+            if announcement.isReplayed { lastReplay = now.instant }
+            send(.event(event, announcement, windowEnds: announcement.window.map { now.instant + $0 }))
+        case .signal(.resolved(let id, _, let resolution)): send(.resolved(id, resolution))
+        case .signal(.removed(let topic, let id)): send(.removed(topic, id))
+        case .signal(.action(let event, _)): send(.action(event.id))
+        case .propertiesChanged(let properties):
+            if properties.contains(.quiet) { trace?("  quiet: \(daemon?.quiet ?? [])") }
+        }
     }
 
-    func resolution(_ id: EventID, _ topic: Topic, _ resolution: Resolution) -> Message { .resolved(id, resolution) }
-    func removal(_ topic: Topic, _ id: EventID) -> Message { .removed(topic, id) }
-    func action(_ event: Event, _ action: String) -> Message { .action(event.id) }
+    private static func call(_ call: any MethodCall) -> Call {
+        guard let call = call as? Call else { preconditionFailure("every call came from the simulation") }
+        return call
+    }
 
     func send(_ message: Message) {
         guard case .done = life.act() else { return }
         trace?("  sent: \(message)")
         if case .reply(.count, let call) = message { checkRead(after: call.input) }
         if case .reply(.done, let call) = message { checkQuiet(after: call.input) }
-        witness.heard(message, isDegraded: !(daemon?.storage.degradation.isEmpty ?? true), at: wall - wallSteps)
+        witness.heard(
+            message, isDegraded: !(daemon?.storage.degradation.isEmpty ?? true), at: wall - wallSteps, in: boot)
         guard case .reply(let reply, let call) = message, let label = call.label else { return }
         switch reply {
         case .accepted(let id): events[label] = id
@@ -48,19 +58,16 @@ extension Simulation: Host {
         }
     }
 
-    var queuedMessages: UInt64 { now.instant < busStallsUntil ? Recovery.queue : 0 }
+    var queuedMessages: UInt64 { now.instant < busStallsUntil ? RecoveryCursor.queue : 0 }
     /// A stall is one of few and short messages: fan-out goes on, and what waits for the bus takes Notify's calls with it,
     /// which nobody sees here.
     var queuedBytes: Int { 0 }
 
-    func findProgram(of claimant: String) -> ProgramDirectory.Finding { .none }
+    func lookUpProgram(of claimant: String) -> ProgramDirectory.Lookup { .none }
     func releaseMemory() {}
-    func examine(_ file: String, _ ended: @escaping (Examination) -> Void) { ended(.failed) }
+    func checkIntegrity(of file: String, _ ended: @escaping (IntegrityCheck) -> Void) { ended(.failed) }
     func run(_ action: String, of event: Event, token: String?) {}
     var failedCommands: UInt64 { 0 }
-    func degradationChanged() {}
-    func defaultWindowChanged() {}
-    func quietChanged(isPauseChanged: Bool) { trace?("  quiet: \(daemon?.quiet ?? [])") }
     var knowsSession: Bool { true }
     func statusChanged() {}
 }
@@ -87,12 +94,12 @@ extension Simulation: NotificationLink {
         _ answer: @escaping (Result<BannerID?, BusFailure>) -> Void
     ) {
         let router = daemon!.router
-        let key = router.calls[request.call]
-        let carried = Array(key.flatMap { router.banners[$0]?.carried } ?? EventList())
-        let shown = Array(key.flatMap { router.banners[$0]?.shown } ?? EventList())
+        let key = router.server.inFlight[request.call]
+        let carried = Array(key.flatMap { router.banners[$0]?.inFlight } ?? SortedIDs())
+        let shown = Array(key.flatMap { router.banners[$0]?.shown } ?? SortedIDs())
         guard !life.isOver else { return }
         witness.asked(request, carried: carried, at: now.instant)
-        var all = EventList()
+        var all = SortedIDs()
         for id in shown + carried + [request.newest.id] { all.insert(id) }
         self.request(server, .notify(request.replaces, events: Array(all)), within: time) { [unowned self] reply in
             switch reply {
@@ -107,7 +114,7 @@ extension Simulation: NotificationLink {
         }
     }
 
-    func hearOldBanners(of server: String, _ answer: @escaping (String?) -> Void) { answer(nil) }
+    func watchOldBanners(of server: String, _ answer: @escaping (String?) -> Void) { answer(nil) }
 
     func close(_ banner: BannerID, at server: String) {
         guard case .done = life.act() else { return }

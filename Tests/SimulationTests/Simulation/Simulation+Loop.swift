@@ -20,14 +20,14 @@ extension Simulation {
                 fireTimers(daemon)
             } else if isTurnOpen {
                 isTurnOpen = false
-                daemon.turnIsOver()
+                daemon.finishTurn()
             } else {
                 return
             }
         }
     }
 
-    private func handle(_ message: Incoming, _ daemon: Daemon<Simulation>) {
+    private func handle(_ message: Incoming, _ daemon: Daemon) {
         time += messageTime
         switch message {
         case .call(let call):
@@ -38,9 +38,9 @@ extension Simulation {
             } catch {
                 send(.reply(.refused(error), call))
             }
-        case .peerLeft(let name): daemon.take(.peerLeft(name))
-        case .attention(let isWatched): daemon.take(.attentionChanged(isWatched: isWatched))
-        case .paused(let flag): daemon.take(.paused(flag))
+        case .peerLeft(let name): daemon.handle(.peerLeft(name))
+        case .attention(let isWatched): daemon.handle(.attentionChanged(isWatched: isWatched))
+        case .paused(let flag): daemon.handle(.paused(flag))
         case .owner(let name): daemon.server.ownerChanged(to: name)
         case .answer(let deliver): deliver()
         case .closed(let id, let reason, let server): daemon.server.closed(id, reason: reason, says: server)
@@ -58,14 +58,14 @@ extension Simulation {
     }
 
     /// What a call refers to is known to the router before anything is made of the call.
-    private func recall(_ input: Input, _ daemon: Daemon<Simulation>) throws(Refusal) {
+    private func recall(_ input: Input, _ daemon: Daemon) throws(Refusal) {
         switch input {
-        case .claimed(let id, _): try daemon.recall(id, isClaimed: true)
+        case .claimed(let id, _): try daemon.load(id, isClaimed: true)
         case .claimedProvisionally(let id, _, _), .completed(let id, _), .released(let id, _), .passed(let id, _):
-            try daemon.recall(id, isClaimed: false)
-        case .topicClaimed(let topic, _, _), .markedRead(let topic, _, _): try daemon.recall(topic)
-        case .screenOpened, .screenUpdated: try daemon.recallBanners()
-        case .published(let push) where push.options.origin.namesAnEvent: try daemon.recallNames()
+            try daemon.load(id, isClaimed: false)
+        case .topicClaimed(let topic, _, _), .markedRead(let topic, _, _): try daemon.load(topic)
+        case .screenOpened, .screenUpdated: try daemon.loadBanners()
+        case .published(let push) where push.options.origin.isGlobalID: try daemon.loadGlobalIDs()
         default: break
         }
     }
@@ -77,7 +77,7 @@ extension Simulation {
             || retryTimer.map { $0 <= now.instant } ?? false || recoveryTimer.map { $0 <= now.instant } ?? false
     }
 
-    func fireTimers(_ daemon: Daemon<Simulation>) {
+    func fireTimers(_ daemon: Daemon) {
         if let moment = retryTimer, moment <= now.instant {
             retryTimer = nil
             daemon.retryStorage()
@@ -88,11 +88,11 @@ extension Simulation {
         }
         if let moment = windowTimer, moment <= now.instant {
             windowTimer = nil
-            daemon.take(.timerFired)
+            daemon.handle(.timerFired)
         }
         if let moment = lifetimeTimer, moment <= now.uptime {
             lifetimeTimer = nil
-            daemon.take(.timerFired)
+            daemon.handle(.timerFired)
         }
     }
 

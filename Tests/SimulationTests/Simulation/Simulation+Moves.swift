@@ -43,7 +43,7 @@ extension Simulation {
         case .sleep(let time): slept += time.microseconds
         case .untilDue:
             if let due = nextDue, due > time { time = due }
-        case .fire: daemon?.take(.timerFired)
+        case .fire: daemon?.handle(.timerFired)
         }
     }
 
@@ -148,7 +148,7 @@ extension Simulation {
         if let daemon, !daemon.storage.degradation.isEmpty {
             witness.complain("the disk is well, and the journal is not")
         }
-        if let daemon, daemon.router.values.mapValues(\.id) != disk.contents.values {
+        if let daemon, daemon.router.values.entries.mapValues(\.id) != disk.contents.values {
             witness.complain("the values are not those on disk")
         }
         for peer in World.peers { incoming.append(.peerLeft(peer)) }
@@ -174,7 +174,7 @@ extension Simulation {
         witness.checkEnd(life)
         guard witness.complaint == nil, let daemon else { return }
         if let leftovers = daemon.router.leftovers() { witness.complain(leftovers) }
-        if !daemon.server.unsent.isEmpty { witness.complain("banners are left that were never asked for") }
+        if !daemon.server.queued.isEmpty { witness.complain("banners are left that were never asked for") }
         if nextDue != nil { witness.complain("a timer is set for something that is over") }
     }
 }

@@ -1,5 +1,6 @@
 import Journal
 import Logging
+import NotifyTestSupport
 import Routing
 import Systemd
 
@@ -29,11 +30,17 @@ final class Simulation {
         case read
     }
 
-    struct Call {
+    final class Call: MethodCall {
         let peer: String
         let input: Input
         /// The label of the step that made it.
-        var label: Int?
+        let label: Int?
+
+        init(peer: String, input: Input, label: Int?) {
+            self.peer = peer
+            self.input = input
+            self.label = label
+        }
     }
 
     /// What the daemon lets out to everybody or to one.
@@ -60,7 +67,7 @@ final class Simulation {
     let disk: SimulatedDisk
     let server = SimulatedServer()
     let witness: Witness
-    var daemon: Daemon<Simulation>?
+    var daemon: Daemon?
     var life = Life()
     var configuration: Int
     var loaded: [Int]
@@ -100,7 +107,7 @@ final class Simulation {
 
     private init(_ passage: Passage, trace: ((String) -> Void)?) {
         setup = passage.setup
-        var random = SplitMix(seed: ~passage.seed)
+        var random = SplitMix64(seed: ~passage.seed)
         messageTime = random.pick([0, 0, 150, 900])
         commitTime = random.pick([0, 0, 100, 30_000])
         recoveryPortion = random.pick([1, 3, 128])
@@ -183,7 +190,7 @@ final class Simulation {
     /// A banner that comes so late that its call is forgotten stays, and is no fault of what is looked at here.
     private var limits: Limits {
         var limits = setup.limits
-        limits.overdueCalls = Limits().overdueCalls
+        limits.timedOutCalls = Limits().timedOutCalls
         return limits
     }
 
@@ -232,7 +239,7 @@ final class Simulation {
     }
 
     /// Whether nothing is still to be written or to be read.
-    private func knowsItsBanners(_ daemon: Daemon<Simulation>) -> Bool {
+    private func knowsItsBanners(_ daemon: Daemon) -> Bool {
         daemon.storage.degradation.isEmpty && daemon.isRestored && !(daemon.recovery?.hasBanners ?? false)
             && !isTurnOpen && !life.isOver
     }

@@ -8,7 +8,7 @@ import Testing
 ///     NOTIFYD_SEED=17 swift test --filter SimulationTests         one seed, with all that happens
 ///     make simulate                                               a million seeds
 ///
-/// What is real: `Daemon`, `Turn`, `Storage`, `Ledger`, `Outbox`, `NotificationServer`, `Router`. What is not: the messages on
+/// What is real: `Daemon`, `Turn`, `Storage`, `JournalEntryBuilder`, `Outbox`, `NotificationServer`, `Router`. What is not: the messages on
 /// the bus and their reading, SQLite and `Journal` (`KillTests`, `PowerCutTests`), sd-event.
 struct SimulationTests {
     private static let stepsPerSeed = 200

@@ -37,7 +37,7 @@ final class Witness {
         var isOnTrust = false
     }
 
-    private static let memory = Limits().repeatMemory.microseconds
+    private static let memory = Limits().deduplicationTime.microseconds
 
     private let disk: SimulatedDisk
     private let server: SimulatedServer
@@ -70,13 +70,18 @@ final class Witness {
 
     // MARK: What the daemon says
 
-    /// - Parameter moment: on a clock that nobody sets, microseconds.
-    func heard(_ message: Simulation.Message, isDegraded: Bool, at moment: Int64) {
+    /// - Parameters:
+    ///   - moment: on a clock that nobody sets, microseconds.
+    ///   - boot: the present one.
+    func heard(_ message: Simulation.Message, isDegraded: Bool, at moment: Int64, in boot: String) {
         switch message {
         case .reply(.accepted(let id), let call):
             if case .published(let publication) = call.input { accepted(id, publication, at: moment) }
         case .reply(.verdict(let verdict), let call):
-            if case .claimed(let id, _) = call.input { claimed(id, verdict, isDegraded) }
+            if case .claimed(let id, let peer) = call.input {
+                claimed(id, verdict, isDegraded)
+                if !isDegraded { checkStep(id, by: peer, verdict, in: boot) }
+            }
         case .reply(.done, let call):
             if case .completed(let id, _) = call.input { claimed(id, .suppressed, isDegraded) }
         case .reply(.refused, _): counts.refused += 1
@@ -127,6 +132,21 @@ final class Witness {
             expect(.retracted, of: id, isDegraded)
         case .recorded: break
         }
+    }
+
+    /// Every claim is kept with what its claimant was answered, and with its latency where a clock knows that.
+    private func checkStep(_ id: EventID, by peer: String, _ verdict: Verdict, in boot: String) {
+        let event = disk.contents.events[id]
+        let hasLatency = event?.expires.boot == boot
+        if let decision = event?.decision, decision.claimant == peer, decision.verdict == verdict,
+            (decision.latency != nil) == hasLatency
+        {
+            return
+        }
+        let isKept = disk.contents.claims[id]?.contains {
+            $0.claimant == peer && $0.form == .claim && $0.verdict == verdict && ($0.latency != nil) == hasLatency
+        }
+        if isKept != true { complain("\(peer) was answered \(verdict) about event \(id), and that is not kept") }
     }
 
     /// What is told is on disk, or will be when the disk is well again.
@@ -212,7 +232,7 @@ final class Witness {
     /// - Parameter moment: as for `heard`.
     func called(_ input: Input, isRecovering: Bool, at moment: Int64) {
         if isRecovering { counts.duringRecovery += 1 }
-        guard case .published(let publication) = input, publication.options.origin.namesAnEvent else { return }
+        guard case .published(let publication) = input, publication.options.origin.isGlobalID else { return }
         let origin = publication.options.origin
         if attempts[origin] == nil { attempts[origin] = moment }
     }
@@ -246,17 +266,18 @@ final class Witness {
     /// The journal knows the banners that the router knows, while nothing is still to be written.
     func checkBanners(_ router: Router) {
         let kept = disk.contents.banners
-        for (id, key) in router.bannerKeys where kept[id.rawValue]?.first != router.banners[key]?.first {
+        for (id, key) in router.banners.keys where kept[id.rawValue]?.first != router.banners[key]?.first {
             complain("banner \(id) of \(key) is up, and the journal does not say so")
         }
-        guard !router.hasUnknownBanners, let other = kept.keys.first(where: { router.bannerKeys[BannerID($0)] == nil })
+        guard !router.banners.hasUnknown,
+            let other = kept.keys.first(where: { router.banners.keys[BannerID($0)] == nil })
         else { return }
         complain("the journal says that banner \(other) is up, which it is not")
     }
 
     /// The daemon has been started anew, and everything was claimed by its topic.
     func checkClaimedTopic(_ router: Router) {
-        guard !router.hasUnknownBanners else { return }
+        guard !router.banners.hasUnknown else { return }
         for banner in server.up where !banner.isLost && isRecorded(banner) {
             complain("all topics are claimed, and banner \(banner.id) of \(banner.events) is still up")
         }
@@ -279,7 +300,7 @@ final class Witness {
     ///   beyond that stays up, and is not known any longer.
     func checkScreen(_ life: Life, _ router: Router) {
         let known = server.up.filter { banner in
-            let isLetGo = router.statistics.forgotten > 0 && router.bannerKeys[banner.id] == nil
+            let isLetGo = router.statistics.forgotten > 0 && router.banners.keys[banner.id] == nil
             return !banner.isLost && !isLetGo
         }
         for (index, banner) in known.enumerated() {

@@ -13,11 +13,11 @@ struct ReadMarkTests {
         var unread = bus.unread
         while bus.endOneTurn() {
             turns += 1
-            #expect(unread - bus.unread <= ReadMarks<Int>.portion)
+            #expect(unread - bus.unread <= MarkReadQueue.portion)
             unread = bus.unread
             #expect(bus.sent.contains(.count(1000)) == (unread == 0), "turn \(turns), \(unread) unread")
         }
-        #expect(turns >= 1000 / ReadMarks<Int>.portion)
+        #expect(turns >= 1000 / MarkReadQueue.portion)
         #expect(unread == 0)
     }
 
@@ -30,6 +30,17 @@ struct ReadMarkTests {
         bus.endTurn()
         let counts = bus.sent.filter { if case .count = $0 { true } else { false } }
         #expect(counts == [.count(0), .count(1000)])
+    }
+
+    /// The number that each event was shown with says nothing: the banner is one.
+    @Test func aBannerThatWasRenumberedIsClosedByAMark() {
+        let bus = SlowBus()
+        bus.keepRenumberedBanner(3, 7)
+        bus.startServer()
+        bus.markRead(.all)
+        bus.endTurn()
+        #expect(bus.machine.closed == [BannerID(7)])
+        #expect(bus.unread == 0)
     }
 
     @Test func whileTheDiskIsBrokenNobodyWaitsForAMark() {
@@ -46,11 +57,11 @@ struct ReadMarkTests {
     }
 
     @Test func oneConnectionDoesNotTakeAllTheRoom() throws {
-        var marks = ReadMarks<Int>()
-        func mark(_ claimant: String) -> ReadMark<Int> {
-            ReadMark(.all, upTo: EventID(1), by: claimant, as: .topic, call: nil, count: 0)
+        var marks = MarkReadQueue()
+        func mark(_ claimant: String) -> MarkReadJob {
+            MarkReadJob(.all, upTo: EventID(1), by: claimant, as: .topic, call: nil, count: 0)
         }
-        for _ in 0..<ReadMarks<Int>.limitPerConnection {
+        for _ in 0..<MarkReadQueue.limitPerConnection {
             try marks.requireRoom(for: ":1.1")
             marks.put(mark(":1.1"))
         }

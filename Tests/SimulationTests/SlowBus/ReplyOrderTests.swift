@@ -38,7 +38,7 @@ struct ReplyOrderTests {
     /// A reader who listens has heard of all that he reads.
     @Test func whatSomebodyReadsStaysBehindTheSignalsOfWhatItTellsOf() {
         bus.publish(title: "first", body: "")
-        bus.daemon.leave(.verdict(.recorded), to: 0)
+        bus.daemon.sendAfterCommit(.reply(.verdict(.recorded), to: SlowMachine.Caller()))
         bus.endTurn()
         #expect(kinds == ["reply", "event", "reply"])
         #expect(bus.sent.last == .verdict(.recorded))
@@ -50,5 +50,7 @@ struct ReplyOrderTests {
         bus.endTurn()
         #expect(kinds == ["reply", "reply"])
         #expect(bus.sent.allSatisfy { if case .refused(.storageUnavailable) = $0 { true } else { false } })
+        let counts = Dictionary(uniqueKeysWithValues: bus.daemon.statistics)
+        #expect(counts["published"] == 0 && counts["refused"] == 2)
     }
 }

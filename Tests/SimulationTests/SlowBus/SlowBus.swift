@@ -8,9 +8,11 @@ import Systemd
 /// A daemon on a bus that takes nothing until it is told to: what is sent to it stays queued, and is counted.
 final class SlowBus {
     let machine = SlowMachine()
-    let daemon: Daemon<SlowMachine>
+    let daemon: Daemon
 
-    init() {
+    /// - Parameter prepare: what is to happen to the disk before the daemon starts.
+    init(_ prepare: (SimulatedDisk) -> Void = { _ in }) {
+        prepare(machine.disk)
         let logger = Logger(label: "slow bus") { _ in SwiftLogNoOpLogHandler() }
         daemon = Daemon(
             configuration: Simulation.configurations[0], storage: Storage(disk: machine.disk, logger: logger),
@@ -47,16 +49,31 @@ final class SlowBus {
     /// Has the journal keep events that were muted.
     func keepMuted(_ count: Int) {
         for number in 1...count {
-            let topic = World.topics[number % 3]
-            var event = StoredEvent(
-                id: EventID(UInt64(number)), topic: topic, title: "", body: "", fields: [], published: 0,
-                sender: ":1.1",
-                origin: Origin(), urgency: nil, retained: false, route: "", key: "", window: 0, accepted: 0,
-                expires: Expiry(wall: 0, uptime: 0, boot: ""))
-            event.decision = StoredDecision(outcome: .muted, resolved: 0)
-            machine.disk.contents.events[event.id] = event
-            machine.disk.contents.ids.append(event.id)
+            keep(UInt64(number), World.topics[number % 3], StoredDecision(outcome: .muted, resolved: 0))
         }
+    }
+
+    /// Has the journal keep a banner of two events, which the server has given another number with the second one.
+    func keepRenumberedBanner(_ old: UInt32, _ new: UInt32) {
+        for (id, number) in [(1, old), (2, new)] as [(UInt64, UInt32)] {
+            var decision = StoredDecision(outcome: .shown, resolved: 0)
+            decision.banner = number
+            decision.server = ":1.7"
+            decision.shownWith = EventID(1)
+            keep(id, World.topics[0], decision)
+        }
+        machine.disk.contents.banners[new] = StoredBanner(
+            number: new, server: "bus :1.7", first: EventID(1), isSummary: false)
+    }
+
+    private func keep(_ id: UInt64, _ topic: Topic, _ decision: StoredDecision) {
+        var event = StoredEvent(
+            id: EventID(id), topic: topic, title: "", body: "", fields: [], published: 0, sender: ":1.1",
+            origin: Origin(), urgency: nil, retained: false, route: "", key: "", window: 0, accepted: 0,
+            expires: Expiry(wall: 0, uptime: 0, boot: ""))
+        event.decision = decision
+        machine.disk.contents.events[event.id] = event
+        machine.disk.contents.ids.append(event.id)
     }
 
     func markRead(_ topic: TopicPrefix) {
@@ -70,7 +87,7 @@ final class SlowBus {
     func endOneTurn() -> Bool {
         guard machine.isTurnOpen else { return false }
         machine.isTurnOpen = false
-        daemon.turnIsOver()
+        daemon.finishTurn()
         return true
     }
 
@@ -80,7 +97,7 @@ final class SlowBus {
 
     private func call(_ input: Input) {
         do throws(Refusal) {
-            try daemon.answer(input, to: 0)
+            try daemon.answer(input, to: SlowMachine.Caller())
         } catch {
             machine.send(.refused(error))
         }
@@ -104,8 +121,8 @@ final class SlowBus {
             origin: Origin(), urgency: nil, retained: false, route: Route(pattern: nil, window: .zero))
         var restoration = Restoration()
         restoration.undecided = Array(
-            repeating: Restoration.Remembered((event: event, window: .zero), left: .zero), count: count)
-        daemon.take(.restored(restoration))
+            repeating: Restoration.Remembered((event: event, window: .zero, age: nil), left: .zero), count: count)
+        daemon.handle(.restored(restoration))
         endTurn()
     }
 
@@ -118,11 +135,11 @@ final class SlowBus {
     func endTurn() {
         if let timer = machine.windowTimer, timer <= machine.now.instant {
             machine.windowTimer = nil
-            daemon.take(.timerFired)
+            daemon.handle(.timerFired)
         }
         while machine.isTurnOpen {
             machine.isTurnOpen = false
-            daemon.turnIsOver()
+            daemon.finishTurn()
         }
     }
 
@@ -173,23 +190,22 @@ final class SlowMachine: Host {
     func armRecoveryTimer(at moment: Instant) { recoveryTimer = moment }
     func endTurnWhenIdle() { isTurnOpen = true }
 
-    func reply(_ reply: Reply, to call: Int) -> Message {
-        switch reply {
-        case .accepted(let id): .accepted(id)
-        case .verdict(let verdict): .verdict(verdict)
-        case .count(let count): .count(count)
-        default: preconditionFailure("events are published, claimed and marked here, and that is all")
+    final class Caller: MethodCall {}
+
+    func send(_ message: Outgoing) {
+        switch message {
+        case .reply(.accepted(let id), _): send(.accepted(id))
+        case .reply(.verdict(let verdict), _): send(.verdict(verdict))
+        case .reply(.count(let count), _): send(.count(count))
+        case .reply, .encoded: preconditionFailure("events are published, claimed and marked here, and that is all")
+        case .error(let refusal, _): send(.refused(refusal))
+        case .signal(.event(let event, _)): send(.event(title: event.title, bytes: event.body.utf8.count))
+        case .signal(.resolved(let id, _, _)): send(.resolved(id))
+        case .signal(.removed(_, let id)): send(.removed(id))
+        case .signal(.action(let event, _)): send(.action(event.id))
+        case .propertiesChanged: break
         }
     }
-
-    func refusal(_ refusal: Refusal, of call: Int) -> Message { .refused(refusal) }
-    func announcement(_ event: Event, _ announcement: Announcement) -> Message {
-        .event(title: event.title, bytes: event.body.utf8.count)
-    }
-
-    func resolution(_ id: EventID, _ topic: Topic, _ resolution: Resolution) -> Message { .resolved(id) }
-    func removal(_ topic: Topic, _ id: EventID) -> Message { .removed(id) }
-    func action(_ event: Event, _ action: String) -> Message { .action(event.id) }
 
     func send(_ message: Message) {
         sent.append(message)
@@ -198,14 +214,11 @@ final class SlowMachine: Host {
 
     var queuedMessages: UInt64 { 0 }
 
-    func findProgram(of claimant: String) -> ProgramDirectory.Finding { .none }
+    func lookUpProgram(of claimant: String) -> ProgramDirectory.Lookup { .none }
     func releaseMemory() {}
-    func examine(_ file: String, _ ended: @escaping (Examination) -> Void) {}
+    func checkIntegrity(of file: String, _ ended: @escaping (IntegrityCheck) -> Void) {}
     func run(_ action: String, of event: Event, token: String?) {}
     var failedCommands: UInt64 { 0 }
-    func degradationChanged() {}
-    func defaultWindowChanged() {}
-    func quietChanged(isPauseChanged: Bool) {}
     var knowsSession: Bool { true }
     func statusChanged() {}
 }
@@ -227,7 +240,7 @@ extension SlowMachine: NotificationLink {
         answerBanner = answer
     }
 
-    func hearOldBanners(of server: String, _ answer: @escaping (String?) -> Void) { answer(nil) }
+    func watchOldBanners(of server: String, _ answer: @escaping (String?) -> Void) { answer(nil) }
 
     func close(_ banner: BannerID, at server: String) { closed.append(banner) }
 }

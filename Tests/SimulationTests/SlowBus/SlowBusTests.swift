@@ -23,7 +23,7 @@ struct SlowBusTests {
     }
 
     /// As many as leave before the limit is reached.
-    private var untilLimit: Int { FanOut.queueLimit / Self.body.utf8.count }
+    private var untilLimit: Int { SignalQueue.queueLimit / Self.body.utf8.count }
 
     /// Calls that have been read may wait to be handled, and the claims among them are in time.
     @Test func aLongTurnEndsNoWindow() {
@@ -42,7 +42,7 @@ struct SlowBusTests {
         let bus = SlowBus()
         publish(0..<untilLimit + 10, on: bus)
         #expect(announced(bus) == Array(0..<untilLimit))
-        #expect(bus.machine.queuedBytes == FanOut.queueLimit)
+        #expect(bus.machine.queuedBytes == SignalQueue.queueLimit)
         #expect(bus.daemon.statistics.first { $0.0 == "waiting-signals" }?.1 == 10)
         let replies = bus.accepted.count
         #expect(replies == untilLimit + 10)
@@ -64,13 +64,13 @@ struct SlowBusTests {
         let bus = SlowBus()
         publish(0..<untilLimit + 10, on: bus)
         publish(untilLimit + 10..<untilLimit + 20, on: bus)
-        #expect(bus.machine.recoveryTimer == bus.machine.now.instant + FanOut.pause)
+        #expect(bus.machine.recoveryTimer == bus.machine.now.instant + SignalQueue.pause)
         bus.takeAll()
         #expect(announced(bus) == Array(0..<untilLimit + 20))
     }
 
     /// More than may wait in memory.
-    private var beyondMemory: Int { 2 * untilLimit + FanOut.memoryLimit / Self.body.utf8.count }
+    private var beyondMemory: Int { 2 * untilLimit + SignalQueue.memoryLimit / Self.body.utf8.count }
 
     /// The bus takes what it is given until that is no more.
     private func takeEverything(_ bus: SlowBus) {
@@ -112,7 +112,7 @@ struct SlowBusTests {
     @Test func nothingIsPublishedWhileTooManySignalsWait() {
         let bus = SlowBus()
         publish(0..<untilLimit, on: bus)
-        bus.expireOldEvents(FanOut.lengthLimit - 1)
+        bus.expireOldEvents(SignalQueue.lengthLimit - 1)
         publish(untilLimit..<untilLimit + 1, on: bus)
         guard case .accepted = bus.sent.last else {
             Issue.record("The last one for which there is room is \(bus.sent.last.map { "\($0)" } ?? "nothing").")
@@ -123,6 +123,6 @@ struct SlowBusTests {
             Issue.record("One more is \(bus.sent.last.map { "\($0)" } ?? "nothing").")
             return
         }
-        #expect(text.contains("signals that wait for the bus: there are \(FanOut.lengthLimit)"))
+        #expect(text.contains("signals that wait for the bus: there are \(SignalQueue.lengthLimit)"))
     }
 }

@@ -1,0 +1,272 @@
+internal import CDBus
+import Dispatch
+import Synchronization
+
+/// One private connection to a message bus, from `open` until it is closed or lost. A lost connection is never reused; see
+/// ``ConnectionManager``.
+///
+/// All calls of libdbus run on one serial queue. Replies are matched with calls here, by serial number, so libdbus needs no
+/// pending calls and no timeouts. Handlers run on the queue, in the order in which the bus delivers messages.
+///
+/// [libdbus](https://dbus.freedesktop.org/doc/api/html/group__DBusConnection.html)
+package final class Connection: @unchecked Sendable {
+    // Proof: every stored `var`, and the contents of `replies`, are accessed on `queue` only, or in `deinit`, when no block on
+    // the queue refers to `self`. `uniqueName` is written once, before `open` returns the object. The rest is constant and
+    // Sendable.
+
+    package typealias SignalHandler = @Sendable (Message) -> Void
+    /// Whether a connection, by its unique name, owns a well-known name.
+    package typealias OwnerCheck = @Sendable (_ connection: String, _ name: String) -> Bool
+    package typealias CallHandler = @Sendable (IncomingCall) -> Void
+    package typealias Completion = @Sendable (Result<Message, NotifyError>) -> Void
+
+    /// If more bytes than this wait to be written, the bus has stopped reading.
+    private static let outgoingLimit = 32 << 20
+
+    /// The name the bus gave this connection, such as `:1.42`.
+    package private(set) var uniqueName = ""
+
+    private let queue = DispatchQueue(label: "org.notifyd.connection")
+    private let replies: ReplyTable
+    private let onSignal: SignalHandler
+    private let onClose: @Sendable () -> Void
+    private let open = Atomic(true)
+    private let lastCallID = Atomic<UInt64>(0)
+
+    private var watches: WatchSet?
+    private var raw: OpaquePointer?
+    private var isLost = false
+    private var isDrainPlanned = false
+    private var handlers: [String: CallHandler] = [:]
+
+    private init(
+        isOwner: @escaping OwnerCheck, onSignal: @escaping SignalHandler, onClose: @escaping @Sendable () -> Void
+    ) {
+        replies = ReplyTable(queue: queue, isOwner: isOwner)
+        self.onSignal = onSignal
+        self.onClose = onClose
+    }
+
+    deinit { tearDown() }
+
+    /// Connects and introduces itself to the bus.
+    ///
+    /// - Parameters:
+    ///   - address: a [server address](https://dbus.freedesktop.org/doc/dbus-specification.html#addresses).
+    ///   - isOwner: called on the queue for every reply to a call to a well-known name; only a reply from the owner is accepted.
+    ///   - onSignal: called for every signal that arrives.
+    ///   - onClose: called once when the connection is lost, but not when it is closed with `close`.
+    /// - Throws: `notReachable` when there is no bus, or the bus refuses the connection.
+    package static func open(
+        _ address: String,
+        isOwner: @escaping OwnerCheck = { _, _ in true },
+        onSignal: @escaping SignalHandler = { _ in },
+        onClose: @escaping @Sendable () -> Void = {}
+    ) async throws(NotifyError) -> Connection {
+        let connection = Connection(isOwner: isOwner, onSignal: onSignal, onClose: onClose)
+        let hello = Message.call("Hello", of: Bus.interface, at: Bus.path, on: Bus.name)
+        let reply: Result<Message, NotifyError> = await withCheckedContinuation { continuation in
+            connection.queue.async {
+                if let error = connection.connect(to: address) {
+                    continuation.resume(returning: .failure(error))
+                    return
+                }
+                connection.start(hello, callID: 0, timeout: .seconds(10)) { result in
+                    if case .success(let reply) = result, case .string(let name)? = reply.arguments.first {
+                        connection.uniqueName = name
+                    }
+                    continuation.resume(returning: result)
+                }
+            }
+        }
+        guard case .failure(let error) = reply else { return connection }
+        connection.close()
+        throw NotifyError(.notReachable, "The message bus at \(address) cannot be used: \(error.message)")
+    }
+
+    /// Whether the connection can still be used.
+    package var isOpen: Bool { open.load(ordering: .acquiring) }
+
+    /// Closes the connection. Calls without a reply fail.
+    package func close() { queue.async { self.tearDown() } }
+
+    // MARK: Sending
+
+    /// Sends a call and waits for its reply.
+    ///
+    /// - Throws: `refused` when the answer is an error, `timedOut`, `notReachable`, `cancelled`, `invalidArgument`.
+    package func call(_ message: Message, timeout: Duration = .seconds(25)) async throws(NotifyError) -> Message {
+        let callID = lastCallID.add(1, ordering: .relaxed).newValue
+        let result: Result<Message, NotifyError> = await withTaskCancellationHandler {
+            if Task.isCancelled { return .failure(.cancelled) }
+            return await withCheckedContinuation { continuation in
+                queue.async {
+                    self.start(message, callID: callID, timeout: timeout) { continuation.resume(returning: $0) }
+                }
+            }
+        } onCancel: {
+            queue.async { self.replies.cancel(callID) }
+        }
+        return try result.get()
+    }
+
+    /// Like `call` with a completion that runs on the queue, in order with the signals.
+    package func call(_ message: Message, completion: @escaping Completion) {
+        queue.async { self.start(message, callID: 0, timeout: .seconds(25), completion) }
+    }
+
+    /// Sends a message that gets no reply. It is dropped when the connection is closed.
+    package func send(_ message: Message) {
+        queue.async { _ = self.write(message) }
+    }
+
+    /// Runs `handler` on the queue for every call of `interface`, at whatever object.
+    package func export(_ interface: String, handler: @escaping CallHandler) {
+        queue.async { self.handlers[interface] = handler }
+    }
+
+    // MARK: On the queue
+
+    private func connect(to address: String) -> NotifyError? {
+        guard !address.utf8.contains(0) else {
+            return NotifyError(.invalidArgument, "it holds a NUL character.")
+        }
+        var error = DBusError()
+        dbus_error_init(&error)
+        defer { dbus_error_free(&error) }
+        guard let raw = dbus_connection_open_private(address, &error) else {
+            let text = error.message.map { String(cString: $0) } ?? "out of memory"
+            return NotifyError(.notReachable, "\(text).")
+        }
+        self.raw = raw
+        dbus_connection_set_exit_on_disconnect(raw, 0)
+        let watches = WatchSet(queue: queue) { [weak self] descriptor, flags in
+            guard let self else { return }
+            self.watches?.handle(descriptor, flags)
+            self.drain()
+        }
+        self.watches = watches
+        // The callbacks run only inside libdbus functions called by this object, which lives while they do.
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        guard watches.attach(to: raw), dbus_connection_add_filter(raw, onMessage, context, nil) != 0 else {
+            return .noMemory
+        }
+        dbus_connection_set_dispatch_status_function(raw, onDispatchStatus, context, nil)
+        return nil
+    }
+
+    private func write(_ message: Message) -> Result<UInt32, NotifyError> {
+        guard let raw, !isLost else { return .failure(.lost) }
+        guard dbus_connection_get_outgoing_size(raw) < Self.outgoingLimit else {
+            return .failure(NotifyError(.notReachable, "The message bus has stopped reading."))
+        }
+        do throws(NotifyError) {
+            let encoded = try RawMessage.encoding(message)
+            var serial: UInt32 = 0
+            guard dbus_connection_send(raw, encoded.pointer, &serial) != 0 else { throw .noMemory }
+            return .success(serial)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func start(_ message: Message, callID: UInt64, timeout: Duration, _ completion: @escaping Completion) {
+        switch write(message) {
+        case .failure(let error): completion(.failure(error))
+        case .success(let serial):
+            replies.add(serial, to: message.destination ?? "", callID: callID, timeout: timeout, completion)
+        }
+    }
+
+    fileprivate func planDrain() {
+        guard !isDrainPlanned else { return }
+        isDrainPlanned = true
+        queue.async { [weak self] in
+            self?.isDrainPlanned = false
+            self?.drain()
+        }
+    }
+
+    /// Dispatches the messages that have been read, at most 256 at a time, so that other blocks on the queue run too.
+    private func drain() {
+        guard let raw else { return }
+        var count = 0
+        while dbus_connection_dispatch(raw) == DBUS_DISPATCH_DATA_REMAINS {
+            count += 1
+            if count == 256 {
+                planDrain()
+                break
+            }
+        }
+        if isLost {
+            tearDown()
+            onClose()
+        }
+    }
+
+    /// Returns whether the message was handled.
+    fileprivate func receive(_ pointer: OpaquePointer) -> Bool {
+        let sender = dbus_message_get_sender(pointer).map { String(cString: $0) }
+        // libdbus creates this message itself, without a sender; messages from the bus have one.
+        if sender == nil, dbus_message_is_signal(pointer, "org.freedesktop.DBus.Local", "Disconnected") != 0 {
+            isLost = true
+            return true
+        }
+        let message = Message(decoding: pointer)
+        switch dbus_message_get_type(pointer) {
+        case DBUS_MESSAGE_TYPE_SIGNAL:
+            if let message { onSignal(message) }
+            return true
+        case DBUS_MESSAGE_TYPE_METHOD_CALL:
+            guard let message, let handler = message.interface.flatMap({ handlers[$0] }) else { return false }
+            handler(IncomingCall(message: message, connection: self))
+            return true
+        default:
+            replies.answer(
+                dbus_message_get_reply_serial(pointer), from: sender,
+                isError: dbus_message_get_type(pointer) == DBUS_MESSAGE_TYPE_ERROR, outcome(of: message))
+            return true
+        }
+    }
+
+    private func outcome(of reply: Message?) -> Result<Message, NotifyError> {
+        guard let reply else {
+            return .failure(NotifyError(.refused, "The answer holds a file descriptor, which is not understood here."))
+        }
+        guard reply.kind == .error else { return .success(reply) }
+        return .failure(
+            NotifyError(
+                name: reply.errorName ?? "", text: reply.arguments.first?.string, fromBus: reply.sender == Bus.name))
+    }
+
+    private func tearDown() {
+        open.store(false, ordering: .releasing)
+        if let raw {
+            self.raw = nil
+            dbus_connection_remove_filter(raw, onMessage, Unmanaged.passUnretained(self).toOpaque())
+            dbus_connection_set_dispatch_status_function(raw, nil, nil, nil)
+            dbus_connection_close(raw)
+            dbus_connection_unref(raw)
+        }
+        handlers = [:]
+        replies.failAll(.lost)
+    }
+}
+
+extension NotifyError {
+    static let lost = NotifyError(.notReachable, "The connection to the message bus is gone.")
+    static let cancelled = NotifyError(.cancelled, "The call was cancelled.")
+}
+
+private func connection(_ context: UnsafeMutableRawPointer?) -> Connection? {
+    context.map { Unmanaged<Connection>.fromOpaque($0).takeUnretainedValue() }
+}
+
+private let onMessage: DBusHandleMessageFunction = { _, message, context in
+    guard let message, let connection = connection(context) else { return DBUS_HANDLER_RESULT_NOT_YET_HANDLED }
+    return connection.receive(message) ? DBUS_HANDLER_RESULT_HANDLED : DBUS_HANDLER_RESULT_NOT_YET_HANDLED
+}
+
+private let onDispatchStatus: DBusDispatchStatusFunction = { _, status, context in
+    if status == DBUS_DISPATCH_DATA_REMAINS { connection(context)?.planDrain() }
+}

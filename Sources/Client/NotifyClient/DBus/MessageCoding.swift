@@ -1,0 +1,247 @@
+internal import CDBus
+
+// Converts between Message and DBusMessage. Values are checked first, because libdbus aborts the program when an argument is
+// invalid. See
+// https://dbus.freedesktop.org/doc/api/html/group__DBusMessage.html
+
+/// The one owner of a reference to a `DBusMessage`.
+struct RawMessage: ~Copyable {
+    let pointer: OpaquePointer
+
+    init(adopting pointer: OpaquePointer) { self.pointer = pointer }
+
+    deinit { dbus_message_unref(pointer) }
+}
+
+extension RawMessage {
+    static func encoding(_ message: Message) throws(NotifyError) -> RawMessage {
+        for argument in message.arguments {
+            if let flaw = argument.flaw() {
+                throw NotifyError(.invalidArgument, "An argument cannot be sent: \(flaw).")
+            }
+        }
+        guard let pointer = dbus_message_new(message.kind.code) else { throw .noMemory }
+        let raw = RawMessage(adopting: pointer)
+
+        try raw.set(message.path, "object path", dbus_validate_path, dbus_message_set_path)
+        try raw.set(message.interface, "interface name", dbus_validate_interface, dbus_message_set_interface)
+        try raw.set(message.member, "member name", dbus_validate_member, dbus_message_set_member)
+        try raw.set(message.errorName, "error name", dbus_validate_error_name, dbus_message_set_error_name)
+        try raw.set(message.destination, "bus name", dbus_validate_bus_name, dbus_message_set_destination)
+        if message.replySerial != 0, dbus_message_set_reply_serial(pointer, message.replySerial) == 0 {
+            throw .noMemory
+        }
+        dbus_message_set_no_reply(pointer, message.expectsReply ? 0 : 1)
+        dbus_message_set_auto_start(pointer, message.autoStart ? 1 : 0)
+
+        var iterator = DBusMessageIter()
+        dbus_message_iter_init_append(pointer, &iterator)
+        for argument in message.arguments {
+            guard append(argument, to: &iterator) else { throw .noMemory }
+        }
+        return raw
+    }
+
+    private func set(
+        _ text: String?, _ what: String,
+        _ validate: (UnsafePointer<CChar>, UnsafeMutablePointer<DBusError>?) -> dbus_bool_t,
+        _ assign: (OpaquePointer, UnsafePointer<CChar>) -> dbus_bool_t
+    ) throws(NotifyError) {
+        guard let text else { return }
+        guard !text.utf8.contains(0), validate(text, nil) != 0 else {
+            throw NotifyError(.invalidArgument, "“\(text)” is not a valid \(what).")
+        }
+        guard assign(pointer, text) != 0 else { throw .noMemory }
+    }
+}
+
+extension NotifyError {
+    static let noMemory = NotifyError(.invalidArgument, "The message is too large to be built.")
+}
+
+extension Message.Kind {
+    fileprivate var code: CInt {
+        switch self {
+        case .methodCall: DBUS_MESSAGE_TYPE_METHOD_CALL
+        case .methodReturn: DBUS_MESSAGE_TYPE_METHOD_RETURN
+        case .error: DBUS_MESSAGE_TYPE_ERROR
+        case .signal: DBUS_MESSAGE_TYPE_SIGNAL
+        }
+    }
+
+    fileprivate init?(code: CInt) {
+        switch code {
+        case DBUS_MESSAGE_TYPE_METHOD_CALL: self = .methodCall
+        case DBUS_MESSAGE_TYPE_METHOD_RETURN: self = .methodReturn
+        case DBUS_MESSAGE_TYPE_ERROR: self = .error
+        case DBUS_MESSAGE_TYPE_SIGNAL: self = .signal
+        default: return nil
+        }
+    }
+}
+
+// MARK: - Writing
+
+/// Returns `false` when memory runs out, or the message is larger than D-Bus allows.
+private func append(_ value: Value, to iterator: inout DBusMessageIter) -> Bool {
+    switch value {
+    case .byte(let number): appendBasic(number, value.type, to: &iterator)
+    case .boolean(let flag): appendBasic(dbus_bool_t(flag ? 1 : 0), value.type, to: &iterator)
+    case .int16(let number): appendBasic(number, value.type, to: &iterator)
+    case .uint16(let number): appendBasic(number, value.type, to: &iterator)
+    case .int32(let number): appendBasic(number, value.type, to: &iterator)
+    case .uint32(let number): appendBasic(number, value.type, to: &iterator)
+    case .int64(let number): appendBasic(number, value.type, to: &iterator)
+    case .uint64(let number): appendBasic(number, value.type, to: &iterator)
+    case .double(let number): appendBasic(number, value.type, to: &iterator)
+    case .string(let text), .objectPath(let text), .signature(let text):
+        // libdbus wants a pointer to the char *.
+        text.withCString { appendBasic($0, value.type, to: &iterator) }
+    case .array(let elements, let type):
+        appendContainer(DBusType.array, type.signature, to: &iterator) { inner in
+            elements.allSatisfy { append($0, to: &inner) }
+        }
+    case .dictionary(let entries, let keys, let values):
+        appendContainer(DBusType.array, "{" + keys.signature + values.signature + "}", to: &iterator) { inner in
+            entries.allSatisfy { key, value in
+                appendContainer(DBusType.entry, nil, to: &inner) { append(key, to: &$0) && append(value, to: &$0) }
+            }
+        }
+    case .structure(let members):
+        appendContainer(DBusType.structure, nil, to: &iterator) { inner in
+            members.allSatisfy { append($0, to: &inner) }
+        }
+    case .variant(let content):
+        appendContainer(DBusType.variant, content.type.signature, to: &iterator) { append(content, to: &$0) }
+    }
+}
+
+private func appendBasic<Number: BitwiseCopyable>(
+    _ number: Number, _ type: ValueType, to iterator: inout DBusMessageIter
+) -> Bool {
+    withUnsafePointer(to: number) { dbus_message_iter_append_basic(&iterator, CInt(type.code), $0) != 0 }
+}
+
+private func appendContainer(
+    _ code: CInt, _ signature: String?, to iterator: inout DBusMessageIter, _ fill: (inout DBusMessageIter) -> Bool
+) -> Bool {
+    var inner = DBusMessageIter()
+    guard dbus_message_iter_open_container(&iterator, code, signature, &inner) != 0 else { return false }
+    guard fill(&inner) else {
+        dbus_message_iter_abandon_container(&iterator, &inner)
+        return false
+    }
+    return dbus_message_iter_close_container(&iterator, &inner) != 0
+}
+
+/// The `DBUS_TYPE_*` of containers. Swift does not import macros with casts.
+private enum DBusType {
+    static let invalid: CInt = 0
+    static let array = CInt(UInt8(ascii: "a"))
+    static let structure = CInt(UInt8(ascii: "r"))
+    static let entry = CInt(UInt8(ascii: "e"))
+    static let variant = CInt(UInt8(ascii: "v"))
+}
+
+// MARK: - Reading
+
+extension Message {
+    /// Reads a message that libdbus has validated. `nil` when it holds a file descriptor, which a ``Value`` cannot hold.
+    init?(decoding raw: OpaquePointer) {
+        guard let kind = Kind(code: dbus_message_get_type(raw)) else { return nil }
+        self.init(header: raw, kind: kind)
+        var iterator = DBusMessageIter()
+        guard dbus_message_iter_init(raw, &iterator) != 0 else { return }
+        guard let arguments = readAll(&iterator) else { return nil }
+        self.arguments = arguments
+    }
+
+    private init(header raw: OpaquePointer, kind: Kind) {
+        self.init(
+            kind: kind,
+            path: dbus_message_get_path(raw).map(String.init(cString:)),
+            interface: dbus_message_get_interface(raw).map(String.init(cString:)),
+            member: dbus_message_get_member(raw).map(String.init(cString:)),
+            errorName: dbus_message_get_error_name(raw).map(String.init(cString:)),
+            destination: dbus_message_get_destination(raw).map(String.init(cString:)),
+            sender: dbus_message_get_sender(raw).map(String.init(cString:)),
+            serial: dbus_message_get_serial(raw),
+            replySerial: dbus_message_get_reply_serial(raw),
+            expectsReply: dbus_message_get_no_reply(raw) == 0,
+            autoStart: dbus_message_get_auto_start(raw) != 0)
+    }
+}
+
+private func readAll(_ iterator: inout DBusMessageIter) -> [Value]? {
+    var values: [Value] = []
+    while dbus_message_iter_get_arg_type(&iterator) != DBusType.invalid {
+        guard let value = read(&iterator) else { return nil }
+        values.append(value)
+        dbus_message_iter_next(&iterator)
+    }
+    return values
+}
+
+private func read(_ iterator: inout DBusMessageIter) -> Value? {
+    switch dbus_message_iter_get_arg_type(&iterator) {
+    case DBusType.array: return readArray(&iterator)
+    case DBusType.structure:
+        var inner = DBusMessageIter()
+        dbus_message_iter_recurse(&iterator, &inner)
+        return readAll(&inner).map(Value.structure)
+    case DBusType.variant:
+        var inner = DBusMessageIter()
+        dbus_message_iter_recurse(&iterator, &inner)
+        return read(&inner).map { .variant($0) }
+    case let code:
+        return UInt8(exactly: code).flatMap(ValueType.init(code:)).flatMap { readBasic($0, &iterator) }
+    }
+}
+
+private func readBasic(_ type: ValueType, _ iterator: inout DBusMessageIter) -> Value? {
+    func number<Number: BitwiseCopyable>(_ initial: Number) -> Number {
+        var number = initial
+        dbus_message_iter_get_basic(&iterator, &number)
+        return number
+    }
+    func text() -> String? {
+        number(UnsafePointer<CChar>?.none).map(String.init(cString:))
+    }
+    switch type {
+    case .byte: return .byte(number(0))
+    case .boolean: return .boolean(number(dbus_bool_t(0)) != 0)
+    case .int16: return .int16(number(0))
+    case .uint16: return .uint16(number(0))
+    case .int32: return .int32(number(0))
+    case .uint32: return .uint32(number(0))
+    case .int64: return .int64(number(0))
+    case .uint64: return .uint64(number(0))
+    case .double: return .double(number(0))
+    case .string: return text().map(Value.string)
+    case .objectPath: return text().map(Value.objectPath)
+    case .signature: return text().map(Value.signature)
+    case .variant, .array, .dictionary, .structure: return nil
+    }
+}
+
+private func readArray(_ iterator: inout DBusMessageIter) -> Value? {
+    guard let signature = dbus_message_iter_get_signature(&iterator) else { return nil }
+    defer { dbus_free(signature) }
+    let type = ValueType(signature: String(cString: signature))
+    var inner = DBusMessageIter()
+    dbus_message_iter_recurse(&iterator, &inner)
+    switch type {
+    case .array(let element): return readAll(&inner).map { .array($0, of: element) }
+    case .dictionary(let keys, let values):
+        var entries: [Value: Value] = [:]
+        while dbus_message_iter_get_arg_type(&inner) == DBusType.entry {
+            var entry = DBusMessageIter()
+            dbus_message_iter_recurse(&inner, &entry)
+            guard let pair = readAll(&entry), pair.count == 2 else { return nil }
+            entries[pair[0]] = pair[1]
+            dbus_message_iter_next(&inner)
+        }
+        return .dictionary(entries, keys: keys, values: values)
+    default: return nil
+    }
+}

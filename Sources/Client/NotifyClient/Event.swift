@@ -1,0 +1,83 @@
+/// The id of an event. Ids grow strictly and are never reused.
+public struct EventID: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible,
+    ExpressibleByIntegerLiteral
+{
+    public let rawValue: UInt64
+
+    public init(rawValue: UInt64) { self.rawValue = rawValue }
+    public init(integerLiteral value: UInt64) { rawValue = value }
+
+    public var description: String { String(rawValue) }
+
+    public static func < (left: EventID, right: EventID) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// An event, as every subscriber receives it: the signal `Event`.
+public struct Event: Hashable, Sendable {
+    /// The id of the event.
+    public var id: EventID
+    /// Where the event belongs, such as `/post/27`.
+    public var topic: String
+    /// Empty if the route of the topic supplies the title of the banner.
+    public var title: String
+    /// Often empty.
+    public var body: String
+    /// What the publisher added, with its D-Bus types.
+    public var fields: Fields
+    /// When it was published, in microseconds since 1970-01-01 00:00 UTC.
+    public var published: Int64?
+    /// The time left to claim the event before its banner; zero when no banner is pending.
+    public var window: Duration?
+    /// The unique name of the publisher on the bus.
+    public var sender: String?
+    /// The publisher's name for the source of the event.
+    public var source: String?
+    /// The publisher's own id within ``source``.
+    public var eventID: String?
+    /// Whether the event is announced again after a restart of the daemon.
+    public var isReplayed: Bool
+    /// Whether the event is now the current value of its topic.
+    public var isRetained: Bool
+
+    public init(
+        id: EventID, topic: String, title: String = "", body: String = "", fields: Fields = [:],
+        published: Int64? = nil, window: Duration? = nil, sender: String? = nil, source: String? = nil,
+        eventID: String? = nil, isReplayed: Bool = false, isRetained: Bool = false
+    ) {
+        self.id = id
+        self.topic = topic
+        self.title = title
+        self.body = body
+        self.fields = fields
+        self.published = published
+        self.window = window
+        self.sender = sender
+        self.source = source
+        self.eventID = eventID
+        self.isReplayed = isReplayed
+        self.isRetained = isRetained
+    }
+}
+
+extension Event {
+    /// From the arguments of the signal: `s t s s a{sv} a{sv}`.
+    package init?(arguments: [Value]) {
+        guard arguments.count >= 6,
+            case .string(let topic) = arguments[0],
+            case .uint64(let id) = arguments[1],
+            case .string(let title) = arguments[2],
+            case .string(let body) = arguments[3],
+            let fields = arguments[4].fields,
+            let info = arguments[5].entries
+        else { return nil }
+        self.init(
+            id: EventID(rawValue: id), topic: topic, title: title, body: body, fields: fields,
+            published: info["published"]?.integer(),
+            window: info["window"]?.integer(as: UInt32.self).map { .milliseconds($0) },
+            sender: info["sender"]?.string,
+            source: info["source"]?.string,
+            eventID: info["event-id"]?.string,
+            isReplayed: info["replayed"]?.boolean ?? false,
+            isRetained: info["retained"]?.boolean ?? false)
+    }
+}

@@ -1,0 +1,111 @@
+import Glibc
+
+/// A client of notifyd, the local event bus: it publishes, receives and claims events.
+///
+///     let client = try await NotifyClient()
+///     let events = try await client.events(at: "/post/27")
+///     for try await event in events {
+///         try await client.claim(event.id)      // post 27 is on screen: no banner
+///     }
+///
+/// One client is one connection to the session bus; it may be used from any number of tasks. Subscriptions continue
+/// after a restart of the bus or the daemon. The interface behind it is `org.notifyd.Router1`, described in
+/// `org.notifyd.Router1.xml`.
+///
+/// Every method throws ``NotifyError``:
+/// - `notReachable`: there is no bus, or no daemon on it and none could be started;
+/// - `refused`: the daemon's own error, with its name (`org.notifyd.Router1.Error.InvalidTopic`, …) and its message;
+/// - `timedOut`: no answer within 25 seconds;
+/// - `invalidArgument`: nothing was sent, because an argument is invalid;
+/// - `cancelled`: the calling task was cancelled. The call may have taken effect;
+/// - `closed`: after ``close()``.
+public final class NotifyClient: Sendable {
+    let connections: ConnectionManager
+
+    /// Connects to a message bus.
+    ///
+    /// - Parameter address: a [D-Bus address](https://dbus.freedesktop.org/doc/dbus-specification.html#addresses); if
+    ///   `nil`, `$DBUS_SESSION_BUS_ADDRESS`, else `unix:path=$XDG_RUNTIME_DIR/bus`.
+    /// - Throws: `notReachable` when there is no bus. The daemon need not be running yet.
+    public init(address: String? = nil) async throws(NotifyError) {
+        guard let address = address ?? Self.sessionBusAddress else {
+            throw NotifyError(
+                .notReachable,
+                "No session bus is known: neither DBUS_SESSION_BUS_ADDRESS nor XDG_RUNTIME_DIR is set.")
+        }
+        connections = ConnectionManager(address: address)
+        _ = try await connections.connection()
+    }
+
+    /// The address of the user's session bus, from the environment.
+    public static var sessionBusAddress: String? {
+        if let address = getenv("DBUS_SESSION_BUS_ADDRESS"), address.pointee != 0 { return String(cString: address) }
+        // The XDG Base Directory Specification says to ignore relative paths.
+        guard let folder = getenv("XDG_RUNTIME_DIR").map({ String(cString: $0) }), folder.hasPrefix("/") else {
+            return nil
+        }
+        return "unix:path=" + folder + "/bus"
+    }
+
+    /// Closes the connection and ends all subscriptions with the error `closed`. A client that is released closes itself when
+    /// its last subscription has ended.
+    public func close() async { await connections.close() }
+
+    // MARK: Publishing
+
+    /// Publishes an event with a title and a body, and returns its id. The event is then on disk.
+    ///
+    /// - Parameters:
+    ///   - topic: where the event belongs, such as `/post/27`.
+    ///   - title: at most 1 KiB. If it is empty, the route of the topic supplies one.
+    ///   - body: at most 8 KiB.
+    @discardableResult
+    public func send(_ topic: String, title: String = "", body: String = "") async throws(NotifyError) -> EventID {
+        let reply = try await call("Send", [.string(topic), .string(title), .string(body)])
+        return try reply.eventID()
+    }
+
+    /// Publishes an event with fields and options, and returns its id.
+    ///
+    /// - Parameters:
+    ///   - topic: where the event belongs, such as `/run/r1/invite`.
+    ///   - title: at most 1 KiB. If it is empty, the route of the topic supplies one.
+    ///   - body: at most 8 KiB.
+    ///   - fields: delivered to every subscriber unchanged; at most 64, at most 4 levels deep.
+    ///   - options: settings that override those of the route.
+    @discardableResult
+    public func publish(
+        _ topic: String, title: String = "", body: String = "", fields: Fields = [:],
+        options: PublishOptions = PublishOptions()
+    ) async throws(NotifyError) -> EventID {
+        let reply = try await call(
+            "Publish",
+            [.string(topic), .string(title), .string(body), fields.value, .variants(try options.values())])
+        return try reply.eventID()
+    }
+
+    // MARK: - Calls
+
+    /// - Parameter timeout: the time limit for the reply, if it is not the usual one.
+    func call(
+        _ member: String, _ arguments: [Value], autoStart: Bool = true, timeout: Duration? = nil
+    ) async throws(NotifyError) -> Message {
+        let connection = try await connections.connection()
+        let call = Message.call(
+            member, of: Router.interface, at: Router.path, on: Router.name, autoStart: autoStart, arguments)
+        guard let timeout else { return try await connection.call(call) }
+        return try await connection.call(call, timeout: timeout)
+    }
+}
+
+extension Message {
+    fileprivate func eventID() throws(NotifyError) -> EventID {
+        guard case .uint64(let id)? = arguments.first else { throw .strangeReply }
+        return EventID(rawValue: id)
+    }
+}
+
+extension NotifyError {
+    package static let strangeReply = NotifyError(
+        .refused, "The answer does not have the form of org.notifyd.Router1. Is another program using the name?")
+}

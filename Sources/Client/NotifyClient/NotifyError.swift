@@ -1,0 +1,67 @@
+/// Why a call of ``NotifyClient`` failed.
+///
+/// ``code`` is the kind of failure, and ``message`` a sentence for people. Neither holds the title or the body of an event.
+public struct NotifyError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The kind of a failure. More kinds may come, so a `switch` over it needs a `default`.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        private enum Kind: String {
+            case notReachable, refused, timedOut, invalidArgument, readerTooSlow, closed, cancelled
+        }
+        private let kind: Kind
+
+        /// There is no bus, or no notifyd on it. Trying again later may help.
+        public static let notReachable = Code(kind: .notReachable)
+        /// The daemon (or the bus) answered with an error: see ``NotifyError/name``.
+        public static let refused = Code(kind: .refused)
+        /// No reply arrived in time.
+        public static let timedOut = Code(kind: .timedOut)
+        /// The call was not made because an argument is invalid.
+        public static let invalidArgument = Code(kind: .invalidArgument)
+        /// A sequence ended because its reader fell too far behind.
+        public static let readerTooSlow = Code(kind: .readerTooSlow)
+        /// The client was closed.
+        public static let closed = Code(kind: .closed)
+        /// The task that waited for the reply was cancelled.
+        public static let cancelled = Code(kind: .cancelled)
+
+        public var description: String { kind.rawValue }
+    }
+
+    /// The kind of failure.
+    public let code: Code
+    /// The D-Bus error name, such as `org.notifyd.Router1.Error.InvalidTopic`, if the failure is a D-Bus error.
+    public let name: String?
+    /// What was wrong, in a sentence.
+    public let message: String
+
+    package init(_ code: Code, _ message: String, name: String? = nil) {
+        self.code = code
+        self.name = name
+        self.message = message
+    }
+
+    public var description: String { name.map { "\(message) (\($0))" } ?? message }
+}
+
+extension NotifyError {
+    /// The error name with which a daemon replies that cannot start because of its configuration.
+    package static let badConfiguration = "org.freedesktop.DBus.Error.InvalidFileContent"
+
+    /// Translates a D-Bus error.
+    init(name: String, text: String?, fromBus: Bool) {
+        let text = text ?? "no message was given"
+        switch name {
+        case "org.freedesktop.DBus.Error.NoReply" where fromBus:
+            self.init(.notReachable, "It left the bus before it answered.", name: name)
+        case "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner",
+            "org.freedesktop.DBus.Error.Disconnected":
+            self.init(.notReachable, text, name: name)
+        case Self.badConfiguration:
+            self.init(.notReachable, text, name: name)
+        case _ where name.hasPrefix("org.freedesktop.DBus.Error.Spawn."):
+            self.init(.notReachable, text, name: name)
+        default:
+            self.init(.refused, text, name: name)
+        }
+    }
+}

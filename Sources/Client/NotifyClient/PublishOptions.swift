@@ -1,0 +1,59 @@
+/// Settings of one event. The route decides where an option is `nil`.
+public struct PublishOptions: Hashable, Sendable {
+    /// The urgency of the banner: the levels of the Desktop Notifications Specification.
+    public enum Urgency: UInt8, Hashable, Sendable {
+        /// `critical` breaks through “do not disturb”.
+        case low, normal, critical
+    }
+
+    /// The publisher's name for the source of the event. Together with ``eventID`` it is an idempotency key: within 24 hours a
+    /// duplicate gets the id of the first event, and nothing is published again.
+    public var source: String?
+    /// The publisher's own id of the event within ``source``.
+    public var eventID: String?
+    /// Keep the event as the current value of its topic.
+    public var retain: Bool?
+    /// Remove the current value of the topic.
+    public var remove: Bool?
+    /// How long the event is worth showing; whole seconds, at most 28 days.
+    public var timeToLive: Duration?
+    /// The urgency of the banner.
+    public var urgency: Urgency?
+    /// `false`: the event never gets a banner.
+    public var banner: Bool?
+    /// The time to claim the event; whole milliseconds, at most 60 s.
+    public var window: Duration?
+    /// When it happened, in microseconds since 1970-01-01 00:00 UTC; now, if not given.
+    public var published: Int64?
+
+    public init(
+        source: String? = nil, eventID: String? = nil, retain: Bool? = nil, remove: Bool? = nil,
+        timeToLive: Duration? = nil, urgency: Urgency? = nil, banner: Bool? = nil, window: Duration? = nil,
+        published: Int64? = nil
+    ) {
+        self.source = source
+        self.eventID = eventID
+        self.retain = retain
+        self.remove = remove
+        self.timeToLive = timeToLive
+        self.urgency = urgency
+        self.banner = banner
+        self.window = window
+        self.published = published
+    }
+
+    /// The dictionary for the call `Publish`.
+    func values() throws(NotifyError) -> [String: Value] {
+        var values: [String: Value] = [:]
+        values["source"] = source.map(Value.string)
+        values["event-id"] = eventID.map(Value.string)
+        values["retain"] = retain.map(Value.boolean)
+        values["remove"] = remove.map(Value.boolean)
+        values["urgency"] = urgency.map { .byte($0.rawValue) }
+        values["banner"] = banner.map(Value.boolean)
+        values["published"] = published.map(Value.int64)
+        values["ttl"] = try timeToLive?.argument(in: .seconds(1), "A time to live is 0 seconds to 28 days long.")
+        values["window"] = try window?.argument(in: .milliseconds(1), "A window is 0 to 60 seconds long.")
+        return values
+    }
+}

@@ -1,0 +1,165 @@
+/// A stream of events, outcomes or actions, for one reader: iterate over it once, in one task.
+///
+/// The stream goes on when the daemon or the bus restarts. It ends by throwing
+/// - `readerTooSlow`, when the buffer is full. Buffered elements are delivered before the error, so the reader knows where the
+///   gap is;
+/// - `closed`, when the client is closed.
+///
+/// Dropping the stream, or cancelling the task that reads it, ends the subscription.
+public struct Subscription<Element: Sendable>: AsyncSequence, Sendable {
+    let stream: AsyncThrowingStream<Element, any Error>
+
+    public func makeAsyncIterator() -> Iterator { Iterator(base: stream.makeAsyncIterator()) }
+
+    /// Reads the subscription; for one task.
+    public struct Iterator: AsyncIteratorProtocol {
+        var base: AsyncThrowingStream<Element, any Error>.Iterator
+
+        /// The next element; `nil` when the reading task was cancelled.
+        public mutating func next() async throws(NotifyError) -> Element? {
+            try await next(isolation: nil)
+        }
+
+        /// The next element; `nil` when the reading task was cancelled.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(NotifyError) -> Element? {
+            do {
+                return try await base.next(isolation: actor)
+            } catch {
+                throw error as? NotifyError ?? NotifyError(.closed, "The stream has ended.")
+            }
+        }
+    }
+}
+
+extension AsyncThrowingStream.Continuation where Failure == any Error {
+    /// Delivers an element, or ends the stream if its buffer is full.
+    func offer(_ element: sending Element) {
+        guard case .dropped = yield(element) else { return }
+        finish(
+            throwing: NotifyError(
+                .readerTooSlow, "The reader of this subscription is too slow: its buffer is full. Subscribe again."))
+    }
+}
+
+extension NotifyClient {
+    /// The events at or below some topics, as they are announced. This has the lowest latency, but it is not complete: a bus
+    /// may drop signals for a reader that stalls, and events published while the daemon or the bus restarts are missing. The
+    /// complete stream is ``allEvents(at:after:period:)-(String...,_,_)``.
+    ///
+    /// The sequence has every event published after this method returns, once, even if several of the topics cover it. The
+    /// bus filters: other events do not reach this process.
+    ///
+    /// - Parameters:
+    ///   - topics: `/` stands for every topic.
+    ///   - limit: how many unread events are kept before the sequence ends with `readerTooSlow`.
+    public func events(at topics: String..., bufferingAtMost limit: Int = 4096) async throws(NotifyError)
+        -> Subscription<Event>
+    {
+        try await events(at: topics, bufferingAtMost: limit)
+    }
+
+    /// The events at or below some topics: see the other form.
+    public func events(at topics: [String], bufferingAtMost limit: Int = 4096) async throws(NotifyError)
+        -> Subscription<Event>
+    {
+        try await subscribe("Event", topics, limit, topic: \.topic) { announcement in
+            if case .event(let event) = announcement { event } else { nil }
+        }
+    }
+
+    /// The outcomes of the events at or below some topics. An outcome can change once, from `shown` to `retracted` or
+    /// `dismissed`.
+    ///
+    /// - Parameters:
+    ///   - topics: `/` stands for every topic.
+    ///   - limit: how many unread outcomes are kept before the sequence ends with `readerTooSlow`.
+    public func outcomes(at topics: String..., bufferingAtMost limit: Int = 4096) async throws(NotifyError)
+        -> Subscription<Outcome>
+    {
+        try await outcomes(at: topics, bufferingAtMost: limit)
+    }
+
+    /// The outcomes of the events at or below some topics: see the other form.
+    public func outcomes(at topics: [String], bufferingAtMost limit: Int = 4096) async throws(NotifyError)
+        -> Subscription<Outcome>
+    {
+        try await subscribe("Resolved", topics, limit, topic: \.topic) { announcement in
+            if case .outcome(let outcome) = announcement { outcome } else { nil }
+        }
+    }
+
+    /// The buttons that are pressed on banners of events at or below some topics.
+    ///
+    /// - Parameters:
+    ///   - topics: `/` stands for every topic.
+    ///   - limit: how many unread actions are kept before the sequence ends with `readerTooSlow`.
+    public func actions(at topics: String..., bufferingAtMost limit: Int = 4096) async throws(NotifyError)
+        -> Subscription<Action>
+    {
+        try await actions(at: topics, bufferingAtMost: limit)
+    }
+
+    /// The buttons that are pressed on banners: see the other form.
+    public func actions(at topics: [String], bufferingAtMost limit: Int = 4096) async throws(NotifyError)
+        -> Subscription<Action>
+    {
+        try await subscribe("ActionInvoked", topics, limit, topic: \.topic) { announcement in
+            if case .action(let action) = announcement { action } else { nil }
+        }
+    }
+
+    /// The removals of current values at or below some topics.
+    ///
+    /// - Parameters:
+    ///   - topics: `/` stands for every topic.
+    ///   - limit: how many unread removals are kept before the sequence ends with `readerTooSlow`.
+    public func removals(at topics: String..., bufferingAtMost limit: Int = 4096) async throws(NotifyError)
+        -> Subscription<Removal>
+    {
+        try await removals(at: topics, bufferingAtMost: limit)
+    }
+
+    /// The removals of current values: see the other form.
+    public func removals(at topics: [String], bufferingAtMost limit: Int = 4096) async throws(NotifyError)
+        -> Subscription<Removal>
+    {
+        try await subscribe("Removed", topics, limit, topic: \.topic) { announcement in
+            if case .removal(let removal) = announcement { removal } else { nil }
+        }
+    }
+
+    private func subscribe<Element: Sendable>(
+        _ member: String, _ topics: [String], _ limit: Int,
+        topic: @escaping @Sendable (Element) -> String,
+        _ pick: @escaping @Sendable (SubscriberTable.Announcement) -> Element?
+    ) async throws(NotifyError) -> Subscription<Element> {
+        let filters = try TopicFilter.list(topics)
+        guard limit > 0 else { throw NotifyError(.invalidArgument, "A buffer must hold at least one element.") }
+        let (stream, continuation) = AsyncThrowingStream.makeStream(
+            of: Element.self, bufferingPolicy: .bufferingOldest(limit))
+        try await connections.attach(continuation, to: member, filters, topic: topic, pick)
+        return Subscription(stream: stream)
+    }
+}
+
+extension ConnectionManager {
+    /// Feeds a stream with the daemon's signals of one name, until the stream ends.
+    nonisolated func attach<Element: Sendable>(
+        _ continuation: AsyncThrowingStream<Element, any Error>.Continuation, to member: String,
+        _ filters: [TopicFilter], topic: @escaping @Sendable (Element) -> String,
+        _ pick: @escaping @Sendable (SubscriberTable.Announcement) -> Element?
+    ) async throws(NotifyError) {
+        try await subscribe { [filters] onEnd in
+            // The stream keeps the connection manager alive while it is read; the manager does not keep the stream alive.
+            continuation.onTermination = { _ in withExtendedLifetime(self, onEnd) }
+            return SubscriberTable.Subscriber(
+                rules: filters.flatMap { $0.rules(member: member) },
+                receive: { announcement in
+                    guard let element = pick(announcement) else { return }
+                    let place = topic(element)
+                    if filters.contains(where: { $0.covers(place) }) { continuation.offer(element) }
+                },
+                end: { continuation.finish(throwing: $0) })
+        }
+    }
+}

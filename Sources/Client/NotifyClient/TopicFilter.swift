@@ -1,0 +1,84 @@
+internal import NotifyText
+
+/// The filter “at or below this topic”, as match rules for the bus and as a predicate.
+///
+/// It takes two match rules: `arg0='/post'` matches the topic itself, `arg0path='/post/'` the topics below it. `/` alone
+/// stands for every topic.
+///
+/// The daemon has a parser of topics of its own, `Topic` in `Routing`: client and daemon share no code but the interface.
+struct TopicFilter: Sendable {
+    let topic: String
+
+    /// - Throws: `invalidArgument`, with the reason why the text is not a topic.
+    init(_ text: String) throws(NotifyError) {
+        func wrong(_ why: String) -> NotifyError {
+            NotifyError(.invalidArgument, "“\(text)” is not a topic: \(why). Write it like /post/27.")
+        }
+        topic = text
+        guard text.utf8.first == UInt8(ascii: "/") else { throw wrong("it does not begin with /") }
+        if text == "/" { return }
+        guard text.utf8.count <= 255 else { throw wrong("it has more than 255 bytes") }
+        for character in text.unicodeScalars {
+            if "'\\{}*".unicodeScalars.contains(character) { throw wrong("\(character) is not allowed in it") }
+            if character.properties.generalCategory == .control { throw wrong("it holds a control character") }
+        }
+        let segments = text.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        guard segments.count <= 16 else { throw wrong("it has more than 16 segments") }
+        for segment in segments {
+            if segment.isEmpty { throw wrong("it has an empty segment, or ends with /") }
+            if segment.count > 64 { throw wrong("a segment has more than 64 bytes") }
+        }
+    }
+
+    func covers(_ other: String) -> Bool {
+        if topic == "/" { return true }
+        let (own, other) = (topic.utf8, other.utf8)
+        guard other.starts(with: own) else { return false }
+        return other.count == own.count || other.dropFirst(own.count).first == UInt8(ascii: "/")
+    }
+
+    /// The match rules for one of the daemon's signals.
+    func rules(member: String) -> [MatchRule] {
+        func rule(argument0: String? = nil, argument0Path: String? = nil) -> MatchRule {
+            MatchRule(
+                sender: Router.name, interface: Router.interface, member: member,
+                argument0: argument0, argument0Path: argument0Path)
+        }
+        if topic == "/" { return [rule()] }
+        return [rule(argument0: topic), rule(argument0Path: topic + "/")]
+    }
+}
+
+extension TopicFilter {
+    /// - Throws: `invalidArgument` when there is no topic, or one is invalid.
+    static func list(_ topics: [String]) throws(NotifyError) -> [TopicFilter] {
+        var filters: [TopicFilter] = []
+        for topic in topics {
+            let filter = try TopicFilter(topic)
+            if !filters.contains(where: { $0.topic.bytes == filter.topic.bytes }) { filters.append(filter) }
+        }
+        guard !filters.isEmpty else {
+            throw NotifyError(.invalidArgument, "No topic was given. Every topic is “/”.")
+        }
+        return filters
+    }
+
+    /// The lowest topic that everything these filters cover is at or below.
+    static func ancestor(of filters: [TopicFilter]) -> String {
+        let slash = UInt8(ascii: "/")
+        let paths = filters.map { $0.topic.utf8.split(separator: slash).map(Array.init) }
+        guard var common = paths.first else { return "/" }
+        for path in paths.dropFirst() {
+            let shared = zip(common, path).prefix { $0 == $1 }.count
+            common = Array(common.prefix(shared))
+        }
+        return common.isEmpty ? "/" : common.map { "/" + String(decoding: $0, as: UTF8.self) }.joined()
+    }
+}
+
+/// The daemon's address on the bus.
+package enum Router {
+    package static let name = "org.notifyd.Router1"
+    package static let path = "/org/notifyd/Router1"
+    package static let interface = "org.notifyd.Router1"
+}

@@ -1,0 +1,82 @@
+import Glibc
+import NotifyText
+
+/// Standard input, output and error of a command-line program. All output uses these functions, so that lost output is always an
+/// error.
+package enum StandardStreams {
+    /// `EX_IOERR` of sysexits.h: standard output could not be written.
+    package static let outputFailed: CInt = 74
+
+    /// Call this before opening a file or a socket.
+    ///
+    /// If a standard descriptor is closed, the next file or socket gets its number, and output would go there, perhaps into
+    /// the connection to the bus. So each closed descriptor is opened in the wrong mode: using it fails.
+    package static func prepare() {
+        // A write then fails with EPIPE. If that is standard error, the exit code is still that of the original failure.
+        signal(SIGPIPE, SIG_IGN)
+        for (descriptor, mode) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_RDONLY)]
+        where fcntl(descriptor, F_GETFD) < 0 {
+            // open() returns the lowest free number, which is this one.
+            _ = open("/dev/null", mode)
+        }
+    }
+
+    /// Writes a whole text to standard output. If that fails, the program ends: with 74 and a message on standard error, or by
+    /// SIGPIPE without a message if the reader has exited, like other programs in `… | head -1`.
+    package static func write(_ text: String) {
+        if let error = failure(of: text, on: STDOUT_FILENO) { endBecauseOutputFailed(error) }
+    }
+
+    /// Writes a line to standard error, after the name of the program. A failure is ignored, so that the exit code does not
+    /// change.
+    package static func complain(_ line: String) { writeToError(programName + ": " + line + "\n") }
+
+    /// Writes a text to standard error, with control characters escaped, because it may quote arguments and replies. A failure
+    /// is ignored, as in ``complain(_:)``.
+    package static func writeToError(_ text: String) {
+        _ = failure(of: text.visible(keepsLines: true), on: STDERR_FILENO)
+    }
+
+    /// Ends the program. Some file systems report lost output only on close(2); then 0 becomes 74.
+    package static func end(_ code: CInt) -> Never {
+        // Closes a duplicate, because other threads may still write.
+        let copy = dup(STDOUT_FILENO)
+        if copy >= 0, close(copy) != 0, errno != EINTR, code == 0 { endBecauseOutputFailed(errno) }
+        exit(code)
+    }
+
+    private static var programName: String {
+        CommandLine.arguments.first?.split(separator: "/").last.map(String.init) ?? "notifyd"
+    }
+
+    private static func endBecauseOutputFailed(_ error: CInt) -> Never {
+        if error == EPIPE {
+            signal(SIGPIPE, SIG_DFL)
+            var pipe = sigset_t()
+            sigemptyset(&pipe)
+            sigaddset(&pipe, SIGPIPE)
+            pthread_sigmask(SIG_UNBLOCK, &pipe, nil)
+            raise(SIGPIPE)
+        }
+        complain("standard output cannot be written: \(String(cString: strerror(error))).")
+        exit(outputFailed)
+    }
+
+    /// - Returns: the error number, if not all was written.
+    private static func failure(of text: String, on descriptor: CInt) -> CInt? {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count >= 0 {
+                rest = rest.dropFirst(count)
+            } else if errno == EAGAIN {
+                // Another program made it non-blocking, such as one that shares the terminal.
+                var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                poll(&wait, 1, -1)
+            } else if errno != EINTR {
+                return errno
+            }
+        }
+        return nil
+    }
+}

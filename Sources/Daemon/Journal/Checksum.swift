@@ -1,0 +1,110 @@
+import CZlib
+package import Routing
+
+/// The CRC-32 of a row's values. SQLite does not notice a flipped bit within a value.
+struct Checksum {
+    private var sum = crc32(0, nil, 0)
+
+    var value: Int64 { Int64(sum) }
+
+    mutating func add(_ text: String?) {
+        guard var text else { return add(byte: 0) }
+        add(byte: 1)
+        text.withUTF8 { add(bytes: UnsafeRawBufferPointer($0)) }
+        add(byte: 0)
+    }
+
+    mutating func add(_ number: Int64?) {
+        guard let number else { return add(byte: 0) }
+        add(byte: 1)
+        withUnsafeBytes(of: number.littleEndian) { add(bytes: $0) }
+    }
+
+    mutating func add(bytes: UnsafeRawBufferPointer) {
+        // zlib takes a null pointer as the request for a new sum.
+        guard !bytes.isEmpty else { return }
+        sum = crc32_z(sum, bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count)
+    }
+
+    private mutating func add(byte: UInt8) {
+        withUnsafeBytes(of: byte) { add(bytes: $0) }
+    }
+}
+
+extension StoredEvent {
+    /// The checksum of the columns that never change.
+    package func checksum(fields: [UInt8]) -> Int64 {
+        var sum = Checksum()
+        sum.add(Int64(bitPattern: id.rawValue))
+        for text in [topic.description, title, body, sender, origin.source, origin.eventID, route, key] {
+            sum.add(text)
+        }
+        fields.withUnsafeBytes { sum.add(bytes: $0) }
+        for number in [published, Int64(urgency?.rawValue ?? 255), retained ? 1 : 0, window, accepted] {
+            sum.add(number)
+        }
+        for number in [expires.wall, expires.uptime] { sum.add(number) }
+        sum.add(expires.boot)
+        return sum.value
+    }
+}
+
+extension StoredDecision {
+    package func checksum(of id: EventID) -> Int64 {
+        var sum = Checksum()
+        sum.add(Int64(bitPattern: id.rawValue))
+        for text in [outcome.rawValue, claimant, form?.rawValue, server, cause] { sum.add(text) }
+        for number in [resolved, opened, deadline, latency, lateness, isReplayed ? 1 : 0] { sum.add(number) }
+        sum.add(banner.map { Int64($0) })
+        sum.add(count.map { Int64($0) })
+        // Rows of earlier versions do not have these columns.
+        if let shownWith { sum.add(Int64(bitPattern: shownWith.rawValue)) }
+        if isRead { sum.add("read") }
+        if isReplayed, isOfEarlierBoot { sum.add("earlier boot") }
+        if let action {
+            sum.add("action")
+            sum.add(action)
+        }
+        if let program {
+            sum.add("program")
+            sum.add(program)
+        }
+        return sum.value
+    }
+}
+
+extension Origin {
+    /// The checksum of a removal with this global id.
+    func checksum(of id: EventID, accepted: Int64) -> Int64 {
+        var sum = Checksum()
+        sum.add(Int64(bitPattern: id.rawValue))
+        sum.add(source)
+        sum.add(eventID)
+        sum.add(accepted)
+        return sum.value
+    }
+}
+
+extension StoredBanner {
+    package var checksum: Int64 {
+        var sum = Checksum()
+        sum.add(server)
+        for number in [Int64(number), Int64(bitPattern: first.rawValue), isSummary ? 1 : 0] { sum.add(number) }
+        return sum.value
+    }
+}
+
+extension ClaimRecord {
+    /// The number in the file; -1 if there is no latency.
+    var storedLatency: Int64 { latency?.microseconds ?? -1 }
+
+    package func checksum(of id: EventID) -> Int64 {
+        var sum = Checksum()
+        sum.add(Int64(bitPattern: id.rawValue))
+        for text in [claimant, form.rawValue, verdict.rawValue] { sum.add(text) }
+        sum.add(storedLatency)
+        // Rows of earlier versions do not have this column.
+        if let program { sum.add(program) }
+        return sum.value
+    }
+}

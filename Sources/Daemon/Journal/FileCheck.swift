@@ -1,0 +1,89 @@
+import GRDB
+import Glibc
+
+/// Checks of files and of the disk.
+enum FileCheck {
+    /// The free space that is needed before events are accepted again, in bytes: a few turns of the loop write that much.
+    private static let room: off_t = 256 << 10
+
+    /// Prepares the files for SQLite: each must be a regular file with mode 0600. Opening a pipe would block for ever, and SQLite
+    /// gives its log the mode of the file.
+    ///
+    /// Call it only while this process does not have the file open: closing a file releases all locks of the process.
+    static func prepare(_ path: String) throws(JournalError) {
+        for name in [path, path + "-wal", path + "-shm"] {
+            if let obstacle = FileKind.obstacle(at: name) {
+                throw .obstacle("\(name) is \(obstacle), not a regular file")
+            }
+            chmod(name, 0o600)
+        }
+        let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0o600)
+        if file >= 0 { close(file) }
+        // SQLite reports why it cannot be made.
+    }
+
+    /// Whether the format numbers of the header are valid. SQLite does not report wrong ones as damage: it opens the file for
+    /// reading only, or not at all. See [the header](https://www.sqlite.org/fileformat2.html#the_database_header).
+    static func hasUsableHeader(_ path: String) -> Bool {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        // A missing file is made later, and an unreadable one is reported later.
+        guard file >= 0 else { return true }
+        defer { close(file) }
+        var header = [UInt8](repeating: 0, count: 48)
+        let count = read(file, &header, header.count)
+        guard count > 0 else { return true }
+        return count == header.count && (1...2).contains(header[18]) && (1...2).contains(header[19])
+            && header[44..<47].allSatisfy { $0 == 0 } && (0...4).contains(header[47])
+    }
+
+    /// A path, escaped for a URI.
+    static func escapedForURI(_ path: String) -> String {
+        path.replacing("%", with: "%25").replacing("?", with: "%3f").replacing("#", with: "%23")
+    }
+
+    /// The size of a file, in bytes; 0 if there is none.
+    static func size(_ path: String) -> Int {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_size) : 0
+    }
+
+    /// Checks the whole file, and rebuilds damaged indexes. Checksums find damaged rows.
+    ///
+    /// - Returns: whether the file is sound.
+    /// - Throws: `JournalError.damaged` if pages are damaged.
+    static func check(_ queue: DatabaseQueue) throws -> Bool {
+        let complaints = try queue.read { db in try String.fetchAll(db, sql: "PRAGMA integrity_check(20)") }
+        if complaints == ["ok"] { return true }
+        guard complaints.allSatisfy({ !$0.hasPrefix("***") && !$0.contains("malformed") }) else {
+            throw JournalError.damaged
+        }
+        try queue.write { db in try db.execute(sql: "REINDEX") }
+        return false
+    }
+
+    /// - Throws: if the disk has not enough space.
+    static func requireSpace(beside path: String) throws(JournalError) {
+        let name = path + ".room"
+        // The name may be that of a pipe, and opening that could block for ever.
+        unlink(name)
+        let file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard file >= 0 else {
+            switch errno {
+            // A directory has the name. The write that follows finds a full disk.
+            case EEXIST: return
+            case ENOSPC, EDQUOT: throw .diskFull
+            default: throw .readOnly
+            }
+        }
+        defer {
+            close(file)
+            unlink(name)
+        }
+        switch posix_fallocate(file, 0, room) {
+        case 0, EOPNOTSUPP, EINVAL: return
+        case ENOSPC, EDQUOT: throw .diskFull
+        case EFBIG: throw .fileTooLarge
+        default: throw .inputOutput
+        }
+    }
+}

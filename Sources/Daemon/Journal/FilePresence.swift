@@ -1,0 +1,84 @@
+import CLinux
+import Glibc
+
+/// Tells whether the open files of the journal still have their names.
+///
+/// SQLite continues to write to a deleted or replaced file, and the next start does not find what was written. Two calls of
+/// statx(2) before a transaction and two after it detect that before an event is acknowledged.
+///
+/// The calls do not ask for times. A kernel with multigrain timestamps gives the first write after such a call a new time, and
+/// the next fdatasync(2) then writes the inode as well.
+struct FilePresence {
+    private struct File {
+        let path: String
+        let device: (UInt32, UInt32)
+        let inode: UInt64
+        /// Only our own checkpoints make a file shorter.
+        let size: UInt64
+
+        init(_ path: String) throws(JournalError) {
+            var status = statx()
+            guard statx(AT_FDCWD, path, 0, UInt32(STATX_INO | STATX_SIZE), &status) == 0 else {
+                switch errno {
+                case ENOENT, ENOTDIR: throw .gone("\(path) was deleted or moved while notifyd had it open")
+                case EACCES: throw .readOnly
+                default: throw .inputOutput
+                }
+            }
+            self.path = path
+            device = (status.stx_dev_major, status.stx_dev_minor)
+            inode = status.stx_ino
+            size = status.stx_size
+        }
+
+        func isSame(as other: File) -> Bool { device == other.device && inode == other.inode }
+
+        /// The present state of the file.
+        func found() throws(JournalError) -> File {
+            let now = try File(path)
+            guard isSame(as: now) else { throw .gone("\(path) was replaced while notifyd had it open") }
+            return now
+        }
+    }
+
+    private var file: File
+    private var log: File
+
+    /// - Parameter path: a journal that was opened just now.
+    init(_ path: String) throws(JournalError) {
+        file = try File(path)
+        log = try File(path + "-wal")
+    }
+
+    /// Call it before a transaction.
+    ///
+    /// - Throws: `JournalError.gone` if a name leads to another file, or if a file is shorter than before.
+    func check() throws(JournalError) {
+        for known in [file, log] where try known.found().size < known.size {
+            throw .gone("\(known.path) was truncated while notifyd had it open")
+        }
+    }
+
+    /// The file for which `check` throws.
+    var changedFile: String {
+        if let now = try? file.found(), now.size >= file.size { log.path } else { file.path }
+    }
+
+    /// Call it after a transaction, and after a checkpoint.
+    mutating func record() throws(JournalError) {
+        file = try file.found()
+        log = try log.found()
+    }
+
+    /// Whether the name of the log still leads to it.
+    var isLogInPlace: Bool {
+        guard let now = try? File(log.path) else { return false }
+        return log.isSame(as: now)
+    }
+
+    /// Whether the name still leads to the file, apart from its log.
+    var isFileInPlace: Bool {
+        guard let now = try? File(file.path) else { return false }
+        return file.isSame(as: now)
+    }
+}

@@ -1,0 +1,81 @@
+import GRDB
+
+/// Transactions, and what an error does to the journal.
+extension Journal {
+    /// Runs a transaction. If it fails, the journal can only be read until `reopen`.
+    ///
+    /// - Parameter isAcknowledged: whether a client is told that the rows are on disk.
+    func write<Result>(
+        isAcknowledged: Bool = false, _ body: (Database) throws -> Result
+    ) throws(JournalError) -> Result {
+        guard let queue else { throw .other("the journal is closed") }
+        var isCommitted = false
+        do {
+            try presence?.check()
+            let result = try queue.writeWithoutTransaction { db in
+                // Prepared once. GRDB's own transaction would be parsed each time.
+                try FastStatement.run(db, "BEGIN IMMEDIATE TRANSACTION")
+                do {
+                    let result = try body(db)
+                    try FastStatement.run(db, "COMMIT TRANSACTION")
+                    return result
+                } catch {
+                    // The error of the rollback does not matter: the file is closed below.
+                    let reason = JournalError(error, on: db.sqliteConnection)
+                    if db.isInsideTransaction { try? db.rollback() }
+                    throw reason
+                }
+            }
+            isCommitted = true
+            try presence?.record()
+            return result
+        } catch {
+            // A committed event that is refused must not be read.
+            throw giveUp(error, isReadable: !isCommitted || !isAcknowledged)
+        }
+    }
+
+    /// The connection for reading.
+    var readableQueue: DatabaseQueue? {
+        guard let unlinked else { return queue ?? reader }
+        // The file that has the name now holds less.
+        return queue ?? (unlinked.isReadable ? unlinked.queue : nil)
+    }
+
+    /// Reads. If the file is damaged, the journal is closed.
+    func read<Result>(_ body: (Database) throws -> Result) throws(JournalError) -> Result {
+        guard let queue = readableQueue else { throw .other("the journal is closed") }
+        do {
+            return try queue.read(body)
+        } catch {
+            let error = JournalError(error)
+            throw error == .damaged ? giveUp(error) : error
+        }
+    }
+
+    /// Stops writing because of an error. A file that has lost its name stays open until its contents are carried over.
+    ///
+    /// - Parameter isReadable: whether the connection still reads the state before the error.
+    func giveUp(_ error: any Error, isReadable: Bool = true) -> JournalError {
+        let error = Self.reason(error, of: queue)
+        switch error {
+        case .damaged:
+            isSuspect = true
+            closeLinked()
+        case .gone:
+            isSuspect = true
+            if let queue, let presence, !presence.isFileInPlace, unlinked == nil {
+                unlinked = UnlinkedFile(queue: queue, presence: presence, isReadable: isReadable)
+                self.queue = nil
+            } else if let queue, let presence, unlinked == nil {
+                // The file has its name, and was truncated.
+                loss = Loss(file: presence.changedFile)
+                salvage(from: queue)
+            }
+            closeLinked()
+        default:
+            if isReadable { stopWriting() } else { closeLinked() }
+        }
+        return error
+    }
+}

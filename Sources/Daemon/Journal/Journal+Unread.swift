@@ -1,0 +1,136 @@
+import GRDB
+public import Routing
+
+/// Unread events.
+extension Journal {
+    /// The number of unread events at or below a topic: undecided, shown, or muted or expired and not marked as read.
+    package func unread(_ topic: TopicPrefix) throws(JournalError) -> Int {
+        var count = 0
+        var position: UnreadPosition? = UnreadPosition(before: topic)
+        while let start = position {
+            let portion = try unread(topic, after: start, limit: Self.unreadPortion)
+            count += portion.count
+            position = portion.position
+        }
+        return count
+    }
+
+    /// Counting this number takes less than a millisecond.
+    public static var unreadPortion: Int { 2000 }
+
+    /// Counts some of the unread events. Each event counts once, in the state it has when the count reaches it.
+    ///
+    /// - Parameter limit: about how many events are counted.
+    /// - Returns: the count, and the position to continue from; `nil` at the end.
+    public func unread(
+        _ topic: TopicPrefix, after position: UnreadPosition, limit: Int
+    ) throws(JournalError) -> (count: Int, position: UnreadPosition?) {
+        try read { db in
+            let number = Self.number(position.id)
+            if let end = try Self.unreadIndexes.compactMap({ index in
+                try Int64.fetchOne(
+                    db.cachedStatement(
+                        sql: "SELECT id \(index) AND topic = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?"),
+                    arguments: [position.topic, number, limit])
+            }).min() {
+                let count = try Self.count(db, "topic = ? AND id > ? AND id <= ?", [position.topic, number, end])
+                return (count, UnreadPosition(position.topic, EventID(UInt64(bitPattern: end))))
+            }
+            let rest = try Self.count(db, "topic = ? AND id > ?", [position.topic, number])
+            let (start, end) = Self.topics(behind: position.topic, atOrBelow: topic)
+            let next = try Self.unreadIndexes.compactMap { index in
+                try String.fetchOne(
+                    db.cachedStatement(
+                        sql: "SELECT topic \(index) AND topic > ? AND topic < ? ORDER BY topic LIMIT 1 OFFSET ?"),
+                    arguments: [start, end, limit])
+            }.min { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+            let count = try Self.count(db, "topic > ? AND topic < ?", [start, next ?? end])
+            return (rest + count, next.map { UnreadPosition($0, EventID(0)) })
+        }
+    }
+
+    /// The conditions match the indexes literally: one for undecided events, one for decided ones.
+    private static let unreadIndexes = [
+        "FROM event INDEXED BY event_undecided WHERE outcome = 0",
+        "FROM event INDEXED BY event_unread WHERE outcome BETWEEN 1 AND 9",
+    ]
+
+    private static func count(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> Int {
+        try unreadIndexes.reduce(0) { sum, index in
+            let statement = try db.cachedStatement(sql: "SELECT count(*) \(index) AND \(condition)")
+            return sum + (try Int.fetchOne(statement, arguments: arguments) ?? 0)
+        }
+    }
+
+    /// A position among the unread events: by topics in the order of their bytes, then by ids.
+    public struct UnreadPosition: Sendable, Equatable {
+        public var topic: String
+        public var id: EventID
+
+        /// The position before everything at or below a topic.
+        public init(before topic: TopicPrefix) {
+            self.topic = topic == .all ? "" : topic.description
+            id = EventID(0)
+        }
+
+        public init(_ topic: String, _ id: EventID) {
+            self.topic = topic
+            self.id = id
+        }
+    }
+
+    /// Some of the decided and unread events at or below a topic with ids up to `last`.
+    ///
+    /// - Parameter limit: the greatest number of events, and of topics, that are read.
+    /// - Returns: the events, and the position to continue from; `nil` at the end.
+    public func unseen(
+        _ topic: TopicPrefix, after position: UnreadPosition, upTo last: EventID, limit: Int
+    ) throws(JournalError) -> (events: [StoredEvent], position: UnreadPosition?) {
+        try read { db in
+            var position = position
+            var events: [StoredEvent] = []
+            for _ in 0..<limit {
+                let rows = try Row.fetchCursor(
+                    db.cachedStatement(sql: Self.unseenOfTopic),
+                    arguments: [
+                        position.topic, Self.number(position.id), Self.bound(last), limit - events.count,
+                    ])
+                while let event = try next(rows, { try RowReader($0).event() }) {
+                    events.append(event)
+                    position.id = event.id
+                }
+                if events.count >= limit { return (events, position) }
+                guard let following = try nextUnseenTopic(position.topic, atOrBelow: topic, db) else {
+                    return (events, nil)
+                }
+                position = UnreadPosition(following, EventID(0))
+            }
+            return (events, position)
+        }
+    }
+
+    /// The condition matches the index literally.
+    static let unseenOfTopic = """
+        SELECT * FROM event INDEXED BY event_unread
+        WHERE outcome BETWEEN 1 AND 9 AND topic = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?
+        """
+    static let nextUnseen = """
+        SELECT topic FROM event INDEXED BY event_unread
+        WHERE outcome BETWEEN 1 AND 9 AND topic > ? AND topic < ? ORDER BY topic LIMIT 1
+        """
+
+    private func nextUnseenTopic(
+        _ topic: String, atOrBelow prefix: TopicPrefix, _ db: Database
+    ) throws -> String? {
+        let (start, end) = Self.topics(behind: topic, atOrBelow: prefix)
+        return try String.fetchOne(db.cachedStatement(sql: Self.nextUnseen), arguments: [start, end])
+    }
+
+    /// The two texts between which all topics lie that come after one topic and are below another.
+    private static func topics(behind topic: String, atOrBelow prefix: TopicPrefix) -> (start: String, end: String) {
+        let texts = Self.texts(atOrBelow: prefix)
+        // Siblings may come between a topic and those below it. "0" comes after every topic.
+        let isBelow = prefix == .all || topic.utf8.starts(with: texts.above.utf8)
+        return (isBelow ? topic : texts.above, prefix == .all ? "0" : texts.below)
+    }
+}

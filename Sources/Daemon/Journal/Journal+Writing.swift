@@ -1,0 +1,152 @@
+import GRDB
+import Routing
+
+/// Writing: one commit in each turn of the loop.
+extension Journal {
+    /// Writes all entries or none. They are on disk when it returns.
+    public func commit(_ entries: [JournalEntry]) throws(JournalError) {
+        guard !entries.isEmpty else { return }
+        replaced = [:]
+        try write(isAcknowledged: true) { db in
+            // GRDB looks statements up by their text, which is long. Once is enough for all entries.
+            var insertion = try FastStatement(db, Self.insertion)
+            var update = try FastStatement(db, Self.update)
+            for entry in entries {
+                switch entry {
+                case .accepted(let event): try self.insert(event, &insertion, db)
+                case .decided(let id, let decision):
+                    try self.update(id, self.withWindow(decision, of: id, db), &update)
+                case .claimed(let id, let claim): try self.insert(claim, of: id, db)
+                case .named(let claimant, let program, let ids):
+                    for id in ids { try self.name(claimant, program, on: id, &update, db) }
+                case .quietReplaced(let quiet): try self.replaceQuiet(quiet, db)
+                case .bannerUp(let banner): try self.insert(banner, db)
+                case .bannerGone(let number):
+                    try db.cachedStatement(sql: "DELETE FROM banner WHERE number = ?").execute(arguments: [number])
+                case .allBannersGone: try db.cachedStatement(sql: "DELETE FROM banner").execute()
+                case .removed(let topic, let id, let origin, let accepted):
+                    try self.remove(topic, id, db)
+                    try self.remember(id, origin, accepted, db)
+                }
+            }
+        }
+        replaced = [:]
+        for case .accepted(let event) in entries {
+            count += 1
+            lastAccepted = max(lastAccepted, Self.number(event.id))
+        }
+        isRetentionSaved = false
+        try limitLog()
+    }
+
+    private static let insertion = """
+        INSERT INTO event (id, topic, title, body, fields, published, sender, source, source_id, urgency, retained,
+            route, coalescing, window, accepted, expires, expires_uptime, boot, checksum, outcome)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
+        """
+
+    private static let update = """
+        UPDATE event SET outcome = ?, resolved = ?, opened = ?, deadline = ?, claimant = ?, latency = ?, form = ?,
+            banner = ?, server = ?, shown_with = ?, count = ?, lateness = ?, cause = ?, replayed = ?,
+            action = ?, program = ?, decision_checksum = ?
+        WHERE id = ?
+        """
+
+    private func insert(_ event: StoredEvent, _ row: inout FastStatement, _ db: Database) throws {
+        let fields = FieldCoding.encode(event.fields)
+        row.bind(Self.number(event.id))
+        row.bind(event.topic.description)
+        row.bind(event.title)
+        row.bind(event.body)
+        row.bind(fields)
+        row.bind(event.published)
+        row.bind(event.sender)
+        row.bind(event.origin.source)
+        row.bind(event.origin.eventID)
+        row.bind(event.urgency.map { Int64($0.rawValue) })
+        row.bind(event.retained ? 1 : 0)
+        row.bind(event.route)
+        row.bind(event.key)
+        row.bind(event.window)
+        row.bind(event.accepted)
+        row.bind(event.expires.wall)
+        row.bind(event.expires.uptime)
+        row.bind(event.expires.boot)
+        row.bind(event.checksum(fields: fields))
+        try row.run()
+        guard event.retained else { return }
+        let topic = event.topic.description
+        if replaced[event.topic] == nil {
+            replaced[event.topic] = try Int64.fetchOne(
+                db.cachedStatement(sql: "SELECT event FROM value WHERE topic = ?"), arguments: [topic])
+        }
+        try db.cachedStatement(sql: "INSERT OR REPLACE INTO value (topic, event) VALUES (?, ?)")
+            .execute(arguments: [topic, Self.number(event.id)])
+    }
+
+    func update(_ id: EventID, _ decision: StoredDecision, _ row: inout FastStatement) throws {
+        row.bind(Int64(decision.code))
+        row.bind(decision.resolved)
+        row.bind(decision.opened)
+        row.bind(decision.deadline)
+        row.bind(decision.claimant)
+        row.bind(decision.latency)
+        row.bind(decision.form?.rawValue)
+        row.bind(decision.banner.map { Int64($0) })
+        row.bind(decision.server)
+        row.bind(decision.shownWith.map { Self.number($0) })
+        row.bind(decision.count.map { Int64($0) })
+        row.bind(decision.lateness)
+        row.bind(decision.cause)
+        row.bind(decision.isReplayed ? decision.isOfEarlierBoot ? 2 : 1 : 0)
+        row.bind(decision.action)
+        row.bind(decision.program)
+        row.bind(decision.checksum(of: id))
+        row.bind(Self.number(id))
+        try row.run()
+    }
+
+    /// The greatest number of claim steps of an event; later steps are dropped. The deciding claim is part of the decision.
+    private static var claimsOfOneEvent: Int { 32 }
+
+    private func insert(_ claim: ClaimRecord, of id: EventID, _ db: Database) throws {
+        let statement = try db.cachedStatement(
+            sql: """
+                INSERT INTO claim (event, number, claimant, latency, form, verdict, program, checksum)
+                SELECT ?1, count(*), ?2, ?3, ?4, ?5, ?6, ?7 FROM claim WHERE event = ?1 HAVING count(*) < ?8
+                """)
+        let values: [(any DatabaseValueConvertible)?] = [
+            Self.number(id), claim.claimant, claim.storedLatency, claim.form.rawValue, claim.verdict.rawValue,
+            claim.program, claim.checksum(of: id), Self.claimsOfOneEvent,
+        ]
+        try statement.execute(arguments: StatementArguments(values))
+    }
+
+    private func remove(_ topic: Topic, _ id: EventID, _ db: Database) throws {
+        try db.cachedStatement(sql: "DELETE FROM value WHERE topic = ?").execute(arguments: [topic.description])
+        try noteRemoval(Self.number(id), db)
+    }
+
+    func noteRemoval(_ id: Int64, _ db: Database) throws {
+        try db.cachedStatement(sql: "INSERT OR REPLACE INTO last_removal (number, id) VALUES (1, ?)")
+            .execute(arguments: [id])
+    }
+
+    /// Stores the global id of a removal, and deletes ids that are too old or too many.
+    private func remember(_ id: EventID, _ origin: Origin, _ accepted: Int64, _ db: Database) throws {
+        guard let source = origin.source, let name = origin.eventID else { return }
+        try db.cachedStatement(
+            sql: "INSERT INTO removal (id, source, source_id, accepted, checksum) VALUES (?, ?, ?, ?, ?)"
+        ).execute(
+            arguments: [
+                Self.number(id), source, name, accepted, origin.checksum(of: id, accepted: accepted),
+            ])
+        let isFull = removals >= limits.globalIDs
+        try db.cachedStatement(
+            sql: """
+                DELETE FROM removal WHERE id IN (SELECT id FROM removal WHERE id <= ? ORDER BY id LIMIT 2)
+                """
+        ).execute(arguments: [isFull ? Self.number(id) - 1 : newestID(olderThan: limits.deduplicationTime)])
+        removals += 1 - db.changesCount
+    }
+}

@@ -1,0 +1,224 @@
+import GRDB
+import Glibc
+public import Routing
+
+/// Accepted events and their outcomes on disk: SQLite with a write-ahead log and `synchronous=FULL`. What a successful commit
+/// wrote survives a power cut.
+///
+/// A journal is used from one thread, and every call is synchronous. A failed commit closes the file for writing: the kernel
+/// may have dropped pages that it could not write, and a second fsync(2) would not report them. `reopen` starts again from
+/// what is on the disk.
+public final class Journal {
+    /// The file's name in the state directory.
+    public static let fileName = "events.db"
+
+    /// The connection that was closed last. Releasing one starts a libdispatch thread, which logs an error where a sandbox
+    /// keeps it from setting its priority.
+    private var closed: DatabaseQueue?
+
+    /// SQLite checkpoints the log after so many pages.
+    static let checkpointPages = 1000
+
+    public let directory: String
+    let limits: Limits
+    /// The damaged file that was set aside, if there is one.
+    public internal(set) var setAside: String?
+    /// The file that was deleted or replaced while it was open, until `takeLoss`.
+    var loss: Loss?
+    /// Rows that were left out because their checksums do not match.
+    public internal(set) var damagedRows: UInt64 = 0
+
+    /// The number of events. Before the integrity check of a large file, it is the number that was stored last.
+    public internal(set) var count = 0
+
+    /// The clock for the ages of events.
+    var clock = RetentionClock()
+    var marks = RetentionMarks()
+    /// The last event that this process has written.
+    var lastAccepted: Int64 = 0
+    /// The event that was the last one at the latest reading of the clocks.
+    var lastRead: RetentionMarks.Mark?
+    /// The age of the journal when old events were last deleted.
+    var expiredAt: Int64?
+    /// Whether the retention clock and the number of events are on disk.
+    var isRetentionSaved = true
+
+    /// Whether the whole file has been checked since it was opened. `beginIntegrityCheck` checks a large one.
+    public internal(set) var isChecked = false
+
+    /// Whether a read found damage. The file is then checked when it is opened again, whatever its size.
+    var isSuspect = false
+
+    /// Whether checkpoints are off, so that an integrity check reads a file that does not change.
+    var isCheckpointingPaused = false
+
+    /// The number of events, as far as it was known, when the integrity check began.
+    var countAtCheck = 0
+
+    /// Files up to this size, in bytes, are checked when they are opened, which takes some tens of milliseconds.
+    let checkedWhenOpened: Int
+
+    /// The number of banners written since their limit was last applied.
+    var bannersSinceLimit = 0
+
+    /// The number of removals with a global id.
+    var removals = 0
+
+    /// The values that the current transaction replaces. They are current again if it fails.
+    var replaced: [Topic: Int64] = [:]
+
+    /// The connection that writes and reads.
+    var queue: DatabaseQueue?
+
+    /// Reads while writing fails: the connection whose transaction was rolled back, or one that was opened for reading only.
+    var reader: DatabaseQueue?
+
+    /// Held while the file is open for reading only.
+    var readLock: ReadLock?
+
+    /// Tells whether the open files still have their names.
+    var presence: FilePresence?
+
+    /// An open file that has no name any more, until its contents are written to the new file.
+    var unlinked: UnlinkedFile?
+
+    /// The contents of a lost file that could not stay open, until they are written to the new file.
+    var salvage: Salvage?
+
+    var path: String { "\(directory)/\(Self.fileName)" }
+
+    /// Opens the journal in a directory, and makes the directory if it does not exist.
+    ///
+    /// A damaged file is renamed to `events.db.damaged-TIME`, and a new one is made; `setAside` names it.
+    ///
+    /// - Parameter limits: how many global ids of removals are kept, and for how long.
+    public convenience init(directory: String, limits: Limits = Limits()) throws(JournalError) {
+        try self.init(directory: directory, limits: limits, checkedWhenOpened: 8 << 20)
+    }
+
+    /// - Parameter checkedWhenOpened: files up to this size, in bytes, are checked when they are opened.
+    init(directory: String, limits: Limits = Limits(), checkedWhenOpened: Int) throws(JournalError) {
+        self.directory = directory
+        self.limits = limits
+        self.checkedWhenOpened = checkedWhenOpened
+        try makeDirectory()
+        try openOrCreate()
+    }
+
+    /// Opens a journal for reading only, until `reopen` succeeds. It writes nothing.
+    ///
+    /// - Throws: if there is no journal, if it is damaged or of another version, or if another process writes it.
+    public init(readingIn directory: String, limits: Limits = Limits()) throws(JournalError) {
+        self.directory = directory
+        self.limits = limits
+        checkedWhenOpened = 0
+        try openForReading()
+    }
+
+    /// Whether the journal can be written.
+    public var isOpen: Bool { queue != nil }
+
+    /// Whether the journal can be read, also while it cannot be written.
+    public var isReadable: Bool { readableQueue != nil }
+
+    /// Opens the file again after a failure, and deletes refused events that are in it.
+    ///
+    /// - Parameter refused: events that were not acknowledged. A failed commit may have written them.
+    /// - Throws: if the file cannot be written. It stays readable if it was.
+    public func reopen(without refused: [EventID]) throws(JournalError) {
+        do throws(JournalError) {
+            try reopenForWriting(without: refused)
+        } catch {
+            if error == .diskFull, let unlinked {
+                salvage(from: unlinked.queue)
+                loss = loss ?? Loss(file: path)
+                closeUnlinked()
+            }
+            readOnly(without: refused)
+            throw error
+        }
+    }
+
+    private func reopenForWriting(without refused: [EventID]) throws(JournalError) {
+        // Only writing checks the names of the files.
+        if unlinked == nil, let reader, let presence, !presence.isFileInPlace {
+            unlinked = UnlinkedFile(queue: reader, presence: presence, isReadable: true)
+            self.reader = nil
+        }
+        closeLinked()
+        // A directory that was moved away may be back.
+        if unlinked?.presence.isFileInPlace == true { closeUnlinked() }
+        removeLog()
+        try makeDirectory()
+        try openOrCreate()
+        try carryOver(without: Set(refused))
+        if !refused.isEmpty { try delete(refused) }
+        replaced = [:]
+    }
+
+    private func delete(_ refused: [EventID]) throws(JournalError) {
+        try write { db in
+            for id in refused {
+                try db.execute(sql: "DELETE FROM value WHERE event = ?", arguments: [Self.number(id)])
+                try db.execute(sql: "DELETE FROM event WHERE id = ?", arguments: [Self.number(id)])
+                self.count -= db.changesCount
+                try db.execute(sql: "DELETE FROM claim WHERE event = ?", arguments: [Self.number(id)])
+                try db.execute(sql: "DELETE FROM removal WHERE id = ?", arguments: [Self.number(id)])
+                self.removals -= db.changesCount
+            }
+            // A value that was refused with its successor does not come back.
+            for (topic, id) in self.replaced where !refused.contains(where: { Self.number($0) == id }) {
+                try db.execute(
+                    sql: "INSERT OR IGNORE INTO value (topic, event) VALUES (?, ?)", arguments: [topic.description, id])
+            }
+        }
+    }
+
+    public func close() {
+        // After a crash the stored age is too low: events then stay longer.
+        if isOpen, !isRetentionSaved { try? saveRetention() }
+        closeLinked()
+        closeUnlinked()
+    }
+
+    func closeUnlinked() {
+        try? unlinked?.queue.close()
+        unlinked = nil
+    }
+
+    func closeLinked() {
+        // An error changes nothing: the file is opened again in any case.
+        for queue in [queue, reader].compactMap(\.self) {
+            try? queue.close()
+            closed = queue
+        }
+        queue = nil
+        reader = nil
+        readLock = nil
+        presence = nil
+    }
+
+    /// Stops writing until `reopen`. The journal can still be read.
+    public func stopWriting() {
+        guard let queue else { return }
+        reader = queue
+        self.queue = nil
+    }
+
+    /// Accepts the present sizes of the files, after a checkpoint has made the log shorter.
+    func recordPresence() throws(JournalError) { try presence?.record() }
+
+    /// Tests whether the journal can be written, by writing.
+    public func probe() throws(JournalError) {
+        try FileCheck.requireSpace(beside: path)
+        // SQLite writes the page even though the value does not change.
+        try write { db in try db.execute(sql: "PRAGMA user_version = 0") }
+    }
+
+    /// The id as SQLite stores it. Ids begin at the microseconds since the epoch, so they never reach the sign bit.
+    static func number(_ id: EventID) -> Int64 { Int64(bitPattern: id.rawValue) }
+
+    /// The same for an id that a client sent. One with the sign bit set compares above all rows; as a negative number it
+    /// would compare below them.
+    static func bound(_ id: EventID) -> Int64 { Int64(clamping: id.rawValue) }
+}

@@ -1,0 +1,81 @@
+import GRDB
+import GRDBSQLite
+import Glibc
+
+/// An error of the journal.
+public enum JournalError: Error, Equatable, CustomStringConvertible {
+    case diskFull
+    /// A file would exceed the file-size limit of this process: `RLIMIT_FSIZE` of setrlimit(2).
+    case fileTooLarge
+    /// The directory or the file cannot be written.
+    case readOnly
+    /// A name leads to a file that is not a regular one; the text says to what.
+    case obstacle(String)
+    /// A file was deleted, replaced or truncated while it was open; the text says which one.
+    case gone(String)
+    /// An input/output error of the disk.
+    case inputOutput
+    /// The file is not a journal, or is damaged.
+    case damaged
+    /// Another process has it open.
+    case inUse
+    /// The file was written by a newer version.
+    case tooNew
+    case other(String)
+
+    public var description: String {
+        switch self {
+        case .diskFull: "the disk is full; make room and the journal goes on by itself"
+        case .fileTooLarge:
+            "a file has reached the limit of file sizes; raise it (ulimit -f, or LimitFSIZE= of the unit), restart notifyd"
+        case .readOnly: "the state directory cannot be written"
+        case .obstacle(let text): "\(text); move it away and the journal goes on by itself"
+        case .gone(let text): "\(text); the journal goes on with a file that can be found"
+        case .inputOutput: "the disk gives errors; look at the system's log"
+        case .damaged: "the file is damaged"
+        case .inUse: "another process has the journal open; stop the other notifyd"
+        case .tooNew: "the journal was written by a newer notifyd; install that one, or move the journal away"
+        case .other(let text): text
+        }
+    }
+
+    /// - Parameter connection: the connection that failed; its files have the errno(3).
+    init(_ error: any Error, on connection: SQLiteConnection?) {
+        self.init(error)
+        guard self == .inputOutput else { return }
+        // SQLite reports only ENOSPC as a full disk. An exhausted quota is one as well.
+        let errors = Self.systemErrors(connection)
+        if errors.contains(EROFS) { self = .readOnly }
+        if errors.contains(EFBIG) { self = .fileTooLarge }
+        if errors.contains(ENOSPC) || errors.contains(EDQUOT) { self = .diskFull }
+    }
+
+    /// The last errno(3) of the file and of its log. sqlite3_system_errno(3) does not have that of a commit.
+    private static func systemErrors(_ connection: SQLiteConnection?) -> [CInt] {
+        var errors: [CInt] = [0, 0]
+        sqlite3_file_control(connection, "main", SQLITE_FCNTL_LAST_ERRNO, &errors[0])
+        var log: UnsafeMutablePointer<sqlite3_file>?
+        sqlite3_file_control(connection, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log)
+        // A file that is not open has no methods.
+        if let log, let methods = log.pointee.pMethods {
+            _ = methods.pointee.xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &errors[1])
+        }
+        return errors
+    }
+
+    /// Errors never contain titles or bodies: GRDB leaves arguments out, and so do we.
+    init(_ error: any Error) {
+        guard let error = error as? DatabaseError else {
+            self = (error as? JournalError) ?? .other("\(error)")
+            return
+        }
+        switch error.resultCode {
+        case .SQLITE_FULL: self = .diskFull
+        case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM: self = .readOnly
+        case .SQLITE_IOERR: self = .inputOutput
+        case .SQLITE_CORRUPT, .SQLITE_NOTADB: self = .damaged
+        case .SQLITE_BUSY, .SQLITE_LOCKED: self = .inUse
+        default: self = .other("SQLite error \(error.extendedResultCode.rawValue)")
+        }
+    }
+}

@@ -1,0 +1,47 @@
+public import Routing
+
+/// The contents of `cause` for a shown event: what its banner waited for, and the verdict of a later claim if it is not the
+/// usual one.
+extension StoredDecision {
+    /// What the banner waited for after the deadline; `nil` if it came in time.
+    public var delay: BannerDelay? { causes.lazy.compactMap { BannerDelay(rawValue: $0) }.first }
+
+    /// The verdict of the claim that decided the event.
+    public var verdict: Verdict? {
+        switch outcome {
+        case .claimed: .suppressed
+        case .retracted: causes.contains(Verdict.recorded.rawValue) ? .recorded : .retracted
+        default: nil
+        }
+    }
+
+    /// Sets both for a shown event.
+    public mutating func setCause(delay: BannerDelay?, verdict: Verdict?) {
+        let isUnexpected = outcome == .retracted && verdict == .recorded
+        guard isUnexpected else {
+            cause = delay?.rawValue
+            return
+        }
+        cause = ([delay?.rawValue].compactMap(\.self) + [Verdict.recorded.rawValue]).joined(separator: " ")
+    }
+
+    private var causes: [String] {
+        switch outcome {
+        case .shown, .retracted, .dismissed: cause?.split(separator: " ").map(String.init) ?? []
+        default: []
+        }
+    }
+
+    /// The final decision of a shown event, with the window and banner of the decision before it.
+    package func following(_ shown: StoredDecision) -> StoredDecision {
+        var decision = self
+        decision.opened = shown.opened
+        decision.deadline = shown.deadline
+        decision.isReplayed = shown.isReplayed
+        decision.isOfEarlierBoot = shown.isOfEarlierBoot
+        decision.lateness = lateness ?? shown.lateness
+        decision.count = count ?? shown.count
+        decision.setCause(delay: shown.delay, verdict: verdict)
+        return decision
+    }
+}

@@ -1,0 +1,42 @@
+public import Routing
+
+/// A stored pause or mute.
+public struct StoredQuiet: Sendable, Equatable {
+    public var topic: TopicPrefix
+    public var cause: Quiet.Cause
+    /// `nil` for a pause without an end.
+    public var end: End?
+
+    /// The end, and the time that was left when it was stored. After another boot the wall clock counts; a wall clock that was
+    /// set back must not prolong the pause.
+    public struct End: Sendable, Equatable {
+        public var moment: Expiry
+        /// Microseconds.
+        public var left: Int64
+
+        public init(moment: Expiry, left: Int64) {
+            self.moment = moment
+            self.left = left
+        }
+
+        /// The time that is left; negative if it has passed.
+        public func left(wall: Int64, uptime: Int64, boot: String) -> Duration {
+            min(moment.left(wall: wall, uptime: uptime, boot: boot), .microseconds(left))
+        }
+    }
+
+    public init(topic: TopicPrefix, cause: Quiet.Cause, end: End?) {
+        self.topic = topic
+        self.cause = cause
+        self.end = end
+    }
+
+    var checksum: Int64 {
+        var sum = Checksum()
+        sum.add(topic.description)
+        sum.add(cause.rawValue)
+        for number in [end?.moment.wall, end?.moment.uptime, end?.left] { sum.add(number) }
+        sum.add(end?.moment.boot)
+        return sum.value
+    }
+}

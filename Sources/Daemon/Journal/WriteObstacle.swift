@@ -1,0 +1,43 @@
+import Glibc
+
+/// Why the state directory cannot be written, and what would be right, as text.
+public enum WriteObstacle {
+    /// - Returns: `nil` if no obstacle is found.
+    public static func description(of directory: String) -> String? {
+        var status = stat()
+        guard stat(directory, &status) == 0 else { return parent(of: directory).flatMap(obstacle) }
+        let file = "\(directory)/\(Journal.fileName)"
+        return obstacle(directory) ?? [file, file + "-wal"].lazy.compactMap(foreignOwner).first
+    }
+
+    /// The nearest existing parent directory. Missing ones would be made in it.
+    private static func parent(of path: String) -> String? {
+        var path = path[...]
+        while let slash = path.lastIndex(of: "/"), slash > path.startIndex {
+            path = path[..<slash]
+            if access(String(path), F_OK) == 0 { return String(path) }
+        }
+        return "/"
+    }
+
+    private static func obstacle(_ directory: String) -> String? {
+        var status = stat()
+        guard stat(directory, &status) == 0 else { return nil }
+        guard status.st_mode & S_IFMT == S_IFDIR else { return "\(directory) is not a directory; move it away" }
+        var system = statvfs()
+        if statvfs(directory, &system) == 0, system.f_flag & UInt(ST_RDONLY) != 0 {
+            return "\(directory) is on a file system that is mounted read-only"
+        }
+        if let foreign = foreignOwner(directory) { return foreign }
+        guard access(directory, W_OK | X_OK) != 0 else { return nil }
+        let mode = String(status.st_mode & 0o7777, radix: 8)
+        return "\(directory) has the mode \(mode); allow its owner to write: chmod u+rwx '\(directory)'"
+    }
+
+    private static func foreignOwner(_ path: String) -> String? {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_uid != geteuid(), access(path, W_OK) != 0 else { return nil }
+        return "\(path) belongs to the user \(status.st_uid), and notifyd runs as \(geteuid()); "
+            + "give it back, or move it away"
+    }
+}

@@ -1,0 +1,140 @@
+import Logging
+import NotifyText
+import Routing
+import Systemd
+
+/// Runs the action of a pressed button: a command, or the activation of a desktop application.
+///
+/// A command is an argument vector and runs without a shell; it gets the event in `NOTIFYD_*` variables only. The
+/// service manager starts it, if it has started notifyd and is on the same bus; otherwise notifyd does.
+final class ActionRunner {
+    /// Commands that may run at a time.
+    static let commandLimit = 16
+
+    private let bus: BusConnection
+    private let loop: EventLoop
+    private let logger: Logger
+    private var units: TransientUnits?
+    /// Commands that failed or could not be started, and applications that refused their action.
+    private(set) var failures: UInt64 = 0
+    private var children: [Int: ChildProcess] = [:]
+    private var lastChild = 0
+
+    init(bus: BusConnection, loop: EventLoop, logger: Logger) {
+        self.bus = bus
+        self.loop = loop
+        self.logger = logger
+        guard ServiceManager.isThere else { return }
+        units = TransientUnits(bus: bus, logger: logger) { [unowned self] in failures += 1 }
+    }
+
+    /// Runs the action of the event's route. After a restart the current configuration may no longer have the button.
+    ///
+    /// - Parameter token: lets the application raise its window; from the signal `ActivationToken`.
+    func run(_ key: String, of event: Event, token: String?) {
+        guard let action = event.route.appearance.actions.first(where: { $0.key.bytes == key.bytes }) else {
+            // A click on a banner without a default action.
+            guard key != "default" else { return }
+            return logger.record(
+                .outdatedAction, ["event.id": "\(event.id)", "topic": "\(event.topic)", "action": "\(key)"])
+        }
+        if !action.command.isEmpty { start(action, event, token) }
+        if let application = action.application { activate(application, action, event, token) }
+    }
+
+    // MARK: Commands
+
+    private func start(_ action: Route.Action, _ event: Event, _ token: String?) {
+        let data: Logger.Metadata = [
+            "event.id": "\(event.id)", "topic": "\(event.topic)", "action": "\(action.key)",
+            "command": "\(action.command[0])",
+        ]
+        let command = ButtonCommand(
+            vector: action.command, description: "Button “\(action.key)” of \(event.topic)",
+            environment: Self.environment(action, event, token), data: data)
+        if let units {
+            units.start(command) { [unowned self] in startChild(command) }
+        } else {
+            startChild(command)
+        }
+    }
+
+    private func startChild(_ command: ButtonCommand) {
+        let data = command.data
+        guard children.count < Self.commandLimit else {
+            return failed(.tooManyCommands, data)
+        }
+        lastChild += 1
+        let number = lastChild
+        do throws(SystemdError) {
+            children[number] = try ChildProcess.start(
+                command.vector, environment: command.environment, on: loop
+            ) { [unowned self] end in
+                children[number] = nil
+                if end != .exited(0) {
+                    failed(.commandFailed, data.merging(["end": "\(end)"]) { $1 })
+                }
+            }
+        } catch {
+            failed(.commandNotStarted, data.merging(["error": "\(error)"]) { $1 })
+        }
+    }
+
+    private static func environment(
+        _ action: Route.Action, _ event: Event, _ token: String?
+    ) -> [(name: String, value: String)] {
+        var environment = [
+            ("NOTIFYD_ACTION", action.key), ("NOTIFYD_ID", "\(event.id)"), ("NOTIFYD_TOPIC", "\(event.topic)"),
+            ("NOTIFYD_TITLE", event.title), ("NOTIFYD_BODY", event.body),
+        ]
+        var names: Set<String> = []
+        for field in event.fields {
+            guard let text = field.value.text, !text.utf8.contains(0) else { continue }
+            let letters = field.name.uppercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" }
+            let name = "NOTIFYD_FIELD_" + String(letters)
+            // If two field names map to the same variable, the first one counts.
+            if names.insert(name).inserted { environment.append((name, text)) }
+        }
+        if let token { environment.append(("XDG_ACTIVATION_TOKEN", token)) }
+        return environment
+    }
+
+    private func failed(_ message: MessageID, _ data: Logger.Metadata) {
+        failures += 1
+        logger.record(message, data)
+    }
+
+    // MARK: Applications
+
+    /// `ActivateAction` of the Desktop Entry Specification, "D-Bus Activation": the action's name is the button's key, and
+    /// its parameter the event's topic.
+    private func activate(_ application: String, _ action: Route.Action, _ event: Event, _ token: String?) {
+        let path = "/" + String(application.map { $0 == "." ? "/" : $0 == "-" ? "_" : $0 })
+        let call = bus.methodCall(
+            to: application, path: path, interface: "org.freedesktop.Application", member: "ActivateAction",
+            starting: true)
+        call.append(action.key)
+        call.appendContainer("a", "v") { parameters in
+            parameters.appendContainer("v", "s") { $0.append(event.topic.description) }
+        }
+        call.appendContainer("a", "{sv}") { platform in
+            if let token {
+                platform.appendEntry("activation-token", "s") { $0.append(token) }
+                platform.appendEntry("desktop-startup-id", "s") { $0.append(token) }
+            }
+        }
+        let data: Logger.Metadata = [
+            "event.id": "\(event.id)", "topic": "\(event.topic)", "action": "\(action.key)",
+            "application": "\(application)",
+        ]
+        do throws(SystemdError) {
+            try bus.call(call, timeout: .seconds(25)) { [unowned self] answer in
+                if let failure = answer.failure {
+                    failed(.activationFailed, data.merging(["error": "\(failure.name)"]) { $1 })
+                }
+            }
+        } catch {
+            failed(.activationFailed, data.merging(["error": "\(error)"]) { $1 })
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import NotifyText
+package import Routing
+
+/// The text of a banner, without markup.
+package struct BannerText: Equatable {
+    package var title: String
+    package var body: String
+}
+
+extension BannerText {
+    /// Characters per event in a banner of several events.
+    private static let lineLength = 120
+
+    package init(_ request: BannerRequest) {
+        self.init(request.newest, count: request.isSummary ? 1 : request.count)
+        if request.isSummary {
+            body = "The newest: \(title)"
+            title = "\(request.count) notifications"
+        } else if request.count > 1, request.newest.route.wording?.mentionsCount != true {
+            title += " (\(request.count))"
+            if let lines = Self.lines([request.newest] + request.others) { body = lines }
+        }
+    }
+
+    /// The text of a banner of one event.
+    private init(_ event: Event, count: Int) {
+        let plain = event.title.isEmpty ? "News at \(event.topic)" : event.title
+        let text = event.route.wording?.text(of: event, count: count)
+        // A template may render empty without its fields, and a banner needs a title.
+        title = text?.title.flatMap { $0.isEmpty ? nil : $0 } ?? plain
+        body = text?.body ?? event.body
+    }
+
+    /// One line per event, if their titles differ: the title of the newest event does not describe the others.
+    private static func lines(_ events: [Event]) -> String? {
+        let texts = events.map { BannerText($0, count: 1) }
+        guard texts.contains(where: { $0.title.bytes != texts[0].title.bytes }) else { return nil }
+        return texts.map(\.line).joined(separator: "\n")
+    }
+
+    private var line: String {
+        let text = SafeText.cleaned(body.isEmpty ? title : "\(title): \(body)", lineBreaks: false)
+        let start = text.prefix(Self.lineLength)
+        return start.endIndex == text.endIndex ? text : "\(start)…"
+    }
+}
+
+/// Makes text fit for a notification server.
+package enum SafeText {
+    /// Removes characters that change how the rest is displayed, and those that D-Bus forbids. A line break is kept in
+    /// a body and becomes a space in a title.
+    package static func cleaned(_ text: String, lineBreaks: Bool) -> String {
+        var result = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            switch scalar.value {
+            case 0x0A where lineBreaks: result.append(scalar)
+            case 0x09, 0x0A, 0x0D, 0x2028, 0x2029: result.append(" ")
+            default: if !scalar.isActive, !scalar.isForInternalUse { result.append(scalar) }
+            }
+        }
+        return String(result)
+    }
+
+    /// As text within the markup of the Desktop Notifications Specification.
+    package static func escaped(_ text: String) -> String {
+        var result = ""
+        result.reserveCapacity(text.utf8.count)
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": result += "&amp;"
+            case "<": result += "&lt;"
+            case ">": result += "&gt;"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,189 @@
+import Logging
+import Routing
+import Systemd
+
+/// The notification server on the session bus.
+///
+/// The Desktop Notifications Specification, version 1.2, is the contract.
+final class BusNotificationLink: NotificationLink {
+    private static let name = "org.freedesktop.Notifications"
+    private static let path = "/org/freedesktop/Notifications"
+    private static let interface = "org.freedesktop.Notifications"
+    /// Timeout of small calls.
+    private static let timeout: Duration = .seconds(5)
+    /// Timeout of starting a server. The bus gives up after two minutes by default.
+    private static let startTimeout: Duration = .seconds(150)
+    /// Capabilities that are stored and logged; real servers have fewer.
+    private static let capabilityLimit = 100
+
+    let bus: String
+    private let connection: BusConnection
+    private let logger: Logger
+    private var slots: [BusSlot] = []
+    /// The owner of the server's name.
+    private var owner: String?
+    private unowned var server: NotificationServer?
+
+    /// Looks up the server. Create it before the daemon can be called: the first call may be a claim of an event that
+    /// the server shows.
+    init(bus: BusConnection, logger: Logger) throws(SystemdError) {
+        connection = bus
+        self.bus = try bus.id()
+        self.logger = logger
+        slots.append(
+            try bus.matchOwnerChanges("arg0='\(Self.name)'") { [unowned self] _, name in
+                self.owner = name
+                server?.ownerChanged(to: name ?? "")
+            })
+        owner = try bus.owner(of: Self.name)
+    }
+
+    // MARK: What comes from it
+
+    /// Connects the daemon's server object with the bus, and reports the current owner.
+    func watch(_ server: NotificationServer) throws(SystemdError) {
+        self.server = server
+        try watchSignals(server, from: .owner(of: Self.name) { [unowned server] in server.holder })
+        server.ownerIs(owner)
+    }
+
+    /// Subscribes to the signals about banners.
+    private func watchSignals(_ server: NotificationServer, from sender: ExpectedSender) throws(SystemdError) {
+        try watchSignals("NotificationClosed", from: sender) { [unowned server] message in
+            guard let id: UInt32 = try? message.readNumber("u"), let reason: UInt32 = try? message.readNumber("u")
+            else { return }
+            server.closed(BannerID(id), reason: reason, says: message.sender)
+        }
+        try watchSignals("ActivationToken", from: sender) { [unowned server] message in
+            guard let id: UInt32 = try? message.readNumber("u"), let token = try? message.readString() else { return }
+            server.activationGranted(BannerID(id), token, says: message.sender)
+        }
+        try watchSignals("ActionInvoked", from: sender) { [unowned server] message in
+            guard let id: UInt32 = try? message.readNumber("u"), let key = try? message.readString() else { return }
+            server.actionInvoked(BannerID(id), key, says: message.sender)
+        }
+    }
+
+    private func watchSignals(
+        _ signal: String, from sender: ExpectedSender, _ action: @escaping (borrowing BusMessage) -> Void
+    ) throws(SystemdError) {
+        slots.append(
+            try connection.match(
+                signal: "path='\(Self.path)',interface='\(Self.interface)',member='\(signal)'", from: sender, action))
+    }
+
+    // MARK: What it is asked for
+
+    func start(_ answer: @escaping (BusFailure?) -> Void) {
+        let call = connection.busCall("StartServiceByName", about: Self.name)
+        call.append(0, as: "u")
+        send(call, within: Self.startTimeout) { answer($0.failure) }
+    }
+
+    func askForCapabilities(
+        of server: String, within time: Duration, _ answer: @escaping (Result<Set<String>, BusFailure>) -> Void
+    ) {
+        send(call("GetCapabilities", to: server), within: time) { message in
+            if let failure = message.failure { return answer(.failure(failure)) }
+            guard (try? message.enter("a", "s")) == true else { return answer(.failure(.notUnderstood)) }
+            var names: Set<String> = []
+            while names.count < Self.capabilityLimit, (try? message.peek()) != nil,
+                let name = try? message.readString()
+            {
+                names.insert(name)
+            }
+            answer(.success(names))
+        }
+    }
+
+    func notify(
+        _ server: String, _ request: BannerRequest, _ text: BannerText, hasButtons: Bool, within time: Duration,
+        _ answer: @escaping (Result<BannerID?, BusFailure>) -> Void
+    ) {
+        let event = request.newest
+        let appearance = event.route.appearance
+        let message = call("Notify", to: server)
+        message.append("notifyd")
+        message.append(request.replaces?.rawValue ?? 0, as: "u")
+        message.append(request.isSummary ? "" : appearance.icon)
+        message.append(text.title)
+        message.append(text.body)
+        message.append(hasButtons ? appearance.actions.flatMap { [$0.key, $0.label] } : [])
+        message.appendContainer("a", "{sv}") { hints in
+            Self.append(hintsOf: event, to: hints)
+        }
+        // Rounded up, because 0 means that the banner never expires.
+        let timeout = appearance.timeout.map { Int32(clamping: ($0.microseconds + 999) / 1000) }
+        message.append(timeout ?? -1, as: "i")
+        send(message, within: time) { message in
+            if let failure = message.failure { return answer(.failure(failure)) }
+            let number: UInt32? = try? message.readNumber("u")
+            answer(.success(number.flatMap { $0 > 0 ? BannerID($0) : nil }))
+        }
+    }
+
+    private static func append(hintsOf event: Event, to hints: borrowing BusMessage) {
+        let appearance = event.route.appearance
+        if let urgency = event.urgency ?? appearance.urgency {
+            hints.appendEntry("urgency", "y") { $0.append(urgency.rawValue, as: "y") }
+        }
+        if appearance.resident { hints.appendEntry("resident", "b") { $0.append(true) } }
+        for (name, value) in [
+            ("category", appearance.category), ("sound-name", appearance.sound),
+            ("desktop-entry", appearance.desktopEntry),
+        ] {
+            guard let value else { continue }
+            hints.appendEntry(name, "s") { $0.append(value) }
+        }
+    }
+
+    /// GNOME's server is a separate program; the shell shows its banners.
+    private static let shell = (server: "gnome-shell", name: "org.gnome.Shell")
+
+    func watchOldBanners(of server: String, _ answer: @escaping (String?) -> Void) {
+        send(call("GetServerInformation", to: server), within: Self.timeout) { [unowned self] message in
+            guard message.failure == nil, (try? message.readString()) == Self.shell.server else { return answer(nil) }
+            let question = connection.methodCall(
+                to: "org.freedesktop.DBus", path: "/org/freedesktop/DBus", interface: "org.freedesktop.DBus",
+                member: "GetNameOwner")
+            question.append(Self.shell.name)
+            send(question, within: Self.timeout) { [unowned self] message in
+                answer(message.failure == nil ? (try? message.readString()).flatMap(watchShell) : nil)
+            }
+        }
+    }
+
+    /// - Returns: the shell's name if the subscription worked. Otherwise the next claim or update finds out.
+    private func watchShell(_ shell: String) -> String? {
+        guard let server, (try? watchSignals(server, from: .owner(of: Self.shell.name) { shell })) != nil else {
+            return nil
+        }
+        return shell
+    }
+
+    func close(_ banner: BannerID, at server: String) {
+        let message = call("CloseNotification", to: server)
+        message.append(banner.rawValue, as: "u")
+        send(message, within: Self.timeout) { _ in }
+    }
+
+    private func call(_ member: String, to server: String) -> BusMessage {
+        connection.methodCall(to: server, path: Self.path, interface: Self.interface, member: member)
+    }
+
+    private func send(
+        _ call: consuming BusMessage, within time: Duration, _ answer: @escaping (borrowing BusMessage) -> Void
+    ) {
+        do throws(SystemdError) {
+            try connection.call(call, timeout: time, answer)
+        } catch {
+            // Only a lost connection takes no calls, and then the daemon ends.
+            logger.record(.messageNotSent, ["error": "\(error)"])
+        }
+    }
+}
+
+extension BusFailure {
+    fileprivate static let notUnderstood = BusFailure(
+        name: "org.freedesktop.DBus.Error.InconsistentMessage", text: "the answer is not what the specification says")
+}

@@ -1,0 +1,245 @@
+import Logging
+import Routing
+import Systemd
+
+/// The desktop's notification server: its owner, its capabilities, and asynchronous calls to it.
+///
+/// The server is addressed by its unique name, so that replies and banner numbers always belong to the same server.
+/// When the owner changes, all state is reset.
+final class NotificationServer {
+    /// Timeout of small calls.
+    private static let timeout: Duration = .seconds(5)
+    /// Timeout of calls that show a banner. The router gives up much earlier, but needs to know of a banner that
+    /// appears late.
+    private static let bannerTimeout: Duration = .seconds(300)
+    /// How long the capabilities are cached. Some servers reload their configuration while they run, and then support
+    /// markup, for example.
+    private static let capabilitiesLifetime: Duration = .seconds(1)
+
+    /// Receives the inputs for the router.
+    var onInput: (Input) -> Void = { _ in }
+    /// Whether a banner that has waited is still wanted.
+    var isWanted: (BannerRequest) -> Bool = { _ in true }
+    /// Called when a server has appeared or left.
+    var onChange: () -> Void = {}
+
+    private let link: any NotificationLink
+    private let clock: () -> Instant
+    private let logger: Logger
+    /// The unique name of the server, once its capabilities are known.
+    private(set) var owner: String?
+    private var capabilities: Set<String> = []
+    /// When the capabilities were last read; `nil` if this server never replied.
+    private var capabilitiesKnownSince: Instant?
+    /// Banners that wait for the capabilities, in order.
+    private(set) var queued: [(request: BannerRequest, text: BannerText)] = []
+    private var askedAt = Instant(microseconds: 0)
+    /// The unique name of a server whose capabilities are being read.
+    private var candidate: String?
+    /// The unique name of the server, even before its capabilities are known. Banner numbers belong to it.
+    var holder: String? { owner ?? candidate }
+    /// The same with the id of its bus, because every bus assigns the same unique names.
+    var identity: String? { holder.map { "\(link.bus) \($0)" } }
+    /// Banners of an earlier run that have not been updated since. GNOME's server sends their signals to the
+    /// connection that showed them, which is gone; the shell broadcasts them.
+    private var inherited: Set<BannerID> = []
+    /// The unique name of the shell that broadcasts them; `nil` if there is none.
+    private var shell: String?
+    /// The activation token for an application; it comes just before the signal `ActionInvoked`.
+    private var activation: (banner: BannerID, token: String)?
+    /// Failed attempts to start a server.
+    private(set) var startFailures: UInt64 = 0
+    private var hasLoggedStartFailure = false
+    private var hasLoggedMalformedReply = false
+
+    init(link: any NotificationLink, clock: @escaping () -> Instant, logger: Logger) {
+        self.link = link
+        self.clock = clock
+        self.logger = logger
+    }
+
+    // MARK: Who it is
+
+    /// The owner of the server's name at the start of the daemon.
+    func ownerIs(_ name: String?) {
+        guard holder == nil else { return }
+        if let name {
+            ownerChanged(to: name)
+        } else {
+            logger.record(.noServer)
+        }
+    }
+
+    /// - Parameter name: the new owner's unique name; empty if there is none.
+    func ownerChanged(to name: String) {
+        if holder != nil {
+            let wasKnown = owner != nil
+            owner = nil
+            activation = nil
+            queued = []
+            inherited = []
+            shell = nil
+            onInput(.serverVanished)
+            if wasKnown {
+                onChange()
+                if name.isEmpty { logger.record(.serverLeft) }
+            }
+        }
+        candidate = name.isEmpty ? nil : name
+        guard let candidate else { return }
+        hasLoggedStartFailure = false
+        hasLoggedMalformedReply = false
+        link.askForCapabilities(of: candidate, within: Self.timeout) { [unowned self] answer in
+            guard self.candidate == candidate else { return }
+            self.candidate = nil
+            // Until its capabilities are known, a server gets plain text and no buttons.
+            capabilities = []
+            capabilitiesKnownSince = nil
+            updateCapabilities(answer)
+            owner = candidate
+            logger.record(
+                .server,
+                ["server": "\(candidate)", "capabilities": "\(capabilities.sorted().joined(separator: ","))"])
+            onInput(.serverAppeared)
+            onChange()
+        }
+    }
+
+    private func updateCapabilities(_ answer: Result<Set<String>, BusFailure>) {
+        guard case .success(let capabilities) = answer else { return }
+        self.capabilities = capabilities
+        capabilitiesKnownSince = clock()
+    }
+
+    /// Starts a server, unless there is one already.
+    func start() {
+        guard holder == nil else { return }
+        link.start { [unowned self] failure in
+            guard let failure else { return }
+            startFailures += 1
+            guard holder == nil, !hasLoggedStartFailure else { return }
+            hasLoggedStartFailure = true
+            logger.record(.serverNotStarted, ["error": "\(failure)"])
+        }
+    }
+
+    // MARK: What it is asked for
+
+    func show(_ request: BannerRequest, _ text: BannerText) {
+        guard let owner else { return onInput(.bannerFailed(request.call, .noAnswer)) }
+        // Some servers support buttons only at times, so the capabilities are always read before a banner with
+        // buttons.
+        let hasButtons = !request.newest.route.appearance.actions.isEmpty && !request.isSummary
+        let now = clock()
+        let isFresh = !hasButtons && capabilitiesKnownSince.map { now - $0 < Self.capabilitiesLifetime } ?? false
+        if isFresh, queued.isEmpty { return notify(owner, request, text) }
+        queued.append((request, text))
+        // One reply serves all queued banners. A call without a reply is repeated.
+        guard queued.count == 1 || now - askedAt > Self.timeout else { return }
+        askedAt = now
+        link.askForCapabilities(of: owner, within: Self.bannerTimeout) { [unowned self] answer in
+            guard self.owner == owner else { return }
+            let requests = queued
+            queued = []
+            updateCapabilities(answer)
+            for (request, text) in requests {
+                if case .failure(let failure) = answer, failure.isTimeout {
+                    failed(request, failure)
+                } else {
+                    notify(owner, request, text)
+                }
+            }
+        }
+    }
+
+    private func notify(_ owner: String, _ request: BannerRequest, _ text: BannerText) {
+        guard isWanted(request) else { return onInput(.bannerFailed(request.call, .notAsked)) }
+        let body = SafeText.cleaned(text.body, lineBreaks: true)
+        let safe = BannerText(
+            title: SafeText.cleaned(text.title, lineBreaks: false),
+            body: capabilities.contains("body-markup") ? SafeText.escaped(body) : body)
+        let hasButtons = capabilities.contains("actions") && !request.isSummary
+        link.notify(owner, request, safe, hasButtons: hasButtons, within: Self.bannerTimeout) { [unowned self] answer in
+            guard self.owner == owner else { return }
+            switch answer {
+            case .success(let banner):
+                if banner == nil { logMalformedReply() }
+                if let replaced = request.replaces { inherited.remove(replaced) }
+                onInput(.bannerShown(request.call, banner))
+            case .failure(let failure) where failure.name == Self.duplicateError:
+                onInput(.bannerShown(request.call, nil))
+            case .failure(let failure): failed(request, failure)
+            }
+        }
+    }
+
+    /// A server that returns no error has most likely shown the banner. Showing it again could repeat it endlessly.
+    private func logMalformedReply() {
+        guard !hasLoggedMalformedReply else { return }
+        hasLoggedMalformedReply = true
+        logger.record(.malformedReply)
+    }
+
+    private func failed(_ request: BannerRequest, _ failure: BusFailure) {
+        let event = request.newest
+        logger.record(
+            .bannerFailed,
+            ["event.id": "\(event.id)", "topic": "\(event.topic)", "error": "\(failure.name)"])
+        onInput(.bannerFailed(request.call, Self.reason(failure, updates: request.replaces != nil)))
+    }
+
+    /// Plasma returns this for a banner that repeats one of a moment ago, and does not show it.
+    private static let duplicateError = "org.freedesktop.Notifications.Error.ExcessNotificationGeneration"
+
+    /// GNOME refuses to update a banner of another connection, with an error about the arguments.
+    private static func reason(_ failure: BusFailure, updates: Bool) -> BannerFailure {
+        updates && failure.name == "org.freedesktop.DBus.Error.InvalidArgs" ? .unknownBanner : .noAnswer
+    }
+
+    /// Best effort: the banner may be gone already.
+    func close(_ id: BannerID) {
+        guard let holder else { return }
+        link.close(id, at: holder)
+    }
+
+    /// Adds banners that an earlier run has shown.
+    func inherit(_ banners: [BannerID]) {
+        let isNew = inherited.isEmpty
+        inherited.formUnion(banners)
+        guard let holder, isNew, !banners.isEmpty else { return }
+        link.watchOldBanners(of: holder) { [unowned self] shell in
+            if self.holder == holder { self.shell = shell }
+        }
+    }
+
+    /// Whether signals of this sender about a banner count.
+    private func accepts(_ sender: String, about banner: BannerID) -> Bool {
+        sender == holder || sender == shell && inherited.contains(banner)
+    }
+
+    // MARK: What it says
+
+    func closed(_ id: BannerID, reason: UInt32, says sender: String) {
+        guard accepts(sender, about: id) else { return }
+        inherited.remove(id)
+        onInput(.bannerClosed(id, reason == 2 ? .dismissed : .other))
+    }
+
+    func actionInvoked(_ id: BannerID, _ key: String, says sender: String) {
+        guard accepts(sender, about: id) else { return }
+        if activation?.banner != id { activation = nil }
+        onInput(.actionInvoked(id, action: key))
+        activation = nil
+    }
+
+    func activationGranted(_ id: BannerID, _ token: String, says sender: String) {
+        guard accepts(sender, about: id) else { return }
+        activation = (id, token)
+    }
+
+    /// The token of the current action.
+    func takeActivationToken() -> String? {
+        defer { activation = nil }
+        return activation?.token
+    }
+}

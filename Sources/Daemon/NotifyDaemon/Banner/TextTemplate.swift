@@ -1,0 +1,166 @@
+import Mustache
+package import NotifyText
+import Routing
+
+/// A mustache template for a banner's text. It does not escape: that happens once, depending on the notification
+/// server's capabilities.
+package struct TextTemplate: Sendable {
+    /// Why a text is not a template.
+    package struct Mistake: Error {
+        package let reason: String
+    }
+
+    /// Bytes of a template. The library's run time is proportional to bytes times tags.
+    static let maximumBytes = 4096
+    static let maximumTags = 256
+    /// Sections within each other.
+    static let maximumDepth = 16
+    /// Bytes within the braces.
+    static let maximumTagBytes = 256
+
+    private let template: MustacheTemplate
+    /// As it was written.
+    let source: String
+    /// How many tags it has.
+    let tags: Int
+    /// Whether the template uses `count`.
+    let mentionsCount: Bool
+
+    /// - Parameter names: names that always have a value, beside `title`, `body`, `topic` and `count`. Any other name
+    ///   may be absent, and is only allowed inside its own section, `{{#distance}}…{{/distance}}`.
+    package init(_ text: String, names: Set<ByteString>) throws(Mistake) {
+        tags = try Self.checkSize(of: text)
+        do {
+            template = try MustacheTemplate(string: "{{% CONTENT_TYPE:TEXT}}" + text)
+        } catch let error as MustacheTemplate.ParserError {
+            throw Mistake(
+                reason: "\(Self.words(for: error.error)) (in line \(error.context.lineNumber) of the template)")
+        } catch {
+            throw Mistake(reason: "\(error)")
+        }
+        source = text
+        let tags = TemplateTags(text)
+        let known = names.union(["title", "body", "topic", "count"])
+        for name in tags.unguarded where !known.contains(name.bytes) {
+            throw Mistake(
+                reason: "{{\(name)}} may be absent; require the field, or write {{#\(name)}}…{{/\(name)}} around it "
+                    + "(always there: \(known.sorted().map(\.description).joined(separator: ", ")))")
+        }
+        mentionsCount = tags.all.contains("count")
+    }
+
+    /// Refuses templates for which the library needs too much time or stack.
+    ///
+    /// - Returns: the number of tags.
+    private static func checkSize(of text: String) throws(Mistake) -> Int {
+        let bytes = Array(text.utf8)
+        guard bytes.count <= maximumBytes else {
+            throw Mistake(reason: "it has \(bytes.count) bytes; a template has at most \(maximumBytes)")
+        }
+        var tags = 0
+        var depth = 0
+        var index = 0
+        while index + 1 < bytes.count {
+            guard bytes[index] == UInt8(ascii: "{"), bytes[index + 1] == UInt8(ascii: "{") else {
+                index += 1
+                continue
+            }
+            tags += 1
+            index += 2
+            switch index < bytes.count ? bytes[index] : 0 {
+            // Other delimiters would hide names from this check.
+            case UInt8(ascii: "="): throw Mistake(reason: "the braces of a template cannot be changed")
+            case UInt8(ascii: "#"), UInt8(ascii: "^"), UInt8(ascii: "$"), UInt8(ascii: "<"): depth += 1
+            case UInt8(ascii: "/"): depth -= 1
+            default: break
+            }
+            let length = bytes[index...].prefix { $0 != UInt8(ascii: "}") && $0 != UInt8(ascii: "\n") }.count
+            guard length <= maximumTagBytes else {
+                throw Mistake(reason: "a tag has \(length) bytes; one has at most \(maximumTagBytes)")
+            }
+            guard depth <= maximumDepth else {
+                throw Mistake(reason: "sections are at most \(maximumDepth) deep within each other")
+            }
+        }
+        guard tags <= maximumTags else {
+            throw Mistake(reason: "it has \(tags) tags; a template has at most \(maximumTags)")
+        }
+        return tags
+    }
+
+    /// The library's errors, for authors of templates.
+    private static func words(for error: any Error) -> String {
+        switch error as? MustacheTemplate.Error {
+        case .sectionCloseNameIncorrect: "a section is closed that is not the one opened last"
+        case .expectedSectionEnd: "a section is not closed; {{#distance}} ends with {{/distance}}"
+        default: "it is no template; names are written like {{title}}"
+        }
+    }
+
+    package func render(_ values: [ByteString: String]) -> String {
+        template.render(TemplateValues(values: values))
+    }
+}
+
+/// The names a template uses, and those it uses outside of a section of the same name.
+private struct TemplateTags {
+    private(set) var all: Set<ByteString> = []
+    private(set) var unguarded: [String] = []
+
+    init(_ text: String) {
+        var sections: [String] = []
+        var rest = text[...]
+        while let open = rest.firstRange(of: "{{"), let close = rest[open.upperBound...].firstRange(of: "}}") {
+            let tag = rest[open.upperBound..<close.lowerBound].drop { $0 == "{" || $0 == " " }
+            rest = rest[close.upperBound...]
+            let name = String(tag.drop { "#^/&>!% ".contains($0) }.prefix { $0 != " " && $0 != "}" })
+            switch tag.first {
+            case "!", "%", ">": continue
+            case "/": sections.removeLast(sections.isEmpty ? 0 : 1)
+            case "#", "^":
+                all.insert(name.bytes)
+                sections.append(name)
+            default:
+                all.insert(name.bytes)
+                if !sections.contains(where: { $0.bytes == name.bytes }) { unguarded.append(name) }
+            }
+        }
+    }
+}
+
+/// What a template names, found by the bytes of the name.
+private struct TemplateValues: MustacheParent {
+    let values: [ByteString: String]
+
+    func child(named name: String) -> Any? { values[name.bytes] }
+}
+
+/// The templates of one route; an absent one is replaced by the event's text.
+struct BannerTemplates: BannerWording {
+    var title: TextTemplate?
+    var body: TextTemplate?
+
+    var tags: Int { (title?.tags ?? 0) + (body?.tags ?? 0) }
+
+    var mentionsCount: Bool { title?.mentionsCount ?? false || body?.mentionsCount ?? false }
+
+    func text(of event: Event, count: Int) -> (title: String?, body: String?) {
+        let values = Self.values(of: event, count: count)
+        return (title?.render(values), body?.render(values))
+    }
+
+    /// The values for a template. Title and body override captures, which override fields. An empty text counts as
+    /// absent, so that `{{^body}}…{{/body}}` works.
+    private static func values(of event: Event, count: Int) -> [ByteString: String] {
+        var values: [ByteString: String] = [:]
+        for field in event.fields { values[field.name.bytes] = field.value.text }
+        for capture in event.route.pattern?.captures(of: event.topic) ?? [] {
+            values[capture.name.bytes] = capture.value
+        }
+        values["title"] = event.title.isEmpty ? nil : event.title
+        values["body"] = event.body.isEmpty ? nil : event.body
+        values["topic"] = event.topic.description
+        values["count"] = "\(count)"
+        return values
+    }
+}

@@ -1,0 +1,41 @@
+import Glibc
+
+/// Where a user's files are, by the [XDG Base Directory Specification](https://specifications.freedesktop.org/basedir-spec/latest/):
+/// a variable that is empty or holds a relative path counts as not set.
+struct BaseDirectories {
+    private let environment: (String) -> String?
+
+    /// - Parameter environment: the value of a variable; by default of this process.
+    init(environment: @escaping (String) -> String? = { name in getenv(name).map { String(cString: $0) } }) {
+        self.environment = environment
+    }
+
+    /// For the journal.
+    var state: String { (absolute("XDG_STATE_HOME") ?? "\(home)/.local/state") + "/notifyd" }
+
+    /// For the user's configuration.
+    var configuration: String { (absolute("XDG_CONFIG_HOME") ?? "\(home)/.config") + "/notifyd" }
+
+    /// `nil` if no bus is known.
+    var sessionBusAddress: String? {
+        if let address = environment("DBUS_SESSION_BUS_ADDRESS"), !address.isEmpty { return address }
+        return absolute("XDG_RUNTIME_DIR").map { "unix:path=\($0)/bus" }
+    }
+
+    private var home: String {
+        if let home = absolute("HOME") { return home }
+        return getpwuid(getuid())?.pointee.pw_dir.map { String(cString: $0) } ?? "/"
+    }
+
+    private func absolute(_ name: String) -> String? {
+        environment(name).flatMap { $0.hasPrefix("/") ? $0 : nil }
+    }
+
+    /// A path from the command line; a relative one is relative to the working directory.
+    static func absolute(path: String) -> String {
+        guard !path.hasPrefix("/"), let directory = getcwd(nil, 0) else { return path }
+        defer { free(directory) }
+        let parent = String(cString: directory)
+        return (parent == "/" ? "" : parent) + "/" + path
+    }
+}

@@ -1,0 +1,82 @@
+package import Routing
+package import Systemd
+
+/// Reads the arguments of calls.
+extension BusCodec {
+    func publication(_ call: borrowing BusMessage, by method: Publication.Method) throws(Refusal) -> Publication {
+        try read(call) { call in try Publication(reading: call, by: method, limits: limits) }
+    }
+
+    func event(_ call: borrowing BusMessage) throws(Refusal) -> EventID {
+        try read(call) { call in EventID(try call.readNumber("t")) }
+    }
+
+    /// - Throws: a refusal for every error of the body.
+    func read<Result>(
+        _ message: borrowing BusMessage, _ body: (borrowing BusMessage) throws -> Result
+    ) throws(Refusal) -> Result {
+        do {
+            return try body(message)
+        } catch let refusal as Refusal {
+            throw refusal
+        } catch let error as SystemdError where error.isTooLong {
+            throw .tooLarge(
+                "a text has more than \(BusMessage.longestText) bytes; "
+                    + "a message may have \(limits.messageBytes) in all")
+        } catch {
+            throw .invalidArguments("the message cannot be read: \(error)")
+        }
+    }
+
+    // MARK: Within `read`
+
+    func prefix(_ call: borrowing BusMessage) throws -> TopicPrefix {
+        let text = try call.readString()
+        do throws(TopicError) {
+            return try TopicPrefix(text)
+        } catch {
+            throw Refusal.invalidTopic(error.description)
+        }
+    }
+
+    func milliseconds(_ call: borrowing BusMessage) throws -> Duration {
+        .milliseconds(Int64(try call.readNumber("u", as: UInt32.self)))
+    }
+
+    func seconds(_ call: borrowing BusMessage) throws -> Duration {
+        .seconds(Int64(try call.readNumber("u", as: UInt32.self)))
+    }
+
+    func screenOptions(_ call: borrowing BusMessage) throws -> ScreenOptions {
+        var reader = DictionaryReader("option", limits: limits)
+        return try ScreenOptions(try reader.read(call))
+    }
+}
+
+extension Publication {
+    /// Reads the arguments of `Send` and `Publish`.
+    ///
+    /// - Throws: `Refusal`, or `SystemdError` where the message has other arguments.
+    package init(reading call: borrowing BusMessage, by method: Method, limits: Limits) throws {
+        let topic = try call.readString()
+        let title = try call.readString()
+        let body = try call.readString()
+        self.init(
+            topic: try Self.topic(topic), title: title, body: body, sender: call.sender, method: method,
+            received: Clock.realtime(), size: topic.utf8.count + title.utf8.count + body.utf8.count)
+        guard method == .publish else { return }
+        var fields = DictionaryReader("field", limits: limits)
+        self.fields = try fields.read(call)
+        var options = DictionaryReader("option", limits: limits)
+        self.options = try PublishOptions(try options.read(call))
+        size += fields.size + options.size
+    }
+
+    private static func topic(_ text: String) throws(Refusal) -> Topic {
+        do throws(TopicError) {
+            return try Topic(text)
+        } catch {
+            throw .invalidTopic(error.description)
+        }
+    }
+}

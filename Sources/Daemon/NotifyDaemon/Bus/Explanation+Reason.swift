@@ -1,0 +1,137 @@
+import Journal
+import Routing
+
+/// The decision as a sentence or two.
+extension Explanation {
+    var reason: String {
+        guard let decision = event.decision else { return undecided }
+        let claimant = decision.claimant.map { Self.name($0, decision.program) } ?? "somebody"
+        switch decision.outcome {
+        case .claimed:
+            return "\(claimant) claimed it (\(decision.form?.rawValue ?? "Claim")) \(Self.moment(ofClaim: decision))."
+        case .shown:
+            return [failedHold ?? unclaimed(decision), late(decision)].compactMap(\.self).joined(separator: " ")
+        case .retracted:
+            let rest =
+                decision.verdict == .recorded
+                ? " No banner was closed for it: it was gone, or showed other events too." : ""
+            return "It was shown, and \(claimant) claimed it afterwards.\(rest)"
+        case .dismissed:
+            guard let action = decision.action else { return "It was shown, and the user closed the banner." }
+            return "It was shown, and the user pressed the button “\(action)”."
+        case .silent:
+            return decision.cause == Silence.publisher.rawValue
+                ? "Its publisher wanted no banner." : "Its route \(event.route) has no banner."
+        case .muted:
+            let cause = decision.cause.flatMap { MuteCause($0) }
+            return cause?.sentence(decided: decision.resolved) ?? "Its topic was muted."
+        case .expired: return "Its time to live ended before it could be shown."
+        }
+    }
+
+    // MARK: Undecided
+
+    private var undecided: String {
+        switch state.progress {
+        case nil: "notifyd has not announced it again since its restart."
+        case .window: "Its window is open."
+        case .held(let holder):
+            "\(Self.name(holder, program(of: holder))) holds it and has not confirmed it yet."
+        case .asked: "Nobody claimed it, and the notification server has been asked to show it."
+        case .waiting(let delay): "Nobody claimed it, and its banner waits\(Self.waiting(for: delay))."
+        }
+    }
+
+    private func program(of claimant: String) -> String? {
+        claims.last { $0.claimant == claimant && $0.program != nil }?.program
+    }
+
+    private static func waiting(for delay: BannerDelay?) -> String {
+        switch delay {
+        case nil: ""
+        case .absent: ": there is no notification server"
+        case .resting, .failed: ": the notification server has failed several times and is left alone for a while"
+        case .limited: ": there were too many banners in a second"
+        case .busy: ": the notification server has not answered for an earlier banner"
+        }
+    }
+
+    // MARK: Shown
+
+    private func unclaimed(_ decision: StoredDecision) -> String {
+        let window = Duration.microseconds(event.window).text
+        guard isReplayed, let opened = decision.opened, let deadline = decision.deadline else {
+            return "Nobody claimed it within its window of \(window)."
+        }
+        let again = Duration.microseconds(deadline - opened)
+        return "Nobody claimed it in the \(Self.text(again)) that it had after a restart of notifyd."
+    }
+
+    /// Why a banner was late.
+    private func late(_ decision: StoredDecision) -> String? {
+        guard let delay = decision.delay, let lateness = decision.lateness else { return nil }
+        let time = Self.text(.microseconds(lateness))
+        let cause =
+            switch delay {
+            case .absent: "there was no notification server"
+            case .resting: "the notification server had failed several times, and was left alone"
+            case .failed: "the notification server had refused it or did not answer in time"
+            case .limited: "there were too many in a second"
+            case .busy: "the notification server had not answered for an earlier one"
+            }
+        return "Its banner came \(time) later: \(cause)."
+    }
+
+    /// Why the hold on an event failed, if it lasted to the end of the window.
+    private var failedHold: String? {
+        guard let end = claims.last(where: { $0.form.isFailure }), let decision = event.decision,
+            reachedDeadline(end, of: decision)
+        else { return nil }
+        let claimant = Self.name(end.claimant, end.program)
+        switch end.form {
+        case .released:
+            guard let latency = end.latency else { return "\(claimant) held it and then released it." }
+            return "\(claimant) held it until \(Self.text(latency)) after it was published, and then released it."
+        case .ranOut: return "\(claimant) held it and did not confirm it in time."
+        default: return "\(claimant) held it and left the bus."
+        }
+    }
+
+    /// The tolerance for one moment that was read from two clocks, in microseconds. The wall clock may be slewed.
+    private static let clockError: Int64 = 10_000
+
+    /// Whether a hold ended when the banner was due, or later. A hold that ended before that changed nothing.
+    private func reachedDeadline(_ end: ClaimRecord, of decision: StoredDecision) -> Bool {
+        guard let deadline = decision.deadline else { return false }
+        guard let latency = end.latency?.microseconds else { return true }
+        // Durations of the monotonic clock come first. They decide unless another event opened the window.
+        if !isReplayed, let opened = decision.opened, latency >= deadline - opened { return true }
+        return event.accepted + latency >= deadline - Self.clockError
+    }
+
+    // MARK: Words
+
+    private static func moment(ofClaim decision: StoredDecision) -> String {
+        guard let latency = decision.latency else {
+            return "after a restart of the machine, so that its latency is not known"
+        }
+        return latency == 0 ? "as it came in" : "\(text(.microseconds(latency))) after it was published"
+    }
+
+    private static func name(_ claimant: String, _ program: String?) -> String {
+        program.map { "\($0) (\(claimant))" } ?? claimant
+    }
+
+    /// A measured duration, rounded for reading.
+    private static func text(_ duration: Duration) -> String {
+        let tenths = (duration.microseconds + 50) / 100
+        if tenths >= 600_000 { return Duration.seconds(tenths / 10_000).text }
+        if tenths >= 10_000 { return "\((tenths + 500) / 1000 / 10).\((tenths + 500) / 1000 % 10)s" }
+        return tenths == 0 ? "\(duration.microseconds)us" : "\(tenths / 10).\(tenths % 10)ms"
+    }
+}
+
+extension ClaimForm {
+    /// Whether it ends a provisional claim without a confirmation.
+    fileprivate var isFailure: Bool { self == .released || self == .ranOut || self == .left }
+}

@@ -1,0 +1,36 @@
+import Routing
+import Systemd
+
+/// A method call that waits for its reply. Only the host looks inside.
+protocol MethodCall: AnyObject {}
+
+extension RetainedMessage: MethodCall {}
+
+/// What the daemon sends over the bus.
+enum Outgoing {
+    case reply(Reply, to: any MethodCall)
+    case error(Refusal, to: any MethodCall)
+    /// A reply that was written while the journal was read.
+    case encoded(RetainedMessage)
+    case signal(Signal)
+    case propertiesChanged([Property])
+}
+
+/// A signal of `org.notifyd.Router1`.
+enum Signal {
+    case event(Event, Announcement)
+    case resolved(EventID, Topic, Resolution)
+    case removed(Topic, EventID)
+    case action(Event, String)
+
+    /// About how long it is; 0 for a short one.
+    var bytes: Int { if case .event(let event, _) = self { event.memoryCost } else { 0 } }
+}
+
+/// The properties whose changes are announced.
+enum Property: String {
+    case degraded = "Degraded"
+    case defaultWindow = "DefaultWindowMilliseconds"
+    case quiet = "Quiet"
+    case paused = "Paused"
+}

@@ -1,0 +1,215 @@
+import Routing
+import Systemd
+
+/// Schedules calls that have been read.
+///
+/// Most calls are handled at once. A call is queued if many calls have come together, if the bus is behind with our
+/// replies, or if the policy needs a caller that is not identified yet. The calls that sd-bus handles itself, such as
+/// introspection, are queued too.
+extension RouterInterface: BusPumpDelegate {
+    /// A call whose arguments have been read.
+    struct PreparedCall {
+        /// About how long the call is.
+        var bytes = 0
+        var kind = FairQueue<() -> Void>.Kind.other
+        let body: Body
+
+        typealias Body = (borrowing BusMessage) throws(Refusal) -> Void
+    }
+
+    /// Calls handled as they are read, before queued ones are served.
+    private static let immediateLimit = 16
+    /// The cost, in microseconds, of an expensive call.
+    private static let expensive = 250
+    /// Queued calls handled before the next read.
+    private static let batchSize = 32
+    /// How long queued calls are handled before other sources of the loop are served.
+    private static let timeSlice: Duration = .milliseconds(2)
+    /// Calls handled before windows end, and for how long: banners are late by a few milliseconds at most.
+    private static let beforeWindowsEnd = 512
+    private static let timeBeforeWindowsEnd: Duration = .milliseconds(10)
+    /// How long a due timer waits for messages that are still to be read.
+    private static let grace: Duration = .milliseconds(2)
+
+    /// Unsent bytes above which calls stay queued: the connection has one queue for all replies, so fairness has to be
+    /// ensured before it.
+    private static let queueLimit = 128 << 10
+    /// The same while queued signals are sent, so that they do not block all calls.
+    private static let queueLimitWhileCatchingUp = 2 * SignalQueue.queueLimit
+    /// About how long the replies are that sd-bus makes itself.
+    private static let builtInReplySize = 8 << 10
+    /// A reply of so many bytes is sent at once.
+    private static let flushThreshold = 64 << 10
+    /// Unsent bytes above which nothing is read: sd-bus replies to some calls as it reads them.
+    private static let readingLimit = 4 << 20
+
+    /// Handles a call now or queues it.
+    func schedule(_ prepared: PreparedCall, _ call: borrowing BusMessage) throws(Refusal) {
+        let caller = call.sender
+        if !queue.hasPublishBacklog(caller) { throttle.recordCall(by: caller, at: host.now.instant) }
+        if handledImmediately < Self.immediateLimit, canReply, !queue.mustQueue(caller),
+            host.callers.isIdentified(caller)
+        {
+            handledImmediately += 1
+            let begin = beginCall()
+            defer { endCall(of: caller, begun: begin) }
+            return try prepared.body(call)
+        }
+        try enqueue(prepared, call, of: caller)
+    }
+
+    private func enqueue(_ prepared: PreparedCall, _ call: borrowing BusMessage, of caller: String) throws(Refusal) {
+        guard queue.hasRoom(for: caller) else {
+            throw .limitExceeded(
+                "calls that wait to be handled: \(FairQueue<Void>.lengthLimit) of one connection, or "
+                    + "\(FairQueue<Void>.bytesLimit >> 20) MiB, wait already; wait for their answers")
+        }
+        let held = RetainedMessage(retaining: call)
+        queue.enqueue(
+            { [unowned self] in attempt(held.message, prepared.body) }, of: caller, bytes: prepared.bytes,
+            kind: prepared.kind)
+    }
+
+    /// Handles a call outside of its sd-bus handler, so that an error has to be sent here.
+    func attempt(_ call: borrowing BusMessage, _ body: PreparedCall.Body) {
+        do throws(Refusal) {
+            try body(call)
+        } catch {
+            daemon.sendAfterCommit(.error(error, to: RetainedMessage(retaining: call)))
+        }
+    }
+
+    /// Sends a reply that may be long.
+    func send(_ reply: consuming BusMessage, bytes: Int) {
+        repliedBytes += bytes
+        daemon.sendAfterCommit(.encoded(RetainedMessage(reply, bytes: bytes)))
+    }
+
+    /// Schedules the calls that sd-bus handles itself too: introspection, properties, unknown methods.
+    func scheduleBuiltInCalls() {
+        builtInCalls = bus.filter { [unowned self] call in
+            guard call.isCall(), !call.isCall(on: BusCodec.interface), !bus.isRedelivered(call) else { return false }
+            let isSetting = call.isCall(of: "Set", on: "org.freedesktop.DBus.Properties")
+            // The interceptor schedules it.
+            if isSetting, setInterceptor != nil { return false }
+            let caller = call.sender
+            if handledImmediately < Self.immediateLimit, canReply, !queue.mustQueue(caller) {
+                handledImmediately += 1
+                return false
+            }
+            let prepared = PreparedCall(kind: isSetting ? .other : .reading) { [unowned self] call in
+                repliedBytes += Self.builtInReplySize
+                bus.redeliver(call)
+            }
+            attempt(call) { call throws(Refusal) in try enqueue(prepared, call, of: caller) }
+            return true
+        }
+    }
+
+    // MARK: What calls cost
+
+    private func beginCall() -> Int64 {
+        repliedBytes = 0
+        return Clock.monotonic()
+    }
+
+    /// The cost of a call is the time it took, plus about the time that the bus needs for its reply.
+    private func endCall(of caller: String, begun: Int64) {
+        let cost = Int(Clock.monotonic() - begun) + repliedBytes >> 8
+        queue.charge(caller, cost)
+        // Timers and other callers come before the next call that is handled immediately.
+        if cost > Self.expensive { handledImmediately = Self.immediateLimit }
+        guard let continuation else { return }
+        self.continuation = nil
+        queue.requeue(continuation, of: caller)
+    }
+
+    /// Whether the bus keeps up with our replies.
+    private var canReply: Bool {
+        bus.queuedBytes < (daemon.isCatchingUp ? Self.queueLimitWhileCatchingUp : Self.queueLimit)
+    }
+
+    /// A connection has left the bus. Its queued calls are handled first.
+    func callerLeft(_ name: String) {
+        let leave = { [unowned daemon, unowned host] in
+            host.callers.disconnected(name)
+            daemon.handle(.peerLeft(name))
+            host.programs.disconnected(name)
+        }
+        if queue.hasCalls(of: name) { queue.enqueueLast(leave, of: name) } else { leave() }
+    }
+
+    // MARK: The reader
+
+    var canRead: Bool { !queue.isFull && bus.queuedBytes < Self.readingLimit }
+
+    func handleBatch() -> Bool {
+        handledImmediately = 0
+        // The bus may have room again.
+        if daemon.hasQueuedSignals { host.endTurnWhenIdle() }
+        let end = host.now.instant + Self.timeSlice
+        for _ in 0..<Self.batchSize {
+            guard canReply, handleNext() else { break }
+            // A long reply is sent before another one is made.
+            if repliedBytes >= Self.flushThreshold { daemon.finishTurn() }
+            guard host.now.instant < end else { break }
+        }
+        serveOverdueWork()
+        // While the bus is behind, the socket reports when it is writable.
+        return queue.isReady && canReply
+    }
+
+    /// Messages have priority over timers and over the end of a turn. Under constant load both are served here.
+    private func serveOverdueWork() {
+        daemon.endTurnIfTooLong()
+        if host.isTimerOverdue(by: Self.grace) {
+            endWindows()
+            // Decisions are sent now, not after the next call.
+            daemon.finishTurn()
+        }
+    }
+
+    /// Handles the claims that have been read, then ends windows and lifetimes that are due.
+    func endWindows() {
+        handleClaims()
+        host.forgetDueTimers()
+        daemon.handle(.timerFired)
+    }
+
+    /// A claim that was read before its window ends is in time, even if the bus is behind with replies. Only claims
+    /// can be late, so only claims and the changes before them are handled.
+    private func handleClaims() {
+        let end = host.now.instant + Self.timeBeforeWindowsEnd
+        for _ in 0..<Self.beforeWindowsEnd {
+            guard host.now.instant < end, let (caller, call) = queue.dequeueForClaim() else { break }
+            let begin = beginCall()
+            call()
+            endCall(of: caller, begun: begin)
+        }
+    }
+
+    /// - Returns: whether there was a call to handle.
+    private func handleNext() -> Bool {
+        guard let caller = queue.nextCaller() else { return false }
+        lazy var now = host.now.instant
+        if !host.callers.isIdentified(caller) {
+            queue.blockNext()
+            host.callers.whenIdentified(caller) { [unowned self] in queue.unblock(caller) }
+        } else if queue.hasPublishBacklog(caller), !throttle.allows(caller, at: now) {
+            queue.throttleNext()
+            host.armThrottleTimer(at: now + Throttle.interval)
+        } else {
+            let begin = beginCall()
+            queue.dequeue()()
+            endCall(of: caller, begun: begin)
+        }
+        return true
+    }
+
+    /// Called by the throttle timer.
+    func refillThrottle() {
+        throttle.refill()
+        queue.unthrottle()
+        bus.resume()
+    }
+}

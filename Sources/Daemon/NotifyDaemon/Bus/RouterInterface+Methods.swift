@@ -1,0 +1,190 @@
+import Routing
+import Systemd
+
+/// The methods. Each reads its arguments, and returns the call as it is handled later: most become an input of the router.
+extension RouterInterface {
+    // MARK: Publishing
+
+    func send(_ call: borrowing BusMessage) throws(Refusal) -> PreparedCall {
+        let publication = try codec.publication(call, by: .send)
+        return PreparedCall(bytes: publication.size, kind: .publish) { [unowned self] call throws(Refusal) in
+            try authorize(.publish, .topic(publication.topic), call)
+            try perform(.published(publication), for: call)
+        }
+    }
+
+    func publish(_ call: borrowing BusMessage) throws(Refusal) -> PreparedCall {
+        let publication = try codec.publication(call, by: .publish)
+        return PreparedCall(bytes: publication.size, kind: .publish) { [unowned self] call throws(Refusal) in
+            try authorize(.publish, .topic(publication.topic), call)
+            if publication.options.origin.isGlobalID { try daemon.loadGlobalIDs() }
+            try perform(.published(publication), for: call)
+        }
+    }
+
+    // MARK: Claiming one event
+
+    func claim(_ call: borrowing BusMessage) throws(Refusal) -> PreparedCall {
+        let id = try codec.event(call)
+        return PreparedCall(kind: .claim) { [unowned self] call throws(Refusal) in
+            try authorize(.claim, id, call)
+            try daemon.load(id, isClaimed: true)
+            try perform(.claimed(id, by: call.sender), for: call)
+        }
+    }
+
+    func claimProvisionally(_ call: borrowing BusMessage) throws(Refusal) -> PreparedCall {
+        let (id, time) = try codec.read(call) { call in
+            (EventID(try call.readNumber("t")), try codec.milliseconds(call))
+        }
+        return PreparedCall(kind: .claim) { [unowned self] call throws(Refusal) in
+            try authorize(.claim, id, call)
+            try daemon.load(id, isClaimed: false)
+            try perform(.claimedProvisionally(id, within: time, by: call.sender), for: call)
+        }
+    }
+
+    func complete(_ call: borrowing BusMessage) throws(Refusal) -> PreparedCall {
+        let id = try codec.event(call)
+        return PreparedCall(kind: .claim) { [unowned self] call throws(Refusal) in
+            try authorize(.claim, id, call)
+            try daemon.load(id, isClaimed: false)
+            try perform(.completed(id, by: call.sender), for: call)
+        }
+    }
+
+    func release(_ call: borrowing BusMessage) throws(Refusal) -> PreparedCall {
+        let id = try codec.event(call)
+        return PreparedCall(kind: .claim) { [unowned self] call throws(Refusal) in
+            try loadPermitted(id, call)
+            try perform(.released(id, by: call.sender), for: call)
+        }
+    }
+
+    func pass(_ call: borrowing BusMessage) throws(Refusal) -> PreparedCall {
+        let id = try codec.event(call)
+        return PreparedCall(kind: .claim) { [unowned self] call throws(Refusal) in
+            try loadPermitted(id, call)
+            try perform(.passed(id, by: call.sender), for: call)
+        }
+    }
+
+    // MARK: Claiming a topic
+
+    func claimTopic(_ call: borrowing BusMessage) throws(Refusal) -> PreparedCall {
+        let (topic, grace) = try codec.read(call) { call in (try codec.prefix(call), try codec.milliseconds(call)) }
+        return PreparedCall(kind: .claim) { [unowned self] call throws(Refusal) in
+            try authorize(.claim, .prefix(topic), call)
+            try daemon.load(topic)
+            try perform(.topicClaimed(topic, grace: grace, by: call.sender), for: call)
+        }
+    }
+
+    func markRead(_ call: borrowing BusMessage) throws(Refusal) -> PreparedCall {
+        let (topic, last) = try codec.read(call) { call in (try codec.prefix(call), EventID(try call.readNumber("t"))) }
+        return PreparedCall(kind: .claim) { [unowned self] call throws(Refusal) in
+            try authorize(.claim, .prefix(topic), call)
+            try daemon.load(topic)
+            try perform(.markedRead(topic, upTo: last, by: call.sender), for: call)
+        }
+    }
+
+    func openScreen(_ call: borrowing BusMessage) throws(Refusal) -> PreparedCall {
+        let (topic, options) = try codec.read(call) { call in (try codec.prefix(call), try codec.screenOptions(call)) }
+        return PreparedCall(kind: .claim) { [unowned self] call throws(Refusal) in
+            try authorize(.claim, .prefix(topic), call)
+            try daemon.loadBanners()
+            try perform(.screenOpened(topic, options, by: call.sender), for: call)
+            // The screen claims events later, and its program is known by then.
+            _ = host.programs.lookUp(call.sender)
+        }
+    }
+
+    func updateScreen(_ call: borrowing BusMessage) throws(Refusal) -> PreparedCall {
+        let (id, options) = try codec.read(call) { call in
+            (ScreenID(try call.readNumber("t")), try codec.screenOptions(call))
+        }
+        return PreparedCall(kind: .claim) { [unowned self] call throws(Refusal) in
+            if let screen = daemon.router.screen(id) { try authorize(.claim, .prefix(screen.topic), call) }
+            try daemon.loadBanners()
+            try perform(.screenUpdated(id, options, by: call.sender), for: call)
+        }
+    }
+
+    func closeScreen(_ call: borrowing BusMessage) throws(Refusal) -> PreparedCall {
+        let id = try codec.read(call) { call in ScreenID(try call.readNumber("t")) }
+        return PreparedCall(kind: .claim) { [unowned self] call throws(Refusal) in
+            try perform(.screenClosed(id, by: call.sender), for: call)
+        }
+    }
+
+    func listScreens(_ call: borrowing BusMessage) throws(Refusal) -> PreparedCall {
+        PreparedCall(kind: .reading) { [unowned self] call throws(Refusal) in
+            try answer(call) { [unowned self] answer, reply throws(Refusal) in
+                var screens = daemon.router.openScreens[...]
+                answer.bytes = screens.count * 320
+                reply.openContainer("a", "(tssss)")
+                return { [unowned self] reply, end throws(Refusal) in
+                    while let screen = screens.popFirst() {
+                        append(screen, to: reply)
+                        if screens.count % 32 == 0, host.now.instant >= end { return false }
+                    }
+                    reply.closeContainer()
+                    return true
+                }
+            }
+        }
+    }
+
+    private func append(_ screen: Screen, to list: borrowing BusMessage) {
+        list.appendContainer("r", "tssss") { entry in
+            entry.append(screen.id.rawValue, as: "t")
+            entry.append(screen.topic.description)
+            entry.append(screen.mode.rawValue)
+            entry.append(screen.state.rawValue)
+            entry.append(screen.owner)
+        }
+    }
+
+    // MARK: Control
+
+    func mute(_ call: borrowing BusMessage) throws(Refusal) -> PreparedCall {
+        let (topic, time) = try codec.read(call) { call in (try codec.prefix(call), try codec.seconds(call)) }
+        return PreparedCall { [unowned self] call throws(Refusal) in
+            try authorize(.control, .prefix(topic), call)
+            try perform(.muted(topic, for: time), for: call)
+        }
+    }
+
+    func pause(_ call: borrowing BusMessage) throws(Refusal) -> PreparedCall {
+        let time = try codec.read(call) { call in try codec.seconds(call) }
+        return PreparedCall { [unowned self] call throws(Refusal) in
+            try authorize(.control, .prefix(.all), call)
+            try perform(.pausedFor(time), for: call)
+        }
+    }
+
+    func setPaused(_ value: borrowing BusMessage) throws(Refusal) {
+        try setPaused(try codec.read(value) { value in try value.readBoolean() }, value)
+        // sd-bus replies at once, so the change is committed first.
+        daemon.endTurn()
+    }
+
+    func setPaused(_ isPaused: Bool, _ call: borrowing BusMessage) throws(Refusal) {
+        try authorize(.control, .prefix(.all), call)
+        daemon.handle(.paused(isPaused))
+    }
+
+    // MARK: Events that are only in the journal
+
+    /// For calls that need no permission for an event in memory.
+    private func loadPermitted(_ id: EventID, _ call: borrowing BusMessage) throws(Refusal) {
+        guard !daemon.router.remembers(id) else { return }
+        try authorize(.claim, id, call)
+        try daemon.load(id, isClaimed: false)
+    }
+
+    private func perform(_ input: Input, for call: borrowing BusMessage) throws(Refusal) {
+        try daemon.answer(input, to: RetainedMessage(retaining: call))
+    }
+}

@@ -1,0 +1,249 @@
+import Logging
+import NotifyText
+import Routing
+
+/// Builds a configuration from TOML texts; later texts override earlier ones.
+///
+/// It goes on after a mistake; `finish` throws all of them. Its run time is proportional to the size of the texts,
+/// which is limited.
+package struct ConfigurationReader {
+    /// Files of a configuration.
+    static let maximumFiles = 256
+    /// Bytes of all files together.
+    static let maximumBytes = 4 << 20
+    static let maximumRoutes = 2000
+    static let maximumRules = 1000
+    /// Tags in the templates of all routes.
+    static let maximumTags = 10_000
+
+    private struct Defaults {
+        var window: Duration = .milliseconds(100)
+        var maximumWindow: Duration?
+        var lifetime = Limits.defaultLifetime
+    }
+
+    let mistakes = ConfigurationSource.Mistakes()
+    private var defaults = Defaults()
+    private var banners = BannerSettings(startsServer: true)
+    private var screens = ScreenSettings()
+    private var policy = Policy()
+    private var recoveryWindow: Duration = .seconds(2)
+    private var logLevel = Logger.Level.info
+    private var files: [String] = []
+    private var bytes = 0
+    /// Routes are built once all defaults are known.
+    private var routes: [(table: TOMLTable, source: ConfigurationSource)] = []
+
+    /// A configuration without any file.
+    static func builtIn() throws(ConfigurationError) -> Configuration {
+        try ConfigurationReader().finish()
+    }
+
+    package init() {
+        parse(file: BuiltInRoutes.file, text: BuiltInRoutes.text)
+    }
+
+    package mutating func add(file: String, text: String) {
+        files.append(file)
+        bytes += text.utf8.count
+        guard files.count <= Self.maximumFiles, bytes <= Self.maximumBytes else {
+            let reason =
+                "with this file there are \(files.count) files and \(bytes) bytes; there are at most "
+                + "\(Self.maximumFiles) files, of \(Self.maximumBytes) bytes together"
+            return mistakes.note(ConfigurationError.Mistake(file: file, line: 0, column: 0, reason: reason))
+        }
+        parse(file: file, text: text)
+    }
+
+    private mutating func parse(file: String, text: String) {
+        let source = ConfigurationSource(file: file, text: text, mistakes)
+        let (root, mistakes) = TOMLParser.parse(text)
+        for mistake in mistakes { source.note(at: mistake.offset, mistake.reason) }
+        var reader = TableReader(root, in: source, isRoot: true)
+        if let table = reader.subtable("defaults") { readDefaults(TableReader(table, in: source)) }
+        if let table = reader.subtable("banner") { readBanners(TableReader(table, in: source)) }
+        if let table = reader.subtable("screens") { readScreens(TableReader(table, in: source)) }
+        if let table = reader.subtable("recovery") { readRecovery(TableReader(table, in: source)) }
+        if let table = reader.subtable("log") { readLog(TableReader(table, in: source)) }
+        for table in reader.tables("policy", upTo: Self.maximumRules) {
+            guard let rule = PolicyRule(table, in: source) else { continue }
+            policy.rules.append(rule)
+            if policy.rules.count == Self.maximumRules + 1 {
+                source.note(at: table.offset, "this rule is one too many; there are at most \(Self.maximumRules)")
+            }
+        }
+        for table in reader.tables("route", upTo: Self.maximumRoutes) { routes.append((table, source)) }
+        reader.finish()
+    }
+
+    private mutating func readDefaults(_ table: TableReader) {
+        var reader = table
+        if let window = reader.duration("window", upTo: Limits.maximumWindow) { defaults.window = window }
+        defaults.maximumWindow =
+            reader.duration("max_window", upTo: Limits.maximumWindow * 5) ?? defaults.maximumWindow
+        if let lifetime = reader.duration("ttl", upTo: Limits.maximumLifetime, from: .seconds(1)) {
+            defaults.lifetime = lifetime
+        }
+        reader.finish()
+    }
+
+    private mutating func readBanners(_ table: TableReader) {
+        var reader = table
+        banners.startsServer = reader.boolean("start_server") ?? banners.startsServer
+        if let limit = reader.integer("max_per_second", in: 0...1000) { banners.maximumPerSecond = limit }
+        reader.finish()
+    }
+
+    private mutating func readScreens(_ table: TableReader) {
+        var reader = table
+        if let names = reader.strings("suppress") {
+            screens.suppressingStates = []
+            for (name, offset) in names {
+                guard let state = Screen.State(rawValue: name) else {
+                    let words = Screen.State.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
+                    let name = PlainText.excerpt(name)
+                    reader.source.note(at: offset, "\"\(name)\" is no state of a screen; they are \(words)")
+                    continue
+                }
+                screens.suppressingStates.insert(state)
+            }
+        }
+        reader.finish()
+    }
+
+    private mutating func readRecovery(_ table: TableReader) {
+        var reader = table
+        if let window = reader.duration("min_window", upTo: Limits.maximumWindow) { recoveryWindow = window }
+        reader.finish()
+    }
+
+    private mutating func readLog(_ table: TableReader) {
+        var reader = table
+        if let level = reader.word("level", of: Logger.Level.self) { logLevel = level }
+        reader.finish()
+    }
+
+    // MARK: The end
+
+    /// - Throws: all mistakes of all texts.
+    package func finish() throws(ConfigurationError) -> Configuration {
+        let fallback = Route(
+            pattern: nil, window: defaults.window, maximumWindow: defaults.maximumWindow, lifetime: defaults.lifetime)
+        var table = RouteTable(fallback: fallback)
+        var origins: [ByteString: String] = [:]
+        var tags = 0
+        for (entry, source) in routes {
+            var reader = TableReader(entry, in: source)
+            guard let route = readRoute(&reader) else { continue }
+            guard table.routes.count < Self.maximumRoutes else {
+                source.note(
+                    at: entry.offset,
+                    "this route is one too many; there are at most \(Self.maximumRoutes), with the built-in ones")
+                break
+            }
+            tags += (route.wording as? BannerTemplates)?.tags ?? 0
+            guard tags <= Self.maximumTags else {
+                source.note(
+                    at: entry.offset, "up to here templates have \(tags) tags; they have at most \(Self.maximumTags)")
+                break
+            }
+            if let replaced = table.add(route) {
+                if origins[replaced.name.bytes] == source.file {
+                    reader.note("topic", "this file has a route \(replaced.name) already")
+                }
+            }
+            origins[route.name.bytes] = source.file
+        }
+        if let error = mistakes.error { throw error }
+        return Configuration(
+            routes: table, banners: banners, screens: screens, policy: policy, recoveryWindow: recoveryWindow,
+            logLevel: logLevel, files: files)
+    }
+
+    /// - Returns: `nil` for a route without a valid topic.
+    private func readRoute(_ reader: inout TableReader) -> Route? {
+        var pattern: TopicPattern?
+        if let topic = reader.string("topic") {
+            do {
+                pattern = try TopicPattern(topic)
+            } catch {
+                reader.note("topic", error.description)
+            }
+        } else if !reader.has("topic") {
+            reader.source.note(at: reader.offset, "a route needs a topic, such as topic = \"/post/{id}\"")
+        }
+        let window = reader.duration("window", upTo: Limits.maximumWindow)
+        let maximum = reader.duration("max_window", upTo: Limits.maximumWindow * 5)
+        let shortest = window ?? defaults.window
+        if let maximum, maximum < shortest {
+            reader.note(
+                "max_window",
+                "'max_window' is \(maximum.text); it must not be shorter than the window, \(shortest.text)")
+        }
+        let title = reader.string("title")
+        let body = reader.string("body")
+        let required = readRequired(&reader)
+        let wording = pattern.map { pattern in
+            let names = Set((pattern.captureNames + required.map(\.name)).map(\.bytes))
+            return BannerTemplates(
+                title: compile(title, "title", names, reader), body: compile(body, "body", names, reader))
+        }
+        let route = Route(
+            pattern: pattern, banner: reader.boolean("banner") ?? true,
+            retain: reader.boolean("retain") ?? false,
+            window: window ?? defaults.window,
+            maximumWindow: maximum ?? (window == nil ? defaults.maximumWindow : nil),
+            wait: reader.word("wait", of: Route.Wait.self) ?? .anyone,
+            coalescing: reader.word("coalesce", of: Route.Coalescing.self) ?? .topic, wording: wording,
+            appearance: readAppearance(&reader),
+            lifetime: reader.duration("ttl", upTo: Limits.maximumLifetime, from: .seconds(1)) ?? defaults.lifetime,
+            required: required)
+        reader.finish()
+        return pattern == nil ? nil : route
+    }
+
+    private func compile(_ text: String?, _ key: String, _ names: Set<ByteString>, _ reader: TableReader)
+        -> TextTemplate?
+    {
+        guard let text else { return nil }
+        do throws(TextTemplate.Mistake) {
+            return try TextTemplate(text, names: names)
+        } catch {
+            reader.note(key, "'\(key)': \(error.reason)")
+            return nil
+        }
+    }
+
+    private func readRequired(_ reader: inout TableReader) -> [(name: String, type: Route.FieldType)] {
+        guard let table = reader.subtable("require") else { return [] }
+        let maximum = Limits().fields
+        guard table.entries.count <= maximum else {
+            reader.note("require", "'require' names \(table.entries.count) fields; an event has at most \(maximum)")
+            return []
+        }
+        var required: [(name: String, type: Route.FieldType)] = []
+        for entry in table.entries.sorted(by: { $0.key.bytes < $1.key.bytes }) where !entry.node.isBad {
+            guard let text = entry.node.string, let type = Route.FieldType(rawValue: text) else {
+                let words = Route.FieldType.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
+                let name = PlainText.excerpt(entry.key)
+                reader.source.note(at: entry.offset, "the type of the field '\(name)' is one of \(words)")
+                continue
+            }
+            required.append((entry.key, type))
+        }
+        return required
+    }
+}
+
+/// How a configuration writes an urgency.
+enum UrgencyName: String, CaseIterable {
+    case low, normal, critical
+
+    var urgency: Urgency {
+        switch self {
+        case .low: .low
+        case .normal: .normal
+        case .critical: .critical
+        }
+    }
+}

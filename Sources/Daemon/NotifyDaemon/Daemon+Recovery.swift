@@ -1,0 +1,208 @@
+import Journal
+import Routing
+
+/// Resumes what earlier runs left, and retries a failed journal.
+extension Daemon {
+    /// Loads the state of earlier runs, once the journal can be read.
+    func restore() {
+        guard !isRestored else { return }
+        do throws(Refusal) {
+            let clock = clock
+            var restoration = try storage.restoration(at: clock)
+            var recovery = try RecoveryCursor(
+                from: storage, server: server.identity, limits: limits, portion: recoveryPortion)
+            restoration.remaining = recovery.remaining
+            restoration.banners = self.restoration(of: try recovery.banners(from: storage)).banners
+            self.recovery = recovery
+            isRestored = true
+            handle(.restored(restoration))
+            host.endTurnWhenIdle()
+        } catch {
+            // `Degraded` names the error, and the retry timer is armed.
+        }
+    }
+
+    /// Loads the next batch of earlier runs, unless the bus is behind.
+    func recoverNextBatch() {
+        guard recovery != nil else { return }
+        guard signalQueue.isEmpty, host.queuedMessages < RecoveryCursor.queue else {
+            return host.armRecoveryTimer(at: host.now.instant + .milliseconds(5))
+        }
+        do throws(Refusal) {
+            let restoration = try nextBatch()
+            if recovery?.isOver == true { endRecovery() }
+            handle(.restored(restoration))
+            host.endTurnWhenIdle()
+        } catch {
+            host.armRecoveryTimer(at: host.now.instant + .seconds(1))
+        }
+    }
+
+    private func nextBatch() throws(Refusal) -> Restoration {
+        if recovery?.hasBanners == true {
+            return restoration(of: try recovery?.banners(from: storage) ?? [])
+        }
+        guard recovery?.hasGlobalIDs == true else {
+            return restoration(of: try recovery?.events(from: storage) ?? [])
+        }
+        return storage.restoration(of: try recovery?.globalIDs(from: storage) ?? [], limits: limits, at: clock)
+    }
+
+    private func endRecovery() {
+        if recovery?.isLong == true {
+            releasesMemoryAt = host.now.instant + configuration.recoveryWindow + .seconds(1)
+        }
+        recovery = nil
+    }
+
+    func releaseMemory() {
+        guard let moment = releasesMemoryAt else { return }
+        guard moment <= host.now.instant else {
+            // Queued signals have armed the same timer.
+            if signalQueue.isEmpty { host.armRecoveryTimer(at: moment) }
+            return
+        }
+        releasesMemoryAt = nil
+        host.releaseMemory()
+    }
+
+    private func restoration(of banners: [(banner: StoredBanner, events: [StoredEvent])]) -> Restoration {
+        server.inherit(banners.map { BannerID($0.banner.number) })
+        return storage.restoration(of: banners, routes: configuration.routes, at: clock)
+    }
+
+    /// Loads all banners that are up, before a claim that may concern one of them.
+    func loadBanners() throws(Refusal) {
+        guard recovery?.hasBanners == true else { return }
+        handle(.restored(restoration(of: try recovery?.banners(from: storage, all: true) ?? [])))
+    }
+
+    private func restoration(of events: [StoredEvent]) -> Restoration {
+        var restoration = storage.restoration(
+            of: events, routes: configuration.routes, minimumWindow: configuration.recoveryWindow, at: clock)
+        restoration.remaining = recovery?.remaining
+        return restoration
+    }
+
+    /// A timer that is armed already is not postponed.
+    func armRetry() {
+        guard !isRetryArmed else { return }
+        isRetryArmed = true
+        host.armRetryTimer(at: host.now.instant + .seconds(1))
+    }
+
+    /// Tries to write all entries kept in memory, and undecided events that the file has lost.
+    func retryWriting() {
+        let (clock, entries) = (clock, JournalEntryBuilder(server: nil))
+        storage.retry(
+            at: clock, keeping: { router.undecidedIDs },
+            as: { id in router.undecided(id).map { entries.stored($0, clock) } },
+            areAll: isRestored && recovery == nil)
+    }
+
+    /// Called by the retry timer.
+    func retryStorage() {
+        isRetryArmed = false
+        retryWriting()
+        guard storage.degradation.isEmpty else { return armRetry() }
+        if isRestored, let values = try? storage.restoredValues(at: clock) { handle(.restored(values)) }
+        restore()
+        // The file may be a new one without the entries of this run.
+        quietChange.isUnwritten = true
+        checkIntegrity()
+        // Retention continues at the ends of turns.
+        host.endTurnWhenIdle()
+    }
+
+    /// Checks a large journal in another process.
+    func checkIntegrity() {
+        guard !isCheckingIntegrity, let file = storage.beginIntegrityCheck() else { return }
+        isCheckingIntegrity = true
+        host.checkIntegrity(of: file) { [unowned self] result in
+            isCheckingIntegrity = false
+            storage.endIntegrityCheck(result)
+            // The journal may have been reopened meanwhile.
+            checkIntegrity()
+            // The number of events is known now, and retention needs it.
+            host.endTurnWhenIdle()
+        }
+    }
+
+    /// The topic of an event in memory, of this turn or in the journal.
+    func topic(of id: EventID) throws(Refusal) -> Topic? {
+        if let topic = router.topic(of: id) ?? storage.pendingTopic(of: id) { return topic }
+        guard storage.isReadable else { return nil }
+        return try storage.read { journal throws(JournalError) in try journal.event(id)?.topic }
+    }
+
+    /// Loads the event that a call refers to. An event that was shown long ago or by an earlier run is loaded only for a
+    /// claim, because whether it is the last event of its banner may change later.
+    func load(_ id: EventID, isClaimed: Bool) throws(Refusal) {
+        recalled = nil
+        guard !router.remembers(id) else { return }
+        // Without the journal the event is unknown. It may be undecided, and its claim must not be lost.
+        guard storage.isReadable else { throw .storageUnavailable(storage.degradation) }
+        endTurn()
+        if isClaimed { try loadBanners() }
+        guard !router.remembers(id) else { return }
+        guard let event = try storage.read({ journal throws(JournalError) in try journal.event(id) }) else {
+            throw .unknownEvent("there is no event \(id); ids come from Send, Publish and the signal Event")
+        }
+        // It may be decided as soon as it is announced again.
+        recalled = (id, clock.age(of: event))
+        guard let decision = storage.current(event).decision else {
+            // An earlier run left it undecided, and it has not been announced again yet.
+            return announceEarly([event])
+        }
+        if isClaimed, let marked = decision.markedRead {
+            storage.append(.decided(id, marked))
+            markedRead += 1
+            return host.endTurnWhenIdle()
+        }
+        guard isClaimed, decision.outcome == .shown else { return }
+        handle(
+            .recalled(
+                storage.event(event, routes: configuration.routes), age: clock.age(of: event),
+                banner: try storage.bannerStillUp(event.id, decision, server: server)))
+    }
+
+    /// Loads all global ids, before an event that may be a duplicate.
+    func loadGlobalIDs() throws(Refusal) {
+        guard recovery?.hasGlobalIDs == true else { return }
+        let ids = try recovery?.globalIDs(from: storage, atMost: .max) ?? []
+        handle(.restored(storage.restoration(of: ids, limits: limits, at: clock)))
+    }
+
+    /// Loads all undecided events at or below the topic of a call.
+    func load(_ topic: TopicPrefix) throws(Refusal) {
+        guard recovery != nil else { return }
+        endTurn()
+        try loadBanners()
+        announceEarly(try storage.read { journal throws(JournalError) in try journal.undecided(topic) })
+    }
+
+    private func announceEarly(_ events: [StoredEvent]) {
+        let events = recovery?.take(events, except: { router.remembers($0) }) ?? []
+        handle(.restored(restoration(of: events)))
+    }
+
+    /// The state of an event without an outcome in the journal.
+    func state(of event: StoredEvent) -> Explanation.State {
+        let window = router.window(of: event.id)
+        let isOlder = event.id < router.firstID
+        let clock = clock
+        // Counted on the monotonic clock from when the event was accepted; the wall clock may have been set since.
+        func moment(_ instant: Instant) -> Int64 {
+            window?.accepted.map { event.accepted + (instant - $0).microseconds } ?? clock.moment(instant)
+        }
+        return Explanation.State(
+            progress: router.progress(of: event.id), opened: window.map { moment($0.opened) },
+            deadline: window.map { moment($0.deadline) }, isReplayed: isOlder,
+            isOfEarlierBoot: isOlder && event.expires.boot != host.boot)
+    }
+
+    /// How long ago a loaded event was accepted; `nil` if unknown.
+    func age(ofRecalled id: EventID) -> Duration? {
+        recalled?.id == id ? recalled?.age : nil
+    }
+}

@@ -1,0 +1,67 @@
+import Logging
+import Routing
+
+/// Status line, statistics and log records.
+extension Daemon {
+    /// One line for `systemctl status`.
+    var status: String {
+        if !storage.degradation.isEmpty { return "Degraded: \(storage.degradation)" }
+        return server.owner == nil ? "Routing; no notification server is there, banners wait" : "Routing"
+    }
+
+    var statistics: [(String, UInt64)] {
+        router.statistics.named + [
+            ("open-windows", UInt64(router.openWindows)), ("open-screens", UInt64(router.screenCount)),
+            ("remembered-events", UInt64(router.rememberedEvents)), ("stored-events", UInt64(storage.storedEvents)),
+            ("damaged-rows", storage.damagedRows), ("lost-outcomes", storage.lostOutcomes),
+            ("waiting-signals", UInt64(signalQueue.count)), ("waiting-banners", UInt64(router.waitingBanners)),
+            ("journal-retries", storage.retries),
+            ("marked-read", markedRead),
+            ("denied", denials), ("failed-commands", host.failedCommands),
+            ("server-start-failures", server.startFailures), ("notification-server", server.owner == nil ? 0 : 1),
+            ("notification-server-rests", router.isServerCircuitOpen ? 1 : 0),
+            ("session-watched", router.isWatched ? 1 : 0),
+            ("session-known", host.knowsSession ? 1 : 0),
+        ]
+    }
+
+    func log(_ event: Event) {
+        logger.record(
+            .event,
+            [
+                "event.id": "\(event.id)", "topic": "\(event.topic)",
+                "sender": "\(event.sender)", "route": "\(event.route.name)",
+            ])
+    }
+
+    func log(_ name: String, _ caller: Caller) {
+        logger.record(.caller, ["sender": "\(name)", "caller": "\(caller)"])
+    }
+
+    func recordDenial(of request: AccessRequest, to caller: String, by rule: PolicyRule) {
+        denials += 1
+        logger.record(.denied, ["sender": "\(caller)", "deed": "\(request)", "rule": "\(rule)"])
+    }
+
+    func log(_ id: EventID, _ topic: Topic, _ resolution: Resolution) {
+        logger.record(
+            .outcome,
+            [
+                "event.id": "\(id)", "topic": "\(topic)",
+                "outcome": "\(resolution.outcome.rawValue)", "claimant": "\(resolution.claimant ?? "-")",
+            ])
+    }
+}
+
+extension Statistics {
+    /// The counters as the property `Statistics` names them.
+    var named: [(String, UInt64)] {
+        [
+            ("published", published), ("repeated", repeated), ("refused", refused), ("claimed", claimed),
+            ("shown", shown), ("retracted", retracted), ("dismissed", dismissed), ("silent", silent),
+            ("muted", muted), ("expired", expired), ("recorded-claims", recordedClaims), ("banner-calls", bannerCalls),
+            ("banner-failures", bannerFailures), ("banners-closed", bannersClosed), ("banners-folded", bannersFolded),
+            ("forgotten", forgotten),
+        ]
+    }
+}

@@ -1,0 +1,271 @@
+import Journal
+import Logging
+import Routing
+
+/// The shell around the router: it passes inputs to the router, writes its decisions to the journal, and carries them
+/// out.
+///
+/// It reaches the outside through its host, its storage's disk and the link to the notification server.
+final class Daemon {
+    let limits: Limits
+    let storage: Storage
+    let server: NotificationServer
+    private(set) var configuration: Configuration
+    var policy: Policy { configuration.policy }
+    private(set) var router: Router
+
+    let host: any Host
+    var logger: Logger
+    private let outbox = Outbox()
+    var signalQueue = SignalQueue()
+    private var turn = Turn()
+    /// What is left to read of earlier runs; `nil` before a journal is open, and once all is read.
+    var recovery: RecoveryCursor?
+    let recoveryPortion: Int
+    /// When the windows of a long recovery have ended, and their memory can be released.
+    var releasesMemoryAt: Instant?
+    var isRestored = false
+    var isRetryArmed = false
+    var isCheckingIntegrity = false
+    var denials: UInt64 = 0
+    var quietChange = QuietChange()
+    /// The running `MarkRead` jobs.
+    var marks = MarkReadQueue()
+    /// The `MarkRead` call that the router has just handled, and its count so far. The reply follows its job.
+    var markReadCall: (call: any MethodCall, count: Int)?
+    var markedRead: UInt64 = 0
+    var unnamedClaims = UnnamedClaims()
+    /// The event that was last loaded for a call, and how long ago it was accepted.
+    var recalled: (id: EventID, age: Duration?)?
+
+    init(
+        configuration: Configuration, limits: Limits = Limits(), recoveryPortion: Int = RecoveryCursor.usualPortion,
+        storage: Storage, link: any NotificationLink, host: any Host, logger: Logger
+    ) {
+        self.configuration = configuration
+        self.limits = limits
+        self.recoveryPortion = recoveryPortion
+        self.storage = storage
+        self.host = host
+        self.logger = logger
+        server = NotificationServer(link: link, clock: { [unowned host] in host.now.instant }, logger: logger)
+        router = Router(
+            routes: configuration.routes, banners: configuration.banners, screens: configuration.screens,
+            limits: limits, firstID: storage.firstID(at: host.wall), oldestID: EventID(0))
+    }
+
+    /// Resumes the state of earlier runs. From now on the host makes the calls.
+    func start() {
+        server.onInput = { [unowned self] in handle($0) }
+        server.isWanted = { [unowned self] in router.isCurrent($0) }
+        server.onChange = { [unowned self] in host.statusChanged() }
+        storage.onDegradation = { [unowned self] words in
+            if !words.isEmpty { armRetry() }
+            host.send(.propertiesChanged([.degraded]))
+            host.statusChanged()
+        }
+        if !storage.degradation.isEmpty { armRetry() }
+        restore()
+        checkIntegrity()
+    }
+
+    // MARK: Deciding
+
+    var clock: WallClock { clock(at: host.now) }
+
+    private func clock(at now: Now) -> WallClock { WallClock(wall: host.wall, now: now, boot: host.boot) }
+
+    /// Handles a call. Its reply is put into the outbox before the effects that follow from it, and leaves when the
+    /// turn ends.
+    func answer(_ input: Input, to call: any MethodCall) throws(Refusal) {
+        // Only events that can be stored are accepted.
+        if case .published = input {
+            guard storage.isWritable else {
+                router.countRefusal()
+                throw .storageUnavailable(storage.degradation)
+            }
+            try requireSignalQueueSpace()
+        }
+        try requireRoomForMarks(of: input)
+        var now = host.now
+        if turn.isTooLong(at: now.instant) {
+            finishTurn()
+            now = host.now
+        }
+        turn.messageArrived(at: now.instant)
+        host.endTurnWhenIdle()
+        let effects = router.handle(input, at: now)
+        guard case .reply(let reply) = effects.first else {
+            preconditionFailure("the router replies to every call before it does anything else")
+        }
+        if case .refused(let refusal) = reply {
+            // Other effects, such as arming a timer, are carried out all the same.
+            perform(effects.dropFirst(), at: now)
+            throw refusal
+        }
+        if case .markedRead = input, case .count(let count) = reply {
+            markReadCall = (call, count)
+        } else {
+            sendAfterCommit(.reply(reply, to: call))
+        }
+        perform(effects.dropFirst(), at: now)
+    }
+
+    /// Handles an input without a reply.
+    func handle(_ input: Input) {
+        if case .bannerShown = input { Failpoint.beforeOutcome.hit() }
+        if case .serverVanished = input { recovery?.forgetBanners() }
+        let now = host.now
+        perform(router.handle(input, at: now)[...], at: now)
+    }
+
+    /// Closes a screen without a call of its owner.
+    func closeScreen(_ id: ScreenID, of owner: String) {
+        handleWithoutReply(.screenClosed(id, by: owner))
+    }
+
+    /// Handles the input of a call without a caller, and drops its reply.
+    func handleWithoutReply(_ input: Input) {
+        let now = host.now
+        perform(router.handle(input, at: now).dropFirst(), at: now)
+    }
+
+    /// Collects journal entries and outgoing messages until the turn ends.
+    private func perform(_ effects: ArraySlice<Effect>, at now: Now) {
+        guard !effects.isEmpty else { return }
+        let clock = clock(at: now)
+        let entries = JournalEntryBuilder(server: server.holder)
+        for effect in effects {
+            switch effect {
+            case .reply: preconditionFailure("only a call is replied to, and its reply comes first")
+            case .announce(let event, let announcement):
+                // A replayed event is in the journal already.
+                if !announcement.isReplayed {
+                    storage.append(entries.entry(event, announcement, clock))
+                    if let silence = announcement.silence { storage.append(entries.entry(event.id, silence, clock)) }
+                }
+                outbox.append(.signal(.event(event, announcement), about: event.id, at: now.instant))
+                log(event)
+            case .resolve(let id, let topic, let resolution):
+                let program = program(of: resolution.claimant, claiming: id)
+                storage.append(entries.entry(id, resolution, by: program, clock))
+                outbox.append(.signal(.resolved(id, topic, resolution), about: id, at: now.instant))
+                log(id, topic, resolution)
+            case .remove(let topic, let id, let origin, let isNews):
+                storage.append(.removed(topic, id, origin, accepted: clock.wall))
+                if isNews { outbox.append(.signal(.removed(topic, id), about: nil, at: now.instant)) }
+            case .markRead(let topic, let last, let claimant, let form):
+                enqueueMark(topic, upTo: last, by: claimant, as: form)
+            case .quietChanged: markQuietChanged()
+            case .noteClaim(let id, var claim):
+                claim.latency = claim.latency ?? age(ofRecalled: id)
+                claim.program = program(of: claim.claimant, claiming: id)
+                storage.append(.claimed(id, claim))
+            case .showBanner(let request): outbox.append(.show(request))
+            case .startServer: server.start()
+            case .closeBanner(let id): outbox.append(.close(id))
+            case .keepBanner(let id, let first, let isSummary):
+                let entry = entries.entry(id, first: first, isSummary: isSummary, at: server.identity)
+                if let entry { storage.append(entry) }
+            case .forgetBanner(let id): storage.append(.bannerGone(id.rawValue))
+            case .forgetAllBanners: storage.append(.allBannersGone)
+            case .relayAction(let event, let action):
+                outbox.append(.relay(event, action: action, token: server.takeActivationToken()))
+            case .armTimer(let instant): host.armWindowTimer(at: instant)
+            case .armLifetimeTimer(let uptime): host.armLifetimeTimer(at: uptime)
+            }
+        }
+        host.endTurnWhenIdle()
+    }
+
+    // MARK: The end of a turn
+
+    /// Sends a message once the entries of this turn are committed.
+    func sendAfterCommit(_ message: Outgoing) {
+        outbox.append(.message(message))
+        host.endTurnWhenIdle()
+    }
+
+    /// For a stream of calls that never reach the router.
+    func endTurnIfTooLong() {
+        if turn.isTooLong(at: host.now.instant) { finishTurn() }
+    }
+
+    /// Called when the loop is idle, or when a turn has become too long.
+    func finishTurn() {
+        turn.ended()
+        endTurn()
+        recoverNextBatch()
+        markNextBatch()
+        releaseMemory()
+    }
+
+    /// Commits the entries and empties the outbox.
+    func endTurn() {
+        deliver(outbox.takeBannersReadyBeforeCommit(), refusing: [])
+        let hasRecordedQuiet = recordQuiet()
+        let refused = storage.commit()
+        let items = outbox.takeAll()
+        deliver(items, refusing: Set(refused))
+        announceQuiet(afterCommitOf: hasRecordedQuiet)
+        // Replies come before signals that have waited already.
+        sendQueuedSignals()
+        if !refused.isEmpty {
+            handle(.withdrawn(refused))
+            // A banner may show an event that was refused: none is sent, and the router makes new ones.
+            for case .show(let request) in items { handle(.bannerFailed(request.call, .notAsked)) }
+        }
+        if storage.expire(at: clock) { host.endTurnWhenIdle() }
+        if !storage.degradation.isEmpty { armRetry() }
+    }
+
+    /// - Parameter refused: events that could not be stored. Their publishers get an error; nothing is announced.
+    private func deliver(_ items: [Outbox.Item], refusing refused: Set<EventID>) {
+        for item in items {
+            switch item {
+            case .message(.reply(.accepted(let id), let call)) where refused.contains(id):
+                host.send(.error(.storageUnavailable(storage.degradation), to: call))
+            case .message(let message):
+                host.send(message)
+                Failpoint.afterReply.hit()
+            case .signal(let signal, let id, let moment):
+                if let id, refused.contains(id) { continue }
+                announce(signal, decided: moment)
+            case .show(let request):
+                if refused.isEmpty { show(request) }
+            case .close(let id): server.close(id)
+            case .relay(let event, let action, let token):
+                announce(.action(event, action), decided: host.now.instant)
+                host.run(action, of: event, token: token)
+            }
+        }
+    }
+
+    private func show(_ request: BannerRequest) {
+        Failpoint.beforeNotify.hit()
+        server.show(request, BannerText(request))
+        Failpoint.afterNotify.hit()
+    }
+
+    // MARK: Orders
+
+    /// Commits and sends everything before the daemon ends.
+    func finish() {
+        endTurn()
+        if isRestored, !storage.degradation.isEmpty {
+            // The disk may have room again, and the retry timer would fire too late.
+            retryWriting()
+            quietChange.isUnwritten = true
+            endTurn()
+        }
+        storage.close()
+    }
+
+    func reconfigure(_ loaded: Configuration, logLevel: Logger.Level) {
+        let windowChanged = loaded.defaultWindow != configuration.defaultWindow
+        configuration = loaded
+        logger.logLevel = logLevel
+        handle(.reconfigured(loaded.routes, loaded.banners, loaded.screens))
+        if windowChanged { host.send(.propertiesChanged([.defaultWindow])) }
+    }
+}

@@ -1,0 +1,50 @@
+import Journal
+import Routing
+
+/// What the daemon runs on: clocks, timers and the bus. `SystemHost` is the real one; the simulation has one that
+/// injects faults.
+protocol Host: AnyObject {
+    // MARK: Clocks and timers
+
+    var now: Now { get }
+    /// Microseconds since the epoch.
+    var wall: Int64 { get }
+    /// Which boot this is; see `Expiry`.
+    var boot: String { get }
+
+    /// Each timer fires once, at the time it was armed for last.
+    func armWindowTimer(at moment: Instant)
+    func armLifetimeTimer(at moment: Uptime)
+    func armRetryTimer(at moment: Instant)
+    /// Ends a turn at that time, for deferred work.
+    func armRecoveryTimer(at moment: Instant)
+    /// Calls `Daemon.finishTurn` when the loop is idle.
+    func endTurnWhenIdle()
+
+    // MARK: Messages
+
+    func send(_ message: Outgoing)
+    /// Messages that the bus has not taken yet.
+    var queuedMessages: UInt64 { get }
+    /// About how many bytes they have.
+    var queuedBytes: Int { get }
+
+    // MARK: The rest
+
+    /// The name of the program behind a unique name. If the bus has to be asked, `Daemon.programIdentified` is called
+    /// later.
+    func lookUpProgram(of claimant: String) -> ProgramDirectory.Lookup
+    /// Returns free memory to the system.
+    func releaseMemory()
+    /// Checks the file of a journal in another process. `ended` is called before this returns only if no process can
+    /// be started.
+    func checkIntegrity(of file: String, _ ended: @escaping (IntegrityCheck) -> Void)
+    /// Runs the action of a pressed button.
+    func run(_ action: String, of event: Event, token: String?)
+    /// Actions of buttons that failed.
+    var failedCommands: UInt64 { get }
+    /// Whether logind knows a session at a seat.
+    var knowsSession: Bool { get }
+    /// `Daemon.status` may have changed.
+    func statusChanged()
+}

@@ -1,0 +1,148 @@
+import Glibc
+public import Logging
+import NotifyVersion
+import Routing
+import Systemd
+
+/// The version that the daemon announces.
+public let notifydVersion = projectVersion
+
+/// The options of the command line; each has a default.
+public struct DaemonOptions: Sendable {
+    /// A D-Bus server address instead of the user's session bus.
+    public var address: String?
+    /// A configuration file instead of all others.
+    public var configuration: String?
+    /// The state directory instead of `$XDG_STATE_HOME/notifyd`.
+    public var state: String?
+    /// A log level instead of the configuration's.
+    public var logLevel: Logger.Level?
+
+    public init(
+        address: String? = nil, configuration: String? = nil, state: String? = nil, logLevel: Logger.Level? = nil
+    ) {
+        self.address = address
+        self.configuration = configuration
+        self.state = state
+        self.logLevel = logLevel
+    }
+}
+
+/// The daemon's exit codes; those below 128 beside 0 are from sysexits.h.
+public enum ExitCode {
+    public static let success: CInt = 0
+    /// Another process owns the name on the bus.
+    public static let nameTaken: CInt = 69
+    /// A system call failed unexpectedly.
+    public static let systemFailure: CInt = 71
+    /// The bus cannot be reached or is gone; a restart may help.
+    public static let busLost: CInt = 75
+    /// The configuration is bad.
+    public static let badConfiguration: CInt = 78
+}
+
+/// Keeps the daemon until the process ends, so that a leak checker reports only real leaks. Only the thread that runs
+/// the daemon writes it.
+nonisolated(unsafe) private var running: AnyObject?
+
+/// Runs the daemon on the calling thread until it is told to stop. Call it before any other thread is started.
+public func runNotifyDaemon(_ options: DaemonOptions) -> CInt {
+    Memory.keepLargeBlocksApart()
+    EventLoop.ignoreFailureSignals()
+    EventLoop.blockSignals([SIGTERM, SIGINT, SIGHUP, SIGCHLD])
+    var logger = Logger(label: "notifyd") { _ -> any LogHandler in
+        JournalLogHandler.isConnected ? JournalLogHandler(identifier: "notifyd") : StandardErrorLogHandler()
+    }
+    let files = ConfigurationFiles.fingerprint(only: options.configuration)
+    var loaded: Result<Configuration, ConfigurationError>
+    do throws(ConfigurationError) {
+        loaded = .success(try ConfigurationFiles.load(only: options.configuration))
+    } catch {
+        for line in error.lines { logger.record(.badConfiguration, ["error": "\(line)"]) }
+        // If a call has started the process, the caller waits for a reply.
+        guard ServiceManager.isThere || ServiceManager.isBus else { return ExitCode.badConfiguration }
+        loaded = .failure(error)
+    }
+    // With a bad configuration a service manager does not restart it, whatever else fails.
+    func exitCode(_ code: CInt) -> CInt {
+        if case .failure = loaded { ExitCode.badConfiguration } else { code }
+    }
+    guard let address = options.address ?? BaseDirectories().sessionBusAddress else {
+        logger.record(.noBusKnown)
+        return exitCode(ExitCode.busLost)
+    }
+    let bus: BusConnection
+    do throws(SystemdError) {
+        bus = try BusConnection(address: address)
+    } catch {
+        logger.record(.busUnreachable, ["address": "\(address)", "error": "\(error)"])
+        return exitCode(ExitCode.busLost)
+    }
+    do throws(SystemdError) {
+        let peers = try PeerMonitor(bus)
+        let link = try BusNotificationLink(bus: bus, logger: logger)
+        // The owner of the name owns the journal. Calls that come before the loop runs wait in the socket.
+        try bus.requestName(BusCodec.interface)
+        if case .failure(let error) = loaded {
+            let service = try ConfigurationErrorService(error, in: options.configuration, as: files, on: bus)
+            guard let corrected = try service.run() else {
+                bus.flush()
+                // The name is released by the end of the process: a call in between would start nothing and wait.
+                running = bus
+                return ExitCode.badConfiguration
+            }
+            loaded = .success(corrected)
+        }
+        guard case .success(let configuration) = loaded else { preconditionFailure("a bad one has been replaced") }
+        logger.logLevel = options.logLevel ?? configuration.logLevel
+        let loop = try EventLoop()
+        try ServiceManager.attach(to: loop)
+        let limits = Limits()
+        let state = options.state.map { BaseDirectories.absolute(path: $0) } ?? BaseDirectories().state
+        let disk = StateDirectory(state, limits: limits)
+        let storage = Storage(disk: disk, logger: logger)
+        let host = SystemHost(
+            options: options, loop: loop, codec: BusCodec(bus: bus, limits: limits), peers: peers, logger: logger)
+        let daemon = Daemon(
+            configuration: configuration, limits: limits, storage: storage, link: link, host: host, logger: logger)
+        try host.start(daemon, link)
+        logger.record(
+            .started,
+            [
+                "version": "\(notifydVersion)",
+                "configuration":
+                    "\(configuration.files.isEmpty ? "built in" : configuration.files.joined(separator: ", "))",
+            ])
+        ServiceManager.ready(status: daemon.status)
+        running = daemon
+        let code = try loop.run()
+        bus.flush()
+        ServiceManager.finish()
+        return code
+    } catch  where error.isNameTaken {
+        logger.record(.nameTaken, ["name": "\(BusCodec.interface)"])
+        return exitCode(ExitCode.nameTaken)
+    } catch {
+        logger.record(.systemFailure, ["error": "\(error)"])
+        return exitCode(ExitCode.systemFailure)
+    }
+}
+
+/// Reads the configuration and describes its errors or its contents.
+///
+/// - Returns: the exit code, and the text for standard output or, after an error, standard error.
+public func checkConfiguration(_ file: String?) -> (code: CInt, text: String) {
+    do throws(ConfigurationError) {
+        let configuration = try ConfigurationFiles.load(only: file)
+        let files =
+            configuration.files.isEmpty ? "no files, built-in routes only" : configuration.files.joined(separator: ", ")
+        let routes = configuration.routes.routes.map { "  \($0.name)" }.joined(separator: "\n")
+        let rules = configuration.policy.rules.map { "  \($0)" }.joined(separator: "\n")
+        return (
+            ExitCode.success,
+            "The configuration is good (\(files)). Routes:\n\(routes)" + (rules.isEmpty ? "" : "\nPolicy:\n\(rules)")
+        )
+    } catch {
+        return (ExitCode.badConfiguration, error.description)
+    }
+}

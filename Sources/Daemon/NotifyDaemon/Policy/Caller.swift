@@ -1,0 +1,81 @@
+import NotifyText
+import Systemd
+
+/// What is known of a caller.
+///
+/// How far each attribute can be trusted:
+///
+/// - The user and the security label come from the kernel, as of the time of the connection, and cannot be changed. On
+///   a session bus the user is nearly always the same, and a label exists only where AppArmor, SELinux or Smack does.
+/// - The unit and the app come from the control group of the process that made the connection. A program that may write to
+///   the control groups of its user, or may ask that user's service manager to start something, can be in any unit it likes:
+///   so they tell well-behaved programs apart, and bind confined ones (a Flatpak app connects through a proxy), but do not
+///   stop an unconfined program of the same user. Nothing does.
+/// - A program that passes its connection to another one and ends is taken for the process that gets its number next.
+struct Caller: Equatable, Sendable {
+    /// One attribute of a caller. A rule must not take an unknown attribute for an absent one.
+    enum Attribute<Value: Equatable & Sendable>: Equatable, Sendable {
+        case unknown
+        case absent
+        case found(Value)
+    }
+
+    var user: Attribute<UInt32> = .unknown
+    /// A unit of the service manager of the daemon's own user, such as `feed.service`.
+    var unit: Attribute<String> = .unknown
+    /// A Flatpak app, such as `org.example.Feed`.
+    var app: Attribute<String> = .unknown
+    /// The security label of the process, such as `snap.feed.feed`.
+    var label: Attribute<String> = .unknown
+
+    /// A caller without any known attribute.
+    static let unknown = Caller()
+
+    init() {}
+
+    /// - Parameters:
+    ///   - credentials: from the bus.
+    ///   - identity: the process; `nil` if it was not looked up or not verified.
+    ///   - owner: the user whose service manager runs the units in rules.
+    init(_ credentials: Credentials, _ identity: ProcessIdentity?, owner: UInt32) {
+        user = credentials.user.map(Attribute.found) ?? .unknown
+        label = credentials.label.map(Attribute.found) ?? .absent
+        if let user = credentials.user, user != owner {
+            // Another user's manager may have a unit of the same name.
+            unit = .absent
+            app = .absent
+        } else if let identity, credentials.user != nil {
+            unit = identity.userUnit.map(Attribute.found) ?? .absent
+            app = identity.userUnit.flatMap(Self.flatpakApp).map(Attribute.found) ?? .absent
+        }
+    }
+
+    /// The app of a Flatpak scope. The scope's name is `app-flatpak-`, the app's id escaped by the rules of
+    /// systemd.unit(5), which leave no `-` in it, then `-`, a number and `.scope`.
+    static func flatpakApp(inUnit name: String) -> String? {
+        let prefix = "app-flatpak-"
+        let suffix = ".scope"
+        guard name.hasPrefix(prefix), name.hasSuffix(suffix) else { return nil }
+        let parts = name.dropFirst(prefix.count).dropLast(suffix.count).split(
+            separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 2, let id = parts.first, !id.isEmpty else { return nil }
+        return ProgramName.unescaped(id)
+    }
+}
+
+extension Caller: CustomStringConvertible {
+    /// For errors and the log.
+    var description: String {
+        [
+            "user \(Self.text(user))", "unit \(Self.text(unit))", "app \(Self.text(app))", "label \(Self.text(label))",
+        ].joined(separator: ", ")
+    }
+
+    private static func text<Value>(_ attribute: Attribute<Value>) -> String {
+        switch attribute {
+        case .unknown: "unknown"
+        case .absent: "none"
+        case .found(let value): "\(value)"
+        }
+    }
+}

@@ -1,0 +1,136 @@
+import NotifyText
+import Routing
+
+/// What a rule allows or denies.
+enum Permission: String, CaseIterable, Sendable {
+    /// `Send`, `Publish`.
+    case publish
+    /// `Claim`, `ClaimProvisionally`, `Complete`, `ClaimTopic`, `OpenScreen`, `UpdateScreen`. Giving up a claim
+    /// (`Release`, `Pass`, `CloseScreen`) needs no permission.
+    case claim
+    /// `Mute`, `Pause`, and setting `Paused`.
+    case control
+}
+
+/// A request for access: the permission it needs, and its scope.
+struct AccessRequest {
+    enum Scope {
+        case topic(Topic)
+        /// Everything at or below.
+        case prefix(TopicPrefix)
+    }
+
+    let permission: Permission
+    let scope: Scope
+}
+
+/// The access policy: the rules of the configuration, in order. The first rule that matches decides; without a match,
+/// access is allowed. Reading needs no permission, because every event is broadcast anyway.
+///
+/// With ordered rules there is no need to decide which of two is more specific, and a refusal names one rule. The
+/// administrator's files are read before the user's, so their rules take precedence.
+struct Policy: Equatable, Sendable {
+    var rules: [PolicyRule] = []
+
+    /// What the rules need to know of callers.
+    enum IdentityLevel: Comparable, Sendable {
+        case none, credentials, unit
+    }
+
+    var requiredIdentity: IdentityLevel {
+        rules.flatMap(\.criteria).map(\.requiredIdentity).max() ?? .none
+    }
+
+    /// - Returns: the rule that denies the request.
+    func denyingRule(for request: AccessRequest, to caller: Caller) -> PolicyRule? {
+        for rule in rules {
+            switch rule.verdict(on: request, by: caller) {
+            case .allow: return nil
+            case .deny: return rule
+            case nil: continue
+            }
+        }
+        return nil
+    }
+}
+
+/// One rule: what it allows and denies, where, and to whom.
+///
+/// In doubt it denies. A rule that denies also matches an unknown caller, and a request whose scope overlaps the
+/// rule's topic. A rule that allows matches only if caller and scope are certain.
+struct PolicyRule: Equatable, Sendable {
+    enum Verdict: Sendable {
+        case allow, deny
+    }
+
+    /// A property of the caller; all criteria have to match.
+    enum Criterion: Equatable, Sendable {
+        case user(UInt32)
+        case unit(ByteString)
+        case app(ByteString)
+        case label(ByteString)
+    }
+
+    /// At or below.
+    var topic = TopicPrefix.all
+    var verdicts: [Permission: Verdict]
+    var criteria: [Criterion] = []
+    /// Its file and line.
+    var place: String
+
+    fileprivate func verdict(on request: AccessRequest, by caller: Caller) -> Verdict? {
+        switch verdicts[request.permission] {
+        case .deny where touches(request.scope) && criteria.allSatisfy({ $0.fits(caller) ?? true }): .deny
+        case .allow where covers(request.scope) && criteria.allSatisfy({ $0.fits(caller) ?? false }): .allow
+        case .allow, .deny, nil: nil
+        }
+    }
+
+    /// Whether the scope is at or below the topic.
+    func covers(_ scope: AccessRequest.Scope) -> Bool {
+        switch scope {
+        case .topic(let other): topic.covers(other)
+        case .prefix(let other): topic.covers(other)
+        }
+    }
+
+    private func touches(_ scope: AccessRequest.Scope) -> Bool {
+        if case .prefix(let other) = scope, other.covers(topic) { return true }
+        return covers(scope)
+    }
+}
+
+extension PolicyRule.Criterion {
+    /// `nil` if it is unknown.
+    fileprivate func fits(_ caller: Caller) -> Bool? {
+        switch self {
+        case .user(let id): Self.compare(id, caller.user)
+        case .unit(let name): Self.compare(name, caller.unit)
+        case .app(let id): Self.compare(id, caller.app)
+        case .label(let text): Self.compare(text, caller.label)
+        }
+    }
+
+    private static func compare<Value>(_ wanted: Value, _ attribute: Caller.Attribute<Value>) -> Bool? {
+        switch attribute {
+        case .unknown: nil
+        case .absent: false
+        case .found(let value): value == wanted
+        }
+    }
+
+    private static func compare(_ wanted: ByteString, _ attribute: Caller.Attribute<String>) -> Bool? {
+        switch attribute {
+        case .unknown: nil
+        case .absent: false
+        case .found(let text): text.bytes == wanted
+        }
+    }
+
+    fileprivate var requiredIdentity: Policy.IdentityLevel {
+        switch self {
+        case .user, .label: .credentials
+        case .unit, .app: .unit
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import NotifyText
+import Systemd
+
+/// Looks up the names of the programs behind unique names.
+///
+/// Lookups are asynchronous, one per connection. Unlike in `CallerDirectory`, the process is not verified by a second
+/// look.
+final class ProgramDirectory {
+    enum Lookup: Equatable {
+        /// The bus has been asked; `onAnswer` follows.
+        case requested
+        /// The name is unknown.
+        case none
+        case named(String)
+    }
+
+    /// More connections than a bus usually has. A dropped one is looked up again.
+    static let capacity = 10_000
+    private static let timeout: Duration = .seconds(5)
+
+    /// Called once after each `requested`, later than the look-up that returned it; `nil` where nothing can be said.
+    var onAnswer: (String, String?) -> Void = { _, _ in }
+    private let bus: BusConnection
+    private var known: [String: Lookup] = [:]
+
+    init(bus: BusConnection) {
+        self.bus = bus
+    }
+
+    /// The program behind a unique name; starts a lookup if there was none.
+    func lookUp(_ name: String) -> Lookup {
+        if let result = known[name] { return result }
+        if known.count >= Self.capacity { known = [:] }
+        let result = ask(about: name)
+        known[name] = result
+        return result
+    }
+
+    /// The program behind a unique name, if it is known.
+    func program(of name: String) -> String? {
+        guard case .named(let program)? = known[name] else { return nil }
+        return program
+    }
+
+    /// A connection has left the bus. Unique names are never reused.
+    func disconnected(_ name: String) {
+        known[name] = nil
+    }
+
+    private func ask(about name: String) -> Lookup {
+        do throws(SystemdError) {
+            try bus.call(
+                bus.busCall("GetConnectionUnixProcessID", about: name), timeout: Self.timeout
+            ) { [unowned self] answer in
+                let process: UInt32? = answer.failure == nil ? try? answer.readNumber("u") : nil
+                complete(name, process.flatMap { Int32(exactly: $0) }.flatMap(Self.program))
+            }
+            return .requested
+        } catch {
+            return .none
+        }
+    }
+
+    /// Reported even if the connection has left, because its claims still need the name.
+    private func complete(_ name: String, _ program: String?) {
+        if known[name] != nil { known[name] = program.map(Lookup.named) ?? Lookup.none }
+        onAnswer(name, program)
+    }
+
+    private static func program(process: Int32) -> String? {
+        ProgramName.make(
+            unit: ProcessIdentity(process: process)?.userUnit, command: ProcessIdentity.command(of: process))
+    }
+}

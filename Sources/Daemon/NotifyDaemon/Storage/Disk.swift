@@ -1,0 +1,80 @@
+import Glibc
+import Journal
+import Routing
+
+/// Where the journal is, with a reserve that is released when the disk is full.
+protocol Disk {
+    /// Its name in messages.
+    var name: String { get }
+    /// Describes an error and, where known, its cause.
+    func explanation(of error: JournalError) -> String
+    func openJournal() throws(JournalError) -> any EventStore
+    /// Opens a journal that cannot be written, read-only.
+    func openJournalForReading() throws(JournalError) -> any EventStore
+    var hasReserve: Bool { get }
+    func fillReserve()
+    func releaseReserve()
+}
+
+/// The state directory.
+struct StateDirectory: Disk {
+    let name: String
+    private let limits: Limits
+    private let reserve: DiskReserve
+
+    init(_ path: String, limits: Limits) {
+        name = path
+        self.limits = limits
+        reserve = DiskReserve(directory: path)
+    }
+
+    func explanation(of error: JournalError) -> String {
+        guard error == .readOnly, let obstacle = WriteObstacle.description(of: name) else { return "\(error)" }
+        return "\(error): \(obstacle)"
+    }
+
+    func openJournal() throws(JournalError) -> any EventStore { try Journal(directory: name, limits: limits) }
+    func openJournalForReading() throws(JournalError) -> any EventStore {
+        try Journal(readingIn: name, limits: limits)
+    }
+
+    var hasReserve: Bool { reserve.isFull }
+    func fillReserve() { reserve.fill() }
+    func releaseReserve() { reserve.release() }
+}
+
+/// A file that reserves disk space. On a full disk SQLite cannot even delete rows, so the reserve is released first.
+final class DiskReserve {
+    private static let bytes: off_t = 4 << 20
+
+    private let directory: String
+    private var path: String { "\(directory)/ballast" }
+
+    init(directory: String) {
+        self.directory = directory
+    }
+
+    var isFull: Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_size >= Self.bytes
+    }
+
+    /// Reserves the space if there is plenty: the last megabytes of a disk belong to the journal.
+    func fill() {
+        guard !isFull else { return }
+        // Opening a pipe could block, and a device has no space.
+        if FileKind.obstacle(at: path) != nil { unlink(path) }
+        var space = statvfs()
+        guard statvfs(directory, &space) == 0,
+            UInt64(space.f_bavail) * UInt64(space.f_bsize) > UInt64(4 * Self.bytes)
+        else { return }
+        let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0o600)
+        guard file >= 0 else { return }
+        defer { close(file) }
+        if posix_fallocate(file, 0, Self.bytes) != 0 { unlink(path) }
+    }
+
+    func release() {
+        unlink(path)
+    }
+}

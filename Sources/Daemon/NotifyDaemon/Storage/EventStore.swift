@@ -1,0 +1,55 @@
+import Journal
+import Routing
+
+/// The journal as the daemon uses it; see `Journal` for each operation.
+protocol EventStore: AnyObject {
+    var isOpen: Bool { get }
+    var isReadable: Bool { get }
+    var count: Int { get }
+    var damagedRows: UInt64 { get }
+    var setAside: String? { get }
+    var isChecked: Bool { get }
+
+    func commit(_ entries: [JournalEntry]) throws(JournalError)
+    func reopen(without refused: [EventID]) throws(JournalError)
+    func takeLoss() -> Journal.Loss?
+    func stopWriting()
+    func close()
+    func beginIntegrityCheck() throws(JournalError) -> String
+    func endIntegrityCheck(_ result: IntegrityCheck) throws(JournalError)
+    func probe() throws(JournalError)
+
+    func advance(to reading: ClockReading)
+    var isRetentionDue: Bool { get }
+    func expire(olderThan span: Duration, keeping count: Int, step: Int) throws(JournalError) -> Int
+    func age(of id: EventID) -> Duration
+
+    func history(_ topic: TopicPrefix, after: EventID, limit: Int) throws(JournalError) -> [StoredEvent]
+    func valueList(_ topic: TopicPrefix) throws(JournalError) -> [Journal.ValueEntry]
+    func values(
+        _ entries: ArraySlice<Journal.ValueEntry>, bytes: Int
+    ) throws(JournalError) -> (events: [StoredEvent], count: Int)
+    func values(_ topic: TopicPrefix) throws(JournalError) -> [StoredEvent]
+    func unread(
+        _ topic: TopicPrefix, after position: Journal.UnreadPosition, limit: Int
+    ) throws(JournalError) -> (count: Int, position: Journal.UnreadPosition?)
+    func unseen(
+        _ topic: TopicPrefix, after position: Journal.UnreadPosition, upTo last: EventID, limit: Int
+    ) throws(JournalError) -> (events: [StoredEvent], position: Journal.UnreadPosition?)
+    func holds(_ id: EventID) throws(JournalError) -> Bool
+    func event(_ id: EventID) throws(JournalError) -> StoredEvent?
+    func claims(on id: EventID) throws(JournalError) -> [ClaimRecord]
+    func othersShown(with id: EventID, banner: UInt32, server: String) throws(JournalError) -> Bool
+    func banners() throws(JournalError) -> [StoredBanner]
+    func banner(startingWith first: EventID) throws(JournalError) -> StoredBanner?
+    func shown(in banner: StoredBanner, limit: Int) throws(JournalError) -> [StoredEvent]
+    func undecided(_ topic: TopicPrefix) throws(JournalError) -> [StoredEvent]
+    func undecided(_ ids: some Sequence<EventID>) throws(JournalError) -> [StoredEvent]
+    func undecidedIDs() throws(JournalError) -> [EventID]
+    func quiet() throws(JournalError) -> [StoredQuiet]
+    func firstName(last limit: Int) throws(JournalError) -> EventID
+    func named(after id: EventID, limit: Int) throws(JournalError) -> [NamedPush]
+    func lastID() throws(JournalError) -> EventID
+}
+
+extension Journal: EventStore {}

@@ -1,0 +1,82 @@
+import Journal
+import Routing
+
+/// Makes journal entries of announcements and resolutions.
+struct JournalEntryBuilder {
+    /// The unique name of the notification server, which its banner numbers belong to.
+    let server: String?
+
+    func entry(_ event: Event, _ announcement: Announcement, _ clock: WallClock) -> JournalEntry {
+        .accepted(
+            stored(event, window: announcement.window, accepted: clock.wall, expires: announcement.expires, clock))
+    }
+
+    /// An undecided event as it was stored when it was accepted.
+    func stored(_ open: Router.Undecided, _ clock: WallClock) -> StoredEvent {
+        var event = stored(
+            open.event, window: open.window, accepted: clock.moment(open.accepted), expires: open.expires, clock)
+        // Another event may be the topic's value by now.
+        event.retained = open.isValue
+        return event
+    }
+
+    private func stored(
+        _ event: Event, window: Duration?, accepted: Int64, expires: Uptime, _ clock: WallClock
+    ) -> StoredEvent {
+        StoredEvent(
+            id: event.id, topic: event.topic, title: event.title, body: event.body, fields: event.fields,
+            published: event.published, sender: event.sender, origin: event.origin, urgency: event.urgency,
+            retained: event.retained, route: event.route.name, key: event.key.description,
+            window: window?.microseconds ?? 0, accepted: accepted,
+            expires: Expiry(wall: clock.moment(expires), uptime: expires.microseconds, boot: clock.boot))
+    }
+
+    func entry(_ id: EventID, _ silence: Silence, _ clock: WallClock) -> JournalEntry {
+        var decision = StoredDecision(outcome: .silent, resolved: clock.wall)
+        decision.cause = silence.rawValue
+        return .decided(id, decision)
+    }
+
+    /// - Parameter identity: the notification server and the bus that it is on.
+    func entry(_ banner: BannerID, first: EventID, isSummary: Bool, at identity: String?) -> JournalEntry? {
+        identity.map {
+            .bannerUp(StoredBanner(number: banner.rawValue, server: $0, first: first, isSummary: isSummary))
+        }
+    }
+
+    func entry(_ id: EventID, _ resolution: Resolution, by program: String?, _ clock: WallClock) -> JournalEntry {
+        var decision = StoredDecision(outcome: resolution.outcome, resolved: clock.wall)
+        decision.opened = resolution.opened.map { clock.moment($0) }
+        decision.deadline = resolution.deadline.map { clock.moment($0) }
+        decision.claimant = resolution.claimant
+        decision.latency = resolution.latency?.microseconds
+        decision.form = resolution.form
+        decision.isReplayed = resolution.isReplayed
+        decision.isOfEarlierBoot = resolution.isOfEarlierBoot
+        decision.banner = resolution.banner?.rawValue
+        decision.server = resolution.banner == nil ? nil : server
+        decision.shownWith = resolution.shownWith
+        decision.count = resolution.count
+        decision.lateness = resolution.lateness?.microseconds
+        if let quiet = resolution.quiet {
+            decision.cause = MuteCause(quiet, clock).description
+        } else {
+            decision.setCause(delay: resolution.delay, verdict: resolution.verdict)
+        }
+        decision.action = resolution.action
+        decision.program = program
+        return .decided(id, decision)
+    }
+
+    func entry(_ quiet: [Quiet], _ clock: WallClock) -> JournalEntry {
+        .quietReplaced(
+            quiet.map { quiet in
+                let end = quiet.ends.map { ends in
+                    StoredQuiet.End(
+                        moment: Expiry(wall: clock.moment(ends), uptime: ends.microseconds, boot: clock.boot),
+                        left: ends.microseconds - clock.now.uptime.microseconds)
+                }
+                return StoredQuiet(topic: quiet.topic, cause: quiet.cause, end: end)
+            })
+    }
+}

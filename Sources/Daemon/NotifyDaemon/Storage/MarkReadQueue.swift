@@ -1,0 +1,66 @@
+import DequeModule
+import Journal
+import Routing
+
+/// A job that marks events up to an id as read. It is done in batches, one per turn, because it may concern the whole
+/// history.
+struct MarkReadJob {
+    let topic: TopicPrefix
+    let upTo: EventID
+    /// Who marks, and by which call.
+    let claimant: String
+    let form: ClaimForm
+    /// The call that waits for the count.
+    let call: (any MethodCall)?
+    /// Unread events found so far.
+    var count: Int
+    var position: Journal.UnreadPosition
+
+    init(
+        _ topic: TopicPrefix, upTo: EventID, by claimant: String, as form: ClaimForm, call: (any MethodCall)?,
+        count: Int
+    ) {
+        self.topic = topic
+        self.upTo = upTo
+        self.claimant = claimant
+        self.form = form
+        self.call = call
+        self.count = count
+        position = Journal.UnreadPosition(before: topic)
+    }
+}
+
+/// The running jobs, served round robin.
+struct MarkReadQueue {
+    /// Events marked per turn.
+    static var portion: Int { 128 }
+    static var limit: Int { 10_000 }
+    static var limitPerConnection: Int { 1_000 }
+
+    private var marks = Deque<MarkReadJob>()
+    private var countByClaimant: [String: Int] = [:]
+
+    var isEmpty: Bool { marks.isEmpty }
+    var count: Int { marks.count }
+
+    /// - Throws: `Refusal.limitExceeded` at a limit.
+    func requireRoom(for claimant: String) throws(Refusal) {
+        guard marks.count < Self.limit, countByClaimant[claimant, default: 0] < Self.limitPerConnection else {
+            throw .limitExceeded(
+                "topics that are being marked as read: \(Self.limit), or \(Self.limitPerConnection) of one connection, are "
+                    + "waiting already; try again in a moment")
+        }
+    }
+
+    mutating func put(_ mark: MarkReadJob) {
+        marks.append(mark)
+        countByClaimant[mark.claimant, default: 0] += 1
+    }
+
+    mutating func takeNext() -> MarkReadJob? {
+        guard let mark = marks.popFirst() else { return nil }
+        let count = countByClaimant[mark.claimant]!
+        countByClaimant[mark.claimant] = count > 1 ? count - 1 : nil
+        return mark
+    }
+}

@@ -1,0 +1,116 @@
+import Journal
+import Routing
+
+/// How far the daemon has read what earlier runs left. There may be 100,000 global ids and as many undecided events.
+/// They are read in batches, one per turn, global ids first, so that calls are served meanwhile.
+///
+/// Banners that are up are read before both, and their first batch before any call. A claim that may concern another
+/// banner reads all of them first.
+///
+/// Events are announced again in the order of their ids, each with a new window. An event that a call refers to is
+/// announced early. Publishing with an event-id waits until earlier event-ids are loaded.
+struct RecoveryCursor {
+    /// Global ids or events per turn; reading and announcing them takes a few milliseconds.
+    static let usualPortion = 128
+    /// Unsent messages above which the next batch waits.
+    static let queue: UInt64 = 256
+
+    private let portion: Int
+    /// The banners that are not loaded yet, newest first.
+    private var banners: ArraySlice<StoredBanner>
+    /// The event of the last global id that was read; `nil` when all are read.
+    private var lastGlobalID: EventID?
+    /// The undecided events that are not loaded yet, except those announced early.
+    private var ids: ArraySlice<EventID>
+    /// Events announced early.
+    private var outOfTurn: Set<EventID> = []
+
+    /// Global ids and events read so far.
+    private var count = 0
+
+    /// - Parameters:
+    ///   - server: the identity of the current notification server.
+    ///   - portion: global ids or events per turn.
+    init(from storage: Storage, server: String?, limits: Limits, portion: Int) throws(Refusal) {
+        self.portion = portion
+        banners = try storage.bannersLeftUp(by: server)[...]
+        let found = try storage.read { journal throws(JournalError) in
+            (
+                name: try journal.firstName(last: limits.globalIDs),
+                undecided: try journal.undecidedIDs()
+            )
+        }
+        lastGlobalID = found.name
+        ids = found.undecided[...]
+    }
+
+    var hasGlobalIDs: Bool { lastGlobalID != nil }
+    var hasBanners: Bool { !banners.isEmpty }
+    var isOver: Bool { !hasBanners && !hasGlobalIDs && ids.isEmpty }
+    /// Whether it took so many turns that much free memory is left over.
+    var isLong: Bool { count > 8 * portion }
+    /// Events that are not loaded yet.
+    var remaining: Int { ids.count - outOfTurn.count }
+
+    /// The next banners with their events: a batch, or all that are left.
+    mutating func banners(
+        from storage: Storage, all: Bool = false
+    ) throws(Refusal) -> [(banner: StoredBanner, events: [StoredEvent])] {
+        var found: [(banner: StoredBanner, events: [StoredEvent])] = []
+        var size = 0
+        while let banner = banners.first, all || size < portion {
+            let events = try storage.read { journal throws(JournalError) in try journal.shown(in: banner, limit: .max) }
+            found.append((banner, events))
+            size += max(1, events.count)
+            banners.removeFirst()
+        }
+        count += size
+        return found
+    }
+
+    /// Called when the server that showed them is gone.
+    mutating func forgetBanners() {
+        banners = []
+    }
+
+    /// The next batch of global ids, or all that are left.
+    mutating func globalIDs(from storage: Storage, atMost limit: Int? = nil) throws(Refusal) -> [NamedPush] {
+        guard let lastGlobalID else { return [] }
+        let limit = limit ?? portion
+        let names = try storage.read { journal throws(JournalError) in
+            try journal.named(after: lastGlobalID, limit: limit)
+        }
+        count += names.count
+        self.lastGlobalID = names.count < limit ? nil : names.last?.id
+        return names
+    }
+
+    mutating func events(from storage: Storage) throws(Refusal) -> [StoredEvent] {
+        let next = ids.prefix(portion)
+        let events = try storage.read { [outOfTurn] journal throws(JournalError) in
+            try journal.undecided(next.filter { !outOfTurn.contains($0) })
+        }
+        count += next.count
+        ids = ids.dropFirst(portion)
+        outOfTurn.subtract(next)
+        return events
+    }
+
+    /// Filters events that are announced early because a call refers to them. An event that was announced and decided
+    /// in this run may still be undecided on disk.
+    mutating func take(_ events: [StoredEvent], except isKnown: (EventID) -> Bool) -> [StoredEvent] {
+        let unknown = events.filter { !isKnown($0.id) && isToCome($0.id) }
+        outOfTurn.formUnion(unknown.map(\.id))
+        return unknown
+    }
+
+    private func isToCome(_ id: EventID) -> Bool {
+        guard !outOfTurn.contains(id) else { return false }
+        var (low, high) = (ids.startIndex, ids.endIndex)
+        while low < high {
+            let middle = (low + high) / 2
+            if ids[middle] < id { low = middle + 1 } else { high = middle }
+        }
+        return low < ids.endIndex && ids[low] == id
+    }
+}

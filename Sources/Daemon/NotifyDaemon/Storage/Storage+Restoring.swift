@@ -1,0 +1,120 @@
+import Journal
+import Routing
+
+/// Reads the state of earlier runs for the router.
+extension Storage {
+    /// The id of the next event. It is at least the time, so that it is above all earlier ids even without a journal,
+    /// and above all ids in the journal, in case the clock was set back.
+    ///
+    /// - Parameter wall: microseconds since the epoch.
+    func firstID(at wall: Int64) -> EventID {
+        let known = (try? read { journal throws(JournalError) in try journal.lastID() }) ?? EventID(0)
+        return EventID(max(UInt64(wall), known.rawValue + 1))
+    }
+
+    /// The state that is needed before the first publish. Global ids and undecided events follow in batches.
+    func restoration(at clock: WallClock) throws(Refusal) -> Restoration {
+        journal?.advance(to: clock.reading)
+        var restoration = try restoredValues(at: clock)
+        restoration.quiet = try read { journal throws(JournalError) in try journal.quiet() }.map {
+            (topic: $0.topic, cause: $0.cause, left: $0.end.map { clock.left($0) })
+        }
+        restoration.lastID = try read { journal throws(JournalError) in try journal.lastID() }
+        return restoration
+    }
+
+    /// Global ids, so that duplicates are recognised.
+    func restoration(of names: [NamedPush], limits: Limits, at clock: WallClock) -> Restoration {
+        journal?.advance(to: clock.reading)
+        var restoration = Restoration()
+        restoration.origins = names.map {
+            let age = journal?.age(of: $0.id) ?? .zero
+            return Restoration.Remembered((origin: $0.origin, id: $0.id), left: limits.deduplicationTime - age)
+        }
+        return restoration
+    }
+
+    /// Undecided events of an earlier run.
+    func restoration(
+        of undecided: [StoredEvent], routes: RouteTable, minimumWindow: Duration, at clock: WallClock
+    ) -> Restoration {
+        var restoration = Restoration()
+        restoration.minimumWindow = minimumWindow
+        restoration.undecided = undecided.map {
+            Restoration.Remembered(
+                (event: event($0, routes: routes), window: .microseconds($0.window), age: clock.age(of: $0)),
+                left: clock.left($0.expires))
+        }
+        return restoration
+    }
+
+    /// The current values in the journal. In memory, an event that could not be stored may have replaced one of them.
+    func restoredValues(at clock: WallClock) throws(Refusal) -> Restoration {
+        var restoration = Restoration()
+        restoration.values = try read { journal throws(JournalError) in try journal.values(.all) }.map {
+            Restoration.Remembered(
+                (topic: $0.topic, id: $0.id, bytes: $0.memoryCost), left: clock.left($0.expires))
+        }
+        return restoration
+    }
+
+    /// A stored event, with the current route of the same name.
+    func event(_ stored: StoredEvent, routes: RouteTable) -> Event {
+        Event(
+            id: stored.id, topic: stored.topic, title: stored.title, body: stored.body, fields: stored.fields,
+            published: stored.published, sender: stored.sender, origin: stored.origin, urgency: stored.urgency,
+            retained: stored.retained, route: routes.route(named: stored.route, for: stored.topic))
+    }
+
+    /// Banners that an earlier run left up. Those of another server are deleted.
+    ///
+    /// - Parameter server: the identity of the current server.
+    func bannersLeftUp(by server: String?) throws(Refusal) -> [StoredBanner] {
+        let banners = try read { journal throws(JournalError) in try journal.banners() }
+        if banners.contains(where: { $0.server != server }) {
+            append(.allBannersGone)
+            return []
+        }
+        return banners
+    }
+
+    /// - Parameter banners: with their events.
+    func restoration(
+        of banners: [(banner: StoredBanner, events: [StoredEvent])], routes: RouteTable, at clock: WallClock
+    ) -> Restoration {
+        var restoration = Restoration()
+        restoration.banners = banners.map { banner, events in
+            RestoredBanner(
+                BannerID(banner.number), first: banner.first, isSummary: banner.isSummary,
+                events: events.map {
+                    RestoredBanner.Shown(event($0, routes: routes), age: clock.age(of: $0))
+                })
+        }
+        return restoration
+    }
+
+    /// The number of an event's banner, if it may still be up and shows no other event.
+    func bannerStillUp(
+        _ id: EventID, _ decision: StoredDecision, server: NotificationServer
+    ) throws(Refusal) -> BannerID? {
+        guard let first = decision.shownWith else { return try oldBannerStillUp(id, decision, server: server.holder) }
+        return try read { journal throws(JournalError) in
+            guard let banner = try journal.banner(startingWith: first), banner.server == server.identity else {
+                return nil
+            }
+            let isShared = try journal.shown(in: banner, limit: 2).contains { $0.id != id }
+            return isShared ? nil : BannerID(banner.number)
+        }
+    }
+
+    /// The same for events from before the journal had banners.
+    private func oldBannerStillUp(
+        _ id: EventID, _ decision: StoredDecision, server: String?
+    ) throws(Refusal) -> BannerID? {
+        guard let banner = decision.banner, let shownBy = decision.server, shownBy == server else { return nil }
+        let isShared = try read { journal throws(JournalError) in
+            try journal.othersShown(with: id, banner: banner, server: shownBy)
+        }
+        return isShared ? nil : BannerID(banner)
+    }
+}

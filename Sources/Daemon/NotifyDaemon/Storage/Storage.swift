@@ -1,0 +1,313 @@
+import Journal
+import Logging
+import Routing
+
+/// Collects the entries of a turn and commits them once. If that fails, no event of the turn is acknowledged. Events
+/// accepted before are still decided and shown; while the journal cannot be written, their outcomes are kept in
+/// memory, and reads add them to what the journal has.
+final class Storage {
+    /// Outcomes kept in memory while the journal cannot be written: enough for all undecided and shown events.
+    private static let backlogLimit = 130_000
+    /// Events rewritten per transaction.
+    private static let entriesAtOnce = 500
+    private static let history: Duration = .seconds(30 * 24 * 3600)
+    private static let historyEvents = 1_000_000
+    /// Accepted events between two checks for expired ones.
+    private static let expiryInterval = 500
+
+    /// Why the journal cannot be written; empty while it can.
+    private(set) var degradation = ""
+    /// Called when that changes.
+    var onDegradation: (String) -> Void = { _ in }
+
+    private let disk: any Disk
+    private let logger: Logger
+    private(set) var journal: (any EventStore)?
+    private var pending: [JournalEntry] = []
+    private var backlog: [JournalEntry] = []
+    /// Index of an event's newest decision in the backlog.
+    private var decisions: [EventID: Int] = [:]
+    private var refused: [EventID] = []
+    private(set) var lostOutcomes: UInt64 = 0
+    /// Retries after failures.
+    private(set) var retries: UInt64 = 0
+    private var sinceExpiry = expiryInterval
+    private var loggedDamage: String?
+    /// Undecided events rewritten since the last record of a lost file.
+    private var rewritten = 0
+
+    /// Opens the journal. If that fails, the daemon runs degraded.
+    init(disk: any Disk, logger: Logger) {
+        self.disk = disk
+        self.logger = logger
+        do throws(JournalError) {
+            let journal = try disk.openJournal()
+            self.journal = journal
+            disk.fillReserve()
+            logDamage()
+            try probe(journal)
+        } catch {
+            if journal == nil { journal = try? disk.openJournalForReading() }
+            journal?.stopWriting()
+            degrade(error)
+        }
+    }
+
+    /// A journal can be opened on a full disk. Releasing the reserve may make room.
+    private func probe(_ journal: any EventStore) throws(JournalError) {
+        do throws(JournalError) {
+            try journal.probe()
+        } catch .diskFull where disk.hasReserve {
+            disk.releaseReserve()
+            try journal.reopen(without: [])
+            try journal.probe()
+        }
+    }
+
+    /// Whether events can be accepted.
+    var isWritable: Bool { journal?.isOpen ?? false }
+    /// Whether stored events can be read.
+    var isReadable: Bool { journal?.isReadable ?? false }
+    var damagedRows: UInt64 { journal?.damagedRows ?? 0 }
+    /// As far as they are counted.
+    var storedEvents: Int { max(0, journal?.count ?? 0) }
+
+    // MARK: Writing
+
+    func append(_ entry: JournalEntry) {
+        pending.append(entry)
+    }
+
+    /// The topic of an event of this turn.
+    func pendingTopic(of id: EventID) -> Topic? {
+        for case .accepted(let event) in pending where event.id == id { return event.topic }
+        return nil
+    }
+
+    /// Commits the entries of the turn.
+    ///
+    /// - Returns: the events that could not be stored and must not be acknowledged.
+    func commit() -> [EventID] {
+        guard !pending.isEmpty else { return [] }
+        let entries = pending
+        pending = []
+        guard let journal, journal.isOpen else { return keepInMemory(entries) }
+        Failpoint.beforeCommit.hit()
+        do throws(JournalError) {
+            try journal.commit(entries)
+            Failpoint.afterCommit.hit()
+            for case .accepted in entries { sinceExpiry += 1 }
+            return []
+        } catch {
+            degrade(error)
+            return keepInMemory(entries)
+        }
+    }
+
+    /// While the journal cannot be written, outcomes are kept in memory. Events are refused, and deleted from the file
+    /// in case they are in it.
+    private func keepInMemory(_ entries: [JournalEntry]) -> [EventID] {
+        var failed: Set<EventID> = []
+        for case .accepted(let event) in entries { failed.insert(event.id) }
+        for var entry in entries {
+            switch entry {
+            case .accepted: continue
+            // The daemon writes the current state later.
+            case .quietReplaced: continue
+            case .named: break
+            case .bannerUp, .bannerGone, .allBannersGone: break
+            case .decided(let id, _), .claimed(let id, _):
+                if failed.contains(id) { continue }
+            case .removed(let topic, let id, _, let accepted):
+                // The value will be removed, but the removal is not acknowledged and may be repeated, so its global id
+                // is dropped.
+                entry = .removed(topic, id, Origin(), accepted: accepted)
+            }
+            guard backlog.count < Self.backlogLimit else {
+                lostOutcomes += 1
+                continue
+            }
+            if case .decided(let id, _) = entry { decisions[id] = backlog.count }
+            backlog.append(entry)
+        }
+        refused += failed
+        // A removal is written later, but not acknowledged now.
+        for case .removed(_, let id, _, _) in entries { failed.insert(id) }
+        return failed.sorted()
+    }
+
+    /// Retries after a failure.
+    ///
+    /// - Parameters:
+    ///   - undecided: the undecided events in memory, some of which the file may have lost.
+    ///   - event: such an event as it is stored.
+    ///   - areAll: whether all undecided events are in memory, because the recovery is over.
+    func retry(
+        at clock: WallClock, keeping undecided: () -> [EventID], as event: (EventID) -> StoredEvent?, areAll: Bool
+    ) {
+        retries += 1
+        do throws(JournalError) {
+            if let journal {
+                if !journal.isOpen { try journal.reopen(without: refused) }
+            } else {
+                journal = try disk.openJournal()
+            }
+            refused = []
+            logDamage()
+            // Old events are deleted first, to make room.
+            if !disk.hasReserve { _ = try expireStep(at: clock) }
+            try journal?.probe()
+            let ids = undecided()
+            try keep(ids, as: event)
+            if areAll { try settle(allBut: ids, at: clock) }
+            logLoss()
+            try journal?.commit(backlog)
+            backlog = []
+            decisions = [:]
+            disk.fillReserve()
+            guard !degradation.isEmpty else { return }
+            degradation = ""
+            logger.record(.journalRecovered)
+            onDegradation("")
+        } catch {
+            if journal == nil { journal = try? disk.openJournalForReading() }
+            journal?.stopWriting()
+            degrade(error)
+        }
+    }
+
+    /// Rewrites undecided events that are not in the file, which may have been replaced or truncated.
+    private func keep(_ undecided: [EventID], as event: (EventID) -> StoredEvent?) throws(JournalError) {
+        guard let journal, !undecided.isEmpty else { return }
+        let known = Set(try journal.undecidedIDs())
+        var missing: [JournalEntry] = []
+        for id in undecided where !known.contains(id) {
+            if try !journal.holds(id), let event = event(id) { missing.append(.accepted(event)) }
+            guard missing.count == Self.entriesAtOnce else { continue }
+            try write(&missing, to: journal)
+        }
+        try write(&missing, to: journal)
+    }
+
+    /// Decides events that are undecided only in the file, because it lost its end. The daemon has decided them, so no banner
+    /// may appear for them again.
+    private func settle(allBut undecided: [EventID], at clock: WallClock) throws(JournalError) {
+        guard let journal else { return }
+        let unwritten = pending.compactMap { if case .decided(let id, _) = $0 { id } else { nil } }
+        let decided = Set(try journal.undecidedIDs())
+            .subtracting(undecided).subtracting(decisions.keys).subtracting(unwritten)
+        // Their outcomes are lost. They count as read.
+        var decision = StoredDecision(outcome: .expired, resolved: clock.wall)
+        decision.isRead = true
+        try journal.commit(decided.sorted().map { .decided($0, decision) })
+    }
+
+    private func write(_ missing: inout [JournalEntry], to journal: any EventStore) throws(JournalError) {
+        try journal.commit(missing)
+        rewritten += missing.count
+        missing = []
+    }
+
+    /// Logs once per file that it was set aside.
+    private func logDamage() {
+        guard let aside = journal?.setAside, aside != loggedDamage else { return }
+        loggedDamage = aside
+        logger.record(.journalDamaged, ["file": "\(aside)"])
+    }
+
+    /// Logs once per file that it was deleted, replaced or truncated.
+    private func logLoss() {
+        if let loss = journal?.takeLoss() {
+            let kept = loss.carriedOver.map { "\($0 + rewritten)" } ?? "\(rewritten), perhaps not all"
+            logger.record(.journalLost, ["file": "\(loss.file)", "kept": "\(kept)"])
+        }
+        rewritten = 0
+    }
+
+    private func degrade(_ error: JournalError) {
+        if error == .diskFull { disk.releaseReserve() }
+        let reason = disk.explanation(of: error)
+        let words = "the journal in \(disk.name) cannot be written: \(reason)"
+        guard words != degradation else { return }
+        degradation = words
+        logger.record(.journalFailed, ["directory": "\(disk.name)", "error": "\(reason)"])
+        onDegradation(words)
+    }
+
+    /// Deletes a batch of old events, when retention is due.
+    ///
+    /// - Returns: whether there are more.
+    func expire(at clock: WallClock) -> Bool {
+        guard let journal, journal.isOpen else { return false }
+        journal.advance(to: clock.reading)
+        guard sinceExpiry >= Self.expiryInterval || journal.isRetentionDue else { return false }
+        do throws(JournalError) {
+            if try expireStep(at: clock) { return true }
+            sinceExpiry = 0
+        } catch {
+            degrade(error)
+        }
+        return false
+    }
+
+    private func expireStep(at clock: WallClock) throws(JournalError) -> Bool {
+        guard let journal else { return false }
+        journal.advance(to: clock.reading)
+        let step = 200
+        return try journal.expire(olderThan: Self.history, keeping: Self.historyEvents, step: step) == step
+    }
+
+    /// Stops checkpoints of a large journal, so that another process can check its file.
+    ///
+    /// - Returns: the file, or `nil` if no check is needed.
+    func beginIntegrityCheck() -> String? {
+        guard let journal, journal.isOpen, !journal.isChecked else { return nil }
+        do throws(JournalError) {
+            return try journal.beginIntegrityCheck()
+        } catch {
+            degrade(error)
+            return nil
+        }
+    }
+
+    /// A damaged file is closed, and repaired or set aside at the next retry.
+    func endIntegrityCheck(_ result: IntegrityCheck) {
+        do throws(JournalError) {
+            try journal?.endIntegrityCheck(result)
+        } catch {
+            degrade(error)
+        }
+    }
+
+    /// Commits pending entries and closes the journal.
+    func close() {
+        _ = commit()
+        journal?.close()
+    }
+
+    // MARK: Reading
+
+    /// - Throws: `Refusal.storageUnavailable`.
+    func read<Result>(_ body: (any EventStore) throws(JournalError) -> Result) throws(Refusal) -> Result {
+        guard let journal, journal.isReadable else { throw .storageUnavailable(degradation) }
+        do throws(JournalError) {
+            return try body(journal)
+        } catch {
+            if error == .damaged { degrade(error) }
+            throw .storageUnavailable("the journal in \(disk.name) cannot be read: \(error)")
+        }
+    }
+
+    /// An event with its newest decision, which may not be on disk yet.
+    func current(_ event: StoredEvent) -> StoredEvent {
+        guard let index = decisions[event.id], case .decided(_, var decision) = backlog[index] else { return event }
+        if decision.opened == nil, let first = event.decision {
+            decision.opened = first.opened
+            decision.deadline = first.deadline
+            decision.isReplayed = first.isReplayed
+        }
+        var event = event
+        event.decision = decision
+        return event
+    }
+}

@@ -1,0 +1,195 @@
+import Glibc
+import Journal
+import Logging
+import Routing
+import Systemd
+
+/// The real host: clocks, sd-event's loop, the session bus, the user's session.
+final class SystemHost: Host {
+    let boot = SystemHost.readBoot()
+
+    private let options: DaemonOptions
+    private let loop: EventLoop
+    private let bus: BusConnection
+    private let codec: BusCodec
+    private let peers: PeerMonitor
+    let callers: CallerDirectory
+    let programs: ProgramDirectory
+    private var logger: Logger
+    private let actions: ActionRunner
+    private let integrityChecker: IntegrityChecker
+    private unowned var daemon: Daemon!
+    private var session: SessionWatch?
+    private var interface: RouterInterface!
+    private var sources: [EventSource] = []
+    private var slots: [BusSlot] = []
+    private var endOfTurn: EventSource!
+    private var windowTimer: EventSource!
+    private var lifetimeTimer: EventSource!
+    private var retryTimer: EventSource!
+    private var recoveryTimer: EventSource!
+    private var throttleTimer: EventSource!
+
+    init(options: DaemonOptions, loop: EventLoop, codec: BusCodec, peers: PeerMonitor, logger: Logger) {
+        self.options = options
+        self.loop = loop
+        self.codec = codec
+        bus = codec.bus
+        self.peers = peers
+        callers = CallerDirectory(bus: bus)
+        programs = ProgramDirectory(bus: bus)
+        self.logger = logger
+        actions = ActionRunner(bus: bus, loop: loop, logger: logger)
+        integrityChecker = IntegrityChecker(loop: loop, logger: logger)
+    }
+
+    /// Sets everything up and starts the daemon.
+    func start(_ daemon: Daemon, _ link: BusNotificationLink) throws(SystemdError) {
+        self.daemon = daemon
+        windowTimer = try loop.timer(.monotonic) { [unowned self] in interface.endWindows() }
+        lifetimeTimer = try loop.timer(.boottime) { [unowned self] in interface.endWindows() }
+        retryTimer = try loop.timer(.monotonic, .orders) { [unowned daemon] in daemon.retryStorage() }
+        recoveryTimer = try loop.timer(.monotonic) { [unowned self] in endTurnWhenIdle() }
+        throttleTimer = try loop.timer(.monotonic) { [unowned self] in interface.refillThrottle() }
+        endOfTurn = try loop.deferred { [unowned daemon] in daemon.finishTurn() }
+        for signal in [SIGTERM, SIGINT] {
+            sources.append(try loop.signal(signal) { [unowned self] in stop() })
+        }
+        sources.append(try loop.signal(SIGHUP) { [unowned self] in reload() })
+        slots.append(try bus.onDisconnect { [unowned self] in busLost() })
+        interface = RouterInterface(daemon: daemon, host: self, codec: codec)
+        try bus.attach(to: loop, delegate: interface)
+        try interface.export()
+        interface.applyPolicy()
+        try link.watch(daemon.server)
+        callers.onIdentification = { [unowned daemon] in daemon.log($0, $1) }
+        programs.onAnswer = { [unowned daemon] in daemon.programIdentified($1, of: $0) }
+        peers.onLeave = { [unowned self] name in interface.callerLeft(name) }
+        session = SessionWatch.start(on: loop, logger: logger)
+        session?.onChange = { [unowned daemon] in daemon.handle(.attentionChanged(isWatched: $0)) }
+        daemon.start()
+    }
+
+    // MARK: Clocks and timers
+
+    var now: Now {
+        Now(
+            instant: Instant(microseconds: Clock.monotonic()), uptime: Uptime(microseconds: Clock.boottime()))
+    }
+
+    var wall: Int64 { Clock.realtime() }
+
+    /// random(4)
+    private static func readBoot() -> String {
+        guard let file = fopen("/proc/sys/kernel/random/boot_id", "re") else { return "unknown" }
+        defer { fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: 36)
+        let count = fread(&bytes, 1, bytes.count, file)
+        return String(decoding: bytes.prefix(count), as: UTF8.self)
+    }
+
+    /// When the window and lifetime timers fire.
+    private var windowMoment: Instant?
+    private var lifetimeMoment: Uptime?
+
+    func armWindowTimer(at moment: Instant) {
+        windowMoment = moment
+        windowTimer.arm(at: moment.microseconds)
+    }
+
+    func armLifetimeTimer(at moment: Uptime) {
+        lifetimeMoment = moment
+        lifetimeTimer.arm(at: moment.microseconds)
+    }
+
+    /// Whether messages have delayed one of the two timers by so much.
+    func isTimerOverdue(by grace: Duration) -> Bool {
+        let now = now
+        return windowMoment.map { $0 + grace <= now.instant } ?? false
+            || lifetimeMoment.map { $0 + grace <= now.uptime } ?? false
+    }
+
+    /// Called before the router handles what is due; it arms the timers again.
+    func forgetDueTimers() {
+        let now = now
+        if let moment = windowMoment, moment <= now.instant { windowMoment = nil }
+        if let moment = lifetimeMoment, moment <= now.uptime { lifetimeMoment = nil }
+    }
+
+    func armRetryTimer(at moment: Instant) { retryTimer.arm(at: moment.microseconds) }
+    func armRecoveryTimer(at moment: Instant) { recoveryTimer.arm(at: moment.microseconds) }
+    func armThrottleTimer(at moment: Instant) { throttleTimer.arm(at: moment.microseconds) }
+    func endTurnWhenIdle() { endOfTurn.trigger() }
+
+    // MARK: Messages
+
+    func send(_ message: Outgoing) {
+        do throws(SystemdError) {
+            switch message {
+            case .reply(let reply, let call): try bus.send(codec.reply(reply, to: Self.message(call).message))
+            case .error(let refusal, let call): try bus.send(codec.error(refusal, to: Self.message(call).message))
+            case .encoded(let reply): try bus.send(reply.message, bytes: reply.bytes)
+            case .signal(let signal):
+                try bus.send(codec.signal(signal, program: programs.program), bytes: signal.bytes)
+            case .propertiesChanged(let properties):
+                bus.propertiesChanged(
+                    path: BusCodec.path, interface: BusCodec.interface, properties.map(\.rawValue))
+            }
+        } catch {
+            logger.record(.messageNotSent, ["error": "\(error)"])
+        }
+    }
+
+    private static func message(_ call: any MethodCall) -> RetainedMessage {
+        guard let message = call as? RetainedMessage else { preconditionFailure("every call came from the bus") }
+        return message
+    }
+
+    var queuedMessages: UInt64 { UInt64(bus.queuedMessages) }
+    var queuedBytes: Int { bus.queuedBytes }
+
+    func lookUpProgram(of claimant: String) -> ProgramDirectory.Lookup { programs.lookUp(claimant) }
+    func releaseMemory() { Memory.release() }
+    func checkIntegrity(of file: String, _ ended: @escaping (IntegrityCheck) -> Void) {
+        integrityChecker.check(file, ended)
+    }
+
+    func run(_ action: String, of event: Event, token: String?) {
+        actions.run(action, of: event, token: token)
+    }
+
+    var failedCommands: UInt64 { actions.failures }
+
+    var knowsSession: Bool { session?.isKnown ?? false }
+    func statusChanged() { ServiceManager.status(daemon.status) }
+
+    // MARK: Orders
+
+    private func stop() {
+        logger.record(.stopping)
+        ServiceManager.stopping()
+        daemon.finish()
+        loop.exit(ExitCode.success)
+    }
+
+    private func busLost() {
+        logger.record(.busLost)
+        daemon.finish()
+        loop.exit(ExitCode.busLost)
+    }
+
+    private func reload() {
+        ServiceManager.reloading()
+        do throws(ConfigurationError) {
+            let loaded = try ConfigurationFiles.load(only: options.configuration)
+            logger.logLevel = options.logLevel ?? loaded.logLevel
+            daemon.reconfigure(loaded, logLevel: logger.logLevel)
+            interface.applyPolicy()
+            logger.record(.reloaded)
+            ServiceManager.ready(status: daemon.status)
+        } catch {
+            for line in error.lines { logger.record(.badNewConfiguration, ["error": "\(line)"]) }
+            ServiceManager.ready(status: "\(daemon.status); the configuration on disk is bad: \(error.summary)")
+        }
+    }
+}

@@ -1,0 +1,134 @@
+/// What the shell must do, in the order given.
+public enum Effect: Sendable {
+    /// Answer the call that caused this input; every call gets exactly one answer.
+    case reply(Reply)
+    /// Announce an event (signal `Event`).
+    case announce(Event, Announcement)
+    /// Announce an outcome (signal `Resolved`).
+    case resolve(EventID, Topic, Resolution)
+    /// Ask the notification server for a banner, and report `bannerShown` or `bannerFailed`.
+    case showBanner(BannerRequest)
+    /// Ask the bus to start a notification server.
+    case startServer
+    /// Ask the notification server to close a banner.
+    case closeBanner(BannerID)
+    /// Keep that a banner is up. Its first event identifies it; the server may change the number.
+    case keepBanner(BannerID, first: EventID, isSummary: Bool)
+    /// Keep that no banner has this number any more.
+    case forgetBanner(BannerID)
+    /// Keep that no banner is up: the server is gone.
+    case forgetAllBanners
+    /// Announce that a button was pressed (signal `ActionInvoked`).
+    case relayAction(Event, action: String)
+    /// Keep a step of a claim that did not decide the event.
+    case noteClaim(EventID, ClaimRecord)
+    /// Keep that a topic has no current value. Id and origin are those of the removal. If the topic had a value until now
+    /// (`isNews`), announce it (signal `Removed`).
+    case remove(Topic, EventID, Origin, isNews: Bool)
+    /// Mark stored events at or below a topic, up to an id, as read where they are not in memory.
+    case markRead(TopicPrefix, upTo: EventID, by: String, as: ClaimForm)
+    /// Keep and announce what `Router.quiet` says now.
+    case quietChanged
+    /// Hand in `timerFired` at this moment; replaces the one asked for before.
+    case armTimer(Instant)
+    /// The same on the clock of lifetimes.
+    case armLifetimeTimer(Uptime)
+}
+
+/// The answer to a call.
+public enum Reply: Equatable, Sendable {
+    /// The id of what was published.
+    case accepted(EventID)
+    /// The verdict on a claim.
+    case verdict(Verdict)
+    /// How many events were claimed.
+    case count(Int)
+    /// The number of the screen that was opened.
+    case screen(ScreenID)
+    /// Done, without a result.
+    case done
+    /// Not done, and why.
+    case refused(Refusal)
+}
+
+/// What the signal `Event` says beside the event itself.
+public struct Announcement: Hashable, Sendable {
+    /// What is left of the window; `nil` where no claims are awaited.
+    public let window: Duration?
+    /// Why there will be no banner, for the outcome `silent`.
+    public let silence: Silence?
+    /// Whether an earlier run of the daemon announced the event before.
+    public let isReplayed: Bool
+    /// The end of the event's lifetime.
+    public let expires: Uptime
+
+    public init(window: Duration?, silence: Silence? = nil, isReplayed: Bool = false, expires: Uptime) {
+        self.window = window
+        self.silence = silence
+        self.isReplayed = isReplayed
+        self.expires = expires
+    }
+}
+
+extension Announcement {
+    /// The announcement after a delay.
+    public func after(_ time: Duration) -> Announcement {
+        Announcement(
+            window: window.map { max(.zero, $0 - time) }, silence: silence, isReplayed: isReplayed, expires: expires)
+    }
+}
+
+/// Who decided against a banner for an event.
+public enum Silence: String, Sendable {
+    case route, publisher
+}
+
+/// The notification server's number of a banner; valid while the same server runs.
+public struct BannerID: Hashable, Sendable, CustomStringConvertible {
+    public let rawValue: UInt32
+
+    public init(_ rawValue: UInt32) {
+        self.rawValue = rawValue
+    }
+
+    public var description: String { "\(rawValue)" }
+}
+
+/// Identifies a `showBanner`; its answer names it.
+public struct BannerCall: Hashable, Sendable {
+    public let rawValue: UInt64
+
+    public init(_ rawValue: UInt64) {
+        self.rawValue = rawValue
+    }
+}
+
+/// A banner to show. The shell makes the text, with the wording of each event's route.
+public struct BannerRequest: Sendable {
+    /// How many events the text of a banner can name: the newest one and `others`.
+    static let namedEvents = 3
+
+    /// The call that the answer must name.
+    public let call: BannerCall
+    /// The banner to update in place.
+    public let replaces: BannerID?
+    /// The newest unclaimed event, whose text the banner has.
+    public let newest: Event
+    /// Up to two more events behind the banner, newest first.
+    public let others: [Event]
+    /// Unclaimed events behind the banner.
+    public let count: Int
+    /// Whether the banner is the summary of unrelated events beyond the rate limit.
+    public let isSummary: Bool
+
+    public init(
+        call: BannerCall, replaces: BannerID?, newest: Event, others: [Event] = [], count: Int, isSummary: Bool
+    ) {
+        self.call = call
+        self.replaces = replaces
+        self.newest = newest
+        self.others = others
+        self.count = count
+        self.isSummary = isSummary
+    }
+}

@@ -1,0 +1,144 @@
+import NotifyText
+
+/// The number of an event. Ids grow strictly, also over restarts, and are never reused.
+public struct EventID: Hashable, Comparable, Sendable, CustomStringConvertible {
+    public let rawValue: UInt64
+
+    public init(_ rawValue: UInt64) {
+        self.rawValue = rawValue
+    }
+
+    public static func < (left: EventID, right: EventID) -> Bool {
+        left.rawValue < right.rawValue
+    }
+
+    public var description: String { "\(rawValue)" }
+}
+
+/// One accepted event. It is immutable and shared.
+public final class Event: Sendable {
+    /// Assigned when it was accepted.
+    public let id: EventID
+    /// The topic.
+    public let topic: Topic
+    /// May be empty, at most 1 KiB.
+    public let title: String
+    /// May be empty, at most 8 KiB.
+    public let body: String
+    /// What the publisher added, unchanged and in its order.
+    public let fields: [Field]
+    /// Microseconds since the epoch, from the publisher or the daemon's clock.
+    public let published: Int64
+    /// The publisher's unique bus name.
+    public let sender: String
+    /// Where the publisher says it comes from.
+    public let origin: Origin
+    /// The urgency that the publisher set; `nil`: the route's.
+    public let urgency: Urgency?
+    /// Whether the event is the current value of its topic.
+    public let retained: Bool
+    /// The route at the time it was accepted; it applies until the event is forgotten.
+    public let route: Route
+    /// What the event takes in memory, in bytes; computed once because every queue asks for it.
+    public let memoryCost: Int
+
+    public init(
+        id: EventID, topic: Topic, title: String, body: String, fields: [Field], published: Int64, sender: String,
+        origin: Origin, urgency: Urgency?, retained: Bool, route: Route
+    ) {
+        self.id = id
+        self.topic = topic
+        self.title = title
+        self.body = body
+        self.fields = fields
+        self.published = published
+        self.sender = sender
+        self.origin = origin
+        self.urgency = urgency
+        self.retained = retained
+        self.route = route
+        memoryCost = MemoryCost.ofEvent(topic: topic, title: title, body: body, fields: fields, origin: origin)
+    }
+
+    /// The key of its window and its banner.
+    public var key: CoalescingKey { route.key(topic: topic, event: id) }
+}
+
+/// Where a publisher says an event comes from. Source and event-id together are a global id, by which duplicates are found.
+public struct Origin: Hashable, Sendable {
+    private final class Parts: Sendable {
+        let source: String?
+        let eventID: String?
+
+        init(_ source: String?, _ eventID: String?) {
+            self.source = source
+            self.eventID = eventID
+        }
+    }
+
+    /// `nil` for most events, so that they take less memory.
+    private let parts: Parts?
+
+    /// The publisher's own name for where its events come from.
+    public var source: String? { parts?.source }
+    /// The publisher's own id within `source`.
+    public var eventID: String? { parts?.eventID }
+
+    public init(source: String? = nil, eventID: String? = nil) {
+        parts = source == nil && eventID == nil ? nil : Parts(source, eventID)
+    }
+
+    public static func == (left: Origin, right: Origin) -> Bool {
+        left.source?.bytes == right.source?.bytes && left.eventID?.bytes == right.eventID?.bytes
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(source?.bytes)
+        hasher.combine(eventID?.bytes)
+    }
+
+    /// Whether both parts are present.
+    public var isGlobalID: Bool { source != nil && eventID != nil }
+}
+
+/// A call to publish, not accepted yet.
+public struct Publication: Sendable {
+    /// The D-Bus method; `Send` has no argument for fields.
+    public enum Method: Sendable {
+        case send, publish
+    }
+
+    /// The topic.
+    public var topic: Topic
+    /// May be empty.
+    public var title: String
+    /// May be empty.
+    public var body: String
+    /// What the publisher added.
+    public var fields: [Field]
+    /// What overrides the route.
+    public var options: PublishOptions
+    /// The publisher's unique bus name.
+    public var sender: String
+    /// The method that was called.
+    public var method: Method
+    /// When the call came in: the wall clock, microseconds since the epoch.
+    public var received: Int64
+    /// The size of all arguments in bytes.
+    public var size: Int
+
+    public init(
+        topic: Topic, title: String, body: String, fields: [Field] = [], options: PublishOptions = PublishOptions(),
+        sender: String, method: Method = .publish, received: Int64 = 0, size: Int = 0
+    ) {
+        self.topic = topic
+        self.title = title
+        self.body = body
+        self.fields = fields
+        self.options = options
+        self.sender = sender
+        self.method = method
+        self.received = received
+        self.size = size
+    }
+}

@@ -1,0 +1,112 @@
+/// Everything that can happen to the router.
+public enum Input: Sendable {
+    /// Undecided events, values and global ids of an earlier run. Events may come in portions between other inputs. Values and
+    /// global ids come before the first input that depends on them.
+    case restored(Restoration)
+    /// A client publishes an event.
+    case published(Publication)
+    /// A client, with its unique bus name, claims an event.
+    case claimed(EventID, by: String)
+    /// The same, but the claim must be confirmed within a time.
+    case claimedProvisionally(EventID, within: Duration, by: String)
+    /// The holder of a provisional claim confirms it.
+    case completed(EventID, by: String)
+    /// The holder of a provisional claim releases it.
+    case released(EventID, by: String)
+    /// A client passes on an event for all its screens.
+    case passed(EventID, by: String)
+    /// A client claims all events at or below a topic, also those that arrive during the grace.
+    case topicClaimed(TopicPrefix, grace: Duration, by: String)
+    /// All events at or below a topic, up to an id, have been read; 0 means all.
+    case markedRead(TopicPrefix, upTo: EventID, by: String)
+    /// Shown events that are no longer in memory were claimed; no banner shows them.
+    case claimedLate([LateClaim])
+    /// A client opens a screen for all at or below a topic.
+    case screenOpened(TopicPrefix, ScreenOptions, by: String)
+    /// The owner of a screen changes it or renews its lease.
+    case screenUpdated(ScreenID, ScreenOptions, by: String)
+    /// The owner of a screen closes it.
+    case screenClosed(ScreenID, by: String)
+    /// A connection left the bus.
+    case peerLeft(String)
+    /// The session was locked or became idle (false), or is in use again (true).
+    case attentionChanged(isWatched: Bool)
+
+    /// Pauses banners until further notice, or ends the pause.
+    case paused(Bool)
+    /// Pauses banners for a time; zero: until `paused(false)`.
+    case pausedFor(Duration)
+    /// Mutes banners at or below a topic for a time; zero ends the mute of exactly this topic.
+    case muted(TopicPrefix, for: Duration)
+
+    /// A shown event, loaded from the journal because a claim names it. The age is `nil` for an event of an earlier boot; the
+    /// banner is the one that shows this event alone, if it is up.
+    case recalled(Event, age: Duration?, banner: BannerID?)
+    /// Events that could not be written to the journal. They were not announced, and count as never published.
+    case withdrawn([EventID])
+    /// The timer fired. It may fire early: only due timers have an effect.
+    case timerFired
+
+    /// A notification server has taken the name.
+    case serverAppeared
+    /// The notification server is gone, with all its banners.
+    case serverVanished
+    /// The server answered a `showBanner` with the banner's number; `nil`: the same banner is on screen already.
+    case bannerShown(BannerCall, BannerID?)
+    /// The server refused a `showBanner` or did not answer in time.
+    case bannerFailed(BannerCall, BannerFailure)
+    /// The server says that a banner is closed.
+    case bannerClosed(BannerID, ClosingReason)
+    /// The user pressed one of the banner's buttons.
+    case actionInvoked(BannerID, action: String)
+
+    /// The configuration has changed. Open windows keep their deadlines.
+    case reconfigured(RouteTable, BannerSettings, ScreenSettings)
+}
+
+/// A claim of a shown event that is no longer in memory.
+public struct LateClaim: Sendable {
+    /// The claimed event.
+    public let id: EventID
+    /// Its topic.
+    public let topic: Topic
+    /// The outcome to announce.
+    public let resolution: Resolution
+
+    public init(_ id: EventID, _ topic: Topic, _ resolution: Resolution) {
+        self.id = id
+        self.topic = topic
+        self.resolution = resolution
+    }
+}
+
+/// Why a banner could not be shown.
+public enum BannerFailure: Sendable {
+    /// The server answered with an error or not in time.
+    case noAnswer
+    /// The call was not made: an event of the banner could not be kept, or was claimed.
+    case notAsked
+    /// The server does not know the banner to update, or says that it is not ours.
+    case unknownBanner
+}
+
+/// Why a banner was closed: `NotificationClosed` of the Desktop Notifications Specification.
+public enum ClosingReason: Sendable {
+    /// By the user.
+    case dismissed
+    /// By expiry, by a program, or for an unknown reason.
+    case other
+}
+
+/// Settings for the banners of all routes.
+public struct BannerSettings: Hashable, Sendable {
+    /// New banners per second; more are folded into a summary. 0 means no limit.
+    public var maximumPerSecond: Int
+    /// Whether to start a notification server when a banner is due and there is none.
+    public var startsServer: Bool
+
+    public init(maximumPerSecond: Int = 5, startsServer: Bool = false) {
+        self.maximumPerSecond = maximumPerSecond
+        self.startsServer = startsServer
+    }
+}

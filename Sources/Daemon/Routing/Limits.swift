@@ -1,0 +1,62 @@
+/// Everything a client can make grow has a limit with a name.
+public struct Limits: Sendable {
+    /// The lifetime of events where neither publisher nor route sets one.
+    public static let defaultLifetime: Duration = .seconds(12 * 3600)
+    /// The longest lifetime of an event.
+    public static let maximumLifetime: Duration = .seconds(28 * 24 * 3600)
+    /// The longest window.
+    public static let maximumWindow: Duration = .seconds(60)
+
+    /// Bytes of UTF-8.
+    public var titleBytes = 1024
+    /// Bytes of UTF-8.
+    public var bodyBytes = 8 * 1024
+    /// Bytes of topic, title, body, fields and options together.
+    public var messageBytes = 64 * 1024
+    /// Fields of one event.
+    public var fields = 64
+    /// Containers within containers in one field.
+    public var nesting = 4
+    /// Undecided events.
+    public var undecidedEvents = 100_000
+    /// Undecided events of one connection.
+    public var undecidedEventsPerSender = 10_000
+    /// Memory cost of undecided events in bytes; see `Event.memoryCost`.
+    public var undecidedBytes = 96 << 20
+    /// Memory cost of one connection's undecided events in bytes.
+    public var undecidedBytesPerSender = 16 << 20
+    /// Topics with a current value.
+    public var values = 10_000
+    /// Memory cost of all current values in bytes; one message must hold them.
+    public var valueBytes = 16 << 20
+    /// Open screens.
+    public var screens = 10_000
+    /// Open screens of one connection.
+    public var screensPerConnection = 256
+    /// Awaited answers of asking screens: one for each event and screen.
+    public var questions = 250_000
+    /// Topic claims whose grace has not ended.
+    public var graces = 10_000
+    /// Topic claims of one connection whose grace has not ended.
+    public var gracesPerConnection = 256
+    /// The longest grace.
+    public var maximumGrace: Duration = .seconds(10)
+    /// The longest time to confirm a provisional claim.
+    public var maximumHold: Duration = .seconds(600)
+    /// Muted topics.
+    public var mutes = 1_000
+    /// Timed-out calls whose late answers are recognised; the oldest are forgotten first.
+    public var timedOutCalls = 64
+    /// Shown events that a late claim can still retract; the oldest are forgotten first.
+    public var retractableEvents = 20_000
+    /// Memory cost of those in bytes.
+    public var retractableBytes = 16 << 20
+    /// Global ids (source and event-id) that are kept to recognise duplicates.
+    public var globalIDs = 100_000
+    /// Memory cost of those in bytes; the oldest are forgotten first.
+    public var globalIDBytes = 24 << 20
+    /// How long a duplicate is recognised.
+    public var deduplicationTime: Duration = .seconds(24 * 3600)
+
+    public init() {}
+}

@@ -1,0 +1,157 @@
+/// The final state of an event.
+public enum Outcome: String, Sendable, CaseIterable {
+    /// Claimed while undecided: no banner.
+    case claimed
+    /// Shown in a banner, alone or with others.
+    case shown
+    /// Shown, then claimed late.
+    case retracted
+    /// Shown, then closed by the user, with or without a button.
+    case dismissed
+    /// Its route has no banner.
+    case silent
+    /// Banners were paused, or its topic was muted.
+    case muted
+    /// Its lifetime ended before anyone could show it.
+    case expired
+}
+
+/// The answer to a claim.
+public enum Verdict: String, Sendable, CaseIterable {
+    /// In time: no banner for this event.
+    case suppressed
+    /// The banner was shown or in flight, and is closed.
+    case retracted
+    /// Nothing to suppress, or other events keep the banner up.
+    case recorded
+}
+
+/// A step of a claim: the call that made, confirmed or released it, or how it failed.
+public enum ClaimForm: String, Sendable, CaseIterable {
+    /// For one event, final.
+    case claim = "Claim"
+    /// For one event, to be confirmed.
+    case provisional = "ClaimProvisionally"
+    /// For all events at or below a topic.
+    case topic = "ClaimTopic"
+    /// By a screen.
+    case screen = "OpenScreen"
+    /// By marking a topic as read.
+    case read = "MarkRead"
+    /// A claim by `ClaimProvisionally` was confirmed.
+    case completed = "Complete"
+    /// A claim by `ClaimProvisionally` was released.
+    case released = "Release"
+    /// A claim by `ClaimProvisionally` was not confirmed in time.
+    case ranOut = "ranout"
+    /// The connection that had claimed by `ClaimProvisionally` left the bus.
+    case left = "left"
+}
+
+/// The cause of a delay between the end of an event's window and the call for its banner.
+public enum BannerDelay: String, Sendable, CaseIterable {
+    /// There was no notification server.
+    case absent
+    /// No calls went to the notification server for a while, after several failures in a row.
+    case resting
+    /// The notification server refused the banner or did not answer in time.
+    case failed
+    /// More banners were due than the rate limit allows.
+    case limited
+    /// An earlier call was in flight.
+    case busy
+}
+
+/// A step of a claim as it is kept with the event.
+public struct ClaimRecord: Hashable, Sendable {
+    /// The claimant's unique bus name.
+    public let claimant: String
+    /// From publishing to this step; `nil` for an event of an earlier boot or not in memory.
+    public var latency: Duration?
+    /// The step.
+    public let form: ClaimForm
+    /// The answer; `recorded` for a step that ends a claim without deciding the event.
+    public let verdict: Verdict
+    /// The name of the claimant's program. The router does not know it; the shell may add it.
+    public var program: String?
+
+    public init(claimant: String, latency: Duration?, form: ClaimForm, verdict: Verdict, program: String? = nil) {
+        self.claimant = claimant
+        self.latency = latency
+        self.form = form
+        self.verdict = verdict
+        self.program = program
+    }
+}
+
+/// An outcome and how it came about: for the signal `Resolved` and for the journal.
+public struct Resolution: Hashable, Sendable {
+    /// The outcome itself.
+    public var outcome: Outcome
+    /// The claimant's unique bus name.
+    public var claimant: String?
+    /// From publishing to the claim; also `nil` for an event of an earlier boot.
+    public var latency: Duration?
+    /// By which call it was claimed.
+    public var form: ClaimForm?
+    /// The verdict on the claim, as if it had named this event alone.
+    public var verdict: Verdict?
+    /// When the event's window was opened. Only the first outcome has this, the deadline, `isReplayed` and `isOfEarlierBoot`.
+    public var opened: Instant?
+    /// The deadline of the event's window.
+    public var deadline: Instant?
+    /// Whether it was announced again after a restart.
+    public var isReplayed = false
+    /// Whether it was accepted before the last boot.
+    public var isOfEarlierBoot = false
+    /// What delayed the banner after the deadline.
+    public var delay: BannerDelay?
+    /// The notification server's number of the banner.
+    public var banner: BannerID?
+    /// The first event of the banner that shows this one.
+    public var shownWith: EventID?
+    /// How many events the banner shows.
+    public var count: Int?
+    /// How long after the deadline the banner was asked for.
+    public var lateness: Duration?
+    /// The pause or mute that held the banner back.
+    public var quiet: Quiet?
+    /// The key of the button that was pressed.
+    public var action: String?
+
+    public init(
+        _ outcome: Outcome, claimant: String? = nil, latency: Duration? = nil, banner: BannerID? = nil,
+        count: Int? = nil, lateness: Duration? = nil
+    ) {
+        self.outcome = outcome
+        self.claimant = claimant
+        self.latency = latency
+        self.banner = banner
+        self.count = count
+        self.lateness = lateness
+    }
+}
+
+/// Why a call was refused. Each case is an error name of the D-Bus interface; its text says what would be right.
+public enum Refusal: Error, Equatable, Sendable {
+    /// The topic is invalid.
+    case invalidTopic(String)
+    /// A field or an option is invalid; the text names it.
+    case invalidEvent(String)
+    /// No event has this id, or it is no longer kept.
+    case unknownEvent(String)
+    /// No open screen has this number.
+    case unknownScreen(String)
+    /// The caller has no provisional claim on the event.
+    case notClaimant(String)
+    /// It belongs to another connection.
+    case accessDenied(String)
+    /// Invalid arguments; the error name is the general one of D-Bus.
+    case invalidArguments(String)
+    /// A text or the whole message is too large.
+    case tooLarge(String)
+    /// A limit is reached; the text names it.
+    case limitExceeded(String)
+    /// The journal cannot be written, so no event is accepted.
+    case storageUnavailable(String)
+}

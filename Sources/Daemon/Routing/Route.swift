@@ -1,0 +1,192 @@
+public import NotifyText
+
+/// A rule for topics: whether there is a banner, its text, its window, its actions.
+///
+/// Routes are immutable, and shared by the table and their events. A new configuration makes new routes.
+public final class Route: Sendable {
+    /// Which events share a window and a banner.
+    public enum Coalescing: String, Sendable, CaseIterable {
+        /// One banner per topic.
+        case topic
+        /// One banner for all topics of the route.
+        case route
+        /// One banner per event.
+        case none
+    }
+
+    /// Whose claims a window waits for.
+    public enum Wait: String, Sendable, CaseIterable {
+        /// Any process on the bus: it always has the full window.
+        case anyone
+        /// Only asking screens: the window ends when all have passed, and at once without any.
+        case screens
+    }
+
+    /// The type that a required field must have.
+    public enum FieldType: String, Sendable, CaseIterable {
+        /// `integer` is any D-Bus integer; `number` is an integer or a double.
+        case string, integer, number, boolean
+    }
+
+    /// A button on the banner.
+    public struct Action: Equatable, Sendable {
+        /// The key in `ActionInvoked`.
+        public let key: String
+        /// The text on the button.
+        public let label: String
+        /// The command to run as an argument vector; empty for none.
+        public let command: [String]
+        /// The bus name of a desktop application whose action with the same key is activated.
+        public let application: String?
+
+        public init(key: String, label: String, command: [String] = [], application: String? = nil) {
+            self.key = key
+            self.label = label
+            self.command = command
+            self.application = application
+        }
+
+        public static func == (left: Action, right: Action) -> Bool {
+            left.texts == right.texts
+        }
+
+        private var texts: [ByteString?] {
+            [key.bytes, label.bytes, application?.bytes] + command.map(\.bytes)
+        }
+    }
+
+    /// What the notification server gets beside the text; see the Desktop Notifications Specification, "Hints".
+    public struct Appearance: Equatable, Sendable {
+        /// A name of the icon theme or a `file://` address; empty for none.
+        public var icon = ""
+        /// The urgency; `nil`: none is sent.
+        public var urgency: Urgency?
+        /// The kind of notification, such as `im.received`.
+        public var category: String?
+        /// A name of the sound theme.
+        public var sound: String?
+        /// The name of an application's desktop file, without `.desktop`.
+        public var desktopEntry: String?
+        /// How long the banner stays up; `nil`: as the server says; zero: until it is closed.
+        public var timeout: Duration?
+        /// Whether the banner stays up when one of its buttons is pressed.
+        public var resident = false
+        /// The buttons, from the left.
+        public var actions: [Action] = []
+
+        public init() {}
+    }
+
+    /// `nil` for the default route, for topics that no pattern matches.
+    public let pattern: TopicPattern?
+    /// Whether unclaimed events of this route become banners.
+    public let banner: Bool
+    /// Whether events of this route become the current value of their topic.
+    public let retain: Bool
+    /// How long claims are awaited, 0 to 60 s.
+    public let window: Duration
+    /// How long further events can keep a window open.
+    public let maximumWindow: Duration
+    /// Whose claims the window waits for.
+    public let wait: Wait
+    /// Which events share a window and a banner.
+    public let coalescing: Coalescing
+    /// Writes the text of banners; `nil` means the event's own title and body.
+    public let wording: (any BannerWording)?
+    /// Icon, urgency, buttons and other hints of its banners.
+    public let appearance: Appearance
+    /// The lifetime of events.
+    public let lifetime: Duration
+    /// Fields an event must have, with their types, in the order of their names.
+    public let required: [(name: String, type: FieldType)]
+
+    /// The name in logs and explanations.
+    public var name: String { pattern?.description ?? "default" }
+
+    public init(
+        pattern: TopicPattern?, banner: Bool = true, retain: Bool = false, window: Duration,
+        maximumWindow: Duration? = nil, wait: Wait = .anyone, coalescing: Coalescing = .topic,
+        wording: (any BannerWording)? = nil,
+        appearance: Appearance = Appearance(), lifetime: Duration = Limits.defaultLifetime,
+        required: [(name: String, type: FieldType)] = []
+    ) {
+        self.pattern = pattern
+        self.banner = banner
+        self.retain = retain
+        self.window = window
+        self.maximumWindow = maximumWindow ?? window * 5
+        self.wait = wait
+        self.coalescing = coalescing
+        self.wording = wording
+        self.appearance = appearance
+        self.lifetime = lifetime
+        self.required = required
+    }
+
+    /// The key of the window and the banner of an event.
+    func key(topic: Topic, event: EventID) -> CoalescingKey {
+        switch coalescing {
+        case .topic: .topic(topic)
+        case .route: .route(name.bytes)
+        case .none: .event(event)
+        }
+    }
+}
+
+extension Route.FieldType {
+    /// Whether a value has this type.
+    func admits(_ value: Value) -> Bool {
+        switch (self, value) {
+        case (.string, .string), (.boolean, .boolean), (.number, .double): true
+        case (.integer, .uint64), (.number, .uint64): true
+        case (.integer, _), (.number, _): value.integer != nil
+        default: false
+        }
+    }
+}
+
+/// Writes the text of banners. It belongs to the route, so an event keeps the wording of the route under which it was accepted.
+public protocol BannerWording: Sendable {
+    /// Whether the text contains the number of events.
+    var mentionsCount: Bool { get }
+
+    /// The text of a banner.
+    ///
+    /// - Parameters:
+    ///   - event: the newest event of the banner.
+    ///   - count: how many events are behind the banner.
+    /// - Returns: plain text; `nil`: the event's own title or body.
+    func text(of event: Event, count: Int) -> (title: String?, body: String?)
+}
+
+/// Events with equal keys share a window and a banner.
+public enum CoalescingKey: Hashable, Sendable {
+    /// All events of one topic.
+    case topic(Topic)
+    /// All events of a route, by its name.
+    case route(ByteString)
+    /// One event alone.
+    case event(EventID)
+    /// The summary of events beyond the rate limit.
+    case summary
+}
+
+extension CoalescingKey: CustomStringConvertible {
+    /// The key as text, for explanations.
+    public var description: String {
+        switch self {
+        case .topic(let topic): topic.description
+        case .route(let name): "route \(name)"
+        case .event(let id): "event \(id)"
+        case .summary: "summary"
+        }
+    }
+}
+
+/// The urgency of a banner; see the Desktop Notifications Specification, "Urgency Levels".
+public enum Urgency: UInt8, Sendable, CaseIterable {
+    case low = 0
+    case normal = 1
+    /// Shown in spite of “do not disturb”.
+    case critical = 2
+}

@@ -1,0 +1,101 @@
+/// The ends of banners: closed by the router, by the server or by a button. Their events are kept for late claims.
+extension Router {
+    mutating func close(_ id: BannerID) {
+        forgetBanner(id)
+        statistics.bannersClosed += 1
+        effects.append(.closeBanner(id))
+    }
+
+    mutating func bannerClosed(_ id: BannerID, _ reason: ClosingReason, at now: Now) {
+        guard let key = banners.keys[id] else {
+            if banners.hasUnknown { effects.append(.forgetBanner(id)) }
+            return
+        }
+        let shown = banners[existing: key].shown
+        guard shown.contains(where: { !events[existing: $0].event.route.appearance.actions.isEmpty }) else {
+            guard reason == .dismissed else { return bannerDisappeared(id) }
+            dismiss(banners.takeShown(key), banner: id)
+            return forgetBanner(id)
+        }
+        bannerDisappeared(id)
+        endActionWait(id)
+        closedBanners[id] = ClosedBanner(
+            events: shown, isDismissed: reason == .dismissed,
+            timer: timers.schedule(.closedBanner(id), at: now.instant + ClosedBanner.actionTimeout))
+    }
+
+    /// - Parameter action: the pressed button; it is recorded with the newest event, which the banner speaks of.
+    private mutating func dismiss(_ ids: SortedIDs, banner: BannerID, action: String? = nil) {
+        for id in ids {
+            var resolution = Resolution(.dismissed, banner: banner)
+            if id == ids.last { resolution.action = action }
+            decide(events.remove(existing: id), resolution)
+        }
+    }
+
+    /// The time in which a button of a closed banner can be reported is over.
+    mutating func endActionWait(_ id: BannerID) {
+        guard let closed = closedBanners.removeValue(forKey: id), closed.isDismissed else { return }
+        dismiss(retractableEvents(closed.events, banner: id), banner: id)
+    }
+
+    /// The events of a closed banner that have not been claimed or forgotten since.
+    private func retractableEvents(_ ids: SortedIDs, banner: BannerID) -> SortedIDs {
+        var gone = SortedIDs()
+        for id in ids {
+            if case .gone(let number)? = events[id]?.place, number == banner { gone.insert(id) }
+        }
+        return gone
+    }
+
+    /// The banner is no longer up, but not because it was dismissed: late claims still retract its events.
+    mutating func bannerDisappeared(_ id: BannerID) {
+        guard let key = banners.keys[id] else { return }
+        for event in banners.takeShown(key) { events[existing: event].place = .gone(id) }
+        forgetBanner(id)
+    }
+
+    /// A button closes its banner unless the route makes it resident. The server may close it too, and may report that before
+    /// or after the button.
+    mutating func actionInvoked(_ id: BannerID, _ action: String) {
+        if let key = banners.keys[id] {
+            guard let newest = banners[existing: key].shown.last else { return }
+            let event = events[existing: newest].event
+            effects.append(.relayAction(event, action: action))
+            guard !event.route.appearance.resident else { return }
+            dismiss(banners.takeShown(key), banner: id, action: action)
+            // A call in flight updates the banner for newer events, or closes it when it fails.
+            if banners[existing: key].call == nil { close(id) }
+        } else if let closed = closedBanners.removeValue(forKey: id) {
+            let gone = retractableEvents(closed.events, banner: id)
+            guard let newest = gone.last else { return }
+            effects.append(.relayAction(events[existing: newest].event, action: action))
+            dismiss(gone, banner: id, action: action)
+        }
+    }
+
+    /// Removes the server's number from its banner.
+    private mutating func forgetBanner(_ id: BannerID) {
+        effects.append(.forgetBanner(id))
+        banners.removeNumber(id)
+    }
+
+    /// Keeps a shown event for a late claim, and forgets the oldest ones beyond the limits.
+    mutating func keepRetractable(_ event: Event) {
+        retractable.append(event)
+        while !retractable.hasRoom(for: 0, bytes: 0, limits: limits), let oldest = retractable.popOldest() {
+            forgetEvent(oldest)
+        }
+    }
+
+    private mutating func forgetEvent(_ oldest: EventID) {
+        guard let tracked = events.removeValue(forKey: oldest) else { return }
+        statistics.forgotten += 1
+        guard case .shown(let key, let id) = tracked.place else { return }
+        banners.removeShown(oldest, from: key)
+        guard banners[existing: key].count == 0, banners[existing: key].call == nil else { return }
+        // The banner stays up, and the journal still knows it.
+        banners.hasUnknown = true
+        banners.removeNumber(id)
+    }
+}

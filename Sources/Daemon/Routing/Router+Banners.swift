@@ -1,0 +1,225 @@
+/// Sends banners to the notification server and handles its answers.
+extension Router {
+    // MARK: Sending
+
+    /// Sends queued banners while the server may be called.
+    mutating func sendBanners(at now: Now) {
+        while server.allowsCall, let key = banners.dequeue() {
+            // It is queued again when the call in flight ends.
+            guard banners[existing: key].call == nil else { continue }
+            discardUnwanted(in: key, at: now)
+            guard let newest = banners[existing: key].waiting.last else {
+                if let banner = banners.emptyBanner(key) { close(banner) }
+                banners.removeIfUnused(key)
+                continue
+            }
+            let isNew = banners[existing: key].id == nil && key != .summary
+            let sender = events[existing: newest].event.sender
+            if isNew, !rateLimiter.admit(sender: sender, limit: bannerSettings.maximumPerSecond, at: now.instant) {
+                fold(key)
+                continue
+            }
+            send(key, newest: newest, at: now.instant)
+        }
+    }
+
+    /// - Parameter newest: the newest event that waits.
+    private mutating func send(_ key: CoalescingKey, newest: EventID, at now: Instant) {
+        // Without a banner limit, exclusive calls would allow only one banner for each write to the disk.
+        let isExclusive = bannerSettings.maximumPerSecond > 0
+        let call = server.begin(for: key, isExclusive: isExclusive, at: now, timers: &timers)
+        let first = banners[existing: key].waiting.first ?? newest
+        banners.begin(Banner.Call(id: call, at: now, first: first, delays: server.delays), of: key)
+        for id in banners[existing: key].inFlight {
+            events[existing: id].expiryTimer = nil
+            events[existing: id].place = .inFlight(key)
+        }
+        statistics.bannerCalls += 1
+        if key == .summary { banners.delaySummary(timers.schedule(.summary, at: now + RateLimiter.period)) }
+        let count = banners[existing: key].count
+        effects.append(
+            .showBanner(
+                BannerRequest(
+                    call: call, replaces: banners[existing: key].id, newest: events[existing: newest].event,
+                    others: others(behind: banners[existing: key]), count: count,
+                    isSummary: key == .summary && count > 1)))
+    }
+
+    /// The newest events behind a banner except the one it speaks of, newest first.
+    private func others(behind banner: Banner) -> [Event] {
+        let newest = Array(banner.inFlight.suffix(BannerRequest.namedEvents))
+        let others = newest.dropLast() + Array(banner.shown.suffix(BannerRequest.namedEvents - 1))
+        return others.sorted(by: >).prefix(BannerRequest.namedEvents - 1).map { events[existing: $0].event }
+    }
+
+    /// Whether a request that has not left for the server is still correct: the call was not given up, and none of its events
+    /// was claimed.
+    public func isCurrent(_ request: BannerRequest) -> Bool {
+        guard let key = server.inFlight[request.call], let banner = banners[key] else { return false }
+        return banner.count == request.count && banner.inFlight.last == request.newest.id
+    }
+
+    /// Moves the events of a banner into the summary.
+    private mutating func fold(_ key: CoalescingKey) {
+        statistics.bannersFolded += 1
+        let waiting = banners.takeWaiting(key)
+        banners.removeIfUnused(key)
+        for id in waiting { enqueue(id, in: .summary) }
+    }
+
+    mutating func summaryTimerFired(at now: Instant) {
+        server.summaryDelayEnded(at: now)
+        banners.summaryTimerFired()
+    }
+
+    // MARK: Answers
+
+    /// - Parameter answer: the server's number; `nil` where it says that the same banner is on screen already.
+    mutating func bannerShown(_ call: BannerCall, _ answer: BannerID?, at now: Now) {
+        guard let key = server.end(call, at: now.instant) else { return bannerShownLate(call, answer, at: now) }
+        server.succeeded()
+        serverActivation = ServerActivation()
+        serverStartTimer = nil
+        let answered = banners.endCall(of: key)
+        let id = answer ?? banners[existing: key].id
+        if let id { assignNumber(id, to: key, first: answered.first) }
+        show(banners.takeInFlight(key), in: key, as: id, by: answered)
+        if let id, banners[existing: key].count == 0 {
+            close(id)
+        } else if !banners[existing: key].waiting.isEmpty {
+            banners.enqueue(key)
+        } else {
+            banners.removeIfUnused(key)
+        }
+        sendBanners(at: now)
+    }
+
+    /// Gives events that are on screen their outcome.
+    private mutating func show(_ ids: SortedIDs, in key: CoalescingKey, as banner: BannerID?, by call: Banner.Call) {
+        let count = banners[existing: key].shown.count + ids.count
+        for id in ids {
+            let deadline = events[existing: id].deadline
+            let lateness = call.at - deadline
+            var resolution = Resolution(.shown, banner: banner, count: count, lateness: max(.zero, lateness))
+            resolution.shownWith = banners[existing: key].first
+            resolution.delay = call.delays.delay(since: deadline, isSummary: key == .summary)
+            decide(events[existing: id], resolution)
+            if let banner {
+                banners.show(id, in: key)
+                events[existing: id].place = .shown(key, banner)
+            } else {
+                events[existing: id].place = .gone(nil)
+            }
+            keepRetractable(events[existing: id].event)
+        }
+    }
+
+    mutating func bannerFailed(_ call: BannerCall, _ failure: BannerFailure, at now: Now) {
+        server.forgetTimedOut(call)
+        guard let key = server.end(call, at: now.instant) else { return }
+        _ = banners.endCall(of: key)
+        requeue(key)
+        switch failure {
+        case .notAsked:
+            if let banner = banners.emptyBanner(key) { close(banner) }
+        case .unknownBanner:
+            // The server works; the next call makes a new banner.
+            statistics.bannerFailures += 1
+            server.succeeded()
+            if let id = banners[existing: key].id { bannerDisappeared(id) }
+        case .noAnswer:
+            callFailed(key, at: now)
+        }
+        banners.removeIfUnused(key)
+        sendBanners(at: now)
+    }
+
+    /// Events that were in flight wait again.
+    private mutating func requeue(_ key: CoalescingKey) {
+        for id in banners.takeInFlight(key) { enqueue(id, in: key) }
+        // Events may have been added during the call, also when all that were in flight are claimed.
+        if !banners[existing: key].waiting.isEmpty { banners.enqueue(key) }
+    }
+
+    private mutating func callFailed(_ key: CoalescingKey, at now: Now) {
+        statistics.bannerFailures += 1
+        server.failed(at: now.instant, timers: &timers)
+        if let banner = banners[key], let id = banner.id, banner.count == 0 { close(id) }
+    }
+
+    // MARK: Late answers
+
+    mutating func callTimedOut(_ call: BannerCall, at now: Now) {
+        guard let key = server.end(call, at: now.instant) else { return }
+        let inFlight = banners[existing: key].inFlight
+        server.keepTimedOut(
+            TimedOutCall(key: key, call: banners.endCall(of: key), inFlight: inFlight), limit: limits.timedOutCalls)
+        requeue(key)
+        callFailed(key, at: now)
+        banners.removeIfUnused(key)
+    }
+
+    /// The server shows the banner of a timed-out call after all. The banner is kept if its events still wait; it is closed if
+    /// they were claimed since or are in another banner.
+    private mutating func bannerShownLate(_ call: BannerCall, _ answer: BannerID?, at now: Now) {
+        guard let id = answer else { return server.forgetTimedOut(call) }
+        guard let late = server.answeredLate(call, at: now.instant, timers: &timers) else { return }
+        let key = late.key
+        var waiting = SortedIDs()
+        for id in late.inFlight {
+            if case .waiting(let place) = events[id]?.place, place == key { waiting.insert(id) }
+        }
+        if let banner = banners[key], banner.call == nil, banner.id == nil || banner.id == id, let first = waiting.first
+        {
+            for id in waiting {
+                banners.stopWaiting(id, in: key)
+                events[existing: id].expiryTimer = nil
+            }
+            assignNumber(id, to: key, first: first)
+            show(waiting, in: key, as: id, by: late.call)
+        } else if banners.keys[id] != key {
+            // The number belonged to another banner until now.
+            bannerDisappeared(id)
+            close(id)
+        }
+        sendBanners(at: now)
+    }
+
+    /// Some servers answer an update with a new number. A number belongs to one banner; another that had it is gone.
+    ///
+    /// - Parameter first: the first event of the banner, where it was not up before.
+    private mutating func assignNumber(_ id: BannerID, to key: CoalescingKey, first: EventID) {
+        if let other = banners.keys[id], other != key { bannerDisappeared(id) }
+        guard banners[existing: key].id != id else { return }
+        if let old = banners[existing: key].id {
+            effects.append(.forgetBanner(old))
+            for event in banners[existing: key].shown { events[existing: event].place = .shown(key, id) }
+        }
+        banners.setNumber(id, of: key, first: first)
+        effects.append(
+            .keepBanner(id, first: banners[existing: key].first ?? first, isSummary: key == .summary))
+    }
+
+    // MARK: The server
+
+    mutating func serverAppeared(at now: Now) {
+        if server.isServerThere { serverVanished() }
+        server.serverAppeared(at: now.instant)
+        sendBanners(at: now)
+    }
+
+    /// Nothing that the server knew is valid any more: numbers, answers, banners on screen. Events in flight wait again.
+    mutating func serverVanished() {
+        server.serverVanished()
+        for id in closedBanners.keys.sorted(by: { $0.rawValue < $1.rawValue }) { endActionWait(id) }
+        banners.hasUnknown = false
+        effects.append(.forgetAllBanners)
+        for key in banners.orderedKeys {
+            let (id, shown, inFlight) = banners.reset(key)
+            for event in shown { events[existing: event].place = .gone(id) }
+            for event in inFlight { enqueue(event, in: key) }
+            if !banners[existing: key].waiting.isEmpty { banners.enqueue(key) }
+            banners.removeIfUnused(key)
+        }
+    }
+}

@@ -1,0 +1,125 @@
+/// Claims of single events: rules 3, 4 and 6. A claim is in time until the event has gone to the server; then it retracts.
+extension Router {
+    mutating func claim(_ id: EventID, by claimant: String, at now: Now) {
+        guard isKnown(id) else { return refuseUnknown(id) }
+        guard remembers(id) else {
+            statistics.recordedClaims += 1
+            effects.append(.reply(.verdict(.recorded)))
+            return note(.claim, of: id, by: claimant, .recorded, at: now)
+        }
+        let verdict = applyClaim(id, by: claimant, as: .claim, at: now)
+        // The reply comes before the announcement of the outcome.
+        effects.insert(.reply(.verdict(verdict)), at: 0)
+        sendBanners(at: now)
+    }
+
+    /// Claims several events together: no window ends before all are claimed.
+    mutating func applyClaims(_ ids: [EventID], by claimant: String, as form: ClaimForm, at now: Now) {
+        let shrunk = ids.compactMap { resolveClaim($0, by: claimant, as: form, at: now).window }
+        for key in shrunk { closeWindowIfDone(key, at: now) }
+    }
+
+    /// Claims an event, and closes its window if it is over.
+    ///
+    /// - Parameter latency: from publishing to the claim; `nil`: until now.
+    @discardableResult
+    mutating func applyClaim(
+        _ id: EventID, by claimant: String, as form: ClaimForm, latency: Duration? = nil, at now: Now
+    ) -> Verdict {
+        let (verdict, window) = resolveClaim(id, by: claimant, as: form, latency: latency, at: now)
+        if let window { closeWindowIfDone(window, at: now) }
+        return verdict
+    }
+
+    /// Removes a claimed event from its place, and gives it its outcome.
+    ///
+    /// - Returns: also the key of the window that it was in, if any.
+    private mutating func resolveClaim(
+        _ id: EventID, by claimant: String, as form: ClaimForm, latency: Duration? = nil, at now: Now
+    ) -> (verdict: Verdict, window: CoalescingKey?) {
+        guard var tracked = events.removeValue(forKey: id) else {
+            preconditionFailure("only an event in memory can be claimed")
+        }
+        holds.remove(id)
+        for screen in tracked.asked { screens.removeQuestion(screen, about: id) }
+        var resolution = Resolution(
+            .retracted, claimant: claimant, latency: latency ?? tracked.latency(at: now.instant))
+        resolution.form = form
+        var verdict = Verdict.recorded
+        var window: CoalescingKey?
+        var closing: BannerID?
+        switch tracked.place {
+        case .window(let key):
+            resolution.outcome = .claimed
+            window = key
+            // Later events may have extended the window.
+            tracked.deadline = windows.claim(id, in: key)
+        case .held:
+            resolution.outcome = .claimed
+        case .waiting(let key):
+            resolution.outcome = .claimed
+            banners.stopWaiting(id, in: key)
+            closing = banners.emptyBanner(key)
+            banners.removeIfUnused(key)
+        case .inFlight(let key):
+            banners.removeInFlight(id, from: key)
+            // The banner is closed when the server has answered with its number.
+            if banners[existing: key].count == 0 { verdict = .retracted }
+        case .shown(let key, let banner):
+            resolution.banner = banner
+            banners.removeShown(id, from: key)
+            if banners[existing: key].count == 0 { verdict = .retracted }
+            closing = banners.emptyBanner(key)
+        case .gone(let banner):
+            resolution.banner = banner
+        }
+        if resolution.outcome == .claimed { verdict = .suppressed }
+        if verdict == .recorded { statistics.recordedClaims += 1 }
+        resolution.verdict = verdict
+        decide(tracked, resolution)
+        if let closing { close(closing) }
+        return (verdict, window)
+    }
+
+    /// Closes a window without unclaimed events, and ends one without awaited answers.
+    mutating func closeWindowIfDone(_ key: CoalescingKey, at now: Now) {
+        // Another event of the same claim may have closed it.
+        guard let window = windows[key] else { return }
+        if window.isFullyClaimed {
+            windows.remove(key)
+        } else if window.canEndEarly {
+            endWindow(key, at: now)
+        }
+    }
+
+    /// Whether the id was given out by this router.
+    func isKnown(_ id: EventID) -> Bool {
+        id >= oldestID && id < nextID
+    }
+
+    mutating func refuseUnknown(_ id: EventID) {
+        refuse(.unknownEvent("there is no event \(id); ids come from Send, Publish and the signal Event"))
+    }
+
+    // MARK: Read marks
+
+    /// Events in memory count as claimed; those in the journal are marked there.
+    ///
+    /// - Parameter last: events with higher ids stay as they are; 0 means all.
+    mutating func markRead(_ topic: TopicPrefix, upTo last: EventID, by claimant: String, at now: Now) {
+        let last = last == EventID(0) ? lastID : min(last, lastID)
+        let found = claimable(atOrBelow: topic).filter { $0 <= last }
+        effects.append(.reply(.count(found.count)))
+        applyClaims(found, by: claimant, as: .read, at: now)
+        effects.append(.markRead(topic, upTo: last, by: claimant, as: .read))
+        sendBanners(at: now)
+    }
+
+    /// Skips events that are in memory again: they have been claimed already.
+    mutating func recordLateClaims(_ claims: [LateClaim]) {
+        for claim in claims where !events.contains(claim.id) {
+            statistics.count(claim.resolution.outcome)
+            effects.append(.resolve(claim.id, claim.topic, claim.resolution))
+        }
+    }
+}

@@ -1,0 +1,138 @@
+import NotifyText
+
+/// Accepts events: rules 1 and 2. The first event of a coalescing key opens a window; further ones extend it.
+extension Router {
+    /// Counts an event that is refused before it reaches the router.
+    public mutating func countRefusal() { statistics.refused += 1 }
+
+    mutating func publish(_ publication: Publication, at now: Now) {
+        let route = routes.route(for: publication.topic)
+        if let refusal = check(publication, route: route) { return refuse(refusal) }
+        let options = publication.options
+        if let first = deduplicator.original(of: options.origin, at: now.uptime) {
+            statistics.repeated += 1
+            return effects.append(.reply(.accepted(first)))
+        }
+        if options.remove { return acceptRemoval(publication, at: now) }
+        let silence: Silence? = !route.banner ? .route : options.banner == false ? .publisher : nil
+        let claim = silence == nil ? standingClaim(on: publication.topic) : nil
+        let isRetained = options.retain ?? route.retain
+        let event = Event(
+            id: nextID, topic: publication.topic, title: publication.title, body: publication.body,
+            fields: publication.fields, published: options.published ?? publication.received,
+            sender: publication.sender, origin: options.origin, urgency: options.urgency,
+            retained: isRetained, route: route)
+        if silence == nil, claim == nil, let refusal = checkRoom(for: event) { return refuse(refusal) }
+        if isRetained,
+            let refusal = values.refusal(of: event.topic, bytes: event.memoryCost, limits: limits)
+        {
+            return refuse(refusal)
+        }
+
+        let id = takeID()
+        statistics.published += 1
+        deduplicator.record(options.origin, as: id, at: now.uptime)
+        let expires = now.uptime + (options.lifetime ?? route.lifetime)
+        effects.append(.reply(.accepted(id)))
+        if isRetained { setValue(id, of: event.topic, bytes: event.memoryCost, until: expires) }
+        if let silence {
+            statistics.count(.silent)
+            effects.append(.announce(event, Announcement(window: nil, silence: silence, expires: expires)))
+        } else if let claim {
+            announce(event, claimed: claim, expires: expires)
+        } else {
+            openWindow(for: event, length: options.window ?? route.window, expires: expires, at: now)
+        }
+    }
+
+    mutating func takeID() -> EventID {
+        defer { nextID = EventID(nextID.rawValue + 1) }
+        return nextID
+    }
+
+    /// Announces an event that is claimed on arrival.
+    ///
+    /// - Parameter age: how long ago it was accepted; `nil` for an event of an earlier boot.
+    mutating func announce(
+        _ event: Event, claimed claim: (claimant: String, form: ClaimForm), expires: Uptime, age: Duration? = .zero,
+        isReplayed: Bool = false
+    ) {
+        statistics.count(.claimed)
+        effects.append(.announce(event, Announcement(window: nil, isReplayed: isReplayed, expires: expires)))
+        var resolution = Resolution(.claimed, claimant: claim.claimant, latency: age)
+        resolution.form = claim.form
+        resolution.verdict = .suppressed
+        resolution.isReplayed = isReplayed
+        resolution.isOfEarlierBoot = age == nil
+        effects.append(.resolve(event.id, event.topic, resolution))
+    }
+
+    /// Announces an event and awaits claims in its window.
+    ///
+    /// - Parameter age: how long ago it was accepted; `nil` for an event of an earlier boot.
+    mutating func openWindow(
+        for event: Event, length: Duration, expires: Uptime, age: Duration? = .zero, isReplayed: Bool = false,
+        at now: Now
+    ) {
+        let asked = ask(about: event)
+        let isAwaited = TrackedEvent.isAwaited(event, asked: asked)
+        let window = windows.add(
+            event, length: length, isAwaited: isAwaited, isReplayed: isReplayed, at: now.instant, timers: &timers)
+        let deadline = window.deadline
+        let isOver = window.canEndEarly
+        let tracked = TrackedEvent(
+            event: event, accepted: now.instant.before(by: age), expires: expires, place: .window(event.key),
+            opened: window.opened, deadline: deadline, asked: asked, isReplayed: isReplayed,
+            isOfEarlierBoot: age == nil)
+        events[event.id] = tracked
+        undecided.add(event)
+        effects.append(
+            .announce(
+                event,
+                Announcement(window: isOver ? .zero : deadline - now.instant, isReplayed: isReplayed, expires: expires))
+        )
+        if isOver {
+            endWindow(event.key, at: now)
+            sendBanners(at: now)
+        }
+    }
+
+    mutating func refuse(_ refusal: Refusal) {
+        statistics.refused += 1
+        effects.append(.reply(.refused(refusal)))
+    }
+
+    private func check(_ publication: Publication, route: Route) -> Refusal? {
+        if publication.title.utf8.count > limits.titleBytes {
+            return .tooLarge("the title has \(publication.title.utf8.count) bytes, \(limits.titleBytes) are allowed")
+        }
+        if publication.body.utf8.count > limits.bodyBytes {
+            return .tooLarge("the body has \(publication.body.utf8.count) bytes, \(limits.bodyBytes) are allowed")
+        }
+        if publication.size > limits.messageBytes {
+            return .tooLarge("the message has \(publication.size) bytes, \(limits.messageBytes) are allowed")
+        }
+        for (name, type) in route.required {
+            guard let field = publication.fields.first(where: { $0.name.bytes == name.bytes }) else {
+                let advice = publication.method == .send ? "; Send cannot give fields, use Publish" : ""
+                return .invalidEvent("the route \(route.name) requires the field '\(name)' (\(type.rawValue))\(advice)")
+            }
+            guard type.admits(field.value) else {
+                return .invalidEvent(
+                    "the field '\(name)' has type \(field.value.signature); "
+                        + "the route \(route.name) requires it as \(type.rawValue)")
+            }
+        }
+        return nil
+    }
+
+    private func checkRoom(for event: Event) -> Refusal? {
+        if let refusal = undecided.refusal(of: event, unrestored: unrestored, limits: limits) { return refusal }
+        if screens.questions >= limits.questions, !screens.asked(about: event.topic).isEmpty {
+            return .limitExceeded(
+                "questions to screens: \(limits.questions) answers are awaited already; "
+                    + "try again when screens have claimed or passed")
+        }
+        return nil
+    }
+}

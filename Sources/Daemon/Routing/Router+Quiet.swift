@@ -1,0 +1,62 @@
+/// Pausing and muting banners. Fan-out and claims go on.
+extension Router {
+    /// What holds banners back now: the pause first, then mutes in the byte order of their topics.
+    public var quiet: [Quiet] { quietPeriods.all }
+    /// Whether banners are paused.
+    public var pausesBanners: Bool { quietPeriods.isPaused }
+
+    mutating func setPaused(_ isPaused: Bool) {
+        let isChanged = isPaused ? quietPeriods.pauseUntilLifted() : quietPeriods.liftPause()
+        if isChanged { effects.append(.quietChanged) }
+    }
+
+    /// - Parameter duration: zero for a pause until it is lifted.
+    mutating func pause(for duration: Duration, at now: Now) {
+        effects.append(.reply(.done))
+        guard duration > .zero else { return setPaused(true) }
+        beginPause(until: now.uptime + duration)
+        effects.append(.quietChanged)
+    }
+
+    mutating func mute(_ topic: TopicPrefix, for duration: Duration, at now: Now) {
+        guard duration > .zero else {
+            effects.append(.reply(.done))
+            return liftMute(topic)
+        }
+        guard quietPeriods.isMuted(topic) || quietPeriods.muteCount < limits.mutes else {
+            return refuse(.limitExceeded("mutes: \(limits.mutes) topics are muted already; unmute one with 0 seconds"))
+        }
+        beginMute(of: topic, until: now.uptime + duration)
+        effects.append(.reply(.done))
+        effects.append(.quietChanged)
+    }
+
+    mutating func liftMute(_ topic: TopicPrefix) {
+        if quietPeriods.liftMute(topic) { effects.append(.quietChanged) }
+    }
+
+    private mutating func beginPause(until end: Uptime) {
+        quietPeriods.pause(until: end, timer: lifetimeTimers.schedule(.pause, at: end))
+    }
+
+    private mutating func beginMute(of topic: TopicPrefix, until end: Uptime) {
+        quietPeriods.mute(topic, until: end, timer: lifetimeTimers.schedule(.mute(topic), at: end))
+    }
+
+    /// Restores the pause and mutes of an earlier run, unless this run has newer ones.
+    mutating func restoreQuiet(_ restored: [Restoration.Quiet], at now: Now) {
+        for quiet in restored where quiet.left.map({ $0 > .zero }) ?? true {
+            switch (quiet.cause, quiet.left) {
+            case (.paused, let left):
+                guard !quietPeriods.isPaused else { continue }
+                if let left { beginPause(until: now.uptime + left) } else { _ = quietPeriods.pauseUntilLifted() }
+            case (.muted, let left?):
+                guard !quietPeriods.isMuted(quiet.topic), quietPeriods.muteCount < limits.mutes else { continue }
+                beginMute(of: quiet.topic, until: now.uptime + left)
+            case (.muted, nil): continue
+            }
+        }
+        // Also announces and keeps what ended while the daemon was not running.
+        if !restored.isEmpty { effects.append(.quietChanged) }
+    }
+}

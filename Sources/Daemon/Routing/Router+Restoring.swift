@@ -1,0 +1,115 @@
+/// Restores the state of an earlier run. Undecided events are announced again with a new window.
+extension Router {
+    mutating func restore(_ restoration: Restoration, at now: Now) {
+        nextID = max(nextID, EventID(restoration.lastID.rawValue + 1))
+        unrestored = restoration.remaining ?? unrestored
+        for origin in restoration.origins {
+            deduplicator.record(origin.subject.origin, as: origin.subject.id, at: now.uptime, left: origin.left)
+        }
+        restoreQuiet(restoration.quiet, at: now)
+        for banner in restoration.banners { restore(banner, at: now) }
+        for value in restoration.values {
+            let (topic, id, bytes) = value.subject
+            setValue(id, of: topic, bytes: bytes, until: now.uptime + value.left)
+        }
+        for remembered in restoration.undecided {
+            let (event, window, age) = remembered.subject
+            guard remembered.left > .zero else {
+                statistics.count(.expired)
+                var resolution = Resolution(.expired)
+                resolution.isReplayed = true
+                resolution.isOfEarlierBoot = age == nil
+                effects.append(.resolve(event.id, event.topic, resolution))
+                continue
+            }
+            let expires = now.uptime + remembered.left
+            if let claim = standingClaim(on: event.topic) {
+                announce(event, claimed: claim, expires: expires, age: age, isReplayed: true)
+            } else {
+                let length = max(window, restoration.minimumWindow)
+                openWindow(for: event, length: length, expires: expires, age: age, isReplayed: true, at: now)
+            }
+        }
+    }
+
+    /// Restores a banner. One without events is closed: a replayed event has a new window, and then its own banner.
+    private mutating func restore(_ banner: RestoredBanner, at now: Now) {
+        guard banners.keys[banner.id] == nil else { return }
+        let shown = banner.events.filter { events[$0.event.id] == nil }
+        guard let newest = shown.last?.event else { return close(banner.id) }
+        let bytes = shown.reduce(0) { $0 + $1.event.memoryCost }
+        guard retractable.hasRoom(for: shown.count, bytes: bytes, limits: limits) else {
+            banners.hasUnknown = true
+            return
+        }
+        let key = freeKey(banner.isSummary ? .summary : newest.key, named: banner.first)
+        banners.setNumber(banner.id, of: key, first: banner.first)
+        for shown in shown.reversed() {
+            banners.show(shown.event.id, in: key)
+            keep(shown.event, age: shown.age, in: .shown(key, banner.id), at: now)
+            // Events shown in this run are younger.
+            retractable.prepend(shown.event)
+        }
+    }
+
+    /// A key for a restored banner: its own, or that of its first event if this run has a banner of the same key.
+    private func freeKey(_ key: CoalescingKey, named first: EventID) -> CoalescingKey {
+        banners[key] == nil ? key : .event(first)
+    }
+
+    /// Takes in a shown event. The times of its window are not needed: they are recorded already.
+    private mutating func keep(_ event: Event, age: Duration?, in place: TrackedEvent.Place, at now: Now) {
+        let accepted = now.instant.before(by: age)
+        events[event.id] = TrackedEvent(
+            event: event, accepted: accepted, expires: now.uptime, place: place, opened: accepted, deadline: accepted,
+            isOfEarlierBoot: age == nil)
+    }
+
+    /// Takes a shown event into memory again for a claim.
+    mutating func recall(_ event: Event, age: Duration?, banner: BannerID?, at now: Now) {
+        guard events[event.id] == nil else { return }
+        var place = TrackedEvent.Place.gone(banner)
+        if let banner, banners.keys[banner] == nil {
+            let key = freeKey(event.key, named: event.id)
+            banners.setNumber(banner, of: key, first: event.id)
+            banners.show(event.id, in: key)
+            place = .shown(key, banner)
+        }
+        keep(event, age: age, in: place, at: now)
+        keepRetractable(event)
+    }
+
+    /// Removes an event. If its window has ended in the turn in which it was published, it may already be in flight.
+    ///
+    /// - Returns: the window that it was in, if it was in one.
+    private mutating func withdraw(_ id: EventID) -> CoalescingKey? {
+        guard let tracked = events[id], tracked.isUndecided else { return nil }
+        holds.remove(id)
+        forgetQuestions(about: id)
+        undecided.remove(tracked.event)
+        events[id] = nil
+        switch tracked.place {
+        case .window(let key):
+            windows.claim(id, in: key)
+            return key
+        case .waiting(let key):
+            dequeue(id, from: key)
+        case .inFlight(let key):
+            banners.removeInFlight(id, from: key)
+        case .held, .shown, .gone:
+            break
+        }
+        return nil
+    }
+
+    /// Removes events that could not be kept, as if they had never been published.
+    mutating func withdraw(_ ids: [EventID], at now: Now) {
+        // Windows end after all withdrawn events have left them.
+        for key in ids.compactMap({ withdraw($0) }) { closeWindowIfDone(key, at: now) }
+        statistics.published -= min(UInt64(ids.count), statistics.published)
+        statistics.refused += UInt64(ids.count)
+        deduplicator.remove(ids)
+        values.remove(ids)
+        sendBanners(at: now)
+    }
+}

@@ -1,0 +1,39 @@
+/// Claims of whole topics: events in memory, and during the grace those that arrive.
+extension Router {
+    mutating func claimTopic(_ topic: TopicPrefix, grace: Duration, by claimant: String, at now: Now) {
+        guard grace <= limits.maximumGrace else {
+            return refuse(
+                .limitExceeded("the grace is \(grace.text); it is at most \(limits.maximumGrace.text), in milliseconds")
+            )
+        }
+        guard grace == .zero || graces.count < limits.graces else {
+            return refuse(
+                .limitExceeded("topic claims with a grace: \(limits.graces) are running; try again in a moment"))
+        }
+        guard grace == .zero || graces.count(of: claimant) < limits.gracesPerConnection else {
+            return refuse(
+                .limitExceeded(
+                    "topic claims with a grace of one connection: \(limits.gracesPerConnection) of yours are running; "
+                        + "try again in a moment"))
+        }
+        let found = claimable(atOrBelow: topic)
+        effects.append(.reply(.count(found.count)))
+        applyClaims(found, by: claimant, as: .topic, at: now)
+        effects.append(.markRead(topic, upTo: lastID, by: claimant, as: .topic))
+        if grace > .zero {
+            _ = timers.schedule(.grace(graces.begin(topic, by: claimant)), at: now.instant + grace)
+        }
+        sendBanners(at: now)
+    }
+
+    /// Who claims an event with this topic on arrival: a screen, or a topic claim with a grace.
+    func standingClaim(on topic: Topic) -> (claimant: String, form: ClaimForm)? {
+        if let screen = screens.claimant(of: topic) { return (screen.owner, .screen) }
+        return graces.claimant(of: topic).map { ($0, .topic) }
+    }
+
+    /// The events in memory at or below a topic, oldest first.
+    func claimable(atOrBelow topic: TopicPrefix) -> [EventID] {
+        events.values.filter { topic.covers($0.event.topic) }.map(\.event.id).sorted()
+    }
+}

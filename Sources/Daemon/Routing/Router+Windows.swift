@@ -1,0 +1,77 @@
+/// The end of windows: rule 5. All unclaimed events go into one banner.
+extension Router {
+    /// Ends a window at its deadline, or early when all screens that were asked have passed.
+    mutating func endWindow(_ key: CoalescingKey, at now: Now) {
+        guard let window = windows.remove(key) else {
+            preconditionFailure("a closed window has no timer and no awaited answers")
+        }
+        let deadline = min(window.deadline, now.instant)
+        for id in window.held {
+            forgetQuestions(about: id)
+            events[existing: id].place = .held(key)
+            events[existing: id].deadline = deadline
+        }
+        for id in window.unclaimed {
+            forgetQuestions(about: id)
+            events[existing: id].deadline = deadline
+            queueOrDiscard(id, for: key, at: now)
+        }
+    }
+
+    mutating func endWindowIfAnswered(_ key: CoalescingKey, at now: Now) {
+        if windows[key]?.canEndEarly == true { endWindow(key, at: now) }
+    }
+
+    /// Queues an unclaimed event for its banner, or discards it if it has expired or is muted.
+    mutating func queueOrDiscard(_ id: EventID, for key: CoalescingKey, at now: Now) {
+        let tracked = events[existing: id]
+        if tracked.expires <= now.uptime {
+            discard(id, .expired)
+        } else if let quiet = quietPeriods.covering(tracked.event.topic) {
+            discard(id, .muted, quiet)
+        } else {
+            enqueue(id, in: key)
+        }
+    }
+
+    /// Adds an event to what waits for the server.
+    mutating func enqueue(_ id: EventID, in key: CoalescingKey) {
+        events[existing: id].place = .waiting(key)
+        events[existing: id].expiryTimer = lifetimeTimers.schedule(.event(id), at: events[existing: id].expires)
+        banners.wait(id, in: key)
+    }
+
+    /// Removes an event from what waits for the server, and closes the banner that it would have joined if nothing else is
+    /// behind it.
+    mutating func dequeue(_ id: EventID, from key: CoalescingKey) {
+        banners.stopWaiting(id, in: key)
+        if let banner = banners.emptyBanner(key) { close(banner) }
+        banners.removeIfUnused(key)
+    }
+
+    mutating func expire(_ id: EventID) {
+        guard case .waiting(let key) = events[id]?.place else {
+            preconditionFailure("only an event that waits for the server has an expiry timer")
+        }
+        discard(id, .expired)
+        dequeue(id, from: key)
+    }
+
+    private mutating func discard(_ id: EventID, _ outcome: Outcome, _ quiet: Quiet? = nil) {
+        var resolution = Resolution(outcome)
+        resolution.quiet = quiet
+        decide(events.remove(existing: id), resolution)
+    }
+
+    /// Discards waiting events that have expired or been muted since they were queued.
+    mutating func discardUnwanted(in key: CoalescingKey, at now: Now) {
+        for id in banners[existing: key].waiting {
+            let tracked = events[existing: id]
+            let isStale = tracked.expires <= now.uptime
+            let quiet = isStale ? nil : quietPeriods.covering(tracked.event.topic)
+            guard isStale || quiet != nil else { continue }
+            banners.stopWaiting(id, in: key)
+            discard(id, isStale ? .expired : .muted, quiet)
+        }
+    }
+}

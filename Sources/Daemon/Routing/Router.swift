@@ -1,0 +1,272 @@
+/// Decides what becomes of every event: whether a claim is in time, when a banner is due, and which events it stands for.
+///
+/// The router is a plain value: an input and the time go in, a list of effects comes out. An event is in one place at a time:
+///
+///     published ─▶ window ─▶ waiting ─▶ in flight ─▶ shown ─▶ gone
+///                    │          │           │          │        │
+///                 claimed    claimed    retracted  retracted retracted
+///
+/// It starts in the window of its coalescing key. When the window ends, it waits for the notification server, is in flight in
+/// a call to it, and is shown. A claim removes it from wherever it is. After its banner has disappeared it is kept for a while,
+/// so that a late claim still finds it.
+///
+/// The rules of the design: `Router+Publishing` (1 and 2), `Router+Claims` (3, 4 and 6), `Router+Windows` (5).
+/// `Router+Banners` and `Router+BannerEnds` talk to the server. `Router+Holds`, `Router+Topics` and `Router+Screens` are the
+/// other ways to claim; `Router+Quiet` pauses and mutes.
+public struct Router {
+    struct TrackedEvent {
+        enum Place {
+            case window(CoalescingKey)
+            case waiting(CoalescingKey)
+            /// Claimed provisionally, and its window is over.
+            case held(CoalescingKey)
+            case inFlight(CoalescingKey)
+            case shown(CoalescingKey, BannerID)
+            /// Its banner has disappeared without being dismissed.
+            case gone(BannerID?)
+        }
+
+        let event: Event
+        let accepted: Instant
+        let expires: Uptime
+        var place: Place
+        /// When its window was opened.
+        var opened: Instant
+        /// The deadline of its window, once the window has ended.
+        var deadline: Instant
+        /// The screens whose answers are awaited.
+        var asked: [ScreenID] = []
+        /// Armed while the event waits for the server, for the end of its lifetime.
+        var expiryTimer: LifetimeTimers.TimerID?
+        /// Whether an earlier run accepted it.
+        var isReplayed = false
+        /// Whether it was accepted before the last boot. No clock says how long ago, and `accepted` has no meaning.
+        var isOfEarlierBoot = false
+
+        /// The time from publishing to a moment; `nil` for an event of an earlier boot.
+        func latency(at moment: Instant) -> Duration? { isOfEarlierBoot ? nil : moment - accepted }
+
+        /// Whether the event has no outcome yet.
+        var isUndecided: Bool {
+            switch place {
+            case .window, .waiting, .held, .inFlight: true
+            case .shown, .gone: false
+            }
+        }
+
+        /// Whether a provisional claim is in time: the event has not gone to the server.
+        var canBeHeld: Bool {
+            switch place {
+            case .window, .waiting: true
+            case .held, .inFlight, .shown, .gone: false
+            }
+        }
+
+        /// Whether claims are awaited.
+        var isAwaited: Bool { Self.isAwaited(event, asked: asked) }
+
+        static func isAwaited(_ event: Event, asked: [ScreenID]) -> Bool {
+            event.route.wait == .anyone || !asked.isEmpty
+        }
+    }
+
+    // Configuration.
+    var routes: RouteTable
+    var bannerSettings: BannerSettings
+    let limits: Limits
+
+    // Events.
+    /// The smallest id that claims may name; no run has used lower ones.
+    let oldestID: EventID
+    /// The first id of this run.
+    public let firstID: EventID
+    var nextID: EventID
+    var events = SlabDictionary<EventID, TrackedEvent>()
+    var undecided = UndecidedEvents()
+    /// Undecided events of earlier runs that are not restored yet.
+    var unrestored = 0
+    var deduplicator: Deduplicator
+    var retractable = RetractableEvents()
+
+    // Standing and provisional claims.
+    var screens: ScreenRegistry
+    var holds = Holds()
+    var graces = Graces()
+
+    var quietPeriods = QuietPeriods()
+    var values = LiveValues()
+
+    // Windows and banners.
+    var windows = Windows()
+    var banners = Banners()
+    var server = ServerCalls()
+    var rateLimiter = RateLimiter()
+    var serverActivation = ServerActivation()
+    /// Armed for the next attempt to start a server.
+    var serverStartTimer: Timers.TimerID?
+    /// Banners that the server closed, for a button that is reported later.
+    var closedBanners: [BannerID: ClosedBanner] = [:]
+
+    // Timers.
+    var timers = Timers()
+    var lifetimeTimers = LifetimeTimers()
+    var armed: Instant?
+    var armedLifetime: Uptime?
+
+    var effects: [Effect] = []
+    /// Counters since the router was made.
+    public internal(set) var statistics = Statistics()
+
+    /// - Parameters:
+    ///   - routes: the rules for topics.
+    ///   - banners: the settings that apply to all banners.
+    ///   - screenSettings: the settings that apply to all screens.
+    ///   - limits: how far clients can make things grow.
+    ///   - firstID: the id of the first event; above every id of earlier runs.
+    ///   - oldestID: the smallest id that claims may name; `nil`: `firstID`.
+    public init(
+        routes: RouteTable, banners: BannerSettings = BannerSettings(),
+        screens screenSettings: ScreenSettings = ScreenSettings(),
+        limits: Limits = Limits(), firstID: EventID,
+        oldestID: EventID? = nil
+    ) {
+        self.routes = routes
+        self.limits = limits
+        self.oldestID = oldestID ?? firstID
+        self.firstID = firstID
+        bannerSettings = banners
+        nextID = firstID
+        screens = ScreenRegistry(settings: screenSettings, firstID: ScreenID(firstID.rawValue))
+        deduplicator = Deduplicator(
+            capacity: limits.globalIDs, byteCapacity: limits.globalIDBytes,
+            retention: limits.deduplicationTime)
+    }
+
+    /// Events that have no outcome yet.
+    public var undecidedCount: Int { undecided.total.events + unrestored }
+    /// Windows in which claims are awaited.
+    public var openWindows: Int { windows.count }
+    /// Screens that are open.
+    public var screenCount: Int { screens.count }
+    /// Whether the session is neither locked nor idle.
+    public var isWatched: Bool { screens.isWatched }
+    /// Whether no calls go to the notification server for a while, after several failures in a row.
+    public var isServerCircuitOpen: Bool { server.isCircuitOpen }
+    /// Banners that wait to be sent to the notification server.
+    public var waitingBanners: Int { banners.waitingCount }
+    /// Whether the event is in memory: undecided, or shown and retractable.
+    public func remembers(_ id: EventID) -> Bool { events.contains(id) }
+    /// The topic of an event in memory.
+    public func topic(of id: EventID) -> Topic? { events[id]?.event.topic }
+    /// A screen that is open.
+    public func screen(_ id: ScreenID) -> Screen? { screens[id] }
+    /// The screens that a connection holds.
+    public func screens(of owner: String) -> [Screen] { screens.owned(by: owner).compactMap { screens[$0] } }
+
+    /// Screens that are open, in the order of their ids.
+    public var openScreens: [Screen] { screens.all }
+    /// The events the router holds in memory, decided or not.
+    public var rememberedEvents: Int { events.count }
+
+    /// An event without an outcome, and what is kept with it.
+    public struct Undecided {
+        /// The event itself.
+        public let event: Event
+        /// When it was accepted, on this run's clock.
+        public let accepted: Instant
+        /// From `accepted` to the end of the window.
+        public let window: Duration
+        /// The end of its lifetime.
+        public let expires: Uptime
+        /// Whether it is the current value of its topic.
+        public let isValue: Bool
+    }
+
+    /// The highest id that was given out.
+    public var lastID: EventID { EventID(nextID.rawValue - 1) }
+
+    /// The events in memory that have no outcome yet, in the order of their ids.
+    public var undecidedIDs: [EventID] { events.values.filter(\.isUndecided).map(\.event.id).sorted() }
+
+    /// An event in memory that has no outcome yet.
+    public func undecided(_ id: EventID) -> Undecided? {
+        guard let tracked = events[id], tracked.isUndecided else { return nil }
+        return Undecided(
+            event: tracked.event, accepted: tracked.accepted, window: max(.zero, tracked.deadline - tracked.accepted),
+            expires: tracked.expires, isValue: values[tracked.event.topic]?.id == id)
+    }
+
+    /// Handles an input.
+    ///
+    /// - Returns: what the shell must do, in order.
+    public mutating func handle(_ input: Input, at now: Now) -> [Effect] {
+        switch input {
+        case .restored(let events): restore(events, at: now)
+        case .published(let publication): publish(publication, at: now)
+        case .claimed(let id, let claimant): claim(id, by: claimant, at: now)
+        case .recalled(let event, let age, let banner): recall(event, age: age, banner: banner, at: now)
+        case .withdrawn(let ids): withdraw(ids, at: now)
+        case .claimedProvisionally(let id, let duration, let claimant): hold(id, for: duration, by: claimant, at: now)
+        case .completed(let id, let claimant): complete(id, by: claimant, at: now)
+        case .released(let id, let claimant): release(id, by: claimant, at: now)
+        case .passed(let id, let caller): pass(id, by: caller, at: now)
+        case .topicClaimed(let topic, let grace, let claimant): claimTopic(topic, grace: grace, by: claimant, at: now)
+        case .markedRead(let topic, let last, let claimant): markRead(topic, upTo: last, by: claimant, at: now)
+        case .claimedLate(let claims): recordLateClaims(claims)
+        case .screenOpened(let topic, let options, let owner): openScreen(topic, options, by: owner, at: now)
+        case .screenUpdated(let id, let options, let caller): updateScreen(id, options, by: caller, at: now)
+        case .screenClosed(let id, let caller): closeScreen(id, by: caller, at: now)
+        case .peerLeft(let name): peerLeft(name, at: now)
+        case .attentionChanged(let isWatched): attentionChanged(isWatched: isWatched, at: now)
+        case .paused(let flag): setPaused(flag)
+        case .pausedFor(let duration): pause(for: duration, at: now)
+        case .muted(let topic, let duration): mute(topic, for: duration, at: now)
+        case .timerFired: fireTimers(at: now)
+        case .serverAppeared: serverAppeared(at: now)
+        case .serverVanished: serverVanished()
+        case .bannerShown(let call, let id): bannerShown(call, id, at: now)
+        case .bannerFailed(let call, let failure): bannerFailed(call, failure, at: now)
+        case .bannerClosed(let id, let reason): bannerClosed(id, reason, at: now)
+        case .actionInvoked(let id, let action): actionInvoked(id, action)
+        case .reconfigured(let routes, let banners, let screens): reconfigure(routes, banners, screens, at: now)
+        }
+        startServer(at: now)
+        compactQueues()
+        armTimers()
+        defer { effects = [] }
+        return effects
+    }
+
+    /// A connection left the bus: its screens close, and its provisional claims come to nothing.
+    private mutating func peerLeft(_ name: String, at now: Now) {
+        closeScreens(of: name, at: now)
+        for id in holds.events(heldBy: name) { cancelHold(id, .left, at: now) }
+        sendBanners(at: now)
+    }
+
+    private mutating func reconfigure(
+        _ routes: RouteTable, _ banners: BannerSettings, _ screenSettings: ScreenSettings, at now: Now
+    ) {
+        self.routes = routes
+        bannerSettings = banners
+        for screen in screens.apply(settings: screenSettings) { pass(on: screen, at: now) }
+        sendBanners(at: now)
+    }
+
+    // MARK: Events
+
+    /// Gives an event its outcome and announces it.
+    mutating func decide(_ tracked: TrackedEvent, _ resolution: Resolution) {
+        if tracked.isUndecided { undecided.remove(tracked.event) }
+        var resolution = resolution
+        // The first outcome says this; an event that was shown has had one.
+        if tracked.isUndecided {
+            resolution.opened = tracked.opened
+            resolution.deadline = tracked.deadline
+            resolution.isReplayed = tracked.isReplayed
+            resolution.isOfEarlierBoot = tracked.isOfEarlierBoot
+        }
+        statistics.count(resolution.outcome)
+        effects.append(.resolve(tracked.event.id, tracked.event.topic, resolution))
+    }
+}

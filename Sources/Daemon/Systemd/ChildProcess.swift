@@ -1,0 +1,106 @@
+internal import CSystemd
+import Glibc
+
+/// A child process whose exit the loop reports; posix_spawn(3) and sd_event_add_child(3).
+///
+/// SIGCHLD must have been blocked with `EventLoop.blockSignals`. The program starts with no signal blocked, with the
+/// standard streams of this process by default, and without its other file descriptors.
+public final class ChildProcess {
+    private var source: OpaquePointer?
+    private let ended: (ChildEnd) -> Void
+
+    private init(_ ended: @escaping (ChildEnd) -> Void) {
+        self.ended = ended
+    }
+
+    deinit {
+        sd_event_source_disable_unref(source)
+    }
+
+    /// Starts a program, which is looked up in `PATH`.
+    ///
+    /// - Parameters:
+    ///   - vector: the program and its arguments; not empty.
+    ///   - environment: added to this process's environment, or replacing variables of it.
+    ///   - output: the descriptor for its standard output, instead of ours.
+    ///   - ended: called on the loop when the program has ended.
+    public static func start(
+        _ vector: [String], environment added: [(name: String, value: String)] = [], output: CInt? = nil,
+        on loop: EventLoop, ended: @escaping (ChildEnd) -> Void
+    ) throws(SystemdError) -> ChildProcess {
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        // Signals that notifyd ignores get their default action back, as programs expect.
+        var defaults = sigset_t()
+        sigemptyset(&defaults)
+        for number in EventLoop.failureSignals { sigaddset(&defaults, number) }
+        posix_spawnattr_setsigdefault(&attributes, &defaults)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        if let output { posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO) }
+
+        var arguments: [UnsafeMutablePointer<CChar>?] = vector.map { strdup($0) } + [nil]
+        var environment: [UnsafeMutablePointer<CChar>?] = Self.environment(with: added).map { strdup($0) } + [nil]
+        defer {
+            for pointer in arguments { free(pointer) }
+            for pointer in environment { free(pointer) }
+        }
+        var pid: pid_t = 0
+        let result = posix_spawnp(&pid, vector[0], &actions, &attributes, &arguments, &environment)
+        guard result == 0 else { throw SystemdError(code: result, call: "posix_spawnp") }
+
+        let child = ChildProcess(ended)
+        try check(
+            sd_event_add_child(
+                loop.raw, &child.source, pid, WEXITED, onChild, Unmanaged.passUnretained(child).toOpaque()),
+            "sd_event_add_child")
+        return child
+    }
+
+    private static func environment(with added: [(name: String, value: String)]) -> [String] {
+        var lines: [String] = []
+        var entry = environ
+        while let line = entry.pointee {
+            lines.append(String(cString: line))
+            entry += 1
+        }
+        // The service manager's variables for a service are not meant for its children.
+        let ours = ["NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC"]
+        lines.removeAll { line in (ours + added.map(\.name)).contains { line.hasPrefix("\($0)=") } }
+        return lines + added.map { "\($0.name)=\($0.value)" }
+    }
+
+    fileprivate func end(_ information: siginfo_t) {
+        ended(information.si_code == CLD_EXITED ? .exited(information.status) : .killed(information.status))
+    }
+}
+
+/// How a program ended.
+public enum ChildEnd: Equatable, Sendable, CustomStringConvertible {
+    case exited(CInt)
+    case killed(CInt)
+
+    public var description: String {
+        switch self {
+        case .exited(let code): "exit code \(code)"
+        case .killed(let signal): "signal \(signal)"
+        }
+    }
+}
+
+extension siginfo_t {
+    /// `si_status`, which is a macro that Swift does not see.
+    fileprivate var status: CInt { notifyd_child_status(self) }
+}
+
+private let onChild: sd_event_child_handler_t = { _, information, context in
+    Unmanaged<ChildProcess>.fromOpaque(context!).takeUnretainedValue().end(information!.pointee)
+    return 0
+}

@@ -1,0 +1,38 @@
+import Glibc
+
+/// A failed call of libsystemd or libc, with its errno(3).
+public struct SystemdError: Error, CustomStringConvertible {
+    /// The errno value, positive.
+    public let code: CInt
+    /// The function that failed.
+    public let call: String
+
+    public init(code: CInt, call: String) {
+        self.code = code
+        self.call = call
+    }
+
+    public var description: String {
+        "\(call): \(String(cString: strerror(code)))"
+    }
+
+    /// A text is longer than we read.
+    public var isTooLong: Bool { code == EMSGSIZE }
+
+    /// The bus name has another owner.
+    public var isNameTaken: Bool { code == EEXIST }
+}
+
+/// Converts libsystemd's return codes to errors: a negative value is an errno.
+@discardableResult
+func check(_ result: CInt, _ call: String) throws(SystemdError) -> CInt {
+    guard result >= 0 else { throw SystemdError(code: -result, call: call) }
+    return result
+}
+
+/// For calls that fail only through a bug or without memory.
+@discardableResult
+func must(_ result: CInt, _ call: String) -> CInt {
+    precondition(result >= 0, "\(call) cannot fail here, yet: \(String(cString: strerror(-result)))")
+    return result
+}

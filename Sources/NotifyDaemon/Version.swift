@@ -1,4 +1,0 @@
-import NotifyVersion
-
-/// The version that the daemon announces.
-public let notifydVersion = projectVersion

@@ -1,0 +1,80 @@
+import ArgumentParser
+import NotifyClient
+
+/// An event on the command line: an id, or `last`.
+enum EventArgument: ExpressibleByArgument, Hashable, Sendable {
+    case id(EventID)
+    case last
+
+    init?(argument: String) {
+        if argument == "last" {
+            self = .last
+        } else if let id = UInt64(argument) {
+            self = .id(EventID(rawValue: id))
+        } else {
+            return nil
+        }
+    }
+
+    /// - Throws: `ExitCode.nothing` if there is no event.
+    func find(_ client: NotifyClient) async throws -> EventID {
+        switch self {
+        case .id(let id): return id
+        case .last:
+            if let last = try await HistoryReader(client: client, topic: "/").last(1).last { return last.event.id }
+            Terminal.complain("There is no event yet.")
+            throw ExitCode.nothing
+        }
+    }
+}
+
+/// A field of an event on the command line: `key=value` is a string, `key:TYPE=value` has a type.
+struct FieldArgument: Sendable {
+    let key: String
+    let value: Value
+
+    static let types = "string, integer, number, boolean, or a D-Bus letter: y b n q i u x t d s o g"
+
+    static func parse(_ text: String) throws -> FieldArgument {
+        // By bytes: in a String “=” and a combining mark are one character.
+        guard let sign = text.utf8.firstIndex(of: UInt8(ascii: "=")), sign != text.startIndex else {
+            throw ValidationError(
+                "“\(text)” is not a field. Write KEY=VALUE or KEY:TYPE=VALUE, such as distance:integer=5000.")
+        }
+        let value = String(text[text.utf8.index(after: sign)...])
+        let name = text[..<sign]
+        guard let colon = name.utf8.lastIndex(of: UInt8(ascii: ":")) else {
+            return FieldArgument(key: String(name), value: .string(value))
+        }
+        let key = String(name[..<colon])
+        let type = String(name[name.utf8.index(after: colon)...])
+        guard !key.isEmpty else { throw ValidationError("“\(text)” has no key before the colon.") }
+        guard let read = readers[type] else {
+            throw ValidationError("“\(type)” in “\(name)” is not a type. There are \(types).")
+        }
+        guard let typed = read(value) else {
+            throw ValidationError("“\(value)” is not a valid \(type) for the field “\(key)”.")
+        }
+        return FieldArgument(key: key, value: typed)
+    }
+
+    private static let readers: [String: @Sendable (String) -> Value?] = [
+        "string": { .string($0) }, "s": { .string($0) },
+        "integer": { Int64($0).map(Value.int64) }, "x": { Int64($0).map(Value.int64) },
+        "number": { Double($0).map(Value.double) }, "d": { Double($0).map(Value.double) },
+        "boolean": { boolean($0) }, "b": { boolean($0) },
+        "y": { UInt8($0).map(Value.byte) },
+        "n": { Int16($0).map(Value.int16) }, "q": { UInt16($0).map(Value.uint16) },
+        "i": { Int32($0).map(Value.int32) }, "u": { UInt32($0).map(Value.uint32) },
+        "t": { UInt64($0).map(Value.uint64) },
+        "o": { .objectPath($0) }, "g": { .signature($0) },
+    ]
+
+    private static func boolean(_ text: String) -> Value? {
+        switch text {
+        case "true", "yes", "1": .boolean(true)
+        case "false", "no", "0": .boolean(false)
+        default: nil
+        }
+    }
+}

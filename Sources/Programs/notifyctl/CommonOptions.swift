@@ -1,0 +1,63 @@
+import ArgumentParser
+import NotifyClient
+
+/// The bus to use.
+struct BusOptions: ParsableArguments {
+    @Option(help: "The D-Bus address of the bus, instead of the session bus.")
+    var address: String?
+
+    /// Connects, and checks that notifyd answers, so that errors are reported early.
+    ///
+    /// - Parameter starting: whether the bus may start it.
+    func connect(starting: Bool = true) async throws(NotifyError) -> NotifyClient {
+        let client = try await NotifyClient(address: address)
+        do throws(NotifyError) {
+            _ = try await client.version()
+        } catch {
+            switch error.code {
+            case .timedOut: throw error
+            case .notReachable where error.name == NotifyError.badConfiguration: throw error
+            case .notReachable where error.name != nil:
+                if let address = address ?? NotifyClient.sessionBusAddress {
+                    try await Activation(address: address).perform(starting: starting)
+                }
+            // The command itself reports the error.
+            default: break
+            }
+        }
+        return client
+    }
+}
+
+/// The output format.
+struct OutputOptions: ParsableArguments {
+    enum JSONStyle: String, ExpressibleByArgument, CaseIterable { case off, short, pretty }
+
+    @Option(name: .customLong("json"), help: "Write JSON: off, short (one line each) or pretty.")
+    var style: JSONStyle?
+
+    @Flag(name: .customShort("j"), help: "Like --json=pretty on a terminal, else like --json=short.")
+    var isJSON = false
+
+    func validate() throws {
+        if isJSON && style != nil { throw ValidationError("Give either -j or --json, not both.") }
+    }
+
+    var json: JSONStyle { style ?? (isJSON ? (Terminal.isInteractive ? .pretty : .short) : .off) }
+
+    /// Writes `value` if JSON is wanted, else the text if there is any.
+    func write(_ value: @autoclosure () -> JSON, text: @autoclosure () -> String?) {
+        switch json {
+        case .off: if let text = text() { Terminal.print(text) }
+        case .short: Terminal.print(value().text(pretty: false))
+        case .pretty: Terminal.print(value().text(pretty: true))
+        }
+    }
+}
+
+extension ParsableArguments {
+    /// For commands that end after a number of lines or screens.
+    func requireOneOrMore(_ count: Int?) throws {
+        if let count, count < 1 { throw ValidationError("-n takes a number of at least 1.") }
+    }
+}

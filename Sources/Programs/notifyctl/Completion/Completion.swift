@@ -1,0 +1,102 @@
+import ArgumentParser
+import NotifyClient
+
+/// Completions of topics and ids of events, from recent events of the running daemon.
+///
+/// The user waits at a prompt: so this does not start the daemon, prints no errors, and has a short time limit.
+enum Completion {
+    private static let patience: Duration = .milliseconds(500)
+    private static let recentEvents = 200
+    private static let offeredIDs = 20
+
+    /// Topics with events, values or screens, and the topics above them.
+    static let prefixes = CompletionKind.custom { _, _, _ in
+        Topics(await known(heardTopics)).withAncestors.compactMap { Candidate($0)?.text }
+    }
+
+    /// The same topics without those above them, and the short forms of `send`.
+    static let places = CompletionKind.custom { _, _, _ in
+        (["post", "invite", "mate-finished"] + Topics(await known(heardTopics)).all).compactMap { Candidate($0)?.text }
+    }
+
+    /// The ids of the last events, the newest first, with their topics if the shell shows descriptions.
+    static let events = CompletionKind.custom { _, _, _ in
+        await known { client in try await HistoryReader(client: client, topic: "/").last(offeredIDs) }
+            .reversed().compactMap { Candidate("\($0.event.id)", $0.event.topic + " " + $0.event.title)?.text }
+    }
+
+    private static func heardTopics(_ client: NotifyClient) async throws(NotifyError) -> [String] {
+        let recent = try await HistoryReader(client: client, topic: "/").last(recentEvents).map(\.event.topic)
+        let values = try await client.snapshot("/").values.map(\.event.topic)
+        return try await recent + values + client.screens().map(\.topic)
+    }
+
+    /// The replies of the daemon within the time limit.
+    private static func known<Answer: Sendable>(
+        _ ask: @escaping @Sendable (NotifyClient) async throws -> [Answer]
+    ) async -> [Answer] {
+        // Not a task group: it would wait for a bus that hangs.
+        let (answers, end) = AsyncStream.makeStream(of: [Answer].self)
+        let asking = Task {
+            do {
+                let client = try await NotifyClient()
+                end.yield(try await client.isDaemonRunning() ? try await ask(client) : [])
+            } catch {
+                end.yield([])
+            }
+        }
+        let alarm = Task {
+            try await Task.sleep(for: patience)
+            end.yield([])
+        }
+        defer {
+            asking.cancel()
+            alarm.cancel()
+        }
+        return await answers.first { _ in true } ?? []
+    }
+}
+
+/// Topics without duplicates, sorted.
+struct Topics {
+    let all: [String]
+
+    init(_ topics: [String]) { all = Set(topics).sorted() }
+
+    /// With `/post` for `/post/27`, and so on; a topic that ends above others covers them.
+    var withAncestors: [String] {
+        var found = Set(all)
+        for topic in all {
+            var rest = topic[...]
+            while let slash = rest.lastIndex(of: "/"), slash > rest.startIndex {
+                rest = rest[..<slash]
+                found.insert(String(rest))
+            }
+        }
+        return found.sorted()
+    }
+}
+
+/// One completion in the format of the shell.
+struct Candidate: Equatable {
+    let text: String
+
+    /// - Returns: `nil` if a shell would expand the word. bash expands completions, so it would execute a topic with `$(…)`
+    ///   in it, which every program on the bus can publish.
+    init?(_ word: String, _ meaning: String = "", for shell: CompletionShell? = .requesting) {
+        guard word.unicodeScalars.allSatisfy(Self.isPlain) else { return nil }
+        let meaning = Terminal.plain(meaning)
+        text =
+            switch shell {
+            // A colon separates the two; a colon within the word is escaped.
+            case .zsh: word.replacing(":", with: "\\:") + (meaning.isEmpty ? "" : ":" + meaning)
+            case .fish: word + (meaning.isEmpty ? "" : "\t" + meaning)
+            default: word
+            }
+    }
+
+    private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.isAlphabetic || scalar.properties.numericType != nil
+            || "/._-:@+,=%".unicodeScalars.contains(scalar)
+    }
+}

@@ -1,0 +1,57 @@
+import ArgumentParser
+import ChildProcesses
+import Glibc
+
+struct ConfigCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "config",
+        abstract: "Check the configuration.",
+        discussion: """
+            Examples:
+              notifyctl config check
+            """,
+        subcommands: [Check.self])
+
+    struct Check: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "check",
+            abstract: "Check the configuration the way notifyd reads it.",
+            discussion: """
+                Exit code 78 if there is a mistake; it is reported with line and column.
+
+                Examples:
+                  notifyctl config check && systemctl --user reload notifyd
+                  notifyctl config check new.toml
+                """)
+
+        @Argument(
+            help: "A configuration file, instead of the user's own.", completion: .file(extensions: ["toml"]))
+        var file: String?
+        @Option(help: "The notifyd to ask, instead of the one beside notifyctl or in $PATH.", completion: .file())
+        var daemon: String?
+
+        @OptionGroup var output: OutputOptions
+
+        func run() async throws {
+            try await reportingFailures {
+                let program = try daemon ?? Daemon.locate()
+                let arguments = ["--check-config"] + (file.map { ["--config", $0] } ?? [])
+                let isText = output.json == .off
+                let process = try ChildProcess(
+                    program, arguments, environment: ChildProcess.currentEnvironment, capturing: isText ? [] : [1, 2])
+                switch await process.waitForExit(within: .seconds(60)) {
+                case .code(let code)?:
+                    if !isText {
+                        let lines = await process.allLines(of: code == 0 ? 1 : 2) ?? []
+                        output.write(
+                            .object([("good", .bool(code == 0)), ("report", .array(lines.map(JSON.string)))]), text: nil
+                        )
+                    }
+                    if code != 0 { throw ExitCode(code) }
+                case .signal(let number)?: throw ProcessError("\(program) was ended by signal \(number).")
+                case nil: throw ProcessError("\(program) did not end within a minute.")
+                }
+            }
+        }
+    }
+}

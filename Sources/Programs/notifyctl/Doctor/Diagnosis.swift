@@ -1,0 +1,124 @@
+import Glibc
+import NotifyClient
+import NotifyVersion
+
+/// Collects the facts for the checks. It changes nothing.
+struct Diagnosis {
+    private let query: BusQuery
+    private let environment: [String: String]
+
+    init(connection: Connection, environment: [String: String]) {
+        query = BusQuery(connection: connection)
+        self.environment = environment
+    }
+
+    func findings() async -> [Finding] {
+        var router = RouterCheck(ownVersion: projectVersion)
+        let owner = await query.owner(of: Router.name)
+        let properties = await owner == nil ? [:] : query.properties(Router.name, Router.path, Router.interface)
+        router.isRunning = owner != nil
+        router.version = properties["Version"]?.string
+        if owner != nil, properties.isEmpty { router.hasBadConfiguration = await hasBadConfiguration() }
+        if owner != nil { router.process = await query.process(of: Router.name) }
+        let activatable = await query.activatable()
+        router.isActivatable = activatable.contains(Router.name)
+        router.isPaused = properties["Paused"]?.boolean ?? false
+        router.quiet = Quiet.list(properties["Quiet"])
+
+        let (unit, service) = await UnitCheck.ask(query)
+        let unitProcess: Int? = service["MainPID"]?.integer()
+        if let unitProcess, unitProcess > 0 { router.unitProcess = unitProcess }
+
+        var sandbox = SandboxCheck(hasManager: unit.hasManager)
+        sandbox.process = router.process.flatMap(ProcessFacts.init(of:))
+        if router.process != nil, router.process == unitProcess {
+            sandbox.wantsNamespaces = service["PrivateUsers"]?.boolean
+        }
+
+        let statistics = properties["Statistics"]?.entries ?? [:]
+        var server = await server()
+        server.isActivatable = activatable.contains("org.freedesktop.Notifications")
+        server.startFailures = statistics["server-start-failures"]?.integer() ?? 0
+        server.waiting = statistics["waiting-banners"]?.integer() ?? 0
+        server.failures = statistics["banner-failures"]?.integer() ?? 0
+        let buttons = ButtonCheck(failures: statistics["failed-commands"]?.integer() ?? 0)
+        server.rests = statistics["notification-server-rests"]?.integer(as: Int.self) == 1
+        let session = SessionCheck(
+            hasLogin: await hasLogin(),
+            isWatched: statistics["session-watched"]?.integer().map { (flag: Int) in flag == 1 },
+            isKnown: statistics["session-known"]?.integer().map { (flag: Int) in flag == 1 },
+            lingers: lingers())
+
+        return router.findings + [unit.finding] + [sandbox.finding].compactMap { $0 } + [server.finding]
+            + [buttons.finding].compactMap { $0 }
+            + journal(of: router.process, properties, sandbox.wantsNamespaces == nil ? [:] : service).findings
+            + [session.finding, await configuration().finding]
+    }
+
+    // MARK: The notification server
+
+    private func server() async -> ServerCheck {
+        let name = "org.freedesktop.Notifications"
+        let path = "/org/freedesktop/Notifications"
+        var check = ServerCheck()
+        check.isThere = await query.owner(of: name) != nil
+        guard check.isThere else { return check }
+        do throws(NotifyError) {
+            let information = try await query.ask(name, path, name, "GetServerInformation").map { $0.string ?? "" }
+            check.answer = .information(name: information.first ?? "", version: information.dropFirst(2).first ?? "")
+            let capabilities = try? await query.ask(name, path, name, "GetCapabilities")
+            check.capabilities = capabilities?.first?.elements?.compactMap(\.string)
+        } catch {
+            check.answer = error.code == .timedOut ? .none : .error(error.description)
+        }
+        return check
+    }
+
+    // MARK: The journal
+
+    /// - Parameter service: the running unit, whose sandbox may prevent writing.
+    private func journal(of process: Int?, _ properties: [String: Value], _ service: [String: Value]) -> JournalCheck {
+        let environment = process.flatMap(ProcessFacts.environment(of:)) ?? environment
+        let state = environment["XDG_STATE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+        var check = JournalCheck()
+        check.degradation = properties["Degraded"]?.string ?? ""
+        check.folder = (state ?? (environment["HOME"] ?? "") + "/.local/state") + "/notifyd"
+        check.mode = FileFacts.mode(of: check.folder + "/events.db")
+        check.room = FileFacts.room(at: check.folder)
+        check.damaged = FileFacts.names(in: check.folder).filter { $0.hasPrefix("events.db.damaged-") }
+        if service["ProtectSystem"]?.string == "strict" {
+            check.writableFolders = service["ReadWritePaths"]?.elements?.compactMap(\.string)
+                .map { $0.hasPrefix("-") ? String($0.dropFirst()) : $0 }
+        }
+        return check
+    }
+
+    // MARK: The session
+
+    private func hasLogin() async -> Bool {
+        let address = environment["DBUS_SYSTEM_BUS_ADDRESS"] ?? "unix:path=/run/dbus/system_bus_socket"
+        guard let connection = try? await Connection.open(address) else { return false }
+        defer { connection.close() }
+        return await BusQuery(connection: connection).owner(of: "org.freedesktop.login1") != nil
+    }
+
+    private func lingers() -> Bool {
+        guard let name = getpwuid(getuid())?.pointee.pw_name else { return false }
+        return FileFacts.mode(of: "/var/lib/systemd/linger/" + String(cString: name)) != nil
+    }
+
+    // MARK: The configuration
+
+    /// Whether notifyd is on the bus only to report a bad configuration.
+    private func hasBadConfiguration() async -> Bool {
+        do throws(NotifyError) {
+            let properties = "org.freedesktop.DBus.Properties"
+            _ = try await query.ask(Router.name, Router.path, properties, "GetAll", [.string(Router.interface)])
+            return false
+        } catch {
+            return error.name == NotifyError.badConfiguration
+        }
+    }
+
+    private func configuration() async -> ConfigurationCheck { await .ask(environment) }
+}

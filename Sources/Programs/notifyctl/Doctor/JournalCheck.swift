@@ -1,0 +1,58 @@
+/// Whether the journal can be written, and is private.
+struct JournalCheck {
+    /// The reason why notifyd cannot write it; empty if it can.
+    var degradation = ""
+    /// The folder notifyd uses, or would use.
+    var folder = ""
+    /// The permissions of `events.db`, or `nil` if it cannot be read.
+    var mode: UInt32?
+    /// The bytes left on its disk.
+    var room: UInt64?
+    /// Damaged journals that were set aside.
+    var damaged: [String] = []
+    /// The folders that the sandbox lets notifyd write to; `nil` if it may write anywhere.
+    var writableFolders: [String]?
+
+    private static let check = "journal"
+    private static let enoughRoom: UInt64 = 64 << 20
+
+    var findings: [Finding] {
+        var findings = [finding]
+        if !damaged.isEmpty {
+            findings.append(
+                .warning(
+                    Self.check, "\(damaged.joined(separator: ", ")) in \(folder): set aside because it was damaged",
+                    "A new journal was begun. The old one is not used: delete it if you do not need it."))
+        }
+        return findings
+    }
+
+    private var finding: Finding {
+        guard degradation.isEmpty else {
+            return .problem(Self.check, "nothing is accepted, because \(degradation)", remedy)
+        }
+        if let room, room < Self.enoughRoom {
+            return .warning(
+                Self.check, "only \(room >> 20) MiB are left for \(folder)", "Free space on this disk.")
+        }
+        guard let mode else { return .ok(Self.check, "nothing in \(folder) yet") }
+        guard mode & 0o077 == 0 else {
+            return .warning(
+                Self.check, "others may read \(folder)/events.db", "Remove these permissions: chmod -R go= \(folder)")
+        }
+        let left = room.map { ", \($0 >> 20) MiB left" } ?? ""
+        return .ok(Self.check, "\(folder)/events.db, mode \(String(mode, radix: 8))\(left)")
+    }
+
+    private var remedy: String {
+        if let writableFolders, !writableFolders.contains(folder) {
+            return "The sandbox lets notifyd write to \(writableFolders.joined(separator: ", ")) only. "
+                + "systemctl --user edit notifyd, and there: [Service], ReadWritePaths=-\(folder)"
+        }
+        if writableFolders != nil, degradation.contains("mounted read-only") {
+            return "The state directory was deleted, replaced or mounted anew, and the sandbox still shows the old "
+                + "one: systemctl --user restart notifyd"
+        }
+        return "Correct that, and notifyd continues within seconds."
+    }
+}

@@ -1,0 +1,73 @@
+import NotifyClient
+
+/// Whether notifyd runs, answers, and can be started by the bus.
+struct RouterCheck {
+    var isRunning = false
+    /// `nil` if it does not answer.
+    var version: String?
+    /// The version of this notifyctl.
+    var ownVersion = ""
+    var process: Int?
+    /// The main process of the unit, if there is one.
+    var unitProcess: Int?
+    var isActivatable = false
+    var isPaused = false
+    /// It is on the bus only to report a bad configuration.
+    var hasBadConfiguration = false
+    var quiet: [Quiet] = []
+
+    var findings: [Finding] {
+        var findings = [router, activation]
+        if isPaused {
+            findings.append(
+                .warning(
+                    "banners", "none: \(quiet.pause?.words() ?? "paused")",
+                    "“notifyctl resume” ends that; events of the meantime are not shown later."))
+        }
+        if let mutes = quiet.mutes() {
+            findings.append(
+                .warning(
+                    "banners", "muted: \(mutes)", "“notifyctl quiet” lists all; “notifyctl mute TOPIC 0” ends one."))
+        }
+        return findings
+    }
+
+    private var router: Finding {
+        let check = "notifyd"
+        guard isRunning else {
+            return isActivatable
+                ? .ok(check, "not running; the first call starts it")
+                : .problem(
+                    check, "not running",
+                    "Start it: systemctl --user start notifyd, or, without systemd, notifyd")
+        }
+        let place = process.map { ", process \($0)" } ?? ""
+        if hasBadConfiguration {
+            return .problem(check, "it does not start: its configuration is bad", "See “configuration” below.")
+        }
+        guard let version else {
+            return .problem(
+                check, "on the bus\(place), but it does not answer", "Restart it: systemctl --user restart notifyd")
+        }
+        guard version == ownVersion else {
+            return .warning(
+                check, "version \(version)\(place); this notifyctl is \(ownVersion)",
+                "After an update: systemctl --user daemon-reload && systemctl --user restart notifyd")
+        }
+        if let process, let unitProcess, unitProcess != process {
+            return .warning(
+                check, "version \(version)\(place), which is not that of notifyd.service",
+                "It was started by hand. End that process, then: systemctl --user restart notifyd")
+        }
+        return .ok(check, "version \(version)\(place)")
+    }
+
+    private var activation: Finding {
+        isActivatable
+            ? .ok("activation", "the bus knows how to start notifyd")
+            : .warning(
+                "activation", "the bus does not know how to start notifyd",
+                "org.notifyd.Router1.service belongs in share/dbus-1/services of a folder in $XDG_DATA_DIRS, or in "
+                    + "~/.local/share/dbus-1/services; the bus reads it when it restarts.")
+    }
+}

@@ -1,0 +1,91 @@
+/// Whether there is a notification server: desktop notifications specification 1.2.
+struct ServerCheck {
+    enum Answer: Equatable {
+        case information(name: String, version: String)
+        case error(String)
+        case none
+    }
+
+    var isThere = false
+    var answer = Answer.none
+    /// `nil` if it does not answer.
+    var capabilities: [String]?
+    /// Whether notifyd does not call it for a while, because it has failed several times.
+    var rests = false
+    /// Whether the bus knows how to start one.
+    var isActivatable = false
+    /// Due banners that wait for a server.
+    var waiting = 0
+    /// Calls to it that failed since notifyd started.
+    var failures = 0
+    /// How often the bus could not start one.
+    var startFailures = 0
+
+    private static let check = "notification server"
+
+    var finding: Finding {
+        guard isThere else {
+            if startFailures > 0 {
+                return .problem(
+                    Self.check, "none, and the bus could not start one: banners wait",
+                    "The log says why: journalctl --user -t notifyd. Start the one of your desktop, or install dunst "
+                        + "or mako.")
+            }
+            if isActivatable, waiting > 0 {
+                return .warning(
+                    Self.check, "not running, and \(waitingBanners)",
+                    "If it does not start soon, start the one of your desktop. The log says whether the bus could start it: "
+                        + "journalctl --user -t notifyd. See also start_server in notifyd.toml(5).")
+            }
+            if isActivatable {
+                return .ok(
+                    Self.check, "not running; unless start_server is false, the first banner has the bus start it")
+            }
+            let waiting = waiting > 0 ? waitingBanners : "banners wait for one"
+            return .warning(
+                Self.check, "none: \(waiting) until their time to live is over",
+                "Start the one of your desktop, or one such as dunst or mako.")
+        }
+        switch answer {
+        case .none:
+            return .problem(
+                Self.check, "it hangs: no answer within \(BusQuery.timeout.shortText)",
+                "Restart it. notifyd then shows the banners that wait.")
+        case .error(let words):
+            return .problem(Self.check, "it answers with an error: \(words)", "Restart it, or use another one.")
+        case .information(let name, let version):
+            let title = "\(name) \(version)"
+            if rests {
+                return .warning(
+                    Self.check, "\(title), which has failed several times: notifyd does not call it for a while",
+                    "Its own log should say why; notifyd tries it again by itself.")
+            }
+            if waiting > 0, failures > 0 {
+                return .warning(
+                    Self.check, "\(title), which did not show every banner: \(waitingBanners)",
+                    "Its own log should say why; notifyd tries it again by itself.")
+            }
+            guard let capabilities else { return .ok(Self.check, "\(title), which does not say what it can do") }
+            let lacks = [("body", "texts below the title"), ("actions", "buttons")]
+                .filter { !capabilities.contains($0.0) }.map(\.1)
+            return .ok(
+                Self.check, lacks.isEmpty ? title : "\(title), which cannot show \(lacks.joined(separator: " or "))")
+        }
+    }
+
+    private var waitingBanners: String { waiting == 1 ? "a banner waits for it" : "\(waiting) banners wait for it" }
+}
+
+/// Whether the commands of buttons succeed.
+struct ButtonCheck {
+    /// Commands that failed since notifyd started.
+    var failures = 0
+
+    var finding: Finding? {
+        guard failures > 0 else { return nil }
+        let commands = failures == 1 ? "a command of a button" : "\(failures) commands of buttons"
+        return .warning(
+            "buttons", "\(commands) failed or could not be started",
+            "The log says which, and why: journalctl --user -t notifyd -g button")
+    }
+}

@@ -1,0 +1,25 @@
+/// Whether notifyd can detect that the session is locked or idle.
+struct SessionCheck {
+    /// Whether logind is on the system bus.
+    var hasLogin = false
+    /// Whether a session is in use, according to notifyd; `nil` if it does not run.
+    var isWatched: Bool?
+    /// Whether notifyd has found a session at a seat; `nil` if it does not run, or is an older version.
+    var isKnown: Bool?
+    /// Whether the user's services go on without a session; loginctl(1), enable-linger.
+    var lingers = false
+
+    var finding: Finding {
+        let state =
+            if !hasLogin {
+                "no logind: a lock is never noticed, and screens always count"
+            } else if isKnown == false {
+                "logind knows no session of yours at a seat: a lock is never noticed, and screens always count"
+            } else if isWatched == false {
+                "locked or idle: every screen counts as hidden"
+            } else {
+                isWatched == nil ? "logind is there" : "watched by way of logind"
+            }
+        return .ok("session", lingers ? state + "; lingering, so notifyd keeps running after you log out" : state)
+    }
+}

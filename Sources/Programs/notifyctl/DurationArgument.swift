@@ -1,0 +1,16 @@
+import ArgumentParser
+import Routing
+
+/// A duration on the command line, as in the configuration: `100ms`, `5s`, `10m`, `2h`.
+struct DurationArgument: Hashable, Sendable {
+    let duration: Duration
+
+    static func parse(_ text: String) throws -> DurationArgument {
+        guard let duration = Duration(text: text) else {
+            throw ValidationError(
+                "“\(text)” is not a time. Write a whole number and a unit, such as 100ms, 5s, 10m, 2h or 28d; the longest is 366d."
+            )
+        }
+        return DurationArgument(duration: duration)
+    }
+}

@@ -1,0 +1,70 @@
+import NotifyClient
+
+/// The environment variables for the command that handles an event.
+struct EventEnvironment {
+    /// The longest environment string on Linux, with its NUL; `MAX_ARG_STRLEN` in execve(2).
+    private static let longest = 128 << 10
+
+    /// The variables of every event; its limits keep them short.
+    private let basic: [(name: String, value: String)]
+    private let fields: [(name: String, value: String)]
+    private let json: String
+
+    init(_ event: Event, _ verdict: Verdict?, json: String) {
+        self.json = json
+        let values: [(name: String, value: String?)] = [
+            ("ID", "\(event.id)"), ("TOPIC", event.topic), ("TITLE", event.title), ("BODY", event.body),
+            ("PUBLISHED", event.published.map { String($0) }),
+            ("WINDOW", event.window.map { JSON.milliseconds($0).text(pretty: false) }), ("SENDER", event.sender),
+            ("SOURCE", event.source), ("EVENT_ID", event.eventID), ("VERDICT", verdict?.rawValue),
+        ]
+        basic = values.compactMap { name, value in value.map { ("NOTIFYD_" + name, $0) } }
+        fields = Self.fields(of: event)
+    }
+
+    /// - Parameter isSmall: leaves out variables that can be long, because the whole environment was too large.
+    func variables(isSmall: Bool) -> [String: String] {
+        var result: [String: String] = [:]
+        for (name, value) in basic { result[name] = value }
+        var omitted: [String] = []
+        for (name, value) in [("NOTIFYD_JSON", json)] + fields {
+            if isSmall || name.utf8.count + value.utf8.count + 2 > Self.longest {
+                omitted.append(name)
+            } else {
+                result[name] = value
+            }
+        }
+        // Limited, because a message can have thousands of fields.
+        if !omitted.isEmpty { result["NOTIFYD_OMITTED"] = omitted.prefix(64).joined(separator: " ") }
+        return result
+    }
+
+    /// Names are in capitals, with `_` for other characters, as for the commands of buttons. If two names become the same,
+    /// the first counts.
+    private static func fields(of event: Event) -> [(name: String, value: String)] {
+        var names: Set<String> = []
+        var result: [(name: String, value: String)] = []
+        func add(_ key: String, _ value: String) {
+            let name = "NOTIFYD_FIELD_" + key
+            if names.insert(name).inserted { result.append((name, value)) }
+        }
+        let texts = event.fields.map { (key: $0.key, value: Text($0.value).text) }
+        for (key, value) in texts {
+            add(String(key.uppercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" }), value)
+        }
+        // The unchanged name, for scripts written for earlier versions.
+        for (key, value) in texts where key.utf8.allSatisfy(\.isPartOfName) { add(key, value) }
+        return result
+    }
+}
+
+extension UInt8 {
+    fileprivate var isPartOfName: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
+}

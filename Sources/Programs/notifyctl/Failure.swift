@@ -1,0 +1,65 @@
+import ArgumentParser
+import ChildProcesses
+import NotifyClient
+
+/// The exit codes of `notifyctl`, after sysexits.h.
+extension ExitCode {
+    /// Nothing matched, or time ran out.
+    static let nothing = ExitCode(1)
+    static let badData = ExitCode(65)
+    static let notReachable = ExitCode(69)
+    static let refused = ExitCode(77)
+    static let badConfiguration = ExitCode(78)
+}
+
+/// Runs a command. Errors are printed on standard error and become exit codes.
+func reportingFailures(_ work: () async throws -> Void) async throws {
+    do {
+        try await work()
+    } catch let error as NotifyError {
+        Terminal.complain(error.advice)
+        throw error.exitCode
+    } catch let error as ProcessError {
+        Terminal.complain(error.description)
+        throw ExitCode.notReachable
+    }
+}
+
+extension NotifyError {
+    var exitCode: ExitCode {
+        switch (code, name?.split(separator: ".").last) {
+        case (.invalidArgument, _): .badData
+        case (.timedOut, _): .nothing
+        case (.refused, "UnknownEvent"), (.refused, "UnknownScreen"): .nothing
+        case (.refused, "InvalidTopic"), (.refused, "InvalidEvent"), (.refused, "TooLarge"),
+            (.refused, "InvalidArgs"):
+            .badData
+        case (.refused, _): .refused
+        case (.notReachable, _) where name == Self.badConfiguration: .badConfiguration
+        default: .notReachable
+        }
+    }
+
+    /// What is wrong, and how to correct it.
+    var advice: String {
+        switch code {
+        case .notReachable where name == Self.badConfiguration:
+            message.split(separator: "\n").map { Terminal.plain(String($0)) }.joined(separator: "\n")
+                + "\nCorrect it, and try again. “notifyctl config check” checks it."
+        case .notReachable where name == Activation.failure: Terminal.plain(message)
+        case .notReachable where name?.hasPrefix("org.freedesktop.DBus.Error.Spawn.") == true:
+            "notifyd could not be started by the bus: \(Terminal.plain(message)) “notifyctl doctor” says more."
+        case .notReachable where name != nil:
+            "notifyd is not on this bus. Start it with “systemctl --user start notifyd”, or by running notifyd."
+        case .notReachable:
+            "\(Terminal.plain(message)) Is a session bus running? Name another with --address."
+        case .timedOut:
+            "\(Terminal.plain(message)) notifyd is busy or hangs; see “systemctl --user status notifyd”."
+        case .readerTooSlow:
+            "The reader of the output is too slow: events were missed. With --since ID none is missed."
+        case .refused where name == "org.freedesktop.DBus.Error.UnknownMethod":
+            "The running notifyd is older than this notifyctl. Start the new one: “systemctl --user restart notifyd”."
+        default: Terminal.plain(description)
+        }
+    }
+}

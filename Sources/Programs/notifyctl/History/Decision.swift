@@ -1,0 +1,200 @@
+import NotifyClient
+
+/// The decision about an event as a drawing with a sentence below it. All times count from publishing, or from the opening of the
+/// window if the machine was restarted in between.
+struct Decision {
+    private let explanation: Explanation
+    private let outcome: Outcome.Kind?
+    /// When the window was opened: before publishing, if another event opened it.
+    private let opened: Duration?
+    private let deadline: Duration?
+    private let resolved: Duration?
+    /// Whether the window of an undecided event is over.
+    private let isOver: Bool
+
+    /// - Parameter now: microseconds since the epoch; `nil`: the window of an undecided event is open.
+    init(_ explanation: Explanation, now: Int64? = nil) {
+        self.explanation = explanation
+        outcome = explanation.outcome
+        let start = explanation.start
+        func sinceStart(_ moment: Int64?) -> Duration? { moment.map { .microseconds($0 - start) } }
+        opened = sinceStart(explanation.opened)
+        deadline = sinceStart(explanation.deadline)
+        resolved = sinceStart(explanation.resolved)
+        isOver = explanation.outcome != nil || (now ?? .min) >= explanation.deadline ?? .max
+    }
+
+    var lines: [String] { lines(within: nil) }
+
+    /// - Parameter limit: the width of a line; `nil`: no limit.
+    func lines(within limit: Int?) -> [String] {
+        func broken(_ cell: Cell, _ indentation: String = "") -> [String] {
+            (limit.map { cell.wrapped(to: $0 - indentation.columns) } ?? [cell]).map { indentation + $0.written().text }
+        }
+        let head =
+            Cell("Event \(explanation.id)", .bold) + Cell("  " + explanation.topic)
+            + Cell("  published " + Timestamp(explanation.published).text, .dim)
+        let word = outcome?.rawValue ?? "undecided"
+        return broken(head) + [""] + timeline(within: limit).lines(within: limit) + [""]
+            + broken(Cell(word + ":", .bold) + Cell(" " + explanation.reason), "  ")
+    }
+
+    /// - Parameter limit: the width of a line. The name of a claimant that does not fit beside the drawing goes below it.
+    func timeline(within limit: Int? = nil) -> Timeline {
+        var lanes = [publisher]
+        if deadline != nil, outcome != .silent { lanes.append(window) }
+        lanes += claimants(within: limit)
+        lanes.append(banner)
+        return Timeline(lanes: lanes, scale: Timeline.Scale(showing: horizon))
+    }
+
+    /// The scale fits the window and the first steps; a claim hours later is drawn at the edge.
+    private var horizon: Duration {
+        let window = max(deadline ?? .zero, explanation.window, .milliseconds(10))
+        let last = (explanation.claims.compactMap(time) + [resolved ?? .zero, bannerTime ?? .zero]).max() ?? .zero
+        if isCutShort { return min(max(last * 3, .milliseconds(10)), window * 3 / 2) }
+        return max(window * 3 / 2, min(last, window * 4))
+    }
+
+    /// Whether the window ended early because all its events were claimed.
+    private var isCutShort: Bool {
+        guard outcome == .claimed, let resolved, let deadline else { return false }
+        return resolved < deadline
+    }
+
+    // MARK: Lanes
+
+    private var publisher: Timeline.Lane {
+        let source = explanation.source.map { ", from " + Terminal.plain($0) } ?? ""
+        let boot = explanation.isOfEarlierBoot ? " before the machine was started; times count from its new window" : ""
+        return Timeline.Lane(
+            actor: "publisher", marks: [(.zero, "P")],
+            note: Terminal.plain(explanation.sender ?? "") + " published it" + source + boot, style: Terminal.bold)
+    }
+
+    private var window: Timeline.Lane {
+        let start = max(opened ?? .zero, .zero)
+        let planned = deadline ?? .zero
+        let end = isCutShort ? resolved ?? planned : planned
+        var notes = ["ends at \(planned.displayText)"]
+        if isCutShort { notes = ["closed at \(end.displayText); it would have ended at \(planned.displayText)"] }
+        if explanation.isReplayed {
+            notes.insert("opened again at \(start.displayText) after a restart of notifyd", at: 0)
+        } else if let opened, opened <= .milliseconds(-1) {
+            notes.insert("opened \((.zero - opened).displayText) before", at: 0)
+        }
+        if isDueToHold {
+            notes[notes.count - 1] = "it was held until \(end.displayText), and its banner was due then"
+        } else if let lateness = explanation.lateness, explanation.delay == nil {
+            notes.append("its timer came \(lateness.displayText) late")
+        }
+        return Timeline.Lane(
+            actor: "window", spans: [(start, end, "=")], marks: [(start, "["), (end, isOver ? "]" : ">")],
+            note: notes.joined(separator: ", "), style: Terminal.dim)
+    }
+
+    /// Whether the banner was due when a provisional claim failed. The two times come from different clocks.
+    private var isDueToHold: Bool {
+        guard let end = explanation.claims.last(where: { $0.isEnd })?.after, let deadline else { return false }
+        return end >= deadline - .milliseconds(10) && end <= deadline + .milliseconds(10)
+    }
+
+    /// When a step was taken. If times count from the opening of the window, only that of the deciding claim is known.
+    private func time(_ claim: Explanation.Claim) -> Duration? {
+        claim.after ?? (explanation.isOfEarlierBoot && claim == explanation.decidingClaim ? resolved : nil)
+    }
+
+    /// One lane for each claimant, in the order of their first claims.
+    private func claimants(within limit: Int?) -> [Timeline.Lane] {
+        var lanes: [Timeline.Lane] = []
+        for claim in explanation.claims {
+            let name = Claimant.text(claim.by, claim.program)
+            let hasRoom = limit.map { Timeline.width(of: name) <= $0 } ?? true
+            let actor = hasRoom ? name : Terminal.plain(claim.by)
+            let mark: Character = claim.isEnd ? "r" : claim.verdict == .recorded ? "c" : "C"
+            let marks = time(claim).map { [(time: $0, symbol: mark)] } ?? []
+            let note = claim.sentence(at: time(claim))
+            if let index = lanes.firstIndex(where: { $0.actor == actor }) {
+                lanes[index].marks += marks
+                lanes[index].note += "; " + note
+            } else {
+                lanes.append(
+                    Timeline.Lane(
+                        actor: actor, marks: marks, note: (hasRoom ? "" : name + ": ") + note,
+                        style: Terminal.green))
+            }
+        }
+        return lanes
+    }
+
+    private var banner: Timeline.Lane {
+        var lane = Timeline.Lane(actor: "banner")
+        guard let start = bannerTime else {
+            lane.note = outcome == nil ? "none yet" : "none"
+            return lane
+        }
+        lane.style = Terminal.red
+        let retraction = explanation.claims.last { $0.verdict == .retracted }
+        let end: Duration? =
+            switch outcome {
+            case .retracted?: retraction.flatMap(time)
+            case .dismissed?: resolved
+            default: nil
+            }
+        lane.spans = [(start, end ?? .seconds(Int64.max / 2_000_000), "#")]
+        lane.marks = [(start, "B")]
+        lane.note = "at \(start.displayText)"
+        if let count = explanation.count, count > 1 { lane.note += ", for \(count) events" }
+        if let words = explanation.delay?.words {
+            lane.note += ", \(explanation.lateness?.displayText ?? "") late: \(words)"
+        }
+        if let end {
+            lane.marks.append((end, "x"))
+            let closing = explanation.action.map { ", “\(Terminal.plain($0))” pressed at" } ?? ", closed by the user at"
+            lane.note += outcome == .dismissed ? closing : ", taken back at"
+            lane.note += " \(end.displayText)"
+        } else if outcome == .retracted {
+            lane.note += retraction == nil ? ", not taken back" : ", taken back after the machine was started"
+        }
+        return lane
+    }
+
+    private var bannerTime: Duration? {
+        switch outcome {
+        case .shown?: deadline.map { $0 + (explanation.lateness ?? .zero) } ?? resolved
+        case .retracted?, .dismissed?: deadline.map { $0 + (explanation.lateness ?? .zero) }
+        default: nil
+        }
+    }
+}
+
+extension Explanation.Claim {
+    /// The step, its time, and its verdict.
+    ///
+    /// - Parameter time: `nil` if it is not known.
+    fileprivate func sentence(at time: Duration?) -> String {
+        let moment = time.map { " at \($0.displayText)" } ?? ""
+        return switch form {
+        case "Release": "released" + moment
+        case "ranout": "not confirmed in time" + (time.map { ", which ended at \($0.displayText)" } ?? "")
+        case "left": "left the bus" + moment
+        default: "\(Terminal.plain(form))\(moment): \(Terminal.plain(verdict.rawValue))"
+        }
+    }
+}
+
+extension Explanation {
+    /// About when the daemon accepted the event. If the publisher says that it happened long ago, or will happen, this is when
+    /// the window was opened.
+    var start: Int64 {
+        if isOfEarlierBoot { return opened ?? resolved ?? published }
+        // The wall clock may have been set in between.
+        if let accepted, isReplayed || (opened ?? .min) <= accepted, accepted <= deadline ?? resolved ?? .max {
+            return accepted
+        }
+        guard let opened, let deadline, !(opened - 1_000_000...max(opened, deadline)).contains(published) else {
+            return published
+        }
+        return opened
+    }
+}

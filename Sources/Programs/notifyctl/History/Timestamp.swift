@@ -1,0 +1,76 @@
+import Glibc
+import NotifyClient
+
+/// A point in time, in microseconds since 1970-01-01 00:00 UTC, formatted in the local time zone.
+struct Timestamp {
+    private let microseconds: Int64
+
+    init(_ microseconds: Int64) { self.microseconds = microseconds }
+
+    static var now: Int64 { SystemClock.wall }
+
+    /// Such as `2026-05-03 17:04:05.123`.
+    var text: String { day + " " + time + "." + padded(fraction / 1000, 3) }
+
+    /// The age: `now`, `3 s ago`, `5 min ago`, `today 14:05`, `yesterday 14:05`,
+    /// `2026-05-03 17:04`.
+    func text(seenAt now: Int64) -> String {
+        let age = Duration.microseconds(now - microseconds)
+        // A publisher's clock may be a little ahead; later times are shown as a date.
+        return age > .seconds(-2) && age < .seconds(3600)
+            ? Timestamp.ago(age) : dayInWords(at: now) + " " + time.prefix(5)
+    }
+
+    /// `now`, `3 s ago`, `5 min ago`, `2 h ago`.
+    static func ago(_ age: Duration) -> String {
+        switch age.components.seconds {
+        case ...0: "now"
+        case let seconds where seconds < 60: "\(seconds) s ago"
+        case let seconds where seconds < 3600: "\(seconds / 60) min ago"
+        case let seconds: "\(seconds / 3600) h ago"
+        }
+    }
+
+    /// A time that stays valid while a line is on screen: `14:05:03`, `yesterday 14:05:03`, `2026-05-03 17:04:05`.
+    func clock(seenAt now: Int64) -> String {
+        let day = dayInWords(at: now)
+        return day == "today" ? time : day + " " + time
+    }
+
+    /// An end time: `14:05`, or with the day if it is not today: `2026-05-04 14:05`.
+    func end(seenAt now: Int64) -> String {
+        let clock = String(time.prefix(5))
+        return day == Timestamp(now).day ? clock : day + " " + clock
+    }
+
+    private func dayInWords(at now: Int64) -> String {
+        if day == Timestamp(now).day { return "today" }
+        // A day has 23 to 25 hours, so yesterday is found from its noon, 12 hours before midnight.
+        let clock = Timestamp(now).parts
+        let sinceMidnight = Int64(clock.tm_hour * 3600 + clock.tm_min * 60 + clock.tm_sec)
+        return day == Timestamp(now - (sinceMidnight + 43200) * 1_000_000).day ? "yesterday" : day
+    }
+
+    private var seconds: Int64 { (microseconds - fraction) / 1_000_000 }
+    private var fraction: Int64 { (microseconds % 1_000_000 + 1_000_000) % 1_000_000 }
+
+    private var parts: tm {
+        var seconds = time_t(seconds)
+        var parts = tm()
+        localtime_r(&seconds, &parts)
+        return parts
+    }
+
+    private var day: String {
+        [padded(parts.tm_year + 1900, 4), padded(parts.tm_mon + 1, 2), padded(parts.tm_mday, 2)].joined(separator: "-")
+    }
+
+    private var time: String {
+        [padded(parts.tm_hour, 2), padded(parts.tm_min, 2), padded(parts.tm_sec, 2)].joined(separator: ":")
+    }
+
+    private func padded(_ number: some BinaryInteger, _ width: Int) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+}

@@ -1,0 +1,93 @@
+import ArgumentParser
+import NotifyClient
+
+struct WatchCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "watch",
+        abstract: "Show the current values of topics, and then every change.",
+        discussion: """
+            Prints the current values as added (+), and then every value that is added, modified (~) or removed (-). It \
+            continues over restarts of the daemon. “send --retain”, or a route that retains, publishes a value; “send \
+            --remove” removes it.
+
+            Ends with 0 on Ctrl-C, on SIGTERM, or after -n lines; with 1 if --timeout comes first.
+
+            Examples:
+              notifyctl watch /run/r1/mate
+              notifyctl watch / --json=short | jq -r '.change + " " + .topic'
+            """)
+
+    @Argument(
+        help: "A topic, such as /run/r1, and everything below it; / means every topic.",
+        completion: Completion.prefixes)
+    var topic: String
+
+    @Option(name: .customShort("n", allowingJoined: true), help: "Stop after this many lines.") var count: Int?
+    @Option(help: "Stop after this long.", transform: DurationArgument.parse) var timeout: DurationArgument?
+
+    @OptionGroup var bus: BusOptions
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        try requireOneOrMore(count)
+    }
+
+    func run() async throws {
+        try await reportingFailures {
+            let client = try await bus.connect()
+            let changes = try await client.watch(topic)
+            if try await !client.isDaemonRunning() {
+                Terminal.complain("notifyd is not running yet; waiting for it.")
+            }
+            let listing = Listing()
+            let reading = Task {
+                var seen = 0
+                for try await change in changes {
+                    output.write(change.json, text: listing.line(change.cells, elsewhere: change.line))
+                    seen += 1
+                    if seen == count { return true }
+                }
+                return false
+            }
+            let interruption = TerminationSignals { _ in reading.cancel() }
+            let alarm = timeout.map { timeout in
+                Task {
+                    try await Task.sleep(for: timeout.duration)
+                    reading.cancel()
+                }
+            }
+            defer { alarm?.cancel() }
+            let isComplete = try await reading.value
+            if !isComplete, !interruption.hasCome { throw ExitCode.nothing }
+        }
+    }
+}
+
+extension Change {
+    /// For a line on a terminal: what happened, then the value.
+    fileprivate var cells: [Cell] {
+        let now = Timestamp.now
+        let value = value.cells(time: { $0.clock(seenAt: now) }, outcome: nil)
+        return switch kind {
+        case .added: [Cell("+", .green)] + value
+        case .modified: [Cell("~")] + value
+        case .removed: [Cell("-", .red)] + value.dropLast()
+        default: [Cell(kind.rawValue)] + value
+        }
+    }
+
+    /// The same for programs.
+    var line: String {
+        switch kind {
+        case .added: Terminal.green("+ ") + value.line(verdict: nil)
+        case .modified: "~ " + value.line(verdict: nil)
+        case .removed: Terminal.red("- ") + "\(value.id)  " + Terminal.bold(Terminal.plain(topic))
+        default: Terminal.plain(kind.rawValue) + "  " + value.line(verdict: nil)
+        }
+    }
+
+    var json: JSON {
+        guard case .object(let members) = value.json(verdict: nil) else { return .null }
+        return .object([("change", .string(kind.rawValue))] + members)
+    }
+}

@@ -1,0 +1,40 @@
+import ArgumentParser
+import NotifyClient
+
+struct WhyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "why",
+        abstract: "Explain the decision about an event with a drawing.",
+        discussion: """
+            P published, [==] the window, C a claim (c: one that changed nothing), r a provisional claim that was not \
+            completed, B a banner, x its end. Times count from publishing; later steps are drawn at the edge.
+
+            Exit code 1 if there is no such event.
+
+            Examples:
+              notifyctl why 1795231492321669
+              notifyctl why last
+            """)
+
+    @Argument(
+        help: ArgumentHelp(
+            "The id of the event, as “send”, “listen” and “history” print it, or “last”.", valueName: "id"),
+        completion: Completion.events)
+    var event: EventArgument
+
+    @OptionGroup var bus: BusOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        try await reportingFailures {
+            let client = try await bus.connect()
+            let id = try await event.find(client)
+            let explanation = try await client.explain(id)
+            output.write(
+                .object(
+                    [("id", .integer(id.rawValue)), ("topic", .string(explanation.topic))] + explanation.members),
+                text: Decision(explanation, now: Timestamp.now).lines(within: Terminal.size?.columns).joined(
+                    separator: "\n"))
+        }
+    }
+}

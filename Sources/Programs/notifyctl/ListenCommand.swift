@@ -1,0 +1,177 @@
+import ArgumentParser
+import NotifyClient
+
+struct ListenCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "listen",
+        abstract: "Print events as they arrive, one line each.",
+        discussion: """
+            Prints the events at or below the given topics; without a topic, all events. Listening does not affect other \
+            programs. With --claim every event is claimed, and no banner appears.
+
+            --exec runs a shell command for each event, one after the other. The event is in its environment, never in \
+            the command: NOTIFYD_ID, NOTIFYD_TOPIC, NOTIFYD_TITLE, NOTIFYD_BODY, NOTIFYD_PUBLISHED (microseconds since \
+            1970), NOTIFYD_WINDOW (ms left to claim), NOTIFYD_SENDER, NOTIFYD_SOURCE, NOTIFYD_EVENT_ID, \
+            NOTIFYD_VERDICT (with --claim), NOTIFYD_JSON (all of it), and NOTIFYD_FIELD_NAME for each field, its name in \
+            capitals with _ for what is neither a letter nor a digit. The event as JSON is also on its standard input. \
+            Variables that are too long for the system are missing, and listed in NOTIFYD_OMITTED. A command that cannot be \
+            started fails for that event only.
+
+            With --claim and --exec an event is held as soon as it is received. It is claimed when the command ends with 0, \
+            and released when the command fails or exceeds --within: then its banner appears.
+
+            With --actions the buttons that are pressed on banners are printed too; -n counts events only.
+
+            With --since it prints every event after that one, once and in order, even if notifyd or the bus restarts; 0 \
+            begins with the oldest event in the journal.
+
+            Ends with 0 on Ctrl-C, on SIGTERM, or after -n events; with 1 if --timeout comes first.
+
+            Examples:
+              notifyctl listen /post /run
+              notifyctl listen /run --exec 'echo "$NOTIFYD_TOPIC: $NOTIFYD_TITLE"'
+              notifyctl listen /run --claim --exec ./my-handler --within 30s
+              notifyctl listen /post/27 -n 1 --timeout 10m && echo "There is an answer."
+              notifyctl listen --since 0 --json=short | jq .topic
+            """)
+
+    @Argument(help: "Topics, such as /post/27.", completion: Completion.prefixes)
+    var topics: [String] = []
+
+    @Flag(help: "Claim every event.") var claim = false
+    @Option(name: .customShort("n", allowingJoined: true), help: "Stop after this many events.") var count: Int?
+    @Option(help: "Stop after this long.", transform: DurationArgument.parse) var timeout: DurationArgument?
+    @Option(help: ArgumentHelp("Run a shell command for each event.", valueName: "command"), completion: .file())
+    var exec: String?
+    @Option(
+        help: "How long a command may take, including its time in the queue; at most 10m. (default: 1m)",
+        transform: DurationArgument.parse)
+    var within: DurationArgument?
+    @Option(
+        help: "Begin after the event with this id, and miss none; 0 begins with the oldest event.",
+        completion: Completion.events) var since: UInt64?
+    @Flag(help: "Also print the buttons that are pressed on banners.") var actions = false
+
+    @OptionGroup var bus: BusOptions
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        try requireOneOrMore(count)
+        if within != nil, !claim || exec == nil {
+            throw ValidationError("--within is the time to confirm a claim, so it needs --claim and --exec.")
+        }
+        guard holdTime >= .milliseconds(1), holdTime <= .seconds(600) else {
+            throw ValidationError("--within takes a time from 1ms to 10m.")
+        }
+    }
+
+    private var holdTime: Duration { within?.duration ?? .seconds(60) }
+
+    func run() async throws {
+        try await reportingFailures {
+            let client = try await bus.connect()
+            let topics = topics.isEmpty ? ["/"] : topics
+            let presses = actions ? try await client.actions(at: topics) : nil
+            let events = try await EventSource(client, topics, since: since.map { EventID(rawValue: $0) })
+            if try await !client.isDaemonRunning() {
+                Terminal.complain("notifyd is not running yet; waiting for it.")
+            }
+            let listing = Listing()
+            let (reading, interruption) = TerminationSignals.cancelling { try await read(events, client, listing) }
+            let side = Task {
+                guard let presses else { return }
+                for try await press in presses {
+                    output.write(
+                        press.json,
+                        text: listing.line(press.cells(at: Timestamp.now, hasOutcome: claim), elsewhere: press.line))
+                }
+            }
+            defer { side.cancel() }
+            let timer = timeout.map { timeout in
+                Task {
+                    try await Task.sleep(for: timeout.duration)
+                    reading.cancel()
+                }
+            }
+            defer { timer?.cancel() }
+            let heard = try await reading.value
+            // Without -n it ends at the timeout or on a signal.
+            if !interruption.hasCome, heard < count ?? .max { throw ExitCode.nothing }
+        }
+    }
+
+    /// Returns the number of events received.
+    private func read(_ events: EventSource, _ client: NotifyClient, _ listing: Listing) async throws -> Int {
+        guard let exec else {
+            return try await forEach(events) { event in
+                show(event, claim ? await claimed(event, client.claim) : nil, in: listing)
+                return true
+            }
+        }
+        // Events that arrive while a command runs are held, so that their banners do not appear before they are handled.
+        let (queue, continuation) = AsyncStream.makeStream(of: (Event, Verdict?).self)
+        let handled = Locked(HandledEvents())
+        async let running: Void = run(exec, for: queue, handled, client, listing)
+        defer { continuation.finish() }
+        let hold = { (id: EventID) async throws(NotifyError) in
+            try await client.claimProvisionally(id, within: holdTime)
+        }
+        let heard = try await forEach(events) { event in
+            guard claim else {
+                continuation.yield((event, nil))
+                return true
+            }
+            let stage = handled.withLock { $0.hear(event) }
+            let verdict = await claimed(event, stage == .done ? client.claim : hold)
+            if stage == .new { continuation.yield((event, verdict)) }
+            return stage == .new
+        }
+        continuation.finish()
+        await running
+        return heard
+    }
+
+    /// - Parameter body: returns whether the event counts.
+    private func forEach(_ events: EventSource, _ body: (Event) async throws -> Bool) async throws -> Int {
+        var heard = 0
+        for try await event in events {
+            if try await body(event) { heard += 1 }
+            if heard == count { break }
+        }
+        return heard
+    }
+
+    private func show(_ event: Event, _ verdict: Verdict?, in listing: Listing) {
+        let now = Timestamp.now
+        let answer = claim ? verdict?.cell ?? Cell("") : nil
+        output.write(
+            event.json(verdict: verdict),
+            text: listing.line(
+                event.cells(time: { $0.clock(seenAt: now) }, outcome: answer), elsewhere: event.line(verdict: verdict)))
+    }
+
+    /// A failed claim does not end the command.
+    private func claimed(_ event: Event, _ claim: (EventID) async throws(NotifyError) -> Verdict) async -> Verdict? {
+        do throws(NotifyError) {
+            return try await claim(event.id)
+        } catch {
+            if error.code != .cancelled { Terminal.complain("Event \(event.id) was not claimed: \(error.advice)") }
+            return nil
+        }
+    }
+
+    /// Runs the command for one event after the other. Events that are still held when notifyctl ends get their banners.
+    private func run(
+        _ exec: String, for events: AsyncStream<(Event, Verdict?)>, _ handled: Locked<HandledEvents>,
+        _ client: NotifyClient, _ listing: Listing
+    ) async {
+        for await (event, verdict) in events {
+            show(event, verdict, in: listing)
+            let isDone = await EventCommand(exec).run(for: event, verdict)
+            defer { handled.withLock { $0.end(event.id, isDone: isDone) } }
+            guard verdict == .suppressed else { continue }
+            let held = HeldEvent(id: event.id, client: client, limit: holdTime)
+            if let complaint = await held.settle(isDone: isDone) { Terminal.complain(complaint) }
+        }
+    }
+}

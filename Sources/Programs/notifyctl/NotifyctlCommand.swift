@@ -1,0 +1,61 @@
+import ArgumentParser
+import NotifyVersion
+import StandardStreams
+
+@main
+struct NotifyctlCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "notifyctl",
+        abstract: "Publish, receive and claim push notifications on the local event bus.",
+        discussion: """
+            Topics are paths such as /post/27. Commands that read topics include the topics below them; / means every topic. \
+            Times are written like 100ms, 5s, 10m or 2h.
+
+            Exit codes: 0 done, 1 nothing matched or time ran out, 64 wrong usage, 65 bad data, 69 no bus or no daemon, \
+            74 the output cannot be written, 77 refused, 78 bad configuration.
+
+            Examples:
+              notifyctl send post 27 "Nice!" --wait
+              notifyctl listen /post
+              notifyctl screen /post/27
+              notifyctl history -n 5
+            See notifyctl(1) for all options; “notifyctl demo” shows how notifyd works.
+            """,
+        version: projectVersion,
+        subcommands: [
+            SendCommand.self, ListenCommand.self, ScreenCommand.self, ClaimCommand.self, ClaimTopicCommand.self,
+            MarkReadCommand.self, WatchCommand.self, HistoryCommand.self, ShowCommand.self, WhyCommand.self,
+            ReplayCommand.self, MuteCommand.self, PauseCommand.self, ResumeCommand.self, QuietCommand.self,
+            StatusCommand.self, TopCommand.self, DoctorCommand.self, ConfigCommand.self, DemoCommand.self,
+        ])
+
+    static func main() async {
+        StandardStreams.prepare()
+        requireTextArguments()
+        do {
+            try checkHelpRequest(CommandLine.arguments.dropFirst())
+            var command = try await asyncParseAsRoot()
+            if var command = command as? any AsyncParsableCommand { try await command.run() } else { try command.run() }
+        } catch  where CommandLine.arguments.contains("--generate-completion-script") && exitCode(for: error).isSuccess
+        {
+            StandardStreams.write(BashScript.mended(fullMessage(for: error)) + "\n")
+            StandardStreams.end(0)
+        } catch {
+            end(with: error)
+        }
+        end(with: nil)
+    }
+
+    /// Rejects “help” with an unknown command; the parser would print the general help.
+    static func checkHelpRequest(_ arguments: ArraySlice<String>) throws {
+        guard arguments.first == "help" else { return }
+        var command: any ParsableCommand.Type = self
+        for name in arguments.dropFirst() where !name.hasPrefix("-") {
+            guard let found = command.configuration.subcommands.first(where: { $0.configuration.commandName == name })
+            else {
+                throw ValidationError("“\(Terminal.plain(name))” is not a command. “notifyctl help” lists them.")
+            }
+            command = found
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import ArgumentParser
+import NotifyClient
+
+struct MuteCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "mute",
+        abstract: "Stop banners at or below a topic for a while.",
+        discussion: """
+            Subscribers receive the events as before. Muted events are not shown later. 0 ends the mute of exactly this topic; \
+            other mutes that still cover it are printed.
+
+            Examples:
+              notifyctl mute /post/27 2h
+              notifyctl mute / 10m
+              notifyctl mute /post/27 0
+            """)
+
+    @Argument(help: "A topic, such as /post/27; / means every topic.", completion: Completion.prefixes)
+    var topic: String
+    @Argument(
+        help: "How long, such as 10m or 2h; 0 ends the mute.", completion: .list(["10m", "1h", "8h", "1d", "0"]),
+        transform: DurationArgument.parse)
+    var duration: DurationArgument
+
+    @OptionGroup var bus: BusOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        try await reportingFailures {
+            let client = try await bus.connect()
+            try await client.mute(topic, for: duration.duration)
+            await complainIfNotStored(client)
+            // An older daemon does not have this property.
+            let rest = duration.duration == .zero ? ((try? await client.quiet()) ?? []).filter(concerns) : []
+            var members: [(String, JSON)] = [
+                ("topic", .string(topic)), ("milliseconds", .milliseconds(duration.duration)),
+            ]
+            if !rest.isEmpty { members.append(("quiet", .array(rest.map(\.json)))) }
+            output.write(.object(members), text: rest.isEmpty ? nil : rest.map(sentence).joined(separator: "\n"))
+        }
+    }
+
+    /// Whether it covers the topic or a topic below it.
+    private func concerns(_ quiet: Quiet) -> Bool {
+        quiet.covers(topic) || Quiet(topic: topic, cause: .muted).covers(quiet.topic)
+    }
+
+    private func sentence(_ quiet: Quiet) -> String {
+        let now = Timestamp.now
+        if quiet.cause == .paused { return "All banners are \(Terminal.plain(quiet.words(at: now)))." }
+        let verb = quiet.covers(topic) ? "\(topic) is still quiet: \(quiet.topic)" : "Below it \(quiet.topic)"
+        return Terminal.plain(
+            "\(verb) is muted" + (quiet.until.map { " until " + Timestamp($0).end(seenAt: now) } ?? "") + ".")
+    }
+}
+
+struct PauseCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pause",
+        abstract: "Stop all banners, for a while or until “resume”.",
+        discussion: """
+            Subscribers receive the events as before. Events during a pause are not shown later.
+
+            Examples:
+              notifyctl pause; ./presentation; notifyctl resume
+              notifyctl pause 1h
+            """)
+
+    @Argument(
+        help: "How long, such as 10m or 2h. (default: until “resume”)", completion: .list(["10m", "1h", "8h", "1d"]),
+        transform: DurationArgument.parse)
+    var duration: DurationArgument?
+
+    @OptionGroup var bus: BusOptions
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        guard duration?.duration != .zero else {
+            throw ValidationError(
+                "A pause of 0 seconds has no meaning. Leave the length out for a pause without an end; "
+                    + "“notifyctl resume” ends a pause.")
+        }
+    }
+
+    func run() async throws {
+        guard let duration else { return try await setPaused(true, bus, output) }
+        try await reportingFailures {
+            let client = try await bus.connect()
+            try await client.pause(for: duration.duration)
+            await complainIfNotStored(client)
+            output.write(
+                .object([("paused", .bool(true)), ("milliseconds", .milliseconds(duration.duration))]), text: nil)
+        }
+    }
+}
+
+struct ResumeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "resume",
+        abstract: "Let banners appear again after “pause”.",
+        discussion: """
+            Mutes are not affected.
+
+            Examples:
+              notifyctl resume
+            """)
+
+    @OptionGroup var bus: BusOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws { try await setPaused(false, bus, output) }
+}
+
+private func setPaused(_ flag: Bool, _ bus: BusOptions, _ output: OutputOptions) async throws {
+    try await reportingFailures {
+        let client = try await bus.connect()
+        try await client.setPaused(flag)
+        await complainIfNotStored(client)
+        output.write(.object([("paused", .bool(flag))]), text: nil)
+    }
+}
+
+/// Warns if the change is not on disk yet: it is in force, but may be lost when the daemon ends.
+private func complainIfNotStored(_ client: NotifyClient) async {
+    guard let words = try? await client.degradation(), !words.isEmpty else { return }
+    Terminal.complain("not stored yet: \(Terminal.plain(words)).")
+}

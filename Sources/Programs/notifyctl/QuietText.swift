@@ -1,0 +1,38 @@
+import NotifyClient
+
+extension Quiet {
+    /// Such as `paused until 14:05` or `/post until 14:05`.
+    func words(at now: Int64 = Timestamp.now) -> String {
+        let subject = cause == .paused ? "paused" : topic
+        return subject + (until.map { " until " + Timestamp($0).end(seenAt: now) } ?? "")
+    }
+
+    var json: JSON {
+        .object([
+            ("topic", .string(topic)), ("until", until.map { .integer($0) } ?? .null),
+            ("cause", .string(cause.rawValue)),
+        ])
+    }
+
+    /// For a table.
+    func cells(at now: Int64) -> [Cell] {
+        let end = until.map { "until " + Timestamp($0).end(seenAt: now) } ?? "until “notifyctl resume”"
+        return [Cell(topic, .bold), Cell(end), Cell(cause.rawValue, .dim)]
+    }
+}
+
+extension [Quiet] {
+    private static var named: Int { 3 }
+
+    var pause: Quiet? { first { $0.cause == .paused } }
+    var others: [Quiet] { filter { $0.cause != .paused } }
+
+    /// The mutes as text, such as `/post until 14:05, /run until 15:00`; `nil` without any.
+    func mutes(at now: Int64 = Timestamp.now) -> String? {
+        let mutes = others
+        guard !mutes.isEmpty else { return nil }
+        let rest = mutes.count - Self.named
+        let words = mutes.prefix(Self.named).map { $0.words(at: now) }
+        return (words + (rest > 0 ? ["\(rest) more"] : [])).joined(separator: ", ")
+    }
+}

@@ -1,0 +1,53 @@
+import ArgumentParser
+import ChildProcesses
+import Routing
+
+/// The routes of a configuration, from the output of “notifyd --print-routes”.
+enum ConfiguredRoutes {
+    /// - Throws: the daemon's exit code if the configuration is bad; the daemon has printed the reason.
+    static func read(_ file: String, with daemon: String) async throws -> RouteTable {
+        let process = try ChildProcess(
+            daemon, ["--print-routes", "--config", file], environment: ChildProcess.currentEnvironment, capturing: [1])
+        switch await process.waitForExit(within: .seconds(60)) {
+        case .code(0)?: break
+        case .code(let code)?: throw ExitCode(code)
+        case .signal(let number)?: throw ProcessError("\(daemon) was ended by signal \(number).")
+        case nil:
+            process.signal(9)
+            throw ProcessError("\(daemon) did not end within a minute.")
+        }
+        return try parse(await process.allLines(of: 1) ?? [])
+    }
+
+    /// Reads lines of tab-separated `key=value`; other keys do not affect windows.
+    ///
+    /// `wait` is ignored: the history does not tell which screens were asked.
+    static func parse(_ lines: [String]) throws -> RouteTable {
+        var fallback = Route(pattern: nil, window: .milliseconds(100))
+        var routes: [Route] = []
+        for line in lines {
+            var settings: [Substring: Substring] = [:]
+            for entry in line.split(separator: "\t") {
+                guard let sign = entry.firstIndex(of: "=") else { throw strange(line) }
+                settings[entry[..<sign]] = entry[entry.index(after: sign)...]
+            }
+            guard let window = settings["window"].flatMap({ Int64($0) }),
+                let longest = settings["max_window"].flatMap({ Int64($0) }),
+                let coalescing = settings["coalesce"].flatMap({ Route.Coalescing(rawValue: String($0)) })
+            else { throw strange(line) }
+            let route = Route(
+                pattern: try settings["topic"].map { try TopicPattern(String($0)) },
+                banner: settings["banner"] != "false",
+                window: .microseconds(window), maximumWindow: .microseconds(longest), coalescing: coalescing,
+                lifetime: Limits.maximumLifetime)
+            if route.pattern == nil { fallback = route } else { routes.append(route) }
+        }
+        var table = RouteTable(fallback: fallback)
+        for route in routes { table.add(route) }
+        return table
+    }
+
+    private static func strange(_ line: String) -> ProcessError {
+        ProcessError("notifyd printed a route that cannot be read: \(Terminal.plain(line))")
+    }
+}

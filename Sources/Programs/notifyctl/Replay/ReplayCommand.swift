@@ -1,0 +1,102 @@
+import ArgumentParser
+import NotifyClient
+
+import struct Routing.RouteTable
+
+struct ReplayCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "replay",
+        abstract: "Show what another window or configuration would have done with recorded events.",
+        discussion: """
+            Replays recorded events and their claims with the daemon's own rules in virtual time, and prints which banners \
+            would be added or missing. --window sets one window for all events; --config uses the routes of that file; with \
+            both, its routes get that window. It changes nothing.
+
+            Silent and muted events are left out. The route option “wait” and the limit of banners per second are not \
+            replayed. Exit code 1 if nothing is recorded.
+
+            Examples:
+              notifyctl replay --window 50ms
+              notifyctl replay --since 7d --config new.toml
+            """)
+
+    @Option(help: "Begin after this event, or this long ago: an id, or a time such as 24h.")
+    var since = StartArgument.ago(.seconds(86400))
+    @Option(help: "The window to try. (default: 60ms, without --config)", transform: DurationArgument.parse)
+    var window: DurationArgument?
+    @Option(help: "The configuration file to try.", completion: .file(extensions: ["toml"])) var config: String?
+    @Option(
+        help: "The notifyd that reads it, instead of the one beside notifyctl or in $PATH.", completion: .file())
+    var daemon: String?
+
+    @OptionGroup var bus: BusOptions
+    @OptionGroup var output: OutputOptions
+
+    enum StartArgument: ExpressibleByArgument {
+        case id(UInt64)
+        case ago(Duration)
+
+        init?(argument: String) {
+            if let id = UInt64(argument) {
+                self = .id(id)
+            } else if let time = Duration(text: argument) {
+                self = .ago(time)
+            } else {
+                return nil
+            }
+        }
+
+        var defaultValueDescription: String { "24h" }
+    }
+
+    func validate() throws {
+        if let window, window.duration > .seconds(60) { throw ValidationError("A window is 0 to 60 seconds long.") }
+    }
+
+    func run() async throws {
+        try await reportingFailures {
+            let history = HistoryReader(client: try await bus.connect(), topic: "/")
+            let records =
+                switch since {
+                case .id(let id): try await history.first(.max, after: EventID(rawValue: id))
+                case .ago(let time): try await history.since(Timestamp.now - microseconds(time))
+                }
+            let explanations = try await history.explanations(of: records.map(\.event.id))
+            if explanations.isEmpty { throw ExitCode.nothing }
+            let routes: RouteTable? =
+                if let config {
+                    try await ConfiguredRoutes.read(config, with: try daemon ?? Daemon.locate())
+                } else {
+                    nil
+                }
+            let report = try ReplayReport(
+                explanations.map(ReplayEvent.init), routes: routes,
+                window: window?.duration ?? (config == nil ? .milliseconds(60) : nil))
+            output.write(report.json, text: report.text)
+        }
+    }
+
+    private func microseconds(_ time: Duration) -> Int64 {
+        let (seconds, attoseconds) = time.components
+        let whole = seconds.multipliedReportingOverflow(by: 1_000_000)
+        // Longer ago than the history.
+        return whole.overflow ? Timestamp.now : whole.partialValue + attoseconds / 1_000_000_000_000
+    }
+}
+
+extension ReplayEvent {
+    init(_ explanation: Explanation) {
+        self.init(
+            id: explanation.id.rawValue, topic: explanation.topic, route: explanation.route, key: explanation.key,
+            sender: explanation.sender ?? "", time: explanation.start, window: explanation.window,
+            outcome: explanation.outcome?.rawValue ?? "",
+            claims: explanation.effectiveClaims.compactMap { claim in
+                // A claim without a latency says nothing about a window.
+                claim.after.map { after in
+                    Claim(
+                        by: claim.by, after: after, isOfUse: explanation.isOfUse(claim),
+                        isAnswer: explanation.answers.contains(claim))
+                }
+            })
+    }
+}

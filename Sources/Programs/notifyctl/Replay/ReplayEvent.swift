@@ -1,0 +1,33 @@
+/// A recorded event and its claims, with the data that a replay needs.
+struct ReplayEvent: Hashable, Sendable {
+    struct Claim: Hashable, Sendable {
+        let by: String
+        /// From publishing to the claim.
+        let after: Duration
+        /// Whether the claim changed a banner or the outcome.
+        let isOfUse: Bool
+        /// Whether it answered the event, so that its latency says how long a window must be.
+        let isAnswer: Bool
+    }
+
+    let id: UInt64
+    let topic: String
+    let route: String
+    let key: String
+    let sender: String
+    /// Microseconds since the epoch.
+    let time: Int64
+    let window: Duration
+    /// Empty if undecided.
+    let outcome: String
+    let claims: [Claim]
+
+    /// Whether the window affected the outcome.
+    var wasAwaited: Bool { ["claimed", "shown", "retracted", "dismissed"].contains(outcome) }
+
+    /// From publishing to the claim that counted.
+    var latency: Duration? { claims.filter(\.isOfUse).map(\.after).min() }
+
+    /// The same for the claim that answered the event; `nil` if only a screen that was opened later claimed it.
+    var answerLatency: Duration? { claims.filter { $0.isOfUse && $0.isAnswer }.map(\.after).min() }
+}

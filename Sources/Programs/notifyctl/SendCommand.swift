@@ -1,0 +1,204 @@
+import ArgumentParser
+import NotifyClient
+
+struct SendCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "send",
+        abstract: "Publish an event and print its id.",
+        usage: """
+            notifyctl send TOPIC [TITLE [BODY]] [-f KEY=VALUE ...] [--wait]
+            notifyctl send post ID [TITLE [BODY]]
+            notifyctl send invite --session SESSION --from NAME
+            notifyctl send mate-finished --session SESSION --mate NAME [--distance METRES]
+            """,
+        discussion: """
+            The three short forms publish to /post/ID, /run/SESSION/invite and /run/SESSION/mate/NAME/finished.
+
+            A field is a string unless it names its type: -f from=Mina -f distance:integer=5000. Types are string, \
+            integer, number and boolean, or a letter of D-Bus: y b n q i u x t d s o g.
+
+            With --wait the outcome follows the id: claimed, shown, silent, … Exit code 1 if there is none in time.
+
+            Examples:
+              notifyctl send post 27 "Mina has answered" "Nice!" --wait
+              notifyctl send mate-finished --session r1 --mate Mina --distance 5000
+              notifyctl send /build/notifyd "It is green" --urgency low --source ci --event-id 4711
+              notifyctl send /run/r1/mate/Mina -f distance:integer=1200 --retain
+              make 2>&1 | tail -n 5 | notifyctl send /build/notifyd "It is done" -
+              make || notifyctl send /build/notifyd "It is broken" --urgency critical
+            """)
+
+    @Argument(
+        help: ArgumentHelp("A topic, or post, invite or mate-finished.", valueName: "topic"),
+        completion: Completion.places)
+    var place: String
+    @Argument(
+        help: ArgumentHelp(
+            "Title and body; if left out, those of the route. A body of - is read from standard input.",
+            valueName: "text"))
+    var words: [String] = []
+
+    @Option(
+        name: [.customShort("f", allowingJoined: true), .customLong("field")],
+        help: "A field: KEY=VALUE or KEY:TYPE=VALUE.",
+        transform: FieldArgument.parse)
+    var fields: [FieldArgument] = []
+    @Option(help: "The run, for invite and mate-finished.") var session: String?
+    @Option(help: "Who invites, for invite.") var from: String?
+    @Option(help: "Who finished, for mate-finished.") var mate: String?
+    @Option(help: "How far, in metres, for mate-finished.") var distance: Int64?
+
+    @Flag(help: "Wait for the outcome and print it.") var wait = false
+    @Option(help: "How long to wait for the outcome. (default: 10s)", transform: DurationArgument.parse)
+    var timeout = DurationArgument(duration: .seconds(10))
+
+    @Option(help: "Where the event comes from; with --event-id it identifies duplicates.") var source: String?
+    @Option(help: "The id of the event there.") var eventID: String?
+    @Option(help: "The time to claim the event; at most 1m.", transform: DurationArgument.parse)
+    var window: DurationArgument?
+    @Option(
+        help: "How long the event is worth showing, in whole seconds; at most 28d.", transform: DurationArgument.parse)
+    var ttl: DurationArgument?
+    @Option(help: "low, normal or critical.") var urgency: Urgency?
+    @Flag(help: "Never a banner for this event.") var noBanner = false
+    @Flag(help: "Keep the event as the current value of its topic.") var retain = false
+    @Flag(help: "Remove the current value of the topic instead of publishing an event.") var remove = false
+
+    @OptionGroup var bus: BusOptions
+    @OptionGroup var output: OutputOptions
+
+    enum Urgency: String, ExpressibleByArgument, CaseIterable { case low, normal, critical }
+
+    func validate() throws {
+        _ = try request()
+        if (source == nil) != (eventID == nil) {
+            let given = source == nil ? "--event-id" : "--source"
+            throw ValidationError("\(given) alone identifies no duplicates: give both --source and --event-id.")
+        }
+        if remove, wait || retain {
+            throw ValidationError(
+                "--remove publishes no event: it has no outcome to --wait for, and nothing to --retain.")
+        }
+    }
+
+    func run() async throws {
+        try await reportingFailures {
+            var request = try request()
+            if request.body == "-" { request.body = try StandardInput.text(upTo: Self.longestBody) }
+            let client = try await bus.connect()
+            // Subscribes before publishing, so that the outcome is not missed.
+            let waiting = wait ? try await OutcomeWaiter(client, at: request.topic) : nil
+            let id = try await client.publish(
+                request.topic, title: request.title, body: request.body, fields: request.fields, options: options)
+            guard let waiting else {
+                output.write(.object([("id", .integer(id.rawValue))]), text: "\(id)")
+                return
+            }
+            if output.json == .off { Terminal.print("\(id)") }
+            guard let outcome = await waiting.outcome(of: id, within: timeout.duration) else {
+                Terminal.complain(
+                    "There was no outcome of event \(id) within \(timeout.duration.shortText)."
+                        + (await state(of: id, client).map { " " + $0 } ?? ""))
+                throw ExitCode.nothing
+            }
+            output.write(.object([("id", .integer(id.rawValue))] + outcome.members), text: outcome.line)
+        }
+    }
+
+    /// What the daemon knows about an event without an announced outcome; `nil` if it does not answer. The call does not start
+    /// the daemon.
+    private func state(of id: EventID, _ client: NotifyClient) async -> String? {
+        let explanation: Explanation
+        do throws(NotifyError) {
+            explanation = try await client.explain(id, autoStart: false)
+        } catch {
+            return error.code == .notReachable ? "notifyd is not running." : nil
+        }
+        // A duplicate is not announced again.
+        return (explanation.outcome.map { "It was already \($0): " } ?? "") + Terminal.plain(explanation.reason)
+    }
+
+    /// The longest body that is read: more than notifyd accepts, so that notifyd reports its limit.
+    private static let longestBody = 64 << 10
+
+    private var options: PublishOptions {
+        let urgencies: [Urgency: PublishOptions.Urgency] = [.low: .low, .normal: .normal, .critical: .critical]
+        return PublishOptions(
+            source: source, eventID: eventID, retain: retain ? true : nil, remove: remove ? true : nil,
+            timeToLive: ttl?.duration,
+            urgency: urgency.flatMap { urgencies[$0] }, banner: noBanner ? false : nil, window: window?.duration)
+    }
+
+    // MARK: - Arguments
+
+    struct Request {
+        var topic: String
+        var title: String
+        var body: String
+        var fields: Fields
+    }
+
+    func request() throws -> Request {
+        var texts = words[...]
+        var topic = place
+        var known = Fields()
+        switch place {
+        case "post":
+            guard let id = texts.popFirst() else { throw ValidationError("Which post? Write “send post 27”.") }
+            topic = "/post/" + (try segment(id, "the id of a post"))
+            try refuse(session: true, from: true, mate: true, distance: true)
+        case "invite":
+            guard let session, let from else {
+                throw ValidationError(
+                    "An invitation takes --session and --from: “send invite --session r1 --from Mina”.")
+            }
+            topic = "/run/" + (try segment(session, "a session")) + "/invite"
+            known["from"] = .string(from)
+            try refuse(mate: true, distance: true)
+        case "mate-finished":
+            guard let session, let mate else {
+                throw ValidationError("Write “send mate-finished --session r1 --mate Mina --distance 5000”.")
+            }
+            topic =
+                "/run/" + (try segment(session, "a session")) + "/mate/" + (try segment(mate, "a mate")) + "/finished"
+            known["distance"] = distance.map(Value.int64)
+            try refuse(from: true)
+        default:
+            guard place.utf8.first == UInt8(ascii: "/") else {
+                throw ValidationError(
+                    "“\(place)” is not a topic. Topics begin with /, like /post/27; short forms are post, invite and mate-finished."
+                )
+            }
+            try refuse(session: true, from: true, mate: true, distance: true)
+        }
+        guard texts.count <= 2 else {
+            throw ValidationError(
+                "There are too many arguments: put quotes around texts with spaces.")
+        }
+        for field in fields {
+            guard known[field.key] == nil else {
+                throw ValidationError("The field “\(field.key)” is given twice.")
+            }
+            known[field.key] = field.value
+        }
+        return Request(topic: topic, title: texts.first ?? "", body: texts.dropFirst().first ?? "", fields: known)
+    }
+
+    private func segment(_ text: String, _ what: String) throws -> String {
+        if text.isEmpty || text.utf8.contains(UInt8(ascii: "/")) {
+            throw ValidationError(
+                "“\(text)” cannot be \(what): it is one part of a topic, so not empty and without a slash.")
+        }
+        return text
+    }
+
+    private func refuse(session: Bool = false, from: Bool = false, mate: Bool = false, distance: Bool = false) throws {
+        let stray: [(Bool, Bool, String)] = [
+            (session, self.session != nil, "--session"), (from, self.from != nil, "--from"),
+            (mate, self.mate != nil, "--mate"), (distance, self.distance != nil, "--distance"),
+        ]
+        if let option = stray.first(where: { $0.0 && $0.1 })?.2 {
+            throw ValidationError("\(option) has no meaning with “send \(place)”. Other fields are given with -f.")
+        }
+    }
+}

@@ -1,0 +1,186 @@
+import NotifyClient
+
+/// The contents of one column of a line: text without control characters, with styles.
+struct Cell: Hashable, Sendable {
+    private struct Run: Hashable, Sendable {
+        var text: String
+        var style: Terminal.Style
+    }
+
+    private var runs: [Run]
+    /// Numbers are aligned to the right.
+    private(set) var isNumber = false
+    /// Text that is useless in part, such as an id, is not cut.
+    private(set) var isWhole = false
+
+    /// - Parameter text: any text; control characters are replaced.
+    init(_ text: String, _ style: Terminal.Style = .plain) {
+        runs = [Run(text: Terminal.plain(text), style: style)]
+    }
+
+    static func number(_ text: String, _ style: Terminal.Style = .plain) -> Cell {
+        var cell = Cell(text, style)
+        cell.isNumber = true
+        return cell
+    }
+
+    /// The id of an event.
+    static func id(_ text: String) -> Cell {
+        var cell = Cell(text, .dim)
+        cell.isWhole = true
+        return cell
+    }
+
+    /// The words of it, each as it looks.
+    var words: [Cell] {
+        runs.flatMap { run in run.text.split(separator: " ").map { Cell(String($0), run.style) } }
+    }
+
+    static func + (left: Cell, right: Cell) -> Cell {
+        var sum = left
+        sum.runs += right.runs
+        return sum
+    }
+
+    var columns: Int { runs.reduce(0) { $0 + $1.text.columns } }
+
+    /// The text with its styles, and its width in columns.
+    ///
+    /// - Parameter width: longer text is cut; `nil`: no limit.
+    func written(within width: Int? = nil) -> (text: String, columns: Int) {
+        guard let width, columns > width else {
+            return (runs.map { Terminal.styled($0.text, $0.style) }.joined(), columns)
+        }
+        var result = ""
+        var room = width
+        for run in runs {
+            let isCut = run.text.columns >= room
+            // Something is missing, even if it is the next part alone.
+            let text = isCut ? (run.text + "……").truncated(to: room) : run.text
+            result += Terminal.styled(text, run.style)
+            room -= text.columns
+            if isCut { break }
+        }
+        return (result, width - room)
+    }
+}
+
+/// Aligns lines in columns by their width on a terminal. A column is as wide as its widest cell so far, so that lines are aligned
+/// even if they arrive one by one.
+struct Columns: Sendable {
+    private static let gap = "  "
+    /// The smallest width of a column that is cut.
+    private static let least = 8
+
+    private let indentation: String
+    private var widths: [Int] = []
+    private var areWhole: [Bool] = []
+
+    init(indentation: String = "") { self.indentation = indentation }
+
+    /// Lines that are aligned with each other.
+    static func lines(_ rows: [[Cell]], indentation: String = "", within limit: Int?) -> [String] {
+        var columns = Columns(indentation: indentation)
+        for row in rows { columns.widen(for: row) }
+        let widths = columns.fitted(to: limit)
+        return rows.map { columns.line($0, widths, within: limit) }
+    }
+
+    /// The next line, aligned with those before it.
+    ///
+    /// - Parameter limit: the width of a line; `nil`: no limit.
+    mutating func line(_ row: [Cell], within limit: Int?) -> String {
+        widen(for: row)
+        if let limit, isTooNarrow(limit) { return stacked(row, within: limit).joined(separator: "\n") }
+        return line(row, fitted(to: limit), within: limit)
+    }
+
+    /// Aligned lines; or several lines for each row if its columns do not fit.
+    static func stackedLines(_ rows: [[Cell]], indentation: String = "", within limit: Int?) -> [String] {
+        var columns = Columns(indentation: indentation)
+        for row in rows { columns.widen(for: row) }
+        guard let limit, columns.isTooNarrow(limit) else {
+            return lines(rows, indentation: indentation, within: limit)
+        }
+        return rows.flatMap { columns.stacked($0, within: limit) }
+    }
+
+    private mutating func widen(for row: [Cell]) {
+        for (index, cell) in row.enumerated() {
+            if index == widths.count {
+                widths.append(0)
+                areWhole.append(false)
+            }
+            if cell.isWhole { areWhole[index] = true }
+            widths[index] = max(widths[index], cell.columns)
+        }
+    }
+
+    /// The widest columns are cut first.
+    private func fitted(to limit: Int?) -> [Int] {
+        guard let limit else { return widths }
+        var fitted = widths.map { min($0, limit) }
+        var excess =
+            indentation.columns + fitted.reduce(0, +) + Self.gap.columns * max(0, fitted.count - 1) - limit
+        let shrinking = fitted.indices.filter { !areWhole[$0] }
+        while excess > 0, let widest = shrinking.max(by: { fitted[$0] < fitted[$1] }), fitted[widest] > Self.least {
+            fitted[widest] -= 1
+            excess -= 1
+        }
+        return fitted
+    }
+
+    /// Whether a column would be too narrow.
+    private func isTooNarrow(_ limit: Int?) -> Bool {
+        guard let limit else { return false }
+        let widths = fitted(to: limit)
+        return indentation.columns + widths.reduce(0, +) + Self.gap.columns * max(0, widths.count - 1) > limit
+    }
+
+    /// A row that does not fit in columns: each line has as many cells as fit.
+    private func stacked(_ row: [Cell], within limit: Int) -> [String] {
+        var lines: [Cell] = []
+        for cell in row where cell.columns > 0 {
+            let margin = lines.count < 2 ? "" : Self.margin
+            if let last = lines.last,
+                margin.columns + last.columns + Self.gap.columns + min(cell.columns, 2 * Self.least) <= limit
+            {
+                lines[lines.count - 1] = last + Cell(Self.gap) + cell
+            } else {
+                lines.append(cell)
+            }
+        }
+        return lines.enumerated().map { index, line in
+            let margin = index == 0 ? indentation : indentation + Self.margin
+            return margin + line.written(within: max(Self.least, limit - margin.columns)).text
+        }
+    }
+
+    private static let margin = "    "
+
+    private func line(_ row: [Cell], _ widths: [Int], within limit: Int?) -> String {
+        var result = limit.map { String(indentation.prefix($0)) } ?? indentation
+        var room = limit.map { $0 - indentation.columns }
+        for (index, cell) in row.enumerated() {
+            let width = room.map { max(0, min(widths[index], $0)) } ?? widths[index]
+            let (text, columns) = cell.written(within: limit == nil ? nil : width)
+            let padding = String(repeating: " ", count: max(0, width - columns))
+            let isLast = index == row.count - 1
+            result += cell.isNumber ? padding + text : isLast ? text : text + padding
+            room = room.map { $0 - width - Self.gap.columns }
+            if isLast || (room ?? 1) <= 0 { break }
+            result += Self.gap
+        }
+        return result
+    }
+}
+
+/// Lines that are printed one by one: aligned on a terminal, unaligned elsewhere.
+final class Listing: Sendable {
+    private let columns = Locked(Columns())
+
+    func line(_ cells: @autoclosure () -> [Cell], elsewhere line: @autoclosure () -> String) -> String {
+        guard Terminal.isInteractive else { return line() }
+        return columns.withLock { $0.line(cells(), within: Terminal.size?.columns) }
+    }
+}

@@ -1,0 +1,147 @@
+import NotifyClient
+
+/// Keeps an ``Activity`` up to date with signals and one query per second. It continues over restarts of the daemon and does not
+/// start it.
+final class ActivityFeed: Sendable {
+    private static let period = Duration.seconds(1)
+    /// How many past events are read when a daemon appears.
+    private static let past = 1000
+    private static let explainedDecisions = 30
+    /// How many events with missed outcomes are queried in one period.
+    private static let doubts = 16
+
+    private let client: NotifyClient
+    private let start = ContinuousClock.now
+    private let state = Locked(Activity())
+    private let owners = Locked(ScreenOwners())
+    private let bell: AsyncStream<Void>
+    private let rope: AsyncStream<Void>.Continuation
+
+    init(_ client: NotifyClient) {
+        self.client = client
+        (bell, rope) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// The activity, and the current time on its time scale.
+    var present: (activity: Activity, now: Duration) { (state.withLock { $0 }, now) }
+
+    private var now: Duration { .now - start }
+
+    /// Waits for the next change, at most one period, while the feed runs.
+    func news() async {
+        for await _ in bell { return }
+    }
+
+    /// Makes `news` return.
+    func ring() { rope.yield() }
+
+    // MARK: Queries
+
+    /// Queries the state of the daemon.
+    ///
+    /// - Parameter isFirst: whether to read past events as well.
+    /// - Throws: `notReachable` without a daemon.
+    func ask(isFirst: Bool) async throws {
+        let properties = try await client.properties()
+        let screens = try await client.screens()
+        var owners = owners.withLock { $0 }
+        await owners.update(screens, client)
+        self.owners.withLock { [owners] in $0 = owners }
+        let health = Activity.Health(properties, screens, owners.programs)
+        let doubts = state.withLock { activity in
+            activity.take(health, at: now)
+            return activity.doubtful(at: now)
+        }
+        try await explain(isFirst ? try await unknown() : Array(doubts.prefix(Self.doubts)))
+        if isFirst {
+            let past = await RecentClaims.answers(client)
+            state.withLock { $0.take(past) }
+        }
+        ring()
+    }
+
+    /// Reads the events from before the subscription: undecided ones and the last outcomes.
+    private func unknown() async throws -> [EventID] {
+        let records = try await HistoryReader(client: client, topic: "/").last(Self.past)
+        let decided = records.filter { $0.outcome != nil && $0.outcome != .silent }.suffix(Self.explainedDecisions)
+        return (records.filter { $0.outcome == nil } + decided).map(\.event.id).sorted()
+    }
+
+    private func explain(_ ids: [EventID]) async throws {
+        guard !ids.isEmpty else { return }
+        let explanations = try await HistoryReader(client: client, topic: "/").explanations(of: ids)
+        let now = now
+        let epoch = now - .microseconds(Timestamp.now)
+        state.withLock { activity in
+            for explanation in explanations { activity.take(explanation, at: now, epoch: epoch) }
+            for id in Set(ids).subtracting(explanations.map(\.id)) { activity.forget(id) }
+        }
+    }
+
+    // MARK: Signals
+
+    /// Subscribes and queries until the task is cancelled.
+    ///
+    /// - Throws: `closed`, and errors of the subscription.
+    func run() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                try await self.listen {
+                    try await self.client.events(at: "/")
+                } to: {
+                    $0.receive($1, at: $2)
+                }
+            }
+            group.addTask {
+                try await self.listen {
+                    try await self.client.outcomes(at: "/")
+                } to: {
+                    $0.receive($1, at: $2)
+                }
+            }
+            group.addTask { await self.askAgainAndAgain() }
+            try await group.waitForAll()
+        }
+    }
+
+    private func listen<Element: Sendable>(
+        _ subscribe: () async throws -> Subscription<Element>, to receive: (inout Activity, Element, Duration) -> Void
+    ) async throws {
+        while !Task.isCancelled {
+            do {
+                for try await element in try await subscribe() {
+                    state.withLock { receive(&$0, element, now) }
+                    ring()
+                }
+            } catch let error as NotifyError where error.code == .readerTooSlow {
+                // Missed outcomes are queried when their window should have ended.
+            }
+        }
+    }
+
+    private func askAgainAndAgain() async {
+        var isFirst = true
+        while !Task.isCancelled {
+            do {
+                try await ask(isFirst: isFirst)
+                isFirst = false
+            } catch {
+                state.withLock { $0.loseDaemon() }
+                isFirst = true
+                ring()
+            }
+            try? await Task.sleep(for: Self.period)
+        }
+    }
+}
+
+extension Activity.Health {
+    init(_ properties: [String: Value], _ screens: [ListedScreen], _ programs: [String: String]) {
+        self.init(
+            version: properties["Version"]?.string ?? "", isPaused: properties["Paused"]?.boolean ?? false,
+            quiet: Quiet.list(properties["Quiet"]), degradation: properties["Degraded"]?.string ?? "",
+            pending: properties["Pending"]?.integer() ?? 0,
+            statistics: (properties["Statistics"]?.entries ?? [:]).compactMapValues { $0.integer() }, screens: screens,
+            programs: programs)
+    }
+}

@@ -1,0 +1,82 @@
+import ArgumentParser
+import Journal
+import Logging
+import NotifyDaemon
+import StandardStreams
+
+/// The daemon's command line. It is synchronous on purpose: the event loop owns the main thread.
+@main
+struct NotifydCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "notifyd",
+        abstract: "Routes push notifications over D-Bus: screens claim what they show, the rest becomes a banner.",
+        discussion: """
+            It needs no arguments. notifyctl(1) sends pushes, listens and claims.
+
+            Examples:
+              systemctl --user enable --now notifyd
+              notifyd --check-config --config new.toml
+              notifyd --address unix:path=/tmp/bus --state /tmp/notifyd --log-level debug
+            """,
+        version: notifydVersion)
+
+    @Option(help: ArgumentHelp("The D-Bus address to use instead of the session bus.", valueName: "address"))
+    var address: String?
+
+    @Option(
+        help: ArgumentHelp("The configuration file to read instead of all others.", valueName: "file"),
+        completion: .file(extensions: ["toml"]))
+    var config: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The state directory to use instead of $XDG_STATE_HOME/notifyd.",
+            valueName: "directory"), completion: .directory)
+    var state: String?
+
+    @Option(help: ArgumentHelp("How much to log, instead of what the configuration says.", valueName: "level"))
+    var logLevel: LogLevel?
+
+    @Flag(help: "Check the configuration, say what is wrong or in force, and exit.")
+    var checkConfig = false
+
+    @Flag(help: "Print the routes in force, one line each for programs to read, and exit.")
+    var printRoutes = false
+
+    /// How the daemon starts itself to have a large journal looked at.
+    @Option(help: .hidden)
+    var examineJournal: String?
+
+    static func main() {
+        StandardStreams.prepare()
+        requireTextArguments()
+        do {
+            var command = try parseAsRoot()
+            try command.run()
+        } catch {
+            end(with: error)
+        }
+        end(with: nil)
+    }
+
+    func run() throws {
+        if let examineJournal {
+            StandardStreams.write("\(IntegrityCheck(of: examineJournal))\n")
+            return
+        }
+        if checkConfig || printRoutes {
+            let (code, text) = checkConfig ? checkConfiguration(config) : listRoutes(config)
+            if code == 0 { StandardStreams.write(text + "\n") } else { StandardStreams.writeToError(text + "\n") }
+            throw ArgumentParser.ExitCode(code)
+        }
+        let options = DaemonOptions(address: address, configuration: config, state: state, logLevel: logLevel?.level)
+        throw ArgumentParser.ExitCode(runNotifyDaemon(options))
+    }
+}
+
+/// The levels of swift-log, by the names the configuration uses too.
+enum LogLevel: String, CaseIterable, ExpressibleByArgument {
+    case trace, debug, info, notice, warning, error, critical
+
+    var level: Logger.Level? { Logger.Level(rawValue: rawValue) }
+}

@@ -1,0 +1,159 @@
+package import ChildProcesses
+package import Glibc
+import NotifyClient
+
+/// A real `notifyd` with private folders for configuration, state and run time. After it was stopped or killed it can be started
+/// again with the same state.
+package final class DaemonProcess: Sendable {
+    package let folder: TemporaryFolder
+    private let executable: String
+    private let arguments: [String]
+    package let environment: [String: String]
+    private let address: String
+    private let process = Locked<ChildProcess?>(nil)
+
+    /// Prepares a daemon; `start` starts it.
+    ///
+    /// - Parameters:
+    ///   - executable: the path of a `notifyd`.
+    ///   - configuration: the text of its `config.toml`.
+    ///   - systemBus: the address of a system bus; if `nil`, there is none, so that results do not depend on whether
+    ///     the session of the user is locked.
+    ///   - environment: in addition to the folders and the buses.
+    package init(
+        _ executable: String, on bus: PrivateBus, configuration: String = "", arguments: [String] = [],
+        systemBus: String? = nil, environment extra: [String: String] = [:]
+    ) throws(RehearsalError) {
+        folder = try TemporaryFolder()
+        self.executable = executable
+        self.arguments = arguments
+        address = bus.address
+        var environment = [
+            "PATH": ChildProcess.currentEnvironment["PATH"] ?? "/usr/bin:/bin",
+            "HOME": folder.path,
+            "DBUS_SESSION_BUS_ADDRESS": bus.address,
+            "DBUS_SYSTEM_BUS_ADDRESS": systemBus ?? "unix:path=\(folder.path)/no-system-bus",
+            "XDG_CONFIG_HOME": try folder.folder("config"),
+            "XDG_CONFIG_DIRS": try folder.folder("xdg"),
+            "XDG_STATE_HOME": try folder.folder("state"),
+            "XDG_RUNTIME_DIR": try folder.folder("runtime"),
+        ]
+        environment.merge(ChildProcess.sanitizerEnvironment) { $1 }
+        environment.merge(extra) { $1 }
+        self.environment = environment
+        try configure(configuration)
+    }
+
+    /// Prepares a daemon and starts it.
+    package static func start(
+        _ executable: String, on bus: PrivateBus, configuration: String = "", arguments: [String] = [],
+        systemBus: String? = nil, environment: [String: String] = [:], within limit: Duration = .seconds(10)
+    ) async throws -> DaemonProcess {
+        let daemon = try DaemonProcess(
+            executable, on: bus, configuration: configuration, arguments: arguments, systemBus: systemBus,
+            environment: environment)
+        try await daemon.start(within: limit)
+        return daemon
+    }
+
+    /// Writes the configuration file. A running daemon reads it on SIGHUP.
+    package func configure(_ text: String) throws(RehearsalError) {
+        try folder.write(text, to: "config/notifyd/config.toml")
+    }
+
+    /// Starts the daemon, and returns when it owns its name.
+    ///
+    /// - Parameter extra: added to the environment, this time only.
+    package func start(within limit: Duration = .seconds(10), with extra: [String: String] = [:]) async throws {
+        enum Step: Sendable { case ownerChanged, ended }
+        let steps = Mailbox<Step>()
+        let observer = try await Connection.open(address, onSignal: { _ in steps.put(.ownerChanged) })
+        defer { observer.close() }
+        try await observer.addMatch(.ownerChanged(of: Router.name))
+        let deadline = ContinuousClock.now + limit * Timeouts.factor
+        // A busy bus may not know yet that the previous process has ended, and would report that the name is taken.
+        while let before = process.withLock({ $0 }), before.exit != nil,
+            let owner = try await observer.owner(of: Router.name),
+            try await observer.processIdentifier(of: owner) == before.identifier
+        {
+            guard await steps.next(within: deadline - .now) != nil else { break }
+        }
+
+        let child = try ChildProcess(
+            executable, arguments, environment: environment.merging(extra) { $1 }, capturing: [1, 2],
+            removing: folder.path)
+        process.withLock { $0 = child }
+        let watcher = Task {
+            if await child.waitForExit(within: limit) != nil { steps.put(.ended) }
+        }
+        defer { watcher.cancel() }
+        while true {
+            // After a crash the bus may still know the previous owner.
+            if let owner = try await observer.owner(of: Router.name),
+                try await observer.processIdentifier(of: owner) == child.identifier
+            {
+                return
+            }
+            switch await steps.next(within: deadline - .now) {
+            case .ownerChanged: continue
+            case .ended: throw RehearsalError("\(executable) ended (\(child.exit as Any)) before it was ready: \(log)")
+            case nil:
+                child.signal(SIGKILL)
+                throw RehearsalError("\(executable) did not take its name within \(limit): \(log)")
+            }
+        }
+    }
+
+    /// What the daemon wrote to its standard error since its last start.
+    package var log: String { errors.all.joined(separator: "\n") }
+
+    /// The lines the daemon writes to its standard error, to wait for.
+    package var errors: Mailbox<String> { process.withLock { $0?.lines(of: 2) } ?? Mailbox() }
+
+    package var identifier: pid_t? { process.withLock { $0?.identifier } }
+
+    /// SIGTERM, SIGKILL, SIGSTOP, SIGCONT, SIGHUP, …
+    package func signal(_ number: CInt) { process.withLock { $0 }?.signal(number) }
+
+    /// How the daemon ended, or `nil` while it runs.
+    package var exit: ChildProcess.Exit? { process.withLock { $0 }?.exit }
+
+    package func waitForExit(within limit: Duration = .seconds(10)) async -> ChildProcess.Exit? {
+        await process.withLock { $0 }?.waitForExit(within: limit)
+    }
+
+    /// Stops the daemon with SIGTERM and returns its exit status.
+    @discardableResult
+    package func stop() async -> ChildProcess.Exit? {
+        await process.withLock { $0 }?.end()
+    }
+
+    /// Ends the daemon with SIGKILL.
+    package func kill() async {
+        signal(SIGKILL)
+        _ = await waitForExit()
+    }
+}
+
+extension Connection {
+    /// `nil` if the connection has left meanwhile.
+    fileprivate func processIdentifier(of name: String) async throws(NotifyError) -> pid_t? {
+        let call = Message.call(
+            "GetConnectionUnixProcessID", of: Bus.interface, at: Bus.path, on: Bus.name, [.string(name)])
+        do {
+            return try await self.call(call).arguments.first?.integer()
+        } catch {
+            if error.code == .refused || isOpen { return nil }
+            throw error
+        }
+    }
+}
+
+extension ChildProcess {
+    /// The environment variables that sanitizers and ``Timeouts`` read. Programs built without a sanitizer ignore them.
+    package static var sanitizerEnvironment: [String: String] {
+        currentEnvironment.filter {
+            ["ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "NOTIFYD_TIMEOUT_FACTOR"].contains($0.key)
+        }
+    }
+}

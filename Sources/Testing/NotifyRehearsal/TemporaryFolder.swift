@@ -1,0 +1,73 @@
+import Glibc
+
+/// A private folder that is removed with this object. It is in memory if possible, because a busy disk would distort measured
+/// times.
+package final class TemporaryFolder: Sendable {
+    package let path: String
+
+    /// - Parameter onDisk: whether it must be on a disk, for tests of disk faults.
+    package init(onDisk: Bool = false) throws(RehearsalError) {
+        let inMemory = "/dev/shm"
+        let usual = access(inMemory, W_OK) == 0 ? inMemory : "/tmp"
+        let parent = onDisk ? "/var/tmp" : getenv("TMPDIR").map { String(cString: $0) } ?? usual
+        var template = Array((parent + "/notifyd-XXXXXX").utf8CString)
+        guard mkdtemp(&template) != nil else {
+            throw RehearsalError(
+                "No temporary folder can be created in \(parent): \(String(cString: strerror(errno))).")
+        }
+        path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+    }
+
+    deinit { remove() }
+
+    /// Creates a folder in it, with its parents, and returns its path.
+    @discardableResult
+    package func folder(_ name: String) throws(RehearsalError) -> String {
+        var current = path
+        for part in name.split(separator: "/") {
+            current += "/" + part
+            guard mkdir(current, 0o700) == 0 || errno == EEXIST else {
+                throw RehearsalError("The folder \(current) cannot be created: \(String(cString: strerror(errno))).")
+            }
+        }
+        return current
+    }
+
+    /// Writes a file in it, replacing an older one.
+    @discardableResult
+    package func write(_ text: String, to name: String) throws(RehearsalError) -> String {
+        if let slash = name.lastIndex(of: "/") { try folder(String(name[..<slash])) }
+        let file = path + "/" + name
+        let descriptor = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            throw RehearsalError("The file \(file) cannot be written: \(String(cString: strerror(errno))).")
+        }
+        defer { close(descriptor) }
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            guard count > 0 else {
+                throw RehearsalError("The file \(file) cannot be written: \(String(cString: strerror(errno))).")
+            }
+            rest = rest.dropFirst(count)
+        }
+        return file
+    }
+
+    package func remove() { removeTree(path) }
+}
+
+private func removeTree(_ path: String) {
+    if let folder = opendir(path) {
+        while let entry = readdir(folder) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name == "." || name == ".." { continue }
+            // A link is removed, never followed.
+            if unlink(path + "/" + name) != 0 { removeTree(path + "/" + name) }
+        }
+        closedir(folder)
+    }
+    rmdir(path)
+}

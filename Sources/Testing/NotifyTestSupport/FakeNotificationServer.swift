@@ -1,0 +1,60 @@
+internal import Routing
+
+/// A notification server without a bus: it numbers and stores banners, and can be absent, refuse or hang.
+struct FakeNotificationServer {
+    struct Banner {
+        var newest: Occurrence
+    }
+
+    private(set) var state: Lane.ServerState
+    private(set) var banners: [BannerID: Banner] = [:]
+    private var lastID: UInt32 = 0
+    /// What a hanging server was asked and has not answered.
+    private(set) var unanswered: [(request: BannerRequest, newest: Occurrence, givenUpAt: Duration)] = []
+
+    init(state: Lane.ServerState) {
+        self.state = state
+    }
+
+    /// After a restart ids begin at 1.
+    mutating func become(_ state: Lane.ServerState) {
+        if state == .absent || self.state == .absent { self = FakeNotificationServer(state: state) }
+        self.state = state
+    }
+
+    /// Answers a request, or keeps it.
+    mutating func show(_ request: BannerRequest, newest: Occurrence, givenUpAt: Duration) -> Input? {
+        switch state {
+        case .well:
+            let id = request.replaces ?? number()
+            banners[id] = Banner(newest: newest)
+            return .bannerShown(request.call, id)
+        case .refusing:
+            return .bannerFailed(request.call, .noAnswer)
+        case .hanging:
+            unanswered.append((request, newest, givenUpAt))
+            return nil
+        case .absent:
+            return nil
+        }
+    }
+
+    mutating func takeUnanswered(givenUpBy time: Duration = .seconds(1 << 40)) -> [(BannerRequest, Occurrence)] {
+        defer { unanswered.removeAll { $0.givenUpAt <= time } }
+        return unanswered.filter { $0.givenUpAt <= time }.map { ($0.request, $0.newest) }
+    }
+
+    mutating func close(_ id: BannerID) {
+        banners[id] = nil
+    }
+
+    /// The banner of an event.
+    func banner(of symbol: Symbol) -> BannerID? {
+        banners.filter { $0.value.newest.symbol == symbol }.keys.max { $0.rawValue < $1.rawValue }
+    }
+
+    private mutating func number() -> BannerID {
+        lastID += 1
+        return BannerID(lastID)
+    }
+}

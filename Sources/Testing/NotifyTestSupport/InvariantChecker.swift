@@ -1,0 +1,96 @@
+internal import Routing
+
+/// Checks the inputs and effects of the router against the invariants of every run, independent of the scenario.
+struct InvariantChecker {
+    var faults: [String] = []
+    /// The event whose publication is being handled; its id is only known from the answer.
+    var publishing: Occurrence?
+    /// The screen that is being opened, likewise.
+    var opening: Symbol?
+    /// Provisional claims: the claimant, and the end.
+    private var holds: [EventID: (by: String, until: Duration)] = [:]
+    /// Events that were announced with a window, and when it ends at the earliest.
+    private var windowEnds: [EventID: Duration] = [:]
+    private var outcomes: [EventID: [Outcome]] = [:]
+    private var announced: Set<EventID> = []
+
+    var undecided: [EventID] { windowEnds.keys.filter { outcomes[$0] == nil }.sorted() }
+
+    mutating func check(_ input: Input, _ effects: [Effect], at now: Duration) {
+        let replies = effects.count { if case .reply = $0 { true } else { false } }
+        switch input {
+        case .published, .claimed, .claimedProvisionally, .completed, .released, .passed, .topicClaimed, .screenOpened,
+            .screenUpdated, .screenClosed, .muted, .pausedFor, .markedRead:
+            if replies != 1 { faults.append("a call was answered \(replies) times at \(now.milliseconds)") }
+        default:
+            if replies != 0 { faults.append("there was an answer to no call at \(now.milliseconds)") }
+        }
+        note(input, effects, at: now)
+        for effect in effects { check(effect, at: now) }
+    }
+
+    /// Tracks the provisional claims: an event that is held gets no banner.
+    private mutating func note(_ input: Input, _ effects: [Effect], at now: Duration) {
+        // A hold ends when the timer fires: messages of the same time are handled first.
+        if case .timerFired = input { holds = holds.filter { $0.value.until > now } }
+        guard case .reply(let reply)? = effects.first(where: { if case .reply = $0 { true } else { false } }) else {
+            if case .peerLeft(let name) = input { holds = holds.filter { $0.value.by != name } }
+            return
+        }
+        switch (input, reply) {
+        case (.claimedProvisionally(let id, let time, let claimant), .verdict(.suppressed)):
+            holds[id] = (claimant, now + time)
+        case (.completed(let id, _), .done), (.released(let id, _), .done), (.claimed(let id, _), _):
+            holds[id] = nil
+        default: break
+        }
+    }
+
+    private mutating func check(_ effect: Effect, at now: Duration) {
+        switch effect {
+        case .announce(let event, let announcement):
+            if !announced.insert(event.id).inserted { faults.append("event \(event.id) was announced twice") }
+            // Where screens are waited for, the window may end as soon as they have all passed.
+            let isSure = event.route.wait == .anyone
+            if let window = announcement.window { windowEnds[event.id] = isSure ? now + window : now }
+        case .resolve(let id, _, let resolution):
+            check(resolution, of: id, at: now)
+        case .showBanner(let request):
+            let newest = request.newest.id
+            if let end = windowEnds[newest], now < end {
+                faults.append(
+                    "banner for \(newest) at \(now.milliseconds), before its window ends at \(end.milliseconds)")
+            }
+            if let hold = holds[newest] {
+                faults.append("banner for \(newest) at \(now.milliseconds), which \(hold.by) holds")
+            }
+            if outcomes[newest] != nil { faults.append("banner for \(newest), which was \(outcomes[newest]!.last!)") }
+            let unclaimed = windowEnds.keys.count {
+                ![.claimed, .retracted].contains(outcomes[$0]?.last) && holds[$0] == nil
+            }
+            if request.count > unclaimed {
+                faults.append("a banner for \(request.count) events, where \(unclaimed) are unclaimed")
+            }
+        default:
+            break
+        }
+    }
+
+    private mutating func check(_ resolution: Resolution, of id: EventID, at now: Duration) {
+        let before = outcomes[id]
+        switch (before?.last, resolution.outcome) {
+        case (nil, .claimed), (nil, .expired), (nil, .muted), (nil, .retracted), (.shown, .retracted),
+            (.shown, .dismissed):
+            break
+        case (nil, .shown):
+            if let end = windowEnds[id], now < end {
+                faults.append(
+                    "event \(id) was shown at \(now.milliseconds), before its window ends at \(end.milliseconds)")
+            }
+        case (let earlier, let outcome):
+            faults.append("event \(id) was \(outcome) after it was \(earlier.map { "\($0)" } ?? "nothing")")
+        }
+        if !announced.contains(id) { faults.append("event \(id) was decided before it was announced") }
+        outcomes[id, default: []].append(resolution.outcome)
+    }
+}

@@ -1,0 +1,44 @@
+private import Foundation
+
+/// The scenarios of this project: `Tests/Scenarios/*.timeline`.
+public enum ScenarioFiles {
+    private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../Tests/Scenarios").standardizedFileURL
+
+    /// The names of all scenario files, in alphabetical order.
+    public static let names: [String] = {
+        let files = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        return files.filter { $0.hasSuffix(".timeline") }.sorted()
+    }()
+
+    public static func read(_ name: String) throws -> Scenario {
+        let text = try String(contentsOf: folder.appending(path: name), encoding: .utf8)
+        return try Scenario(parsing: text, file: "Tests/Scenarios/\(name)")
+    }
+}
+
+extension Scenario {
+    /// The scenario's settings as the text of a configuration file.
+    package var configuration: String {
+        var lines = [
+            "[defaults]", "window = \"\(settings.window.written)\"", "",
+            "[banner]", "max_per_second = \(settings.maximumPerSecond)",
+        ]
+        if let states = settings.suppressingStates {
+            lines += ["", "[screens]", "suppress = [\(states.map { "\"\($0)\"" }.joined(separator: ", "))]"]
+        }
+        for route in routes {
+            lines += ["", "[[route]]", "topic = \"\(route.pattern)\""]
+            for attribute in route.attributes {
+                let value =
+                    switch attribute.value {
+                    case .text(let text), .word(let text): "\"\(text)\""
+                    case .duration(let length): "\"\(length.written)\""
+                    case .integer, .flag: "\(attribute.value)"
+                    }
+                lines.append("\(attribute.name) = \(value)")
+            }
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+}

@@ -1,0 +1,150 @@
+internal import Routing
+
+/// Inputs to the router, and its replies.
+extension VirtualStage {
+    mutating func perform(_ act: Cue.Act) throws {
+        switch act {
+        case .publish(let occurrence, let publisher):
+            recording.published[occurrence] = now
+            watch.publishing = occurrence
+            feed(.published(try scenario.publication(occurrence, sender: publisher)))
+        case .call(let verb, let symbol, let actor):
+            try call(verb, symbol, by: actor)
+        case .openScreen(let symbol, let owner):
+            let line = scenario.screen(symbol)!
+            let options = try ScreenOptions(line.options.map(\.screenField))
+            request(.screenOpened(try TopicPrefix(line.topic), options, by: owner), of: symbol, by: owner)
+        case .updateScreen(let symbol, let options, let owner):
+            let id = try screen(symbol)
+            request(.screenUpdated(id, try ScreenOptions(options.map(\.screenField)), by: owner), of: symbol, by: owner)
+        case .closeScreen(let symbol, let owner):
+            request(.screenClosed(try screen(symbol), by: owner), of: symbol, by: owner)
+        case .leave(let name, _):
+            feed(.peerLeft(name))
+        case .condition(.paused, let isOn):
+            feed(.paused(isOn))
+        case .condition(.locked, let isOn):
+            feed(.attentionChanged(isWatched: !isOn))
+        case .mute(let symbol):
+            feed(.muted(try topic(symbol), for: scenario.topic(symbol)!.time ?? .zero))
+        case .unmute(let symbol):
+            feed(.muted(try topic(symbol), for: .zero))
+        case .server(let serverState):
+            perform(serverState)
+        case .user(let act, let symbol):
+            guard let id = server.banner(of: symbol) else {
+                if isForgiving { return }
+                throw StageError(description: "no banner speaks of \(symbol) at \(now.milliseconds)")
+            }
+            switch act {
+            case .dismissal: closed(id, .dismissed)
+            case .timeout: closed(id, .other)
+            case .press: feed(.actionInvoked(id, action: "default"))
+            }
+        }
+    }
+
+    // MARK: Calls
+
+    private mutating func call(_ verb: Verb, _ symbol: Symbol, by actor: String) throws {
+        let input: Input =
+            switch verb {
+            case .claims where scenario.topic(symbol) != nil:
+                .topicClaimed(try topic(symbol), grace: scenario.topic(symbol)!.time ?? .zero, by: actor)
+            case .claims: .claimed(try event(symbol), by: actor)
+            case .holds:
+                .claimedProvisionally(try event(symbol), within: scenario.holdTime(of: symbol, by: actor), by: actor)
+            case .completes: .completed(try event(symbol), by: actor)
+            case .releases: .released(try event(symbol), by: actor)
+            case .passes: .passed(try event(symbol), by: actor)
+            case .updates: .screenUpdated(try screen(symbol), ScreenOptions(), by: actor)
+            case .closes: .screenClosed(try screen(symbol), by: actor)
+            }
+        let text = answer(to: input)
+        recording.answers.append(Recording.Answer(actor: actor, verb: verb, symbol: symbol, text: text))
+    }
+
+    /// An action in the lane of a screen must not be refused.
+    private mutating func request(_ input: Input, of symbol: Symbol, by owner: String) {
+        watch.opening = symbol
+        let text = answer(to: input)
+        watch.opening = nil
+        if text != Verb.done, !isForgiving {
+            watch.faults.append("\(owner)'s \(symbol) at \(now.milliseconds): \(text)")
+        }
+    }
+
+    private mutating func answer(to input: Input) -> String {
+        watch.publishing = nil
+        var text = "no answer"
+        for case .reply(let reply) in feed(input) { text = reply.text }
+        return text
+    }
+
+    private func event(_ symbol: Symbol) throws -> EventID {
+        if symbol == Lane.unknownID { return EventID(1 << 62) }
+        guard let id = ids[Occurrence(symbol)] else {
+            throw StageError(description: "there is no event \(symbol); it was refused")
+        }
+        return id
+    }
+
+    private func screen(_ symbol: Symbol) throws -> ScreenID {
+        guard let id = screens[symbol] else { throw StageError(description: "there is no screen \(symbol)") }
+        return id
+    }
+
+    private func topic(_ symbol: Symbol) throws -> TopicPrefix {
+        try TopicPrefix(scenario.topic(symbol)!.topic)
+    }
+
+    // MARK: The notification server
+
+    mutating func perform(_ serverState: Lane.ServerState) {
+        let before = server.state
+        // A hanging server keeps its calls until it works again or leaves.
+        let waiting = serverState == .well || serverState == .absent ? server.takeUnanswered() : []
+        server.become(serverState)
+        switch (before, serverState) {
+        case (.absent, .absent): break
+        case (.absent, _): feed(.serverAppeared)
+        case (_, .absent): feed(.serverVanished)
+        case (_, _):
+            for (request, newest) in waiting { ask(request, newest) }
+            while !inbox.isEmpty { feed(inbox.removeFirst()) }
+        }
+    }
+
+    private mutating func closed(_ id: BannerID, _ reason: ClosingReason) {
+        server.close(id)
+        feed(.bannerClosed(id, reason))
+    }
+}
+
+extension Reply {
+    /// The reply in the notation of a scenario.
+    fileprivate var text: String {
+        switch self {
+        case .verdict(let verdict): verdict.rawValue
+        case .count(let count): "\(count)"
+        case .refused(.unknownEvent): Verb.unknown
+        case .refused(let refusal): refusal.errorName
+        case .accepted, .screen, .done: Verb.done
+        }
+    }
+}
+
+extension Attribute {
+    /// The options of a screen as from the bus.
+    fileprivate var screenField: Field {
+        guard name == "lease", case .duration(let length) = value else { return Field(name: name, value: value.value) }
+        return Field(name: name, value: .uint32(UInt32(clamping: length.components.seconds)))
+    }
+}
+
+extension Scenario {
+    /// For how long an actor holds an event.
+    func holdTime(of symbol: Symbol, by actor: String) -> Duration {
+        answers.first { $0.actor == actor && $0.verb == .holds && $0.symbol == symbol }?.time ?? .zero
+    }
+}

@@ -1,0 +1,206 @@
+internal import Routing
+
+/// Plays a scenario with the router alone, in virtual time: the scenario and the timers of the router set the time.
+public struct VirtualStage {
+    /// How long the shell accepts a reply of the notification server; the router waits for a much shorter time.
+    private static let memory: Duration = .seconds(300)
+    /// How long the scenario goes on after its last column, to detect unexpected outputs.
+    private static let epilogue: Duration = .seconds(120)
+    private static let firstID = EventID(1_000)
+
+    let scenario: Scenario
+    let isForgiving: Bool
+    var router: Router
+    var server: FakeNotificationServer
+    var watch = InvariantChecker()
+    var recording = Recording()
+    var now: Duration = .zero
+    private var timer: Duration?
+    private var lifetimeTimer: Duration?
+    var ids: [Occurrence: EventID] = [:]
+    var occurrences: [EventID: Occurrence] = [:]
+    var screens: [Symbol: ScreenID] = [:]
+    /// Replies of the server, which reach the router after the current effects.
+    var inbox: [Input] = []
+
+    /// - Parameter isForgiving: skips impossible actions, such as dismissing a banner that is not shown.
+    /// - Returns: the recording, with every violated invariant among the faults.
+    public static func play(_ scenario: Scenario, isForgiving: Bool = false) throws -> Recording {
+        var stage = try VirtualStage(scenario, isForgiving)
+        return try stage.run()
+    }
+
+    private init(_ scenario: Scenario, _ isForgiving: Bool) throws {
+        self.scenario = scenario
+        self.isForgiving = isForgiving
+        server = FakeNotificationServer(state: scenario.startsWithServer ? .well : .absent)
+        router = Router(
+            routes: try scenario.routeTable(),
+            banners: BannerSettings(maximumPerSecond: scenario.settings.maximumPerSecond),
+            screens: try scenario.screenSettings(), firstID: Self.firstID)
+    }
+
+    private mutating func run() throws -> Recording {
+        if scenario.startsWithServer { feed(.serverAppeared) }
+        let end = scenario.end() + Self.epilogue
+        var cues = scenario.cues()[...]
+        while let next = [cues.first?.at, timer, lifetimeTimer, server.unanswered.first?.givenUpAt].compactMap(\.self)
+            .min(),
+            next <= end
+        {
+            now = max(now, next)
+            // Inputs are handled before timers: a claim at the deadline is in time.
+            if let cue = cues.first, cue.at <= now {
+                cues.removeFirst()
+                try perform(cue.act)
+            } else {
+                giveUpCalls()
+                fireTimers()
+            }
+        }
+        recording.undecided = Set(watch.undecided.compactMap { occurrences[$0] })
+        clearUp()
+        recording.faults = watch.faults
+        return recording
+    }
+
+    /// When all events are claimed and all actors have left, the router must be empty.
+    private mutating func clearUp() {
+        let drawn = recording
+        perform(.well)
+        for id in occurrences.keys.sorted() { feed(.claimed(id, by: "nobody")) }
+        for name in scenario.programs.keys.sorted() { feed(.peerLeft(name)) }
+        if router.undecidedCount + router.openWindows + router.rememberedEvents > 0 {
+            watch.faults.append(
+                "with everything claimed the router still has \(router.undecidedCount) undecided events, "
+                    + "\(router.openWindows) windows, \(router.rememberedEvents) held events")
+        }
+        if router.screenCount > 0 {
+            watch.faults.append("after all actors have left the router still has \(router.screenCount) screens")
+        }
+        for banner in server.banners.values {
+            watch.faults.append("with everything claimed the banner that speaks of \(banner.newest) is still up")
+        }
+        recording = drawn
+    }
+
+    // MARK: Time
+
+    private mutating func giveUpCalls() {
+        for (request, _) in server.takeUnanswered(givenUpBy: now) { feed(.bannerFailed(request.call, .noAnswer)) }
+    }
+
+    private mutating func fireTimers() {
+        guard [timer, lifetimeTimer].compactMap(\.self).contains(where: { $0 <= now }) else { return }
+        if let timer, timer <= now { self.timer = nil }
+        if let lifetimeTimer, lifetimeTimer <= now { self.lifetimeTimer = nil }
+        feed(.timerFired)
+    }
+
+    // MARK: Effects
+
+    @discardableResult
+    mutating func feed(_ input: Input) -> [Effect] {
+        let effects = router.handle(input, at: now.now)
+        watch.check(input, effects, at: now)
+        for effect in effects { perform(effect) }
+        while !inbox.isEmpty { feed(inbox.removeFirst()) }
+        return effects
+    }
+
+    private mutating func perform(_ effect: Effect) {
+        switch effect {
+        case .reply(.accepted(let id)): accepted(id)
+        case .reply(.refused(let refusal)):
+            if let occurrence = watch.publishing { recording.refusals[occurrence.symbol] = refusal.errorName }
+        case .reply(.screen(let id)):
+            if let symbol = watch.opening { screens[symbol] = id }
+        case .reply: break
+        case .announce(let event, let announcement):
+            if announcement.silence != nil { note("silent", event.id) }
+        case .resolve(let id, _, let resolution): note(resolution.outcome.rawValue, id)
+        case .relayAction(let event, _): note("action", event.id)
+        case .showBanner(let request):
+            let newest = occurrences[request.newest.id]!
+            if let replaced = request.replaces, server.banners[replaced] == nil {
+                watch.faults.append("banner \(replaced) is to be updated at \(now.milliseconds), but it is not up")
+            }
+            recording.note(request.replaces == nil ? "banner" : "update", newest, at: now, count: request.count)
+            ask(request, newest)
+        case .closeBanner(let id):
+            guard let banner = server.banners[id] else {
+                watch.faults.append("banner \(id) is to be closed at \(now.milliseconds), but it is not up")
+                return
+            }
+            recording.note("close", banner.newest, at: now)
+            server.close(id)
+            inbox.append(.bannerClosed(id, .other))
+        case .noteClaim, .remove, .markRead, .quietChanged, .startServer, .keepBanner, .forgetBanner, .forgetAllBanners:
+            break
+        case .armTimer(let moment): timer = moment.sinceStart
+        case .armLifetimeTimer(let moment): lifetimeTimer = moment.sinceStart
+        }
+    }
+
+    mutating func ask(_ request: BannerRequest, _ newest: Occurrence) {
+        guard let answer = server.show(request, newest: newest, givenUpAt: now + Self.memory) else { return }
+        inbox.append(answer)
+    }
+
+    private mutating func accepted(_ id: EventID) {
+        guard let occurrence = watch.publishing else { return }
+        ids[occurrence] = id
+        if let first = occurrences[id] {
+            recording.repeats[occurrence.symbol] = first.symbol
+        } else {
+            occurrences[id] = occurrence
+        }
+    }
+
+    private mutating func note(_ lane: String, _ id: EventID) {
+        recording.note(lane, occurrences[id]!, at: now)
+    }
+}
+
+/// Why a scenario that can be read cannot be played.
+struct StageError: Error, CustomStringConvertible {
+    let description: String
+}
+
+/// The two clocks of the router start at different times, so that tests detect code that confuses them.
+extension Duration {
+    fileprivate static let windowsEpoch: Int64 = 1_000_000_000
+    fileprivate static let lifetimesEpoch: Int64 = 7_000_000_000
+
+    var now: Now {
+        Now(
+            instant: Instant(microseconds: Self.windowsEpoch + microseconds),
+            uptime: Uptime(microseconds: Self.lifetimesEpoch + microseconds))
+    }
+}
+
+extension Instant {
+    var sinceStart: Duration { .microseconds(microseconds - Duration.windowsEpoch) }
+}
+
+extension Uptime {
+    var sinceStart: Duration { .microseconds(microseconds - Duration.lifetimesEpoch) }
+}
+
+extension Refusal {
+    /// The last part of the name of the D-Bus error.
+    var errorName: String {
+        switch self {
+        case .invalidTopic: "InvalidTopic"
+        case .invalidEvent: "InvalidEvent"
+        case .unknownEvent: "UnknownEvent"
+        case .unknownScreen: "UnknownScreen"
+        case .notClaimant: "NotClaimant"
+        case .accessDenied: "AccessDenied"
+        case .invalidArguments: "InvalidArgs"
+        case .tooLarge: "TooLarge"
+        case .limitExceeded: "LimitExceeded"
+        case .storageUnavailable: "StorageUnavailable"
+        }
+    }
+}

@@ -1,0 +1,115 @@
+import Testing
+
+@testable import Routing
+
+/// An outcome says what delayed its banner: a missing server must not look like a slow timer.
+struct BannerDelayTests {
+    private var bench = Bench()
+
+    private static let window: Duration = .milliseconds(100)
+
+    /// Answers the first banner asked for, and says what is then told of its event.
+    private mutating func show(_ effects: [Effect]) throws -> Resolution {
+        let request = try #require(effects.banners.first)
+        let shown = bench.take(.bannerShown(request.call, BannerID(7)))
+        return try #require(shown.resolutions[request.newest.id])
+    }
+
+    @Test mutating func aBannerInTimeHasWaitedForNothing() throws {
+        bench.take(.serverAppeared)
+        bench.publish("/post/1")
+        let resolution = try show(bench.wait(Self.window))
+        #expect(resolution.lateness == .zero)
+        #expect(resolution.delay == nil)
+    }
+
+    @Test mutating func aTimerThatCameLateIsNothingElse() throws {
+        bench.take(.serverAppeared)
+        bench.publish("/post/1")
+        let resolution = try show(bench.wait(Self.window + .seconds(1)))
+        #expect(resolution.lateness == .seconds(1))
+        #expect(resolution.delay == nil)
+    }
+
+    @Test mutating func aMissingServerIsNamed() throws {
+        let event = bench.publish("/post/1")
+        bench.wait(Self.window)
+        #expect(bench.router.progress(of: event) == .waiting(.absent))
+        bench.pass(.seconds(37))
+        let resolution = try show(bench.take(.serverAppeared))
+        #expect(resolution.lateness == .seconds(37))
+        #expect(resolution.delay == .absent)
+    }
+
+    @Test mutating func aServerThatIsExchangedWasMissing() throws {
+        bench.take(.serverAppeared)
+        bench.publish("/post/1")
+        bench.wait(Self.window)
+        bench.take(.serverVanished)
+        bench.pass(.seconds(5))
+        #expect(try show(bench.take(.serverAppeared)).delay == .absent)
+    }
+
+    @Test mutating func aServerThatRefusedIsNamed() throws {
+        bench.take(.serverAppeared)
+        bench.publish("/post/1")
+        let call = bench.wait(Self.window).banners[0].call
+        bench.pass(.seconds(1))
+        let resolution = try show(bench.take(.bannerFailed(call, .noAnswer)))
+        #expect(resolution.lateness == .seconds(1))
+        #expect(resolution.delay == .failed)
+    }
+
+    @Test mutating func aServerThatIsLeftAloneIsNamed() throws {
+        bench.take(.serverAppeared)
+        let event = bench.publish("/post/1")
+        var effects = bench.wait(Self.window)
+        for _ in 1...3 { effects = bench.take(.bannerFailed(effects.banners[0].call, .noAnswer)) }
+        #expect(bench.router.progress(of: event) == .waiting(.resting))
+        #expect(try show(bench.wait(.seconds(30))).delay == .resting)
+    }
+
+    @Test mutating func aServerThatIsBusyIsNamed() throws {
+        bench.take(.serverAppeared)
+        bench.publish("/post/1")
+        bench.publish("/post/2")
+        let call = bench.wait(Self.window).banners[0].call
+        bench.pass(.milliseconds(50))
+        let resolution = try show(bench.take(.bannerShown(call, BannerID(6))))
+        #expect(resolution.lateness == .milliseconds(50))
+        #expect(resolution.delay == .busy)
+    }
+
+    @Test mutating func theLimitOfBannersIsNamed() throws {
+        bench = Bench(banners: BannerSettings(maximumPerSecond: 1))
+        bench.take(.serverAppeared)
+        for number in 1...3 { bench.publish("/post/\(number)") }
+        var number: UInt32 = 1
+        var effects = bench.wait(Self.window)
+        while let request = effects.banners.first {
+            effects = bench.take(.bannerShown(request.call, BannerID(number)))
+            number += 1
+        }
+        let last = bench.publish("/post/4")
+        bench.wait(Self.window)
+        #expect(bench.router.progress(of: last) == .waiting(.limited))
+        // The summary is updated once a second.
+        let summary = bench.wait(.seconds(1))
+        let resolution = bench.take(.bannerShown(try #require(summary.banners.first).call, BannerID(9)))
+        #expect(resolution.resolutions[last]?.delay == .limited)
+    }
+
+    /// What happens after the call is none of its reasons.
+    @Test mutating func aLateAnswerIsToTheCallAsItWasMade() throws {
+        bench.take(.serverAppeared)
+        let event = bench.publish("/post/1")
+        bench.wait(Self.window)
+        bench.wait(.seconds(5))
+        let call = try #require(bench.wait(.seconds(5)).banners.first).call
+        bench.wait(.seconds(5))
+        #expect(bench.router.isServerCircuitOpen)
+        let resolution = bench.take(.bannerShown(call, BannerID(7))).resolutions[event]
+        #expect(resolution?.lateness == .seconds(10))
+        #expect(resolution?.delay == .failed)
+    }
+}

@@ -1,0 +1,117 @@
+import Testing
+
+@testable import Routing
+
+private let start = Instant(microseconds: 5_000_000)
+private let key = CoalescingKey.event(EventID(1))
+private let other = CoalescingKey.event(EventID(2))
+
+@Suite struct BannersTests {
+    private var timers = Router.Timers()
+    private var banners = Banners()
+
+    @Test mutating func bannersAreSentInTheOrderInWhichTheyWereQueued() {
+        banners.wait(EventID(1), in: key)
+        banners.wait(EventID(2), in: other)
+        banners.wait(EventID(3), in: key)
+        let sent = [banners.dequeue(), banners.dequeue(), banners.dequeue()]
+        #expect(sent == [key, other, nil])
+    }
+
+    @Test mutating func aRemovedBannerLosesItsPlaceInTheQueue() {
+        banners.wait(EventID(1), in: key)
+        banners.wait(EventID(2), in: other)
+        banners.stopWaiting(EventID(1), in: key)
+        banners.removeIfUnused(key)
+        banners.wait(EventID(3), in: key)
+        let sent = [banners.dequeue(), banners.dequeue()]
+        #expect(sent == [other, key])
+        #expect(banners.queuedCount == 0)
+    }
+
+    @Test mutating func theSummaryIsNotQueuedWhileItsTimerIsArmed() {
+        banners.delaySummary(timers.schedule(.summary, at: start))
+        banners.wait(EventID(1), in: .summary)
+        #expect(banners.queuedCount == 0)
+        banners.summaryTimerFired()
+        #expect(banners.queuedCount == 1)
+    }
+
+    @Test mutating func whatWaitsIsInFlightDuringACall() {
+        banners.wait(EventID(1), in: key)
+        let call = Banner.Call(id: BannerCall(1), at: start, first: EventID(1), delays: BannerDelays())
+        banners.begin(call, of: key)
+        #expect(banners[key]?.waiting.isEmpty == true)
+        #expect(banners.emptyBanner(key) == nil)
+        let ended = banners.endCall(of: key)
+        #expect(ended === call)
+        #expect(banners.takeInFlight(key).map(\.rawValue) == [1])
+    }
+
+    @Test mutating func aBannerKeepsItsFirstEventWhenItsNumberChanges() {
+        banners.setNumber(BannerID(7), of: key, first: EventID(1))
+        banners.setNumber(BannerID(8), of: key, first: EventID(5))
+        #expect(banners.keys == [BannerID(8): key])
+        #expect(banners[key]?.first == EventID(1))
+        #expect(banners.emptyBanner(key) == BannerID(8))
+    }
+
+    @Test mutating func aBannerWithoutEventsGoesWithItsNumber() {
+        banners.setNumber(BannerID(7), of: key, first: EventID(1))
+        banners.setNumber(BannerID(8), of: other, first: EventID(2))
+        banners.wait(EventID(2), in: other)
+        for id: UInt32 in [7, 8] { banners.removeNumber(BannerID(id)) }
+        #expect(banners[key] == nil)
+        #expect(banners[other]?.id == nil)
+        #expect(banners.count == 1)
+    }
+}
+
+@Suite struct ServerCallsTests {
+    private var timers = Router.Timers()
+    private var server = ServerCalls()
+
+    private mutating func begin(isExclusive: Bool = false) -> BannerCall {
+        server.begin(for: key, isExclusive: isExclusive, at: start, timers: &timers)
+    }
+
+    @Test mutating func aCallEndsOnce() {
+        server.serverAppeared(at: start)
+        let call = begin()
+        let ends = [server.end(call, at: start), server.end(call, at: start)]
+        #expect(ends == [key, nil])
+    }
+
+    @Test mutating func onlyTheNewestTimedOutCallsAreKept() {
+        server.serverAppeared(at: start)
+        var calls: [BannerCall] = []
+        for _ in 1...3 {
+            let id = begin()
+            let call = Banner.Call(id: id, at: start, first: EventID(1), delays: server.delays)
+            _ = server.end(id, at: start)
+            server.keepTimedOut(TimedOutCall(key: key, call: call, inFlight: SortedIDs()), limit: 2)
+            calls.append(id)
+        }
+        let late = calls.map { server.answeredLate($0, at: start, timers: &timers)?.call.id }
+        #expect(late == [nil, calls[1], calls[2]])
+    }
+
+    @Test mutating func anExclusiveCallHoldsOthersBackUntilItsTimerFires() {
+        server.serverAppeared(at: start)
+        _ = begin(isExclusive: true)
+        #expect(!server.allowsCall && server.exclusiveTimer != nil)
+        server.exclusiveTimeEnded(at: start + .milliseconds(100))
+        #expect(server.allowsCall && server.exclusiveTimer == nil)
+        #expect(server.delays.delay(since: start, isSummary: false) == .busy)
+    }
+
+    @Test mutating func nothingIsAwaitedOfAServerThatIsGone() {
+        server.serverAppeared(at: start)
+        let call = begin(isExclusive: true)
+        for _ in 1...3 { server.failed(at: start, timers: &timers) }
+        #expect(server.isCircuitOpen)
+        server.serverVanished()
+        #expect(server.end(call, at: start) == nil)
+        #expect(!server.isCircuitOpen && server.cooldownTimer == nil && server.exclusiveTimer == nil)
+    }
+}

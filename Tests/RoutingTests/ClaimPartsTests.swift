@@ -1,0 +1,195 @@
+import Testing
+
+@testable import Routing
+
+private let start = Instant(microseconds: 5_000_000)
+private let boot = Uptime(microseconds: 9_000_000)
+
+private func topic(_ text: String) throws -> Topic { try Topic(text) }
+
+private func event(_ id: UInt64, _ topic: String = "/post/1", sender: String = ":1.1") throws -> Event {
+    Event(
+        id: EventID(id), topic: try Topic(topic), title: "", body: "", fields: [], published: 0, sender: sender,
+        origin: Origin(), urgency: nil, retained: false, route: Route(pattern: nil, window: .milliseconds(100)))
+}
+
+@Suite struct LiveValuesTests {
+    private var timers = Router.LifetimeTimers()
+    private var values = LiveValues()
+
+    private mutating func set(_ id: UInt64, of topic: String, bytes: Int) throws {
+        let topic = try Topic(topic)
+        values.set(EventID(id), of: topic, bytes: bytes, timer: timers.schedule(.value(topic), at: boot))
+    }
+
+    @Test mutating func aNewValueReplacesTheOneOfItsTopic() throws {
+        try set(1, of: "/a", bytes: 10)
+        try set(2, of: "/a", bytes: 30)
+        #expect(values[try topic("/a")]?.id == EventID(2))
+        #expect(values.count == 1)
+        #expect(values.bytes == 30)
+    }
+
+    @Test mutating func aRemovedValueCostsNothing() throws {
+        try set(1, of: "/a", bytes: 10)
+        let hadValue = [values.remove(try topic("/a")), values.remove(try topic("/a"))]
+        #expect(hadValue == [true, false])
+        #expect(values.bytes == 0)
+    }
+
+    @Test mutating func withdrawnEventsAreNoValues() throws {
+        try set(1, of: "/a", bytes: 10)
+        try set(2, of: "/b", bytes: 20)
+        values.remove([EventID(2), EventID(3)])
+        #expect(values[try topic("/b")] == nil)
+        #expect(values.bytes == 10)
+    }
+}
+
+@Suite struct QuietPeriodsTests {
+    private var timers = Router.LifetimeTimers()
+    private var periods = QuietPeriods()
+
+    private mutating func mute(_ text: String, for seconds: Int) throws {
+        let prefix = try TopicPrefix(text)
+        let end = boot + .seconds(seconds)
+        periods.mute(prefix, until: end, timer: timers.schedule(.mute(prefix), at: end))
+    }
+
+    @Test mutating func theNearestMuteCoversATopic() throws {
+        try mute("/", for: 1)
+        try mute("/run", for: 2)
+        try mute("/run/r1/mate", for: 3)
+        let covering = periods.covering(try topic("/run/r1/invite"))
+        #expect(covering == Quiet(try TopicPrefix("/run"), .muted, ends: boot + .seconds(2)))
+    }
+
+    @Test mutating func thePauseGoesBeforeMutes() throws {
+        try mute("/run", for: 1)
+        let isChanged = periods.pauseUntilLifted()
+        #expect(isChanged)
+        #expect(periods.covering(try topic("/run/r1"))?.cause == .paused)
+        #expect(periods.all.map(\.cause) == [.paused, .muted])
+    }
+
+    @Test mutating func liftingWhatIsNotThereChangesNothing() throws {
+        try mute("/run", for: 1)
+        let changes = [
+            periods.liftPause(), periods.liftMute(try TopicPrefix("/run/r1")),
+            periods.liftMute(try TopicPrefix("/run")),
+        ]
+        #expect(changes == [false, false, true])
+        #expect(periods.all.isEmpty)
+    }
+}
+
+@Suite struct GracesTests {
+    @Test func theOldestGraceClaims() throws {
+        var graces = Graces()
+        let first = graces.begin(try TopicPrefix("/run"), by: ":1.1")
+        _ = graces.begin(.all, by: ":1.2")
+        #expect(graces.claimant(of: try topic("/run/r1")) == ":1.1")
+        graces.end(first)
+        #expect(graces.claimant(of: try topic("/run/r1")) == ":1.2")
+        #expect(graces.claimant(of: try topic("/post/1")) == ":1.2")
+    }
+
+    @Test func gracesAreCountedByClaimant() throws {
+        var graces = Graces()
+        let ids = [graces.begin(.all, by: ":1.1"), graces.begin(.all, by: ":1.1")]
+        #expect(graces.count(of: ":1.1") == 2)
+        for id in ids + ids { graces.end(id) }
+        #expect(graces.count == 0)
+        #expect(graces.countByClaimant.isEmpty)
+        #expect(graces.index.isEmpty)
+    }
+}
+
+@Suite struct HoldsTests {
+    @Test func holdsAreFoundByEventAndByClaimant() {
+        var timers = Router.Timers()
+        var holds = Holds()
+        for id: UInt64 in [1, 2] {
+            let timer = timers.schedule(.hold(EventID(id)), at: start)
+            holds.add(Holds.Hold(claimant: ":1.1", latency: nil, timer: timer), of: EventID(id))
+        }
+        #expect(Array(holds.events(heldBy: ":1.1")) == [EventID(1), EventID(2)])
+        #expect(holds.remove(EventID(1))?.claimant == ":1.1")
+        #expect(holds.remove(EventID(1)) == nil)
+        #expect(Array(holds.events(heldBy: ":1.1")) == [EventID(2)])
+        #expect(holds[EventID(2)] != nil)
+    }
+}
+
+@Suite struct UndecidedEventsTests {
+    @Test func usageIsCountedInTotalAndBySender() throws {
+        var undecided = UndecidedEvents()
+        let events = [try event(1), try event(2), try event(3, sender: ":1.2")]
+        for event in events { undecided.add(event) }
+        #expect(undecided.total.events == 3)
+        #expect(undecided.bySender[":1.1"]?.events == 2)
+        for event in events { undecided.remove(event) }
+        #expect(undecided.total == UndecidedEvents.Usage())
+        #expect(undecided.bySender.isEmpty)
+    }
+}
+
+@Suite struct RetractableEventsTests {
+    @Test func theOldestLeavesFirst() throws {
+        var retractable = RetractableEvents()
+        let newer = try event(2)
+        retractable.append(newer)
+        retractable.prepend(try event(1))
+        #expect(retractable.popOldest() == EventID(1))
+        #expect(retractable.bytes == newer.memoryCost)
+        #expect(retractable.popOldest() == EventID(2))
+        #expect(retractable.popOldest() == nil)
+    }
+
+    @Test func roomIsLimitedByCountAndBytes() throws {
+        var limits = Limits()
+        limits.retractableEvents = 2
+        limits.retractableBytes = 1_000
+        let retractable = RetractableEvents()
+        #expect(retractable.hasRoom(for: 2, bytes: 1_000, limits: limits))
+        #expect(!retractable.hasRoom(for: 3, bytes: 0, limits: limits))
+        #expect(!retractable.hasRoom(for: 0, bytes: 1_001, limits: limits))
+    }
+}
+
+@Suite struct WindowsTests {
+    private var timers = Router.Timers()
+    private var windows = Windows()
+
+    private mutating func add(_ event: Event, after milliseconds: Int, isReplayed: Bool = false) -> Window {
+        windows.add(
+            event, length: .milliseconds(100), isAwaited: true, isReplayed: isReplayed,
+            at: start + .milliseconds(milliseconds), timers: &timers)
+    }
+
+    @Test mutating func eventsOfAKeyShareAWindow() throws {
+        let first = add(try event(1), after: 0)
+        let second = add(try event(2), after: 50)
+        let other = add(try event(3, "/post/2"), after: 50)
+        #expect(windows.count == 2)
+        #expect(second.opened == first.opened)
+        #expect(other.opened == start + .milliseconds(50))
+    }
+
+    @Test mutating func theTimerIsArmedAgainOnlyWhenTheDeadlineMoves() throws {
+        let first = add(try event(1), after: 0)
+        let second = add(try event(2), after: 0)
+        let third = add(try event(3), after: 10)
+        #expect(first.timer == second.timer)
+        #expect(second.timer != third.timer)
+        #expect(timers.entries.count == 2)
+    }
+
+    @Test mutating func aReplayedEventHasItsWholeWindow() throws {
+        _ = add(try event(1), after: 0)
+        for time in stride(from: 90, to: 500, by: 90) { _ = add(try event(2), after: time) }
+        let deadline = add(try event(3), after: 490).deadline
+        #expect(deadline == start + .milliseconds(500))
+        #expect(add(try event(4), after: 490, isReplayed: true).deadline == start + .milliseconds(590))
+    }
+}

@@ -1,0 +1,82 @@
+import Journal
+import Routing
+import Testing
+
+@testable import NotifyDaemon
+
+/// A disk that fails while the daemon runs, or before.
+struct BrokenDiskTests {
+    @Test func aClaimOfAnEventThatCannotBeLookedUpIsRefused() {
+        let bus = SlowBus { $0.condition = .broken }
+        let refusal = #expect(throws: Refusal.self) { try bus.daemon.load(EventID(1), isClaimed: true) }
+        guard case .storageUnavailable(let text)? = refusal else {
+            Issue.record("\(String(describing: refusal))")
+            return
+        }
+        #expect(text == bus.daemon.storage.degradation && !text.isEmpty)
+    }
+
+    @Test func aClaimOfAnEventThatTheDiskDoesNotGiveIsRefused() {
+        let bus = SlowBus()
+        bus.keepMuted(1)
+        bus.disk.condition = .broken
+        let refusal = #expect(throws: Refusal.self) { try bus.daemon.load(EventID(1), isClaimed: true) }
+        guard case .storageUnavailable? = refusal else {
+            Issue.record("\(String(describing: refusal))")
+            return
+        }
+    }
+
+    @Test func whileOnlyWritingFailsAnEventIsLookedUp() throws {
+        let bus = SlowBus()
+        bus.keepMuted(1)
+        bus.disk.condition = .full(room: 0)
+        bus.publish(World.topics[0], window: .seconds(60))
+        bus.endTurn()
+        #expect(!bus.daemon.storage.degradation.isEmpty)
+        try bus.daemon.load(EventID(1), isClaimed: true)
+        let unknown = #expect(throws: Refusal.self) { try bus.daemon.load(EventID(2), isClaimed: true) }
+        guard case .unknownEvent? = unknown else {
+            Issue.record("\(String(describing: unknown))")
+            return
+        }
+    }
+
+    @Test func whoeverStopsWhileDegradedTriesOnceMoreToWrite() throws {
+        let bus = SlowBus()
+        bus.publish(World.topics[0], window: .seconds(60))
+        bus.endTurn()
+        let id = try #require(bus.accepted.first)
+        bus.disk.condition = .broken
+        bus.claim(id)
+        bus.daemon.handle(.paused(true))
+        bus.endTurn()
+        #expect(!bus.daemon.storage.degradation.isEmpty)
+        #expect(bus.disk.contents.events[id]?.decision == nil)
+        bus.disk.condition = .well
+        bus.daemon.finish()
+        #expect(bus.disk.contents.events[id]?.decision?.outcome == .claimed)
+        #expect(bus.disk.contents.quiet.map(\.cause) == [.paused])
+    }
+
+    /// A full disk takes no event, and everything of earlier runs is decided.
+    @Test func onADiskThatIsFullAtTheStartWhatIsOpenIsDecidedAndWrittenLater() throws {
+        let bus = SlowBus { disk in
+            disk.condition = .full(room: 0)
+            disk.contents.events[EventID(1)] = StoredEvent(
+                id: EventID(1), topic: World.topics[0], title: "", body: "", fields: [], published: 0, sender: ":1.1",
+                origin: Origin(), urgency: nil, retained: false, route: "", key: "", window: 0, accepted: 0,
+                expires: Expiry(wall: .max / 2, uptime: 0, boot: ""))
+            disk.contents.ids.append(EventID(1))
+        }
+        #expect(bus.daemon.storage.degradation.contains("full"))
+        #expect(bus.daemon.router.remembers(EventID(1)))
+        bus.claim(EventID(1))
+        bus.endTurn()
+        #expect(bus.disk.contents.events[EventID(1)]?.decision == nil)
+        bus.disk.condition = .well
+        bus.daemon.retryStorage()
+        #expect(bus.daemon.storage.degradation.isEmpty)
+        #expect(bus.disk.contents.events[EventID(1)]?.decision?.outcome == .claimed)
+    }
+}
