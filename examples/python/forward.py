@@ -23,7 +23,7 @@ def main():
     topic, *command = sys.argv[1:]
     dbus.mainloop.glib.DBusGMainLoop(set_as_default=True)
     bus = dbus.SessionBus()
-    # By its name, whoever owns it: notifyd may be restarted, and then announces again what is undecided.
+    # By its well-known name: after a restart notifyd announces undecided events again.
     proxy = bus.get_object(ROUTER, "/org/notifyd/Router1", follow_name_owner_changes=True)
     router = dbus.Interface(proxy, ROUTER)
 
@@ -31,7 +31,7 @@ def main():
         if not info.get("window"):
             return  # no banner is pending, so there is nothing to claim
         if router.ClaimProvisionally(id, dbus.UInt32(WITHIN)) != "suppressed":
-            return  # somebody was faster, or the banner is there already
+            return  # another program has claimed it, or the banner is shown
         try:
             subprocess.run([*command, title, body], check=True, timeout=WITHIN / 1000)
         except (OSError, subprocess.SubprocessError) as error:

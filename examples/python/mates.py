@@ -3,7 +3,7 @@
 
     mates.py RUN                            mates.py r1
 
-Somebody else publishes: notifyctl send /run/r1/mate/Mina -f distance:integer=1200 --retain
+Publish values with: notifyctl send /run/r1/mate/Mina -f distance:integer=1200 --retain
 Needs the Debian packages python3-dasbus and python3-gi.
 """
 
@@ -30,7 +30,7 @@ class Mates:
         self.router.Event.connect(self.on_event)
         self.router.Removed.connect(self.on_removed)
         self.look()
-        # What happened while notifyd was away, nobody announces.
+        # Changes while notifyd did not run are not announced.
         self.observer = DBusObserver(bus, ROUTER)
         self.observer.service_available.connect(lambda observer: self.look())
         self.observer.connect_once_available()
