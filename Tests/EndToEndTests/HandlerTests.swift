@@ -91,7 +91,8 @@ import Testing
 
     @Test func aCommandThatEndsAfterTheBannerOfARestartSaysSo() async throws {
         try await withRig { rig in
-            let (process, id) = try await restartWhileItRuns(rig, PublishOptions(window: .milliseconds(1)), count: "1")
+            // Long enough for the hold to come in time.
+            let (process, id) = try await restartWhileItRuns(rig, PublishOptions(window: .seconds(1)), count: "1")
             #expect(await rig.listener.resolution(of: id)?.outcome == "shown")
             try await openGate(rig)
             #expect(await process.waitForExit() == .code(0))
