@@ -58,10 +58,8 @@ extension Journal {
 
     /// A later decision keeps the window that the first one stored. The clocks may have changed since.
     func withWindow(_ decision: StoredDecision, of id: EventID, _ db: Database) throws -> StoredDecision {
-        guard decision.opened == nil, decision.outcome == .retracted || decision.outcome == .dismissed else {
-            return decision
-        }
-        guard let event = try events(db, "SELECT * FROM event WHERE id = ?", [Self.number(id)]).first,
+        guard decision.followsShown,
+            let event = try events(db, "SELECT * FROM event WHERE id = ?", [Self.number(id)]).first,
             let shown = event.decision
         else { return decision }
         return decision.following(shown)

@@ -32,6 +32,9 @@ extension StoredDecision {
         }
     }
 
+    /// Whether this is the final decision of a shown event. It comes without the window, which the first one has.
+    package var followsShown: Bool { opened == nil && (outcome == .retracted || outcome == .dismissed) }
+
     /// The final decision of a shown event, with the window and banner of the decision before it.
     package func following(_ shown: StoredDecision) -> StoredDecision {
         var decision = self

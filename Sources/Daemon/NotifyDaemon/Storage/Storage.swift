@@ -157,9 +157,7 @@ final class Storage {
             // Old events are deleted first, to make room.
             if !disk.hasReserve { _ = try expireStep(at: clock) }
             try journal?.probe()
-            let ids = undecided()
-            try keep(ids, as: event)
-            if areAll { try settle(allBut: ids, at: clock) }
+            try reconcile(undecided(), as: event, areAll: areAll, at: clock)
             logLoss()
             try journal?.commit(backlog)
             backlog = []
@@ -176,36 +174,40 @@ final class Storage {
         }
     }
 
-    /// Rewrites undecided events that are not in the file, which may have been replaced or truncated.
-    private func keep(_ undecided: [EventID], as event: (EventID) -> StoredEvent?) throws(JournalError) {
-        guard let journal, !undecided.isEmpty else { return }
-        let known = Set(try journal.undecidedIDs())
-        var missing: [JournalEntry] = []
-        for id in undecided where !known.contains(id) {
-            if try !journal.holds(id), let event = event(id) { missing.append(.accepted(event)) }
-            guard missing.count == Self.entriesAtOnce else { continue }
-            try write(&missing, to: journal)
+    /// Makes the undecided events of the file those of the daemon: the file may have been replaced or truncated.
+    private func reconcile(
+        _ undecided: [EventID], as event: (EventID) -> StoredEvent?, areAll: Bool, at clock: WallClock
+    ) throws(JournalError) {
+        guard let journal, areAll || !undecided.isEmpty else { return }
+        let stored = Set(try journal.undecidedIDs())
+        try rewrite(undecided.filter { !stored.contains($0) }, as: event, in: journal)
+        if areAll { try settle(stored.subtracting(undecided), in: journal, at: clock) }
+    }
+
+    /// Rewrites events that the file has lost.
+    private func rewrite(
+        _ missing: [EventID], as event: (EventID) -> StoredEvent?, in journal: any EventStore
+    ) throws(JournalError) {
+        var entries: [JournalEntry] = []
+        for id in missing {
+            if try !journal.holds(id), let event = event(id) { entries.append(.accepted(event)) }
+            guard entries.count == Self.entriesAtOnce || id == missing.last else { continue }
+            try journal.commit(entries)
+            rewritten += entries.count
+            entries = []
         }
-        try write(&missing, to: journal)
     }
 
     /// Decides events that are undecided only in the file, because it lost its end. The daemon has decided them, so no banner
-    /// may appear for them again.
-    private func settle(allBut undecided: [EventID], at clock: WallClock) throws(JournalError) {
-        guard let journal else { return }
+    /// may appear for them again. Their outcomes are lost, and they count as read.
+    private func settle(
+        _ undecided: Set<EventID>, in journal: any EventStore, at clock: WallClock
+    ) throws(JournalError) {
         let unwritten = pending.compactMap { if case .decided(let id, _) = $0 { id } else { nil } }
-        let decided = Set(try journal.undecidedIDs())
-            .subtracting(undecided).subtracting(decisions.keys).subtracting(unwritten)
-        // Their outcomes are lost. They count as read.
         var decision = StoredDecision(outcome: .expired, resolved: clock.wall)
         decision.isRead = true
-        try journal.commit(decided.sorted().map { .decided($0, decision) })
-    }
-
-    private func write(_ missing: inout [JournalEntry], to journal: any EventStore) throws(JournalError) {
-        try journal.commit(missing)
-        rewritten += missing.count
-        missing = []
+        let lost = undecided.subtracting(decisions.keys).subtracting(unwritten)
+        try journal.commit(lost.sorted().map { .decided($0, decision) })
     }
 
     /// Logs once per file that it was set aside.
@@ -301,11 +303,7 @@ final class Storage {
     /// An event with its newest decision, which may not be on disk yet.
     func current(_ event: StoredEvent) -> StoredEvent {
         guard let index = decisions[event.id], case .decided(_, var decision) = backlog[index] else { return event }
-        if decision.opened == nil, let first = event.decision {
-            decision.opened = first.opened
-            decision.deadline = first.deadline
-            decision.isReplayed = first.isReplayed
-        }
+        if decision.followsShown, let shown = event.decision { decision = decision.following(shown) }
         var event = event
         event.decision = decision
         return event
