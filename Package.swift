@@ -65,7 +65,6 @@ let package = Package(
                 "NotifyText",
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "HeapModule", package: "swift-collections"),
-                .product(name: "OrderedCollections", package: "swift-collections"),
             ],
             path: "Sources/Daemon/Routing", swiftSettings: strict
         ),

@@ -33,6 +33,12 @@ struct FilePresence {
 
         func isSame(as other: File) -> Bool { device == other.device && inode == other.inode }
 
+        /// Whether the name still leads to the file.
+        var isInPlace: Bool {
+            guard let now = try? File(path) else { return false }
+            return isSame(as: now)
+        }
+
         /// The present state of the file.
         func found() throws(JournalError) -> File {
             let now = try File(path)
@@ -71,14 +77,8 @@ struct FilePresence {
     }
 
     /// Whether the name of the log still leads to it.
-    var isLogInPlace: Bool {
-        guard let now = try? File(log.path) else { return false }
-        return log.isSame(as: now)
-    }
+    var isLogInPlace: Bool { log.isInPlace }
 
     /// Whether the name still leads to the file, apart from its log.
-    var isFileInPlace: Bool {
-        guard let now = try? File(file.path) else { return false }
-        return file.isSame(as: now)
-    }
+    var isFileInPlace: Bool { file.isInPlace }
 }

@@ -16,7 +16,7 @@ struct FairQueue<Call> {
     /// Bytes that each call counts beside its contents.
     private static var overhead: Int { 512 }
     /// What a caller may use in a round without a deficit, in microseconds, as all costs.
-    private static var quantum: Int { 250 }
+    static var quantum: Int { 250 }
 
     enum Kind {
         case publish

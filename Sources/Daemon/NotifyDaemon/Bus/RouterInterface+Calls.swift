@@ -19,8 +19,6 @@ extension RouterInterface: BusPumpDelegate {
 
     /// Calls handled as they are read, before queued ones are served.
     private static let immediateLimit = 16
-    /// The cost, in microseconds, of an expensive call.
-    private static let expensive = 250
     /// Queued calls handled before the next read.
     private static let batchSize = 32
     /// How long queued calls are handled before other sources of the loop are served.
@@ -118,7 +116,7 @@ extension RouterInterface: BusPumpDelegate {
         let cost = Int(Clock.monotonic() - begun) + repliedBytes >> 8
         queue.charge(caller, cost)
         // Timers and other callers come before the next call that is handled immediately.
-        if cost > Self.expensive { handledImmediately = Self.immediateLimit }
+        if cost > FairQueue<Void>.quantum { handledImmediately = Self.immediateLimit }
         guard let continuation else { return }
         self.continuation = nil
         queue.requeue(continuation, of: caller)
