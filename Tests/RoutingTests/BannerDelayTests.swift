@@ -112,4 +112,60 @@ struct BannerDelayTests {
         #expect(resolution?.lateness == .seconds(10))
         #expect(resolution?.delay == .failed)
     }
+
+    // MARK: Of several causes
+
+    /// The circuit is open afterwards.
+    private mutating func refuseThrice(_ effects: [Effect]) {
+        var effects = effects
+        for _ in 1...3 { effects = bench.take(.bannerFailed(effects.banners[0].call, .noAnswer)) }
+    }
+
+    @Test(arguments: [(12, 1, BannerDelay.resting), (1, 12, .absent)])
+    mutating func theCauseThatLastedLongestIsNamed(_ cooldown: Int, _ absence: Int, _ cause: BannerDelay) throws {
+        bench.take(.serverAppeared)
+        bench.publish("/post/1")
+        refuseThrice(bench.wait(Self.window))
+        bench.pass(.seconds(cooldown))
+        bench.take(.serverVanished)
+        bench.pass(.seconds(absence))
+        #expect(try show(bench.take(.serverAppeared)).delay == cause)
+    }
+
+    @Test mutating func aServerThatFailsAgainAfterItsCooldownIsStillLeftAlone() throws {
+        bench.take(.serverAppeared)
+        bench.publish("/post/1")
+        refuseThrice(bench.wait(Self.window))
+        for _ in 1...2 {
+            let probe = try #require(bench.wait(.seconds(30)).banners.first)
+            bench.take(.bannerFailed(probe.call, .noAnswer))
+        }
+        bench.take(.serverVanished)
+        bench.pass(.seconds(40))
+        #expect(try show(bench.take(.serverAppeared)).delay == .resting)
+    }
+
+    @Test mutating func whatACallWaitedForBeforeTheServerLeftCounts() throws {
+        bench.take(.serverAppeared)
+        bench.publish("/post/1")
+        bench.wait(Self.window)
+        bench.wait(.seconds(4))
+        bench.take(.serverVanished)
+        bench.pass(.seconds(1))
+        #expect(try show(bench.take(.serverAppeared)).delay == .busy)
+    }
+
+    @Test mutating func onlyTheTimeAfterTheDeadlineCounts() throws {
+        bench.publish("/post/1")
+        bench.wait(.seconds(30))
+        let late = bench.publish("/post/2")
+        bench.wait(Self.window)
+        bench.wait(.milliseconds(50))
+        bench.take(.serverAppeared)
+        let effects = bench.wait(.milliseconds(100))
+        let resolution = try show(effects)
+        #expect(effects.banners.first?.newest.id == late)
+        #expect(resolution.lateness == .milliseconds(150))
+        #expect(resolution.delay == .busy)
+    }
 }

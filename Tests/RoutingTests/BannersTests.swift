@@ -78,7 +78,7 @@ private let other = CoalescingKey.event(EventID(2))
     @Test mutating func aCallEndsOnce() {
         server.serverAppeared(at: start)
         let call = begin()
-        let ends = [server.end(call, at: start), server.end(call, at: start)]
+        let ends = [server.end(call, as: .busy, at: start), server.end(call, as: .busy, at: start)]
         #expect(ends == [key, nil])
     }
 
@@ -88,7 +88,7 @@ private let other = CoalescingKey.event(EventID(2))
         for _ in 1...3 {
             let id = begin()
             let call = Banner.Call(id: id, at: start, first: EventID(1), delays: server.delays)
-            _ = server.end(id, at: start)
+            _ = server.end(id, as: .failed, at: start)
             server.keepTimedOut(TimedOutCall(key: key, call: call, inFlight: SortedIDs()), limit: 2)
             calls.append(id)
         }
@@ -110,8 +110,8 @@ private let other = CoalescingKey.event(EventID(2))
         let call = begin(isExclusive: true)
         for _ in 1...3 { server.failed(at: start, timers: &timers) }
         #expect(server.isCircuitOpen)
-        server.serverVanished()
-        #expect(server.end(call, at: start) == nil)
+        server.serverVanished(at: start)
+        #expect(server.end(call, as: .busy, at: start) == nil)
         #expect(!server.isCircuitOpen && server.cooldownTimer == nil && server.exclusiveTimer == nil)
     }
 }

@@ -23,6 +23,8 @@ struct CircuitBreaker {
     private var exclusiveCall: BannerCall?
     private var failures = 0
     private var openUntil: Instant?
+    /// When the circuit was opened for the first time since the server last worked.
+    private var openSince: Instant?
 
     /// Whether the cooldown is running.
     var isOpen: Bool { openUntil != nil }
@@ -50,12 +52,13 @@ struct CircuitBreaker {
         return true
     }
 
-    mutating func exclusiveTimeEnded() {
-        exclusiveCall = nil
-    }
+    /// - Returns: the call that held others back until now.
+    mutating func exclusiveTimeEnded() -> BannerCall? { exclusiveCall.take() }
 
+    /// A circuit that is open stays so until its cooldown ends.
     mutating func callSucceeded() {
         failures = 0
+        if !isOpen { openSince = nil }
     }
 
     /// - Returns: when the cooldown ends, if this failure opens the circuit.
@@ -63,6 +66,7 @@ struct CircuitBreaker {
         failures += 1
         guard failures >= Self.failureThreshold else { return nil }
         openUntil = now + Self.cooldown
+        openSince = openSince ?? now
         return openUntil
     }
 
@@ -71,13 +75,16 @@ struct CircuitBreaker {
     ///
     /// - Returns: when the cooldown ends, if one is running.
     mutating func recovered(at now: Instant) -> Instant? {
-        failures = 0
+        callSucceeded()
         openUntil = openUntil.map { min($0, now + Self.drainTime) }
         return openUntil
     }
 
-    mutating func cooldownEnded() {
+    /// - Returns: since when banners have waited for a cooldown. A probe that fails does not interrupt that.
+    mutating func cooldownEnded() -> Instant? {
         openUntil = nil
+        defer { if failures == 0 { openSince = nil } }
+        return openSince
     }
 }
 

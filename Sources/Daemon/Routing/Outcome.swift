@@ -104,7 +104,7 @@ public struct Resolution: Hashable, Sendable {
     public var isReplayed = false
     /// Whether it was accepted before the last boot.
     public var isOfEarlierBoot = false
-    /// What delayed the banner after the deadline.
+    /// What delayed the banner longest after the deadline.
     public var delay: BannerDelay?
     /// The notification server's number of the banner.
     public var banner: BannerID?

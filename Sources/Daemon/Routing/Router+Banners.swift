@@ -55,7 +55,7 @@ extension Router {
     /// Whether a request that has not left for the server is still correct: the call was not given up, and none of its events
     /// was claimed.
     public func isCurrent(_ request: BannerRequest) -> Bool {
-        guard let key = server.inFlight[request.call], let banner = banners[key] else { return false }
+        guard let key = server.inFlight[request.call]?.key, let banner = banners[key] else { return false }
         return banner.count == request.count && banner.inFlight.last == request.newest.id
     }
 
@@ -76,7 +76,9 @@ extension Router {
 
     /// - Parameter answer: the server's number; `nil` where it says that the same banner is on screen already.
     mutating func bannerShown(_ call: BannerCall, _ answer: BannerID?, at now: Now) {
-        guard let key = server.end(call, at: now.instant) else { return bannerShownLate(call, answer, at: now) }
+        guard let key = server.end(call, as: .busy, at: now.instant) else {
+            return bannerShownLate(call, answer, at: now)
+        }
         server.succeeded()
         serverActivation = ServerActivation()
         serverStartTimer = nil
@@ -116,7 +118,8 @@ extension Router {
 
     mutating func bannerFailed(_ call: BannerCall, _ failure: BannerFailure, at now: Now) {
         server.forgetTimedOut(call)
-        guard let key = server.end(call, at: now.instant) else { return }
+        let cause: BannerDelay = failure == .noAnswer ? .failed : .busy
+        guard let key = server.end(call, as: cause, at: now.instant) else { return }
         _ = banners.endCall(of: key)
         requeue(key)
         switch failure {
@@ -150,7 +153,7 @@ extension Router {
     // MARK: Late answers
 
     mutating func callTimedOut(_ call: BannerCall, at now: Now) {
-        guard let key = server.end(call, at: now.instant) else { return }
+        guard let key = server.end(call, as: .failed, at: now.instant) else { return }
         let inFlight = banners[existing: key].inFlight
         server.keepTimedOut(
             TimedOutCall(key: key, call: banners.endCall(of: key), inFlight: inFlight), limit: limits.timedOutCalls)
@@ -203,14 +206,14 @@ extension Router {
     // MARK: The server
 
     mutating func serverAppeared(at now: Now) {
-        if server.isServerThere { serverVanished() }
+        if server.isServerThere { serverVanished(at: now) }
         server.serverAppeared(at: now.instant)
         sendBanners(at: now)
     }
 
     /// Nothing that the server knew is valid any more: numbers, answers, banners on screen. Events in flight wait again.
-    mutating func serverVanished() {
-        server.serverVanished()
+    mutating func serverVanished(at now: Now) {
+        server.serverVanished(at: now.instant)
         for id in closedBanners.keys.sorted(by: { $0.rawValue < $1.rawValue }) { endActionWait(id) }
         banners.hasUnknown = false
         effects.append(.forgetAllBanners)

@@ -223,7 +223,7 @@ public struct Router {
         case .muted(let topic, let duration): mute(topic, for: duration, at: now)
         case .timerFired: fireTimers(at: now)
         case .serverAppeared: serverAppeared(at: now)
-        case .serverVanished: serverVanished()
+        case .serverVanished: serverVanished(at: now)
         case .bannerShown(let call, let id): bannerShown(call, id, at: now)
         case .bannerFailed(let call, let failure): bannerFailed(call, failure, at: now)
         case .bannerClosed(let id, let reason): bannerClosed(id, reason, at: now)

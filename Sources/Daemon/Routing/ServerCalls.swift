@@ -7,16 +7,26 @@ struct TimedOutCall {
 
 /// Calls to the notification server: those in flight, those that timed out, when the next is allowed, and what delayed them.
 struct ServerCalls {
+    struct InFlight {
+        let key: CoalescingKey
+        /// When it was made.
+        let start: Instant
+    }
+
     private var breaker = CircuitBreaker()
     /// What has delayed banners lately.
     private(set) var delays = BannerDelays()
-    private(set) var inFlight: [BannerCall: CoalescingKey] = [:]
+    private(set) var inFlight: [BannerCall: InFlight] = [:]
     private(set) var timedOut: [BannerCall: TimedOutCall] = [:]
     private var lastCall: UInt64 = 0
     /// Armed while the circuit is open.
     private(set) var cooldownTimer: Router.Timers.TimerID?
     /// Armed while the newest call is exclusive.
     private(set) var exclusiveTimer: Router.Timers.TimerID?
+    /// When the server left. At first there is none.
+    private var absentSince = Instant.beforeEverything
+    /// When the summary was sent.
+    private var summarySent = Instant.beforeEverything
 
     var isServerThere: Bool { breaker.isServerThere }
     var isCircuitOpen: Bool { breaker.isOpen }
@@ -28,7 +38,8 @@ struct ServerCalls {
     ) -> BannerCall {
         lastCall += 1
         let call = BannerCall(lastCall)
-        inFlight[call] = key
+        inFlight[call] = InFlight(key: key, start: now)
+        if key == .summary { summarySent = now }
         // Never cancelled by id: the call's own end makes the entry stale.
         _ = timers.schedule(.call(call), at: now + CircuitBreaker.callTimeout)
         breaker.callBegan(call, isExclusive: isExclusive)
@@ -36,18 +47,18 @@ struct ServerCalls {
         return call
     }
 
+    /// - Parameter cause: how the call delayed other banners: `busy` or `failed`.
     /// - Returns: the key of its banner, if the call was in flight.
-    mutating func end(_ call: BannerCall, at now: Instant) -> CoalescingKey? {
-        guard let key = inFlight.removeValue(forKey: call) else { return nil }
-        delays.ended(.busy, at: now)
+    mutating func end(_ call: BannerCall, as cause: BannerDelay, at now: Instant) -> CoalescingKey? {
+        guard let ended = inFlight.removeValue(forKey: call) else { return nil }
+        delays.add(cause, from: ended.start, to: now)
         if breaker.callEnded(call) { exclusiveTimer = nil }
-        return key
+        return ended.key
     }
 
     mutating func succeeded() { breaker.callSucceeded() }
 
     mutating func failed(at now: Instant, timers: inout Router.Timers) {
-        delays.ended(.failed, at: now)
         if let end = breaker.callFailed(at: now) { cooldownTimer = timers.schedule(.cooldown, at: end) }
     }
 
@@ -70,26 +81,30 @@ struct ServerCalls {
 
     mutating func exclusiveTimeEnded(at now: Instant) {
         exclusiveTimer = nil
-        breaker.exclusiveTimeEnded()
-        delays.ended(.busy, at: now)
+        if let call = breaker.exclusiveTimeEnded(), let start = inFlight[call]?.start {
+            delays.add(.busy, from: start, to: now)
+        }
     }
 
     mutating func cooldownEnded(at now: Instant) {
         cooldownTimer = nil
-        breaker.cooldownEnded()
-        delays.ended(.resting, at: now)
+        if let start = breaker.cooldownEnded() { delays.add(.resting, from: start, to: now) }
     }
 
-    mutating func summaryDelayEnded(at now: Instant) { delays.ended(.limited, at: now) }
+    mutating func summaryDelayEnded(at now: Instant) { delays.add(.limited, from: summarySent, to: now) }
 
     mutating func serverAppeared(at now: Instant) {
         breaker.serverChanged(isThere: true)
-        delays.ended(.absent, at: now)
+        delays.add(.absent, from: absentSince, to: now)
     }
 
     /// Forgets all calls.
-    mutating func serverVanished() {
+    mutating func serverVanished(at now: Instant) {
+        if isCircuitOpen { cooldownEnded(at: now) }
+        // The calls of a server that is gone have no answer. The oldest one covers the time of the others.
+        if let start = inFlight.values.map(\.start).min() { delays.add(.busy, from: start, to: now) }
         breaker.serverChanged(isThere: false)
+        absentSince = now
         cooldownTimer = nil
         exclusiveTimer = nil
         inFlight.removeAll()

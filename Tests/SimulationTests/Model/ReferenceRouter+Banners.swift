@@ -103,8 +103,8 @@ extension ReferenceRouter {
     }
 
     mutating func summaryRestEnded() {
+        ended(.limited, since: summaryRest!.at.before(by: .seconds(1)))
         summaryRest = nil
-        ended(.limited)
         lineUp(.summary)
     }
 
@@ -113,8 +113,8 @@ extension ReferenceRouter {
     mutating func bannerShown(_ call: BannerCall, _ answer: BannerID?) {
         guard let banner = banners.first(where: { $0.call?.id == call }) else { return answeredLate(call, answer) }
         let key = banner.key
-        failures = 0
-        callEnded(key)
+        serverIsWell()
+        callEnded(key, .busy)
         if let answer { number(key, answer) }
         show(ids { $0.banner == key && $0.place == .carried }, in: key, by: banner.call!)
         closeIfEmpty(key)
@@ -144,14 +144,24 @@ extension ReferenceRouter {
         }
     }
 
-    /// What a banner waited for between the end of the window and the call.
+    /// What a banner waited for longest between the end of the window and the call.
     ///
-    /// Inside choice: of several things, which one is named. Only the summary waits because of the limit.
+    /// Inside choice: only the last stretch of each thing counts, and of two that are as long the one that says more is named.
+    /// Only the summary waits because of the limit.
     private func delay(of item: Item, in key: CoalescingKey, by call: Up.Call) -> BannerDelay? {
-        let before = obstacles.prefix(call.obstacles).filter { $0.ended > item.deadline }.map(\.what)
-        return [.absent, .resting, .failed, .limited, .busy].first { obstacle in
-            before.contains(obstacle) && (obstacle != .limited || key == .summary)
+        var answer: (what: BannerDelay, length: Int64)?
+        for what in [BannerDelay.absent, .resting, .failed, .limited, .busy] where what != .limited || key == .summary {
+            var began = Int64.min
+            var ended = Int64.min
+            for obstacle in obstacles.prefix(call.obstacles) where obstacle.what == what {
+                let isNew = obstacle.began.microseconds > ended
+                began = isNew ? obstacle.began.microseconds : min(began, obstacle.began.microseconds)
+                ended = obstacle.ended.microseconds
+            }
+            let first = max(began, item.deadline.microseconds)
+            if ended > first, ended - first > answer?.length ?? 0 { answer = (what, ended - first) }
         }
+        return answer?.what
     }
 
     /// Inside choice: the oldest shown event is forgotten when there are too many, claimed or not. Its banner stays up.
@@ -167,12 +177,12 @@ extension ReferenceRouter {
     mutating func bannerFailed(_ call: BannerCall, _ failure: BannerFailure) {
         overdue.removeAll { $0.call.id == call }
         guard let banner = banners.first(where: { $0.call?.id == call }) else { return }
-        waitAgain(banner.key)
+        waitAgain(banner.key, failure == .noAnswer ? .failed : .busy)
         switch failure {
         case .notAsked:
             closeIfEmpty(banner.key)
         case .unknownBanner:
-            failures = 0
+            serverIsWell()
             lose(banner.key)
         case .noAnswer:
             serverFailed()
@@ -186,7 +196,7 @@ extension ReferenceRouter {
         let carried = ids { $0.banner == banner.key && $0.place == .carried }
         overdue.append(Overdue(call: banner.call!, key: banner.key, carried: carried))
         if overdue.count > limits.timedOutCalls { overdue.remove(at: oldestOverdue) }
-        waitAgain(banner.key)
+        waitAgain(banner.key, .failed)
         serverFailed()
         closeIfEmpty(banner.key)
     }
@@ -195,22 +205,41 @@ extension ReferenceRouter {
         overdue.indices.min { overdue[$0].call.id.rawValue < overdue[$1].call.id.rawValue }!
     }
 
-    private mutating func callEnded(_ key: CoalescingKey) {
-        if let call = banner(key)?.call?.id, call == ahead?.call { ahead = nil }
+    private mutating func callEnded(_ key: CoalescingKey, _ obstacle: BannerDelay) {
+        guard let call = banner(key)?.call else { return }
+        if call.id == ahead?.call { ahead = nil }
         change(key) { $0.call = nil }
-        ended(.busy)
+        ended(obstacle, since: call.at)
     }
 
-    private mutating func waitAgain(_ key: CoalescingKey) {
-        callEnded(key)
+    mutating func headStartEnded() {
+        ended(.busy, since: banners.first { $0.call?.id == ahead!.call }!.call!.at)
+        ahead = nil
+    }
+
+    private mutating func waitAgain(_ key: CoalescingKey, _ obstacle: BannerDelay) {
+        callEnded(key, obstacle)
         for id in ids({ $0.banner == key && $0.place == .carried }) { wait(id, for: key) }
         lineUp(key)
     }
 
     private mutating func serverFailed() {
         failures += 1
-        ended(.failed)
-        if failures >= 3 { serverRest = Moment(at: now.instant + .seconds(30), stamp: stamp()) }
+        if failures < 3 { return }
+        serverRest = Moment(at: now.instant + .seconds(30), stamp: stamp())
+        if firstRest == nil { firstRest = now.instant }
+    }
+
+    private mutating func serverIsWell() {
+        failures = 0
+        if serverRest == nil { firstRest = nil }
+    }
+
+    /// One rest after the other is a single one, until the server has been well.
+    mutating func serverRestEnded() {
+        ended(.resting, since: firstRest!)
+        serverRest = nil
+        if failures == 0 { firstRest = nil }
     }
 
     /// The banner is there after all: it is kept where its events still wait for one, else closed. The server is well, and
@@ -219,7 +248,7 @@ extension ReferenceRouter {
         guard let late = overdue.first(where: { $0.call.id == call }) else { return }
         overdue.removeAll { $0.call.id == call }
         guard let answer else { return }
-        failures = 0
+        serverIsWell()
         if let rest = serverRest {
             serverRest = Moment(at: min(rest.at, now.instant + .milliseconds(100)), stamp: stamp())
         }
@@ -301,18 +330,25 @@ extension ReferenceRouter {
     mutating func serverAppeared() {
         if serverIsThere { serverVanished() }
         serverIsThere = true
-        ended(.absent)
+        ended(.absent, since: serverLeft)
     }
 
     /// Its banners are gone, its numbers void, its answers lost: what was on its way waits again.
     mutating func serverVanished() {
         serverIsThere = false
         for number in closed.map(\.number).sorted(by: { $0.rawValue < $1.rawValue }) { settle(number) }
+        if serverRest != nil { serverRestEnded() }
+        ahead = nil
         failures = 0
-        serverRest = nil
+        firstRest = nil
+        serverLeft = now.instant
         overdue = []
+        // What was asked for longest ago kept back all others.
+        let calls = banners.compactMap(\.call)
+        for call in calls.sorted(by: { $0.at < $1.at }) { ended(.busy, since: call.at) }
         for key in banners.map(\.key) {
-            waitAgain(key)
+            change(key) { $0.call = nil }
+            waitAgain(key, .busy)
             lose(key)
         }
     }

@@ -121,8 +121,11 @@ struct ReferenceRouter {
     var closed: [(number: BannerID, events: [EventID], isDismissed: Bool, until: Moment)] = []
     var recent: [(at: Instant, sender: String)] = []
 
-    /// What has kept banners from being asked for, and when that ended.
-    var obstacles: [(what: BannerDelay, ended: Instant)] = []
+    /// What has kept banners from being asked for, in the order in which it ended.
+    var obstacles: [(what: BannerDelay, began: Instant, ended: Instant)] = []
+    var serverLeft = Instant(microseconds: .min)
+    /// Since when the server has been given rests.
+    var firstRest: Instant?
 
     var lastStamp = 0
     var lastCall: UInt64 = 0
@@ -235,12 +238,8 @@ struct ReferenceRouter {
             case .grace(let index): graces.remove(at: index)
             case .lease(let id): endScreen(id)
             case .call(let call): callOverdue(call)
-            case .headStart:
-                ahead = nil
-                ended(.busy)
-            case .serverRest:
-                serverRest = nil
-                ended(.resting)
+            case .headStart: headStartEnded()
+            case .serverRest: serverRestEnded()
             case .summaryRest: summaryRestEnded()
             case .closed(let number): settle(number)
             }
@@ -297,7 +296,9 @@ struct ReferenceRouter {
         return lastStamp
     }
 
-    mutating func ended(_ obstacle: BannerDelay) { obstacles.append((obstacle, now.instant)) }
+    mutating func ended(_ obstacle: BannerDelay, since began: Instant) {
+        obstacles.append((obstacle, began, now.instant))
+    }
 
     mutating func refuse(_ name: String) { out.append(.refused(name)) }
 

@@ -94,7 +94,7 @@ extension Simulation: NotificationLink {
         _ answer: @escaping (Result<BannerID?, BusFailure>) -> Void
     ) {
         let router = daemon!.router
-        let key = router.server.inFlight[request.call]
+        let key = router.server.inFlight[request.call]?.key
         let carried = Array(key.flatMap { router.banners[$0]?.inFlight } ?? SortedIDs())
         let shown = Array(key.flatMap { router.banners[$0]?.shown } ?? SortedIDs())
         guard !life.isOver else { return }
