@@ -100,6 +100,13 @@ struct ConfigurationTests {
         Mistake(
             text: "[[route]]\ntopic = \"/a\"\ntitle = \"{{from}}\"\n", place: "3:1", word: "{{from}} may be absent"),
         Mistake(
+            text: "[[route]]\ntopic = \"/a\"\ntitle = \"{{>x}}\"\n", place: "3:1", word: "'title': {{>x}} stands for"),
+        Mistake(
+            text: "[[route]]\ntopic = \"/a\"\nbody = \"a {{ > x }}\"\n", place: "3:1", word: "'body': {{>x}} stands"),
+        Mistake(
+            text: "[[route]]\ntopic = \"/a\"\ntitle = \"\"\nbody = \"{{<x}}{{/x}}\"\n", place: "4:1",
+            word: "{{<x}} stands for another template"),
+        Mistake(
             text: "[[route]]\ntopic = \"/a\"\nwindow = \"1s\"\nmax_window = \"500ms\"\n", place: "4:1",
             word: "must not be shorter than the window"),
         Mistake(text: "[log]\nlevel = '''x\nb\n", place: "2:9", word: "to the end of the file"),

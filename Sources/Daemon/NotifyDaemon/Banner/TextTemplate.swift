@@ -29,7 +29,13 @@ package struct TextTemplate: Sendable {
     /// - Parameter names: names that always have a value, beside `title`, `body`, `topic` and `count`. Any other name
     ///   may be absent, and is only allowed inside its own section, `{{#distance}}…{{/distance}}`.
     package init(_ text: String, names: Set<ByteString>) throws(Mistake) {
-        tags = try Self.checkSize(of: text)
+        self.tags = try Self.checkSize(of: text)
+        let tags = TemplateTags(text)
+        if let partial = tags.partial {
+            throw Mistake(
+                reason: "{{\(partial)}} stands for another template, and a route has none; write its text here, or "
+                    + "{{name}} for a value")
+        }
         do {
             template = try MustacheTemplate(string: "{{% CONTENT_TYPE:TEXT}}" + text)
         } catch let error as MustacheTemplate.ParserError {
@@ -39,7 +45,6 @@ package struct TextTemplate: Sendable {
             throw Mistake(reason: "\(error)")
         }
         source = text
-        let tags = TemplateTags(text)
         let known = names.union(["title", "body", "topic", "count"])
         for name in tags.unguarded where !known.contains(name.bytes) {
             throw Mistake(
@@ -102,10 +107,12 @@ package struct TextTemplate: Sendable {
     }
 }
 
-/// The names a template uses, and those it uses outside of a section of the same name.
+/// The names a template uses, those it uses outside of a section of the same name, and its first partial, which would render
+/// as nothing.
 private struct TemplateTags {
     private(set) var all: Set<ByteString> = []
     private(set) var unguarded: [String] = []
+    private(set) var partial: String?
 
     init(_ text: String) {
         var sections: [String] = []
@@ -113,9 +120,10 @@ private struct TemplateTags {
         while let open = rest.firstRange(of: "{{"), let close = rest[open.upperBound...].firstRange(of: "}}") {
             let tag = rest[open.upperBound..<close.lowerBound].drop { $0 == "{" || $0 == " " }
             rest = rest[close.upperBound...]
-            let name = String(tag.drop { "#^/&>!% ".contains($0) }.prefix { $0 != " " && $0 != "}" })
+            let name = String(tag.drop { "#^/&!% ".contains($0) }.prefix { $0 != " " && $0 != "}" })
             switch tag.first {
-            case "!", "%", ">": continue
+            case "!", "%": continue
+            case ">", "<": partial = partial ?? tag.filter { $0 != " " }
             case "/": sections.removeLast(sections.isEmpty ? 0 : 1)
             case "#", "^":
                 all.insert(name.bytes)
