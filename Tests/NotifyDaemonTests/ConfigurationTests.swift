@@ -107,6 +107,18 @@ struct ConfigurationTests {
             text: "[[route]]\ntopic = \"/a\"\ntitle = \"\"\nbody = \"{{<x}}{{/x}}\"\n", place: "4:1",
             word: "{{<x}} stands for another template"),
         Mistake(
+            text: "[[route]]\ntopic = \"/a\"\nactions = [ { key = \"a\", label = \"A\", exec = [] } ]\n", place: "3:39",
+            word: "'exec' names no program"),
+        Mistake(
+            text: "[[route]]\ntopic = \"/a\"\nactions = [ { key = \"a\", label = \"A\", exec = [\"\"] } ]\n",
+            place: "3:39", word: "such as [\"notify-log\", \"--quick\"]"),
+        Mistake(
+            text: "[[route]]\ntopic = \"/a\"\nicon = \"https://example.org/icon.png\"\n", place: "3:1",
+            word: "'icon' is an address on the network"),
+        Mistake(
+            text: "[[route]]\ntopic = \"/a\"\nicon = \"HTTP://example.org/icon.png\"\n", place: "3:1",
+            word: "such as \"mail-unread\", or a file, such as \"file:///usr/"),
+        Mistake(
             text: "[[route]]\ntopic = \"/a\"\nwindow = \"1s\"\nmax_window = \"500ms\"\n", place: "4:1",
             word: "must not be shorter than the window"),
         Mistake(text: "[log]\nlevel = '''x\nb\n", place: "2:9", word: "to the end of the file"),
@@ -214,6 +226,11 @@ struct ConfigurationTests {
 
     @Test func aFieldThatMayBeAbsentIsGoodInsideItsOwnSection() throws {
         _ = try read("[[route]]\ntopic = \"/a\"\ntitle = \"Done{{#distance}} after {{distance}} m{{/distance}}\"\n")
+    }
+
+    @Test(arguments: ["mail-unread", "file:///usr/share/pixmaps/post.png", "/usr/share/pixmaps/post.png", ""])
+    func anIconIsANameOrAFile(_ icon: String) throws {
+        _ = try read("[[route]]\ntopic = \"/a\"\nicon = \"\(icon)\"\n")
     }
 
     private func read(_ text: String) throws -> Configuration {

@@ -8,6 +8,12 @@ extension ConfigurationReader {
     func readAppearance(_ reader: inout TableReader) -> Route.Appearance {
         var appearance = Route.Appearance()
         appearance.icon = reader.string("icon") ?? ""
+        if Self.isOnNetwork(appearance.icon) {
+            reader.note(
+                "icon",
+                "'icon' is an address on the network, which no notification server fetches; it is a name from the icon theme, "
+                    + "such as \"mail-unread\", or a file, such as \"file:///usr/share/pixmaps/post.png\"")
+        }
         appearance.urgency = reader.word("urgency", of: UrgencyName.self).map(\.urgency)
         appearance.category = reader.string("category")
         appearance.sound = reader.string("sound")
@@ -29,6 +35,11 @@ extension ConfigurationReader {
         let key = reader.string("key")
         let label = reader.string("label")
         let command = reader.strings("exec")?.map(\.text) ?? []
+        if reader.isEmptyList("exec") || command.first?.isEmpty == true {
+            reader.note(
+                "exec",
+                "'exec' names no program; it is a program and its arguments, such as [\"notify-log\", \"--quick\"]")
+        }
         let application = reader.string("activate")
         reader.finish()
         if !reader.has("key") || !reader.has("label") || key?.isEmpty == true {
@@ -43,6 +54,11 @@ extension ConfigurationReader {
         }
         guard let key, let label else { return nil }
         return Route.Action(key: key, label: label, command: command, application: application)
+    }
+
+    private static func isOnNetwork(_ icon: String) -> Bool {
+        let icon = icon.lowercased()
+        return icon.hasPrefix("http://") || icon.hasPrefix("https://")
     }
 
     /// Valid bus names of the D-Bus specification that can be turned into an object path.

@@ -27,6 +27,8 @@ struct TableReader {
     /// Whether the key is there, whatever its value.
     func has(_ key: String) -> Bool { table[key] != nil }
 
+    func isEmptyList(_ key: String) -> Bool { table[key]?.node.array?.isEmpty == true }
+
     // MARK: Values
 
     mutating func string(_ key: String) -> String? {
