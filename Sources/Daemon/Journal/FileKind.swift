@@ -10,7 +10,10 @@ package enum FileKind {
     /// The kind of a file that is not a regular one, with its article; `nil` for a regular file, or if there is none.
     package static func obstacle(at path: String) -> String? {
         var status = stat()
-        return stat(path, &status) == 0 ? name(of: status) : nil
+        if stat(path, &status) == 0 { return name(of: status) }
+        // Not a link among its folders.
+        guard errno == ELOOP, lstat(path, &status) == 0 else { return nil }
+        return "a symbolic link with too many levels, such as one that refers to itself"
     }
 
     /// Reads a regular file from its beginning. `/dev/null` counts as an empty file, because a link to it masks a drop-in.

@@ -5,7 +5,10 @@ public enum WriteObstacle {
     /// - Returns: `nil` if no obstacle is found.
     public static func description(of directory: String) -> String? {
         var status = stat()
-        guard stat(directory, &status) == 0 else { return parent(of: directory).flatMap(obstacle) }
+        guard stat(directory, &status) == 0 else {
+            if let link = FileKind.obstacle(at: directory) { return "\(directory) is \(link); move it away" }
+            return parent(of: directory).flatMap(obstacle)
+        }
         let file = "\(directory)/\(Journal.fileName)"
         return obstacle(directory) ?? [file, file + "-wal"].lazy.compactMap(foreignOwner).first
     }

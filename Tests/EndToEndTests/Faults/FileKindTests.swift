@@ -12,11 +12,13 @@ struct FileKindTests {
         case pipe = "a named pipe"
         case socket = "a socket"
         case directory = "a directory"
+        case link = "a symbolic link with too many levels, such as one that refers to itself"
 
         func make(at path: String) throws {
             switch self {
             case .pipe: try #require(mkfifo(path, 0o600) == 0)
             case .directory: try #require(mkdir(path, 0o700) == 0)
+            case .link: try #require(symlink(path, path) == 0)
             case .socket:
                 let end = Glibc.socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
                 defer { close(end) }
@@ -49,7 +51,17 @@ struct FileKindTests {
         }
     }
 
-    @Test(arguments: [Kind.pipe, .directory], ["ballast", "events.db.room"])
+    @Test func aStateDirectoryThatIsALinkToItselfIsNamed() async throws {
+        try await withFaultRig(isStarted: false) { rig in
+            try Kind.link.make(at: rig.state)
+            try await rig.daemon.start()
+            #expect(try await rig.degradation().contains("/notifyd is \(Kind.link.rawValue); move it away"))
+            try FileManager.default.removeItem(atPath: rig.state)
+            try await rig.until("there is a journal") { try await rig.degradation() == "" }
+        }
+    }
+
+    @Test(arguments: [Kind.pipe, .directory, .link], ["ballast", "events.db.room"])
     func whatHasTheNameOfAnotherFileOfOursKeepsNoStartWaiting(_ kind: Kind, _ name: String) async throws {
         try await withFaultRig(isStarted: false) { rig in
             try FileManager.default.createDirectory(atPath: rig.state, withIntermediateDirectories: true)
