@@ -38,7 +38,7 @@ struct NotifyctlCommand: AsyncParsableCommand {
             if var command = command as? any AsyncParsableCommand { try await command.run() } else { try command.run() }
         } catch  where CommandLine.arguments.contains("--generate-completion-script") && exitCode(for: error).isSuccess
         {
-            StandardStreams.write(BashScript.mended(fullMessage(for: error)) + "\n")
+            StandardStreams.write(CompletionScript.mended(fullMessage(for: error)) + "\n")
             StandardStreams.end(0)
         } catch {
             end(with: error)

@@ -77,6 +77,16 @@ ok "bash offers commands after --"
 offers bash 'notifyctl screen /post/27 -- ls /bin/s' /bin/sh || fail "bash offers no files to a command"
 ok "bash offers files to a command after --"
 
+for shell in bash zsh fish; do
+    offers $shell 'notifyctl why la' last || fail "$shell offers no “last” after why"
+    offers $shell 'notifyctl show ' last || fail "$shell offers no “last” after show"
+    ok "$shell offers “last” where it stands for the newest event"
+    ! offers $shell 'notifyctl claim la' last || fail "$shell offers “last” to claim, which takes no such word"
+    offers $shell 'notifyctl help ' send mark-read demo || fail "$shell offers no commands after help"
+    offers $shell 'notifyctl help mar' mark-read || fail "$shell completes no command after help"
+    ok "$shell offers commands after help"
+done
+
 offers_no_topic() { ! "$1_offers" "$2" | grep -q '^/'; }
 
 for shell in bash zsh fish; do

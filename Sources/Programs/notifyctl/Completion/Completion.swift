@@ -20,9 +20,16 @@ enum Completion {
     }
 
     /// The ids of the last events, the newest first, with their topics if the shell shows descriptions.
-    static let events = CompletionKind.custom { _, _, _ in
+    static let events = CompletionKind.custom { _, _, _ in await recentIDs().map(\.text) }
+
+    /// The same after `last`, which stands for the newest event.
+    static let eventsAndLast = CompletionKind.custom { _, _, _ in
+        ([Candidate("last", "The newest event")].compactMap(\.self) + (await recentIDs())).map(\.text)
+    }
+
+    private static func recentIDs() async -> [Candidate] {
         await known { client in try await HistoryReader(client: client, topic: "/").last(offeredIDs) }
-            .reversed().compactMap { Candidate("\($0.event.id)", $0.event.topic + " " + $0.event.title)?.text }
+            .reversed().compactMap { Candidate("\($0.event.id)", $0.event.topic + " " + $0.event.title) }
     }
 
     private static func heardTopics(_ client: NotifyClient) async throws(NotifyError) -> [String] {

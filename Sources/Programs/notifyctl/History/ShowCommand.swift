@@ -16,7 +16,7 @@ struct ShowCommand: AsyncParsableCommand {
     @Argument(
         help: ArgumentHelp(
             "The id of the event, as “send”, “listen” and “history” print it, or “last”.", valueName: "id"),
-        completion: Completion.events)
+        completion: Completion.eventsAndLast)
     var event: EventArgument
 
     @OptionGroup var bus: BusOptions

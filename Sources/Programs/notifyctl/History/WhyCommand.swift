@@ -19,7 +19,7 @@ struct WhyCommand: AsyncParsableCommand {
     @Argument(
         help: ArgumentHelp(
             "The id of the event, as “send”, “listen” and “history” print it, or “last”.", valueName: "id"),
-        completion: Completion.events)
+        completion: Completion.eventsAndLast)
     var event: EventArgument
 
     @OptionGroup var bus: BusOptions
