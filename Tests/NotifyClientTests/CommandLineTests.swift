@@ -20,6 +20,25 @@ struct CommandLineTests {
         #expect(error?.message.contains("such as 100ms") == true)
     }
 
+    @Test(arguments: [
+        ["send", "/a", "--ttl", "300ms"], ["send", "/a", "--ttl", "1500ms"], ["screen", "/a", "--lease", "300ms"],
+        ["mute", "/a", "1us"], ["pause", "999ms"],
+    ])
+    func aPartOfASecondIsRefusedWhereSecondsAreCounted(_ arguments: [String]) throws {
+        let error = try #require(throws: (any Error).self) { _ = try NotifyctlCommand.parseAsRoot(arguments) }
+        #expect(NotifyctlCommand.exitCode(for: error).rawValue == 64)
+        #expect(
+            NotifyctlCommand.message(for: error).contains("is not a number of whole seconds. Write a time such as 1s"))
+    }
+
+    @Test(arguments: [
+        ["send", "/a", "--ttl", "1s"], ["send", "/a", "--ttl", "2000ms"], ["screen", "/a", "--lease", "0"],
+        ["mute", "/a", "0"], ["pause", "10m"],
+    ])
+    func wholeSecondsAreTaken(_ arguments: [String]) throws {
+        _ = try NotifyctlCommand.parseAsRoot(arguments)
+    }
+
     @Test(arguments: ["--source", "--event-id"]) func halfOfANameIsRefused(_ option: String) throws {
         let error = try #require(throws: (any Error).self) {
             _ = try NotifyctlCommand.parseAsRoot(["send", "/a", option, "x"])

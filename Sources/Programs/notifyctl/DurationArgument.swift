@@ -13,4 +13,14 @@ struct DurationArgument: Hashable, Sendable {
         }
         return DurationArgument(duration: duration)
     }
+
+    /// For what notifyd counts in seconds.
+    static func parseSeconds(_ text: String) throws -> DurationArgument {
+        let argument = try parse(text)
+        guard argument.duration.components.attoseconds == 0 else {
+            throw ValidationError(
+                "“\(text)” is not a number of whole seconds. Write a time such as 1s, 10m, 2h or 28d.")
+        }
+        return argument
+    }
 }

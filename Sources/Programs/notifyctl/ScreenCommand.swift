@@ -33,7 +33,7 @@ struct ScreenCommand: AsyncParsableCommand {
     @Option(help: "focused, visible or hidden.") var state = State.focused
     @Option(
         help: "How long the screen stays open if notifyctl hangs or is stopped; whole seconds.",
-        transform: DurationArgument.parse)
+        transform: DurationArgument.parseSeconds)
     var lease: DurationArgument?
     @Flag(help: "Do not claim existing events.") var noClear = false
 

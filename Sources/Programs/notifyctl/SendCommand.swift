@@ -57,7 +57,8 @@ struct SendCommand: AsyncParsableCommand {
     @Option(help: "The time to claim the event; at most 1m.", transform: DurationArgument.parse)
     var window: DurationArgument?
     @Option(
-        help: "How long the event is worth showing, in whole seconds; at most 28d.", transform: DurationArgument.parse)
+        help: "How long the event is worth showing, in whole seconds; at most 28d.",
+        transform: DurationArgument.parseSeconds)
     var ttl: DurationArgument?
     @Option(help: "low, normal or critical.") var urgency: Urgency?
     @Flag(help: "Never a banner for this event.") var noBanner = false
