@@ -107,7 +107,7 @@ extension Journal {
     }
 
     /// The greatest number of claim steps of an event; later steps are dropped. The deciding claim is part of the decision.
-    private static var claimsOfOneEvent: Int { 32 }
+    public static var claimsOfOneEvent: Int { 32 }
 
     private func insert(_ claim: ClaimRecord, of id: EventID, _ db: Database) throws {
         let statement = try db.cachedStatement(

@@ -83,6 +83,30 @@ struct ReadOnlyDiskTests {
         }
     }
 
+    @Test func laterClaimsAreExplainedBeforeTheyAreWrittenAsAfterwards() async throws {
+        try await withFaultRig(through: disk) { rig in
+            let id = try await rig.publish("/note/1", "news", ["window": .uint32(60_000)])
+            #expect(try await rig.claim(id) == "suppressed")
+            await rig.daemon.stop()
+            try close(rig)
+            try await rig.daemon.start()
+            #expect(try await rig.degradation() != "")
+            let late = try await Connection.open(rig.bus.address)
+            defer { late.close() }
+            let claim = Message.call("Claim", of: Router.interface, at: Router.path, on: Router.name, [.uint64(id)])
+            #expect(try await late.call(claim).arguments.first?.string == "recorded")
+            func record() async throws -> [String: Value] {
+                try await rig.call("Explain", [.uint64(id)]).arguments.first?.entries ?? [:]
+            }
+            try await rig.until("both claimants have names") { try await record()["programs"]?.entries?.count == 2 }
+            let early = try await record()
+            #expect(early["claims"]?.elements?.count == 2)
+            try await open(rig)
+            try await rig.until("it can keep state") { try await rig.degradation() == "" }
+            #expect(try await record() == early)
+        }
+    }
+
     @Test func aPauseAndAMuteOfABadTimeAreKept() async throws {
         try await withFaultRig(through: disk) { rig in
             _ = try await rig.send("/note/1")

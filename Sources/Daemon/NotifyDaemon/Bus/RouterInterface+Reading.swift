@@ -90,14 +90,13 @@ extension RouterInterface {
             let found = try daemon.storage.read { journal throws(JournalError) in
                 (event: try journal.event(id), claims: try journal.claims(on: id))
             }
-            guard let event = found.event.map(daemon.storage.current) else {
+            guard let stored = found.event else {
                 throw .unknownEvent("there is no event \(id); ids come from Send, Publish and the signal Event")
             }
+            let (event, claims) = daemon.storage.current(stored, found.claims)
             let reply = bus.methodReturn(to: call)
-            Explanation(
-                event: event, claims: found.claims, state: daemon.state(of: event)
-            ).append(to: reply)
-            send(reply, bytes: event.memoryCost + found.claims.count * 96)
+            Explanation(event: event, claims: claims, state: daemon.state(of: event)).append(to: reply)
+            send(reply, bytes: event.memoryCost + claims.count * 96)
         }
     }
 

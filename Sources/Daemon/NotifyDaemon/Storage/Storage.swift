@@ -308,4 +308,21 @@ final class Storage {
         event.decision = decision
         return event
     }
+
+    /// An event and the claims that are stored beside it, with what is not on disk yet, as it will be written.
+    func current(
+        _ event: StoredEvent, _ claims: [ClaimRecord]
+    ) -> (event: StoredEvent, claims: [ClaimRecord]) {
+        var event = current(event)
+        var claims = claims
+        for entry in backlog {
+            if case .claimed(event.id, let claim) = entry, claims.count < Journal.claimsOfOneEvent {
+                claims.append(claim)
+            }
+            guard case .named(let claimant, let program, let ids) = entry, ids.contains(event.id) else { continue }
+            if event.decision?.claimant == claimant { event.decision?.program = program }
+            for index in claims.indices where claims[index].claimant == claimant { claims[index].program = program }
+        }
+        return (event, claims)
+    }
 }
