@@ -225,6 +225,26 @@ struct BannerServerTests {
         }
     }
 
+    @Test func aServerThatNeverSaysWhatItCanDoGetsPlainTextAndNoButtons() async throws {
+        let route = """
+            [[route]]
+            topic = "/note/{id}"
+            actions = [ { key = "open", label = "Open" } ]
+            """
+        try await withBannerStage(route) { stage in
+            let server = try await stage.server(.hidesCapabilities, capabilities: ["actions", "body-markup"])
+            for number in 1...2 {
+                let id = try await stage.client.send("/note/\(number)", title: "one", body: "a <b> & c")
+                #expect(try await stage.outcome(of: id).kind == "shown")
+                let banner = try await stage.banner(on: server)
+                #expect(banner.body == "a <b> & c")
+                #expect(banner.actions.isEmpty)
+            }
+            try await stage.logged("does not say what it can do")
+            #expect(!stage.daemon.log.contains("did not show a banner"))
+        }
+    }
+
     @Test func textIsEscapedWhereTheServerCouldNotSayWhatItUnderstands() async throws {
         try await withBannerStage { stage in
             let server = try await stage.server(.failsFirstCapabilitiesCall, capabilities: ["body", "body-markup"])

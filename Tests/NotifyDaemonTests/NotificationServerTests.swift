@@ -5,9 +5,13 @@ import Testing
 
 @testable import NotifyDaemon
 
-/// A notification server that never says what it can do.
+/// A notification server that says what it can do when it is told to.
 private final class SilentLink: NotificationLink {
     var starts = 0
+    var now = Instant(microseconds: 0)
+    /// The unanswered questions for its capabilities.
+    var questions: [(Result<Set<String>, BusFailure>) -> Void] = []
+    var banners: [(title: String, body: String, hasButtons: Bool)] = []
     let bus = "bus"
     var closes: [(banner: BannerID, server: String)] = []
 
@@ -18,16 +22,19 @@ private final class SilentLink: NotificationLink {
 
     func askForCapabilities(
         of server: String, within time: Duration, _ answer: @escaping (Result<Set<String>, BusFailure>) -> Void
-    ) {}
+    ) { questions.append(answer) }
 
     func notify(
         _ server: String, _ request: BannerRequest, _ text: BannerText, hasButtons: Bool, within time: Duration,
         _ answer: @escaping (Result<BannerID?, BusFailure>) -> Void
-    ) {}
+    ) { banners.append((text.title, text.body, hasButtons)) }
 
     func watchOldBanners(of server: String, _ answer: @escaping (String?) -> Void) { answer(":1.8") }
 
     func close(_ banner: BannerID, at server: String) { closes.append((banner, server)) }
+
+    /// Answers the oldest question.
+    func answer(_ answer: Result<Set<String>, BusFailure>) { questions.removeFirst()(answer) }
 }
 
 /// Who the server is is known before what it can do, and claims of what it shows do not wait for that.
@@ -37,7 +44,7 @@ struct NotificationServerTests {
 
     init() {
         server = NotificationServer(
-            link: link, clock: { Instant(microseconds: 0) },
+            link: link, clock: { [link] in link.now },
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
@@ -101,5 +108,66 @@ struct NotificationServerTests {
         }
         server.close(BannerID(4))
         #expect(link.closes.isEmpty)
+    }
+
+    // MARK: A server that does not say what it can do
+
+    private static let noReply = BusFailure(name: "org.freedesktop.DBus.Error.NoReply", text: "no answer came in time")
+
+    private func show(_ number: UInt64, buttons: [Route.Action] = []) throws {
+        var appearance = Route.Appearance()
+        appearance.actions = buttons
+        let route = Route(pattern: nil, window: .zero, appearance: appearance)
+        let event = Event(
+            id: EventID(number), topic: try Topic("/a"), title: "", body: "", fields: [], published: 0, sender: ":1.1",
+            origin: Origin(), urgency: nil, retained: false, route: route)
+        let request = BannerRequest(
+            call: BannerCall(number), replaces: nil, newest: event, count: 1, isSummary: false)
+        server.show(request, BannerText(title: "\(number)", body: "a < b"))
+    }
+
+    @Test func itGetsPlainTextWithoutButtonsAndNoBannerWaitsForItTwice() throws {
+        server.ownerIs(":1.7")
+        link.answer(.failure(Self.noReply))
+        #expect(server.owner == ":1.7")
+        try show(1, buttons: [Route.Action(key: "a", label: "A", command: [], application: nil)])
+        try show(2)
+        #expect(link.banners.map(\.title) == ["1", "2"])
+        #expect(link.banners.allSatisfy { $0.body == "a < b" && !$0.hasButtons })
+        #expect(link.questions.isEmpty)
+    }
+
+    @Test func itIsAskedAgainLaterAndThenItsAnswerCounts() throws {
+        server.ownerIs(":1.7")
+        link.answer(.failure(Self.noReply))
+        link.now = link.now + .seconds(10)
+        try show(1)
+        try show(2)
+        #expect(link.banners.map(\.title) == ["1", "2"])
+        #expect(link.questions.count == 1)
+        link.answer(.success(["body", "body-markup"]))
+        try show(3)
+        #expect(link.banners.map(\.body) == ["a < b", "a < b", "a &lt; b"])
+    }
+
+    @Test func whatItSaidBeforeStillCounts() throws {
+        server.ownerIs(":1.7")
+        link.answer(.success(["body", "body-markup", "actions"]))
+        link.now = link.now + .seconds(60)
+        try show(1)
+        try show(2)
+        #expect(link.banners.isEmpty)
+        link.answer(.failure(Self.noReply))
+        #expect(link.banners.map(\.body) == ["a &lt; b", "a &lt; b"])
+        #expect(link.questions.isEmpty)
+    }
+
+    @Test func anotherServerIsAskedAtOnce() throws {
+        server.ownerIs(":1.7")
+        link.answer(.failure(Self.noReply))
+        server.ownerChanged(to: ":1.8")
+        link.answer(.success(["body-markup"]))
+        try show(1)
+        #expect(link.banners.map(\.body) == ["a &lt; b"])
     }
 }

@@ -70,6 +70,8 @@ enum MessageID: String, CaseIterable {
     case bannerFailed = "25e10dd8f7234faaaaae7fa2d500e569"
     /// The server's reply was neither an error nor the number of a banner.
     case malformedReply = "7bd061a6ba374ad5ab4c8d2b513b7133"
+    /// The server did not say what it can do.
+    case noCapabilities = "90a7270269464bf6be7bd357ddd45e85"
     /// A banner is due, and the bus cannot start a server.
     case serverNotStarted = "1f2846cccab9438fa07ded92d9b0ace8"
 
@@ -133,6 +135,8 @@ extension MessageID {
         case .bannerFailed: (.warning, "The notification server did not show a banner")
         case .malformedReply:
             (.warning, "The notification server answered without a number; its banners cannot be updated or closed")
+        case .noCapabilities:
+            (.warning, "The notification server does not say what it can do; it gets plain text without buttons")
         case .serverNotStarted: (.warning, "The bus could not start a notification server; banners wait for one")
         case .unwatched: (.info, "The session is locked or idle: no screen counts")
         case .watched: (.info, "Somebody is back at the session")

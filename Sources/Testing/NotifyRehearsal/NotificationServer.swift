@@ -179,6 +179,7 @@ package final class NotificationServer: Sendable {
     }
 
     private func sayCapabilities(_ call: IncomingCall) {
+        if state.withLock({ $0.quirks.contains(.hidesCapabilities) }) { return }
         let capabilities = state.withLock { state in
             defer { state.hasBeenAsked = true }
             return state.quirks.contains(.failsFirstCapabilitiesCall) && !state.hasBeenAsked ? nil : state.capabilities

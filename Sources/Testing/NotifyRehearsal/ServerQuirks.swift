@@ -27,6 +27,9 @@ extension NotificationServer {
         /// It shows a banner and replies with a string.
         package static let repliesText = Quirks(rawValue: 512)
 
+        /// `GetCapabilities` is never answered.
+        package static let hidesCapabilities = Quirks(rawValue: 1024)
+
         package static let gnome: Quirks = [.checksOwnership, .refusesToCloseUnknown]
         package static let plasma: Quirks = [.refusesDuplicates]
         package static let mako: Quirks = [.renumbers, .broadcastsSignals, .refusesToCloseUnknown]

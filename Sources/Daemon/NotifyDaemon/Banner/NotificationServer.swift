@@ -15,6 +15,10 @@ final class NotificationServer {
     /// How long the capabilities are cached. Some servers reload their configuration while they run, and then support
     /// markup, for example.
     private static let capabilitiesLifetime: Duration = .seconds(1)
+    /// How long banners wait for the capabilities. The router gives a banner up after five seconds.
+    private static let capabilitiesTimeout: Duration = .seconds(2)
+    /// How long a server that did not say its capabilities is not asked again.
+    private static let capabilitiesRetry: Duration = .seconds(10)
 
     /// Receives the inputs for the router.
     var onInput: (Input) -> Void = { _ in }
@@ -34,6 +38,8 @@ final class NotificationServer {
     /// Banners that wait for the capabilities, in order.
     private(set) var queued: [(request: BannerRequest, text: BannerText)] = []
     private var askedAt = Instant(microseconds: 0)
+    /// Whether the last question for the capabilities had no answer in time. Banners do not wait for the next one.
+    private var isSilent = false
     /// The unique name of a server whose capabilities are being read.
     private var candidate: String?
     /// The unique name of the server, even before its capabilities are known. Banner numbers belong to it.
@@ -51,6 +57,7 @@ final class NotificationServer {
     private(set) var startFailures: UInt64 = 0
     private var hasLoggedStartFailure = false
     private var hasLoggedMalformedReply = false
+    private var hasLoggedSilence = false
 
     init(link: any NotificationLink, clock: @escaping () -> Instant, logger: Logger) {
         self.link = link
@@ -89,13 +96,16 @@ final class NotificationServer {
         guard let candidate else { return }
         hasLoggedStartFailure = false
         hasLoggedMalformedReply = false
+        hasLoggedSilence = false
+        isSilent = false
         link.askForCapabilities(of: candidate, within: Self.timeout) { [unowned self] answer in
             guard self.candidate == candidate else { return }
             self.candidate = nil
             // Until its capabilities are known, a server gets plain text and no buttons.
             capabilities = []
             capabilitiesKnownSince = nil
-            updateCapabilities(answer)
+            askedAt = clock()
+            updateCapabilities(answer, of: candidate)
             owner = candidate
             logger.record(
                 .server,
@@ -105,10 +115,19 @@ final class NotificationServer {
         }
     }
 
-    private func updateCapabilities(_ answer: Result<Set<String>, BusFailure>) {
-        guard case .success(let capabilities) = answer else { return }
-        self.capabilities = capabilities
-        capabilitiesKnownSince = clock()
+    /// Without an answer the capabilities stay as they are: the last known ones, or none, which is plain text without buttons.
+    private func updateCapabilities(_ answer: Result<Set<String>, BusFailure>, of server: String) {
+        switch answer {
+        case .success(let capabilities):
+            isSilent = false
+            self.capabilities = capabilities
+            capabilitiesKnownSince = clock()
+        case .failure(let failure):
+            isSilent = failure.isTimeout
+            guard isSilent, !hasLoggedSilence else { return }
+            hasLoggedSilence = true
+            logger.record(.noCapabilities, ["server": "\(server)"])
+        }
     }
 
     /// Starts a server, unless there is one already.
@@ -132,23 +151,21 @@ final class NotificationServer {
         let hasButtons = !request.newest.route.appearance.actions.isEmpty && !request.isSummary
         let now = clock()
         let isFresh = !hasButtons && capabilitiesKnownSince.map { now - $0 < Self.capabilitiesLifetime } ?? false
-        if isFresh, queued.isEmpty { return notify(owner, request, text) }
-        queued.append((request, text))
-        // One reply serves all queued banners. A call without a reply is repeated.
-        guard queued.count == 1 || now - askedAt > Self.timeout else { return }
+        if isFresh || isSilent, queued.isEmpty {
+            notify(owner, request, text)
+            if isFresh || now - askedAt < Self.capabilitiesRetry { return }
+        } else {
+            queued.append((request, text))
+            // One reply serves all queued banners.
+            guard queued.count == 1 else { return }
+        }
         askedAt = now
-        link.askForCapabilities(of: owner, within: Self.bannerTimeout) { [unowned self] answer in
+        link.askForCapabilities(of: owner, within: Self.capabilitiesTimeout) { [unowned self] answer in
             guard self.owner == owner else { return }
             let requests = queued
             queued = []
-            updateCapabilities(answer)
-            for (request, text) in requests {
-                if case .failure(let failure) = answer, failure.isTimeout {
-                    failed(request, failure)
-                } else {
-                    notify(owner, request, text)
-                }
-            }
+            updateCapabilities(answer, of: owner)
+            for (request, text) in requests { notify(owner, request, text) }
         }
     }
 
