@@ -19,10 +19,10 @@ public enum IntegrityCheck: Sendable, Equatable, LosslessStringConvertible {
     public init(of path: String) {
         // The unit's sandbox refuses this; the check then has the normal priority.
         _ = nice(19)
-        self = Self.examine(path)
+        self = Self.result(path)
     }
 
-    // MARK: As one process tells another
+    // MARK: Text
 
     public var description: String {
         switch self {
@@ -44,9 +44,9 @@ public enum IntegrityCheck: Sendable, Equatable, LosslessStringConvertible {
         }
     }
 
-    // MARK: Looking
+    // MARK: Checks
 
-    private static func examine(_ path: String) -> IntegrityCheck {
+    private static func result(_ path: String) -> IntegrityCheck {
         // Only this keeps SQLite from taking the locks that the daemon holds. GRDB opens no URIs here:
         // https://www.sqlite.org/c3ref/open.html#coreuriqueryparameters
         let uri = "file:\(FileCheck.escapedForURI(path))?immutable=1"

@@ -56,7 +56,7 @@ enum MessageID: String, CaseIterable {
     /// The file was deleted, replaced or truncated while it was in use.
     case journalLost = "bac7d642e1aa4949aa7d7b493bd1264f"
     /// The integrity check of a large file ended without a result.
-    case journalNotExamined = "44b044a62b60498ca5049985cb27fd10"
+    case integrityCheckFailed = "44b044a62b60498ca5049985cb27fd10"
 
     // MARK: The notification server
 
@@ -115,7 +115,7 @@ extension MessageID {
             (.critical, "No bus is known: set DBUS_SESSION_BUS_ADDRESS or XDG_RUNTIME_DIR, or use --address")
         case .busUnreachable:
             (.critical, "The bus cannot be reached; start a session bus, or name another with --address")
-        case .busLost: (.error, "The bus is gone")
+        case .busLost: (.error, "The connection to the bus is lost")
         case .nameTaken:
             (.critical, "The name is taken by another notifyd on this bus; stop it, or use --address")
         case .systemFailure: (.critical, "The daemon cannot go on")
@@ -128,8 +128,8 @@ extension MessageID {
         case .journalRecovered: (.notice, "The journal can be written again")
         case .journalDamaged: (.critical, "The journal was damaged and is set aside; a fresh one is begun")
         case .journalLost: (.critical, "The journal was deleted, replaced or truncated while it was in use")
-        case .journalNotExamined: (.warning, "Nobody could look for damage in the journal")
-        case .server: (.info, "A notification server is there")
+        case .integrityCheckFailed: (.warning, "The integrity check of the journal could not run")
+        case .server: (.info, "A notification server is on the bus")
         case .noServer: (.warning, "No notification server is on the bus; banners wait for one")
         case .serverLeft: (.warning, "The notification server has left the bus; banners wait for one")
         case .bannerFailed: (.warning, "The notification server did not show a banner")
@@ -138,11 +138,11 @@ extension MessageID {
         case .noCapabilities:
             (.warning, "The notification server does not say what it can do; it gets plain text without buttons")
         case .serverNotStarted: (.warning, "The bus could not start a notification server; banners wait for one")
-        case .unwatched: (.info, "The session is locked or idle: no screen counts")
-        case .watched: (.info, "Somebody is back at the session")
-        case .noSystemBus: (.debug, "No system bus: sessions are never seen locked or idle")
-        case .noLogind: (.debug, "logind cannot be asked")
-        case .outdatedAction: (.notice, "A button was pressed that the configuration has no longer; nothing is done")
+        case .unwatched: (.info, "All sessions are locked or idle; screens claim nothing")
+        case .watched: (.info, "A session is in use again; screens claim events")
+        case .noSystemBus: (.debug, "There is no system bus; locked and idle sessions are not detected")
+        case .noLogind: (.debug, "A call to logind failed")
+        case .outdatedAction: (.notice, "A button was pressed that is no longer configured; nothing is done")
         case .tooManyCommands: (.error, "Too many commands of buttons are running, this one is not started")
         case .commandStarted: (.debug, "The command of a button was started")
         case .commandNotStarted: (.error, "The command of a button could not be started")

@@ -43,9 +43,9 @@ struct NotifydCommand: ParsableCommand {
     @Flag(help: "Print the routes in force, one line each for programs to read, and exit.")
     var printRoutes = false
 
-    /// How the daemon starts itself to have a large journal looked at.
+    /// The daemon starts itself with this option to check a large journal.
     @Option(help: .hidden)
-    var examineJournal: String?
+    var checkJournal: String?
 
     static func main() {
         StandardStreams.prepare()
@@ -60,8 +60,8 @@ struct NotifydCommand: ParsableCommand {
     }
 
     func run() throws {
-        if let examineJournal {
-            StandardStreams.write("\(IntegrityCheck(of: examineJournal))\n")
+        if let checkJournal {
+            StandardStreams.write("\(IntegrityCheck(of: checkJournal))\n")
             return
         }
         if checkConfig || printRoutes {

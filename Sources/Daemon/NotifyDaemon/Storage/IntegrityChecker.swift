@@ -24,7 +24,7 @@ final class IntegrityChecker {
         defer { close(writing) }
         do throws(SystemdError) {
             process = try ChildProcess.start(
-                ["/proc/self/exe", "--examine-journal", file], output: writing, on: loop
+                ["/proc/self/exe", "--check-journal", file], output: writing, on: loop
             ) { [unowned self] end in
                 process = nil
                 ended(result(from: reading, end))
@@ -46,7 +46,7 @@ final class IntegrityChecker {
     }
 
     private func failed(_ error: String) -> IntegrityCheck {
-        logger.record(.journalNotExamined, ["error": "\(error)"])
+        logger.record(.integrityCheckFailed, ["error": "\(error)"])
         return .failed
     }
 }

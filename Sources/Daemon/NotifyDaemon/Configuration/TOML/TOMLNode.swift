@@ -1,13 +1,13 @@
 import NotifyText
 
-/// A value of a TOML text, and where it stands.
+/// A value of a TOML text, and its place in the text.
 struct TOMLNode {
     enum Value {
         case string(String)
         case integer(Int)
         case float(Double)
         case boolean(Bool)
-        /// A date or a time, which no key takes; it is not looked into.
+        /// A date or a time, which no key takes; its contents are not checked.
         case moment
         case array([TOMLNode])
         case table(TOMLTable)
@@ -19,7 +19,7 @@ struct TOMLNode {
     /// Where the value begins: an index into the bytes of the text.
     var offset: Int
 
-    /// What the value is called in a message.
+    /// The name of the value's kind in error messages.
     var kind: String {
         switch value {
         case .string: "a string"
@@ -43,15 +43,15 @@ struct TOMLNode {
 
 /// A table of a TOML text. Two keys are the same if their bytes are.
 final class TOMLTable {
-    /// How the table came to be, which says what may be added to it: see "Table" in the specification.
+    /// How the table was defined, which decides what may be added to it: see "Table" in the specification.
     enum Origin {
         /// By the header of a table inside it.
         case implied
         case header
         case dottedKey
-        /// Within braces: nothing may be added.
+        /// An inline table: nothing may be added.
         case inline
-        /// One of a list of tables.
+        /// An element of an array of tables.
         case element
     }
 
@@ -60,12 +60,12 @@ final class TOMLTable {
         /// Where the key begins.
         var offset: Int
         var node: TOMLNode
-        /// Whether the value is a list of tables with headers of their own.
+        /// Whether the value is an array of tables.
         var isTableList = false
     }
 
     var origin: Origin
-    /// Where the header, the key or the brace is that made it.
+    /// The place of the header, key or brace that defined it.
     var offset: Int
     /// In the order of the text.
     private(set) var entries: [Entry] = []
@@ -86,7 +86,7 @@ final class TOMLTable {
         entries.append(entry)
     }
 
-    /// Adds a table to a list that is there already.
+    /// Adds a table to an existing array.
     func append(_ table: TOMLTable, to key: String) {
         guard let index = indexes[key.bytes], case .array(var nodes) = entries[index].node.value else {
             preconditionFailure("there is a list of this name")

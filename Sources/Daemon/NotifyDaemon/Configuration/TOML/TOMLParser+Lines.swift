@@ -46,7 +46,7 @@ extension TOMLParser {
         return true
     }
 
-    /// A tab is none.
+    /// Control characters are not allowed; a tab is.
     func refuseControlCharacter(_ byte: UInt8) throws(Mistake) {
         guard byte < 0x20 && byte != 0x09 || byte == 0x7F else { return }
         let name = byte == 0 ? "a NUL character, which is no text" : "a control character"

@@ -5,7 +5,7 @@ extension TOMLParser {
         guard let quote = peek() else { preconditionFailure("a string begins with a quote") }
         let isLong = peek(1) == quote && peek(2) == quote
         index += isLong ? 3 : 1
-        // A line end right behind the quotes is no part of the string.
+        // A line end directly after the opening quotes is not part of the string.
         if isLong { index += peek() == 0x0A ? 1 : peek() == 0x0D && peek(1) == 0x0A ? 2 : 0 }
         var text: [UInt8] = []
         while let byte = peek() {
@@ -14,7 +14,7 @@ extension TOMLParser {
                 return String(decoding: text, as: UTF8.self)
             }
             if byte == quote, peek(1) == quote, peek(2) == quote {
-                // Two more may stand before the three that close it.
+                // The string may end with two quotes before the three that close it.
                 let extra = peek(3) == quote ? (peek(4) == quote ? 2 : 1) : 0
                 text.append(contentsOf: repeatElement(quote, count: extra))
                 index += 3 + extra
@@ -33,7 +33,7 @@ extension TOMLParser {
             }
         }
         let name = String(repeating: Character(Unicode.Scalar(quote)), count: isLong ? 3 : 1)
-        // What begins on one line may be what was meant to be in it: the text goes on with the next.
+        // The string probably lacks its closing quote. Parsing goes on with the next line.
         throw Mistake(
             offset: start,
             reason: isLong
@@ -83,7 +83,7 @@ extension TOMLParser {
         (0x30...0x39).contains(byte) || (0x41...0x46).contains(byte) || (0x61...0x66).contains(byte)
     }
 
-    /// A backslash at the end of a line: it, the line end and the blanks that follow are no part of the string.
+    /// A backslash at the end of a line: the string contains neither it, nor the line end, nor the blanks that follow.
     private mutating func skipLineContinuation() -> Bool {
         var end = index + 1
         while end < bytes.count, bytes[end] == 0x20 || bytes[end] == 0x09 { end += 1 }

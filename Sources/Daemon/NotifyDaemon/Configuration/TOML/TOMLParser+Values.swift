@@ -80,7 +80,7 @@ extension TOMLParser {
     private mutating func readWord() throws(Mistake) -> TOMLNode.Value {
         let start = index
         while let byte = peek(), Self.isBare(byte) || [0x2B, 0x2E, 0x3A].contains(byte) { index += 1 }
-        // A date and a time may have a blank between them.
+        // A blank may separate date and time.
         if index - start == 10, peek() == 0x20, let digit = peek(1), (0x30...0x39).contains(digit), peek(3) == 0x3A {
             index += 1
             while let byte = peek(), Self.isBare(byte) || [0x2B, 0x2E, 0x3A].contains(byte) { index += 1 }
@@ -127,7 +127,7 @@ extension TOMLParser {
         return isFloat(digits) ? Double(plain).map { .float($0) } : nil
     }
 
-    /// A date such as 2026-11-22, or a time such as 07:30:00, with more behind it.
+    /// A date such as 2026-11-22 or a time such as 07:30:00, and what follows it.
     private static func isMoment(_ text: Substring) -> Bool {
         let bytes = Array(text.utf8)
         func isDigit(_ index: Int) -> Bool { bytes.indices.contains(index) && (0x30...0x39).contains(bytes[index]) }

@@ -9,13 +9,13 @@ struct TOMLParser {
         var reason: String
     }
 
-    /// Lists and inline tables within each other.
+    /// Greatest depth of nested lists and inline tables.
     static let maximumDepth = 16
-    /// Names of a dotted key or a header.
+    /// Greatest number of names in a dotted key or a header.
     static let maximumNames = 16
-    /// Bytes of one name.
+    /// Greatest length of a name in bytes.
     static let maximumNameBytes = 256
-    /// More than this, and the rest of the text is not read.
+    /// After so many mistakes, the rest of the text is not read.
     static let maximumMistakes = 100
 
     let bytes: [UInt8]
@@ -39,7 +39,7 @@ struct TOMLParser {
     }
 
     private mutating func parse() {
-        // The mark of Unicode files.
+        // The byte order mark.
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { index = 3 }
         while mistakes.count < Self.maximumMistakes {
             let start = index
@@ -90,7 +90,7 @@ struct TOMLParser {
 
     private mutating func readHeader() throws(Mistake) {
         let start = index
-        // What follows a bad header belongs to no table.
+        // Keys after a bad header belong to no table.
         current = TOMLTable(.header, at: start)
         index += 1
         let isList = peek() == UInt8(ascii: "[")
@@ -131,7 +131,7 @@ struct TOMLParser {
             table = next
         }
         guard let name = names.last?.name else { preconditionFailure("a header has a name") }
-        // Before the entry is held, with which the list would be copied.
+        // Before the entry is referenced, which would copy the list.
         if isList, table[name]?.isTableList == true {
             let new = TOMLTable(.element, at: start)
             table.append(new, to: name)
@@ -192,7 +192,7 @@ struct TOMLParser {
         }
     }
 
-    /// Reads names with dots between them, and the blanks behind them.
+    /// Reads names separated by dots, and the blanks after them.
     private mutating func readNames() throws(Mistake) -> [(name: String, offset: Int)] {
         var names: [(name: String, offset: Int)] = []
         while true {
