@@ -12,6 +12,7 @@ extension Daemon {
             var recovery = try RecoveryCursor(
                 from: storage, server: server.identity, limits: limits, portion: recoveryPortion)
             restoration.remaining = recovery.remaining
+            server.inherit(recovery.bannerIDs)
             restoration.banners = self.restoration(of: try recovery.banners(from: storage)).banners
             self.recovery = recovery
             isRestored = true
@@ -67,14 +68,37 @@ extension Daemon {
     }
 
     private func restoration(of banners: [(banner: StoredBanner, events: [StoredEvent])]) -> Restoration {
-        server.inherit(banners.map { BannerID($0.banner.number) })
-        return storage.restoration(of: banners, routes: configuration.routes, at: clock)
+        storage.restoration(of: banners, routes: configuration.routes, at: clock)
     }
 
     /// Loads all banners that are up, before a claim that may concern one of them.
     func loadBanners() throws(Refusal) {
         guard recovery?.hasBanners == true else { return }
         handle(.restored(restoration(of: try recovery?.banners(from: storage, all: true) ?? [])))
+    }
+
+    /// Called before the router hears from the server about a banner that is not loaded yet. Loaded later, it would be
+    /// restored although it is gone.
+    func loadBanners(before input: Input) {
+        switch input {
+        case .bannerShown(_, let id?):
+            // The server has given the number to another banner.
+            if recovery?.awaits(id) == true { forgetUnloadedBanner(id) }
+        case .bannerClosed(let id, _):
+            guard recovery?.awaits(id) == true else { return }
+            // If the journal cannot be read, the outcomes of its events stay as they are.
+            do throws(Refusal) { try loadBanners() } catch { forgetUnloadedBanner(id) }
+        case .actionInvoked(let id, _):
+            // If the journal cannot be read, the button does nothing.
+            if recovery?.awaits(id) == true { try? loadBanners() }
+        default: break
+        }
+    }
+
+    private func forgetUnloadedBanner(_ id: BannerID) {
+        recovery?.forgetBanner(id)
+        storage.append(.bannerGone(id.rawValue))
+        host.endTurnWhenIdle()
     }
 
     private func restoration(of events: [StoredEvent]) -> Restoration {

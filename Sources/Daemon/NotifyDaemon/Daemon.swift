@@ -115,6 +115,7 @@ final class Daemon {
     func handle(_ input: Input) {
         if case .bannerShown = input { Failpoint.beforeOutcome.hit() }
         if case .serverVanished = input { recovery?.forgetBanners() }
+        loadBanners(before: input)
         let now = host.now
         perform(router.handle(input, at: now)[...], at: now)
     }

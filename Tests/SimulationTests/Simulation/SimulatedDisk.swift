@@ -43,6 +43,7 @@ final class SimulatedDisk: Disk {
     /// Told of what changes an outcome in a way that no outcome may change.
     var onFault: (String) -> Void = { _ in }
     var onWrite: () -> Void = {}
+    var onRead: () -> Void = {}
     var trace: ((String) -> Void)?
 
     init(seed: UInt64) {

@@ -146,6 +146,7 @@ final class SimulatedStore: EventStore {
 
     private func requireReadable() throws(JournalError) {
         guard isReadable else { throw .other("the journal is closed") }
+        disk.onRead()
         if case .broken = disk.condition { throw .inputOutput }
     }
 

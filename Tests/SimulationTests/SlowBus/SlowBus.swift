@@ -10,16 +10,24 @@ final class SlowBus {
     let machine = SlowMachine()
     let daemon: Daemon
 
-    /// - Parameter prepare: what is to happen to the disk before the daemon starts.
-    init(_ prepare: (SimulatedDisk) -> Void = { _ in }) {
+    /// - Parameters:
+    ///   - isRestoring: whether the notification server of an earlier run is still there. The daemon has then loaded the first
+    ///     of that run's banners, and loads another one each turn.
+    ///   - prepare: what is to happen to the disk before the daemon starts.
+    init(isRestoring: Bool = false, _ prepare: (SimulatedDisk) -> Void = { _ in }) {
         prepare(machine.disk)
         let logger = Logger(label: "slow bus") { _ in SwiftLogNoOpLogHandler() }
         daemon = Daemon(
-            configuration: Simulation.configurations[0], storage: Storage(disk: machine.disk, logger: logger),
-            link: machine, host: machine, logger: logger)
+            configuration: Simulation.configurations[0],
+            recoveryPortion: isRestoring ? 1 : RecoveryCursor.usualPortion,
+            storage: Storage(disk: machine.disk, logger: logger), link: machine, host: machine, logger: logger)
+        machine.holdsCapabilities = isRestoring
+        if isRestoring { daemon.server.ownerIs(Self.server) }
         daemon.start()
-        endTurn()
+        if isRestoring { machine.answerCapabilities() } else { endTurn() }
     }
+
+    static let server = ":1.7"
 
     /// Everything that was sent, in its order, taken or not.
     var sent: [SlowMachine.Message] { machine.sent }
@@ -49,31 +57,15 @@ final class SlowBus {
     /// Has the journal keep events that were muted.
     func keepMuted(_ count: Int) {
         for number in 1...count {
-            keep(UInt64(number), World.topics[number % 3], StoredDecision(outcome: .muted, resolved: 0))
+            disk.keep(UInt64(number), World.topics[number % 3], StoredDecision(outcome: .muted, resolved: 0))
         }
     }
 
     /// Has the journal keep a banner of two events, which the server has given another number with the second one.
     func keepRenumberedBanner(_ old: UInt32, _ new: UInt32) {
-        for (id, number) in [(1, old), (2, new)] as [(UInt64, UInt32)] {
-            var decision = StoredDecision(outcome: .shown, resolved: 0)
-            decision.banner = number
-            decision.server = ":1.7"
-            decision.shownWith = EventID(1)
-            keep(id, World.topics[0], decision)
-        }
-        machine.disk.contents.banners[new] = StoredBanner(
-            number: new, server: "bus :1.7", first: EventID(1), isSummary: false)
-    }
-
-    private func keep(_ id: UInt64, _ topic: Topic, _ decision: StoredDecision) {
-        var event = StoredEvent(
-            id: EventID(id), topic: topic, title: "", body: "", fields: [], published: 0, sender: ":1.1",
-            origin: Origin(), urgency: nil, retained: false, route: "", key: "", window: 0, accepted: 0,
-            expires: Expiry(wall: 0, uptime: 0, boot: ""))
-        event.decision = decision
-        machine.disk.contents.events[event.id] = event
-        machine.disk.contents.ids.append(event.id)
+        disk.keepShown(1, World.topics[0], in: old, of: 1)
+        disk.keepShown(2, World.topics[0], in: new, of: 1)
+        disk.contents.banners[old] = nil
     }
 
     func markRead(_ topic: TopicPrefix) {
@@ -104,14 +96,29 @@ final class SlowBus {
     }
 
     func startServer() {
-        daemon.server.ownerIs(":1.7")
+        daemon.server.ownerIs(Self.server)
         endTurn()
     }
 
     /// The server answers the last call, that the banner is there.
     func showBanner(_ id: BannerID) {
-        machine.answerBanner?(.success(id))
+        answerBanner(id)
         endTurn()
+    }
+
+    /// The same, and the turn goes on.
+    func answerBanner(_ id: BannerID) {
+        machine.answerBanner?(.success(id))
+    }
+
+    /// The user closes a banner.
+    func dismiss(_ id: BannerID) {
+        daemon.server.closed(id, reason: 2, says: Self.server)
+    }
+
+    /// The user presses its button.
+    func press(_ id: BannerID) {
+        daemon.server.actionInvoked(id, "accept", says: Self.server)
     }
 
     /// Has so many events of an earlier run expire at once: everybody is told of each.
@@ -154,6 +161,29 @@ final class SlowBus {
     }
 }
 
+extension SimulatedDisk {
+    /// Keeps a banner and an event that it shows.
+    func keepShown(_ id: UInt64, _ topic: Topic, in number: UInt32, of first: UInt64) {
+        var decision = StoredDecision(outcome: .shown, resolved: 0)
+        decision.banner = number
+        decision.server = SlowBus.server
+        decision.shownWith = EventID(first)
+        keep(id, topic, decision)
+        contents.banners[number] = StoredBanner(
+            number: number, server: "bus \(SlowBus.server)", first: EventID(first), isSummary: false)
+    }
+
+    fileprivate func keep(_ id: UInt64, _ topic: Topic, _ decision: StoredDecision) {
+        var event = StoredEvent(
+            id: EventID(id), topic: topic, title: "", body: "", fields: [], published: 0, sender: ":1.1",
+            origin: Origin(), urgency: nil, retained: false, route: "", key: "", window: 0, accepted: 0,
+            expires: Expiry(wall: 0, uptime: 0, boot: ""))
+        event.decision = decision
+        contents.events[event.id] = event
+        contents.ids.append(event.id)
+    }
+}
+
 /// What the daemon on a slow bus runs on.
 final class SlowMachine: Host {
     enum Message: Equatable {
@@ -180,6 +210,9 @@ final class SlowMachine: Host {
     /// What it was asked to close.
     private(set) var closed: [BannerID] = []
     fileprivate var answerBanner: ((Result<BannerID?, BusFailure>) -> Void)?
+    /// Whether the server is slow to say what it can do.
+    fileprivate var holdsCapabilities = false
+    private var heldAnswer: (() -> Void)?
 
     var wall: Int64 { now.instant.microseconds + 1_700_000_000_000_000 }
     var boot: String { "boot" }
@@ -230,7 +263,16 @@ extension SlowMachine: NotificationLink {
 
     func askForCapabilities(
         of server: String, within time: Duration, _ answer: @escaping (Result<Set<String>, BusFailure>) -> Void
-    ) { answer(.success(["body"])) }
+    ) {
+        guard holdsCapabilities else { return answer(.success(["body"])) }
+        heldAnswer = { answer(.success(["body"])) }
+    }
+
+    fileprivate func answerCapabilities() {
+        holdsCapabilities = false
+        heldAnswer?()
+        heldAnswer = nil
+    }
 
     func notify(
         _ server: String, _ request: BannerRequest, _ text: BannerText, hasButtons: Bool, within time: Duration,

@@ -5,7 +5,7 @@ import Routing
 /// They are read in batches, one per turn, global ids first, so that calls are served meanwhile.
 ///
 /// Banners that are up are read before both, and their first batch before any call. A claim that may concern another
-/// banner reads all of them first.
+/// banner reads all of them first, and so does a message of the notification server about one that is not loaded yet.
 ///
 /// Events are announced again in the order of their ids, each with a new window. An event that a call refers to is
 /// announced early. Publishing with an event-id waits until earlier event-ids are loaded.
@@ -52,18 +52,25 @@ struct RecoveryCursor {
     /// Events that are not loaded yet.
     var remaining: Int { ids.count - outOfTurn.count }
 
-    /// The next banners with their events: a batch, or all that are left.
+    /// The numbers of the banners that are not loaded yet.
+    var bannerIDs: [BannerID] { banners.map { BannerID($0.number) } }
+
+    /// Whether this banner is not loaded yet.
+    func awaits(_ id: BannerID) -> Bool { banners.contains { $0.number == id.rawValue } }
+
+    /// The next banners with their events: a batch, or all that are left. If one cannot be read, all are left.
     mutating func banners(
         from storage: Storage, all: Bool = false
     ) throws(Refusal) -> [(banner: StoredBanner, events: [StoredEvent])] {
         var found: [(banner: StoredBanner, events: [StoredEvent])] = []
         var size = 0
-        while let banner = banners.first, all || size < portion {
+        for banner in banners {
+            guard all || size < portion else { break }
             let events = try storage.read { journal throws(JournalError) in try journal.shown(in: banner, limit: .max) }
             found.append((banner, events))
             size += max(1, events.count)
-            banners.removeFirst()
         }
+        banners = banners.dropFirst(found.count)
         count += size
         return found
     }
@@ -71,6 +78,11 @@ struct RecoveryCursor {
     /// Called when the server that showed them is gone.
     mutating func forgetBanners() {
         banners = []
+    }
+
+    /// Called when a banner that is not loaded yet is gone.
+    mutating func forgetBanner(_ id: BannerID) {
+        banners.removeAll { $0.number == id.rawValue }
     }
 
     /// The next batch of global ids, or all that are left.
