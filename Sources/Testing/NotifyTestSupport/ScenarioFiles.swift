@@ -3,11 +3,13 @@ private import Foundation
 /// The scenarios of this project: `Tests/Scenarios/*.timeline`.
 public enum ScenarioFiles {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
-        .appending(path: "../../Tests/Scenarios").standardizedFileURL
+        .appending(path: "../../../Tests/Scenarios").standardizedFileURL
 
     /// The names of all scenario files, in alphabetical order.
     public static let names: [String] = {
-        let files = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        guard let files = try? FileManager.default.contentsOfDirectory(atPath: folder.path) else {
+            preconditionFailure("the scenarios are not in \(folder.path)")
+        }
         return files.filter { $0.hasSuffix(".timeline") }.sorted()
     }()
 
