@@ -51,8 +51,7 @@ struct UnloadedBannerTests {
         #expect(outcome(1) == .dismissed)
     }
 
-    /// While the router lets the journal keep what is beyond its limits, it has the journal forget unknown numbers.
-    @Test func oneThatIsClosedWhileOthersAreUnknownIsNotRestored() {
+    @Test func oneThatTheServerClosesIsNotRestored() {
         bus.daemon.handle(.bannerClosed(oldest, .other))
         bus.endTurn()
         #expect(known == [2, 3])
