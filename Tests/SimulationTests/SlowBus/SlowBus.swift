@@ -28,6 +28,8 @@ final class SlowBus {
     }
 
     static let server = ":1.7"
+    /// Broadcasts what happens to banners of an earlier run.
+    static let shell = ":1.8"
 
     /// Everything that was sent, in its order, taken or not.
     var sent: [SlowMachine.Message] { machine.sent }
@@ -112,8 +114,8 @@ final class SlowBus {
     }
 
     /// The user closes a banner.
-    func dismiss(_ id: BannerID) {
-        daemon.server.closed(id, reason: 2, says: Self.server)
+    func dismiss(_ id: BannerID, says sender: String = SlowBus.server) {
+        daemon.server.closed(id, reason: 2, says: sender)
     }
 
     /// The user presses its button.
@@ -282,7 +284,7 @@ extension SlowMachine: NotificationLink {
         answerBanner = answer
     }
 
-    func watchOldBanners(of server: String, _ answer: @escaping (String?) -> Void) { answer(nil) }
+    func watchOldBanners(of server: String, _ answer: @escaping (String?) -> Void) { answer(SlowBus.shell) }
 
     func close(_ banner: BannerID, at server: String) { closed.append(banner) }
 }

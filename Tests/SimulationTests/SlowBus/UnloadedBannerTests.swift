@@ -42,6 +42,14 @@ struct UnloadedBannerTests {
         #expect(outcome(1) == .dismissed)
     }
 
+    @Test func theShellIsBelievedAboutOne() {
+        bus.dismiss(oldest, says: SlowBus.shell)
+        bus.pass(.seconds(1))
+        bus.endTurn()
+        #expect(known == [2, 3])
+        #expect(outcome(1) == .dismissed)
+    }
+
     @Test func aButtonOfOneIsRelayedAndClosesIt() {
         bus.press(oldest)
         bus.endTurn()
