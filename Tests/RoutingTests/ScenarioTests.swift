@@ -3,6 +3,11 @@ import Testing
 
 /// Every scenario of `Tests/Scenarios` in virtual time, against the router alone.
 @Suite struct ScenarioTests {
+    /// Without a file the tests below would be skipped, and nobody would notice.
+    @Test func thereAreScenarios() {
+        #expect(ScenarioFiles.names.count > 100)
+    }
+
     @Test(arguments: ScenarioFiles.names)
     func scenarioHolds(_ file: String) throws {
         let scenario = try ScenarioFiles.read(file)
