@@ -14,7 +14,8 @@ struct SubscriberTableTests {
         table.add(
             SubscriberTable.Subscriber(
                 rules: [rule],
-                receive: { [heard] in if case .removal(let removal) = $0 { heard.put(removal.topic) } }, end: { _ in }),
+                receive: { [heard] in if case .signal(let removal as Removal) = $0 { heard.put(removal.topic) } },
+                end: { _ in }),
             id: 1)
     }
 

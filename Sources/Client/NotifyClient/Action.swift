@@ -14,7 +14,9 @@ public struct Action: Hashable, Sendable {
     }
 }
 
-extension Action {
+extension Action: Announced {
+    static let signal = "ActionInvoked"
+
     /// From the arguments of the signal: `s t s`.
     init?(arguments: [Value]) {
         guard arguments.count >= 3,

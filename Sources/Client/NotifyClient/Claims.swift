@@ -2,7 +2,7 @@ extension NotifyClient {
     /// Claims an event: it gets no banner, and a banner that is already shown is closed.
     @discardableResult
     public func claim(_ id: EventID) async throws(NotifyError) -> Verdict {
-        try await call("Claim", [.uint64(id.rawValue)]).verdict()
+        try await call("Claim", [.uint64(id.rawValue)]).result { $0.string.map(Verdict.init) }
     }
 
     /// Claims an event provisionally: it gets no banner for now. The banner is shown after all if ``complete(_:)`` does not
@@ -16,7 +16,7 @@ extension NotifyClient {
     /// - Throws: `refused` with `UnknownEvent` or `LimitExceeded`.
     public func claimProvisionally(_ id: EventID, within limit: Duration) async throws(NotifyError) -> Verdict {
         let time = try limit.argument(in: .milliseconds(1), "The time to confirm a claim is 1 ms to 10 minutes long.")
-        return try await call("ClaimProvisionally", [.uint64(id.rawValue), time]).verdict()
+        return try await call("ClaimProvisionally", [.uint64(id.rawValue), time]).result { $0.string.map(Verdict.init) }
     }
 
     /// Confirms a provisional claim of this client: the event is claimed for good.
@@ -55,13 +55,9 @@ extension NotifyClient {
     @discardableResult
     public func claimTopic(_ topic: String, grace: Duration = .zero) async throws(NotifyError) -> Int {
         let time = try grace.argument(in: .milliseconds(1), "A grace is 0 to 10 seconds long.")
-        let reply = try await call("ClaimTopic", [.string(topic), time])
-        guard let count: Int = reply.arguments.first?.integer() else { throw .strangeReply }
-        return count
+        return try await call("ClaimTopic", [.string(topic), time]).result { $0.integer() }
     }
-}
 
-extension NotifyClient {
     /// Marks all events at or below a topic as read. Undecided and shown events are claimed. Muted and expired events keep their
     /// outcome.
     ///
@@ -74,16 +70,8 @@ extension NotifyClient {
     @discardableResult
     public func markRead(_ topic: String = "/", upTo last: EventID = 0) async throws(NotifyError) -> Int {
         // The daemon marks a few events at a time; a million take it a minute.
-        let reply = try await call(
-            "MarkRead", [.string(topic), .uint64(last.rawValue)], timeout: .seconds(600))
-        guard let count: Int = reply.arguments.first?.integer() else { throw .strangeReply }
-        return count
-    }
-}
-
-extension Message {
-    fileprivate func verdict() throws(NotifyError) -> Verdict {
-        guard case .string(let verdict)? = arguments.first else { throw .strangeReply }
-        return Verdict(rawValue: verdict)
+        try await call("MarkRead", [.string(topic), .uint64(last.rawValue)], timeout: .seconds(600)).result {
+            $0.integer()
+        }
     }
 }

@@ -157,9 +157,7 @@ actor ConnectionManager {
     /// The reply is handled on the connection's queue, in order with the signals about the owner of the name.
     private func learnDaemon(_ connection: Connection) async {
         await withCheckedContinuation { continuation in
-            let question = Message.call(
-                "GetNameOwner", of: Bus.interface, at: Bus.path, on: Bus.name, [.string(Router.name)])
-            connection.call(question) { [table] answer in
+            connection.call(.toBus("GetNameOwner", [.string(Router.name)])) { [table] answer in
                 table.setDaemon((try? answer.get())?.arguments.first?.string)
                 continuation.resume()
             }
@@ -189,8 +187,4 @@ actor ConnectionManager {
             }
         }
     }
-}
-
-extension NotifyError {
-    static let clientClosed = NotifyError(.closed, "The client was closed.")
 }

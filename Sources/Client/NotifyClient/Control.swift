@@ -22,16 +22,14 @@ extension NotifyClient {
     }
 
     /// The pause and the mutes that are in force. This does not start the daemon.
-    public func quiet() async throws(NotifyError) -> [Quiet] { Quiet.list(try await property("Quiet")) }
+    public func quiet() async throws(NotifyError) -> [Quiet] { try await property("Quiet", Quiet.list) }
 
     /// Whether all banners are paused.
-    public func paused() async throws(NotifyError) -> Bool {
-        guard let flag = try await property("Paused").boolean else { throw .strangeReply }
-        return flag
-    }
+    public func paused() async throws(NotifyError) -> Bool { try await property("Paused", \.boolean) }
 
     /// Pauses all banners, or ends the pause. Events that arrive during a pause are not shown later.
     public func setPaused(_ flag: Bool) async throws(NotifyError) {
-        _ = try await callProperties("Set", [.string(Router.interface), "Paused", .variant(.boolean(flag))])
+        let call = Message.toProperties("Set", ["Paused", .variant(.boolean(flag))])
+        _ = try await connections.connection().call(call)
     }
 }

@@ -59,7 +59,9 @@ public struct Event: Hashable, Sendable {
     }
 }
 
-extension Event {
+extension Event: Announced {
+    static let signal = "Event"
+
     /// From the arguments of the signal: `s t s s a{sv} a{sv}`.
     package init?(arguments: [Value]) {
         guard arguments.count >= 6,

@@ -60,24 +60,12 @@ private struct HandlerQueue: Sendable {
     let limit: Duration
     let onError: @Sendable (Event, any Error) -> Void
     let handler: @Sendable (Event) async throws -> Void
-    private let waiting: AsyncStream<HeldEvent>
-    private let queue: AsyncStream<HeldEvent>.Continuation
+    private let queue = AsyncStream.makeStream(of: HeldEvent.self)
     /// The events that are queued or being handled.
     private let heldIDs = Locked<Set<EventID>>([])
 
-    init(
-        client: NotifyClient, limit: Duration, onError: @escaping @Sendable (Event, any Error) -> Void,
-        handler: @escaping @Sendable (Event) async throws -> Void
-    ) {
-        self.client = client
-        self.limit = limit
-        self.onError = onError
-        self.handler = handler
-        (waiting, queue) = AsyncStream.makeStream()
-    }
-
     func hold(_ events: Subscription<Event>) async throws(NotifyError) {
-        defer { queue.finish() }
+        defer { queue.continuation.finish() }
         for try await event in events {
             // No banner is pending.
             if event.window == nil || event.window == .zero { continue }
@@ -94,14 +82,14 @@ private struct HandlerQueue: Sendable {
                 continue
             }
             let isNew = heldIDs.withLock { $0.insert(event.id).inserted }
-            if isNew { queue.yield(HeldEvent(event: event, deadline: deadline)) }
+            if isNew { queue.continuation.yield(HeldEvent(event: event, deadline: deadline)) }
         }
     }
 
     func run(atOnce count: Int) async {
         await withTaskGroup(of: Void.self) { group in
             var running = 0
-            for await held in waiting {
+            for await held in queue.stream {
                 if running == count {
                     await group.next()
                     running -= 1

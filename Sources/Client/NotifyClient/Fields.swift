@@ -5,7 +5,7 @@ internal import NotifyText
 /// Use it like a dictionary: `["from": "Mina", "distance": 5000]`, `fields["from"]`. Names are compared by their bytes, as on
 /// the bus; a `[String: Value]` would treat canonically equivalent names as one.
 public struct Fields: Hashable, Sendable {
-    private var values: [ByteString: Value] = [:]
+    fileprivate var values: [ByteString: Value] = [:]
 
     public init() {}
 
@@ -61,5 +61,11 @@ extension Value {
         case .variant(let inner): return inner.fields
         default: return nil
         }
+    }
+
+    /// The entries of a dictionary whose keys are strings; values in variants are unwrapped. If the keys may be other than
+    /// ASCII, use ``fields``, which compares them by bytes.
+    public var entries: [String: Value]? {
+        fields.map { Dictionary($0.values.map { ($0.key.description, $0.value) }) { $1 } }
     }
 }

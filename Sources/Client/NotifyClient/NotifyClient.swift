@@ -61,8 +61,7 @@ public final class NotifyClient: Sendable {
     ///   - body: at most 8 KiB.
     @discardableResult
     public func send(_ topic: String, title: String = "", body: String = "") async throws(NotifyError) -> EventID {
-        let reply = try await call("Send", [.string(topic), .string(title), .string(body)])
-        return try reply.eventID()
+        try await call("Send", [.string(topic), .string(title), .string(body)]).result(EventID.init)
     }
 
     /// Publishes an event with fields and options, and returns its id.
@@ -78,34 +77,42 @@ public final class NotifyClient: Sendable {
         _ topic: String, title: String = "", body: String = "", fields: Fields = [:],
         options: PublishOptions = PublishOptions()
     ) async throws(NotifyError) -> EventID {
-        let reply = try await call(
-            "Publish",
-            [.string(topic), .string(title), .string(body), fields.value, .variants(try options.values())])
-        return try reply.eventID()
+        let options = Value.variants(try options.values())
+        return try await call("Publish", [.string(topic), .string(title), .string(body), fields.value, options])
+            .result(EventID.init)
     }
 
     // MARK: - Calls
 
-    /// - Parameter timeout: the time limit for the reply, if it is not the usual one.
     func call(
-        _ member: String, _ arguments: [Value], autoStart: Bool = true, timeout: Duration? = nil
+        _ member: String, _ arguments: [Value], autoStart: Bool = true, timeout: Duration = Connection.usualTimeout
     ) async throws(NotifyError) -> Message {
-        let connection = try await connections.connection()
-        let call = Message.call(
-            member, of: Router.interface, at: Router.path, on: Router.name, autoStart: autoStart, arguments)
-        guard let timeout else { return try await connection.call(call) }
-        return try await connection.call(call, timeout: timeout)
+        let call = Message.toRouter(member, autoStart: autoStart, arguments)
+        return try await connections.connection().call(call, timeout: timeout)
     }
 }
 
 extension Message {
-    fileprivate func eventID() throws(NotifyError) -> EventID {
-        guard case .uint64(let id)? = arguments.first else { throw .strangeReply }
-        return EventID(rawValue: id)
+    /// The first argument of a reply, or what is in it if that is a variant.
+    func result<Content>(_ read: (Value) -> Content?) throws(NotifyError) -> Content {
+        guard let result = arguments.first.flatMap(read) else { throw .strangeReply }
+        return result
     }
 }
 
-extension NotifyError {
-    package static let strangeReply = NotifyError(
-        .refused, "The answer does not have the form of org.notifyd.Router1. Is another program using the name?")
+extension EventID {
+    init?(_ value: Value) {
+        guard case .uint64(let id) = value else { return nil }
+        rawValue = id
+    }
+}
+
+extension Value? {
+    /// The elements of an array, each of which must be of the right form.
+    func list<Entry>(_ read: (Value) -> Entry?) throws(NotifyError) -> [Entry] {
+        guard let elements = self?.elements else { throw .strangeReply }
+        let entries = elements.compactMap(read)
+        guard entries.count == elements.count else { throw .strangeReply }
+        return entries
+    }
 }

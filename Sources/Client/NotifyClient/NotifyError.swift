@@ -47,6 +47,13 @@ extension NotifyError {
     /// The error name with which a daemon replies that cannot start because of its configuration.
     package static let badConfiguration = "org.freedesktop.DBus.Error.InvalidFileContent"
 
+    static let clientClosed = NotifyError(.closed, "The client was closed.")
+    static let lost = NotifyError(.notReachable, "The connection to the message bus is gone.")
+    static let cancelled = NotifyError(.cancelled, "The call was cancelled.")
+    static let noMemory = NotifyError(.invalidArgument, "The message is too large to be built.")
+    package static let strangeReply = NotifyError(
+        .refused, "The answer does not have the form of org.notifyd.Router1. Is another program using the name?")
+
     /// Translates a D-Bus error.
     init(name: String, text: String?, fromBus: Bool) {
         let text = text ?? "no message was given"
@@ -54,9 +61,7 @@ extension NotifyError {
         case "org.freedesktop.DBus.Error.NoReply" where fromBus:
             self.init(.notReachable, "It left the bus before it answered.", name: name)
         case "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner",
-            "org.freedesktop.DBus.Error.Disconnected":
-            self.init(.notReachable, text, name: name)
-        case Self.badConfiguration:
+            "org.freedesktop.DBus.Error.Disconnected", Self.badConfiguration:
             self.init(.notReachable, text, name: name)
         case _ where name.hasPrefix("org.freedesktop.DBus.Error.Spawn."):
             self.init(.notReachable, text, name: name)

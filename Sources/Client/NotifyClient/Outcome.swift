@@ -70,7 +70,9 @@ public struct Outcome: Hashable, Sendable {
     }
 }
 
-extension Outcome {
+extension Outcome: Announced {
+    static let signal = "Resolved"
+
     /// From the arguments of the signal: `s t s a{sv}`.
     package init?(arguments: [Value]) {
         guard arguments.count >= 4,

@@ -1,41 +1,27 @@
 /// The daemon's properties. Reading them does not start the daemon: without one they throw `notReachable`.
 extension NotifyClient {
     /// The version of the running daemon.
-    public func version() async throws(NotifyError) -> String {
-        guard let version = try await property("Version").string else { throw .strangeReply }
-        return version
-    }
+    public func version() async throws(NotifyError) -> String { try await property("Version", \.string) }
 
     /// Why the journal cannot be written, as text; empty while it can.
-    public func degradation() async throws(NotifyError) -> String {
-        guard let words = try await property("Degraded").string else { throw .strangeReply }
-        return words
-    }
+    public func degradation() async throws(NotifyError) -> String { try await property("Degraded", \.string) }
 
     /// The window of routes that do not set their own.
     public func defaultWindow() async throws(NotifyError) -> Duration {
-        let value = try await property("DefaultWindowMilliseconds")
-        guard let milliseconds = value.integer(as: UInt32.self) else { throw .strangeReply }
-        return .milliseconds(milliseconds)
+        try await property("DefaultWindowMilliseconds") { $0.integer(as: UInt32.self).map { .milliseconds($0) } }
     }
 
     /// How many events are undecided now.
-    public func pending() async throws(NotifyError) -> Int {
-        guard let pending: Int = try await property("Pending").integer() else { throw .strangeReply }
-        return pending
-    }
+    public func pending() async throws(NotifyError) -> Int { try await property("Pending") { $0.integer() } }
 
     /// Counters since the daemon's start, by name.
     public func statistics() async throws(NotifyError) -> [String: UInt64] {
-        guard let entries = try await property("Statistics").entries else { throw .strangeReply }
-        return entries.compactMapValues { $0.integer() }
+        try await property("Statistics", \.entries).compactMapValues { $0.integer() }
     }
 
     /// All properties by name, including those this version of the library does not know.
     public func properties() async throws(NotifyError) -> [String: Value] {
-        let reply = try await callProperties("GetAll", [.string(Router.interface)])
-        guard let entries = reply.arguments.first?.entries else { throw .strangeReply }
-        return entries
+        try await connections.connection().call(.toProperties("GetAll")).result(\.entries)
     }
 
     /// Whether the daemon is on the bus now.
@@ -53,16 +39,7 @@ extension NotifyClient {
         try? await connections.connection().process(of: name)
     }
 
-    func property(_ name: String) async throws(NotifyError) -> Value {
-        let reply = try await callProperties("Get", [.string(Router.interface), .string(name)])
-        guard case .variant(let value)? = reply.arguments.first else { throw .strangeReply }
-        return value
-    }
-
-    func callProperties(_ member: String, _ arguments: [Value]) async throws(NotifyError) -> Message {
-        try await connections.connection().call(
-            .call(
-                member, of: "org.freedesktop.DBus.Properties", at: Router.path, on: Router.name, autoStart: false,
-                arguments))
+    func property<Content>(_ name: String, _ read: (Value) -> Content?) async throws(NotifyError) -> Content {
+        try await connections.connection().call(.toProperties("Get", [.string(name)])).result(read)
     }
 }

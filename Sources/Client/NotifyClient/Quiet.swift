@@ -27,7 +27,7 @@ public struct Quiet: Hashable, Sendable {
 
     /// Whether it covers every topic at or below another one.
     public func covers(_ other: String) -> Bool {
-        topic == "/" || other.utf8.elementsEqual(topic.utf8) || other.utf8.starts(with: (topic + "/").utf8)
+        TopicFilter.covers(topic, other)
     }
 }
 

@@ -23,14 +23,7 @@ public struct ListedScreen: Hashable, Sendable {
 extension NotifyClient {
     /// All open screens, of all programs, oldest first.
     public func screens() async throws(NotifyError) -> [ListedScreen] {
-        let reply = try await call("ListScreens", [], autoStart: false)
-        guard let entries = reply.arguments.first?.elements else { throw .strangeReply }
-        var screens: [ListedScreen] = []
-        for entry in entries {
-            guard let screen = ListedScreen(entry) else { throw .strangeReply }
-            screens.append(screen)
-        }
-        return screens
+        try await call("ListScreens", [], autoStart: false).arguments.first.list(ListedScreen.init)
     }
 }
 

@@ -113,10 +113,7 @@ actor ScreenSession {
         guard let last else { return }
         // The screen is closed here, whatever the reply is.
         _ = try? await last.connection.call(
-            .call(
-                "CloseScreen", of: Router.interface, at: Router.path, on: last.daemon, autoStart: false,
-                [.uint64(last.id)]),
-            timeout: .seconds(5))
+            .toRouter("CloseScreen", on: last.daemon, autoStart: false, [.uint64(last.id)]), timeout: .seconds(5))
     }
 
     /// Opens the screen at the current daemon, unless it is open there.
@@ -150,10 +147,7 @@ actor ScreenSession {
     private func register() async throws(NotifyError) {
         try await listen()
         let connection = try await connections.connection()
-        let reply = try await connection.call(
-            .call(
-                "OpenScreen", of: Router.interface, at: Router.path, on: Router.name,
-                [.string(topic), try options.values()]))
+        let reply = try await connection.call(.toRouter("OpenScreen", [.string(topic), try options.values()]))
         guard case .uint64(let id)? = reply.arguments.first, let daemon = reply.sender else { throw .strangeReply }
         registration = Registration(id: id, daemon: daemon, connection: connection)
         keepLease()
@@ -164,9 +158,8 @@ actor ScreenSession {
         guard let registration else { return }
         do {
             _ = try await registration.connection.call(
-                .call(
-                    member, of: Router.interface, at: Router.path, on: registration.daemon, autoStart: false,
-                    [.uint64(registration.id)] + arguments))
+                .toRouter(
+                    member, on: registration.daemon, autoStart: false, [.uint64(registration.id)] + arguments))
         } catch {
             guard error.name == "org.notifyd.Router1.Error.UnknownScreen" else { throw error }
             self.registration = nil
@@ -177,11 +170,8 @@ actor ScreenSession {
     /// Subscribes before the daemon is called, so that no question is missed.
     private func listen() async throws(NotifyError) {
         if options.asks, !isListening {
-            try await connections.attach(questions, to: "Event", [filter], topic: \.topic) { [isAsked] announcement in
-                guard case .event(let event) = announcement, let window = event.window, window > .zero else {
-                    return nil
-                }
-                return isAsked.withLock { $0 } ? event : nil
+            try await connections.attach(questions, [filter]) { [isAsked] event in
+                event.window ?? .zero > .zero && isAsked.withLock { $0 }
             }
             isListening = true
         }
@@ -208,12 +198,7 @@ actor ScreenSession {
         let onChange: @Sendable () -> Void = { [weak self] in Task { await self?.daemonChanged() } }
         let onEnd: @Sendable (NotifyError) -> Void = { [weak self] error in Task { await self?.end(error) } }
         stopWatching = try await connections.subscribe { _ in
-            SubscriberTable.Subscriber(
-                rules: [],
-                receive: { announcement in
-                    if case .daemon = announcement { onChange() }
-                },
-                end: onEnd)
+            SubscriberTable.Subscriber(rules: [], receive: { if case .daemon = $0 { onChange() } }, end: onEnd)
         }
     }
 

@@ -1,12 +1,9 @@
 /// The subscribers to the daemon's signals. The table outlives connections: a new connection takes its match rules from here.
 final class SubscriberTable: Sendable {
     enum Announcement: Sendable {
-        case event(Event)
-        case outcome(Outcome)
-        case action(Action)
-        case removal(Removal)
-        /// The new unique name of the daemon, or `nil` when it has left the bus.
-        case daemon(String?)
+        case signal(any Announced)
+        /// There is another daemon, or none.
+        case daemon
     }
 
     struct Subscriber: Sendable {
@@ -56,7 +53,7 @@ final class SubscriberTable: Sendable {
             state.daemon = name
             return state.subscribers.map(\.subscriber)
         }
-        for listener in listeners { listener.receive(.daemon(name)) }
+        for listener in listeners { listener.receive(.daemon) }
     }
 
     /// Handles every signal of the connection, in order.
@@ -73,28 +70,20 @@ final class SubscriberTable: Sendable {
         let listeners = state.withLock { state in
             state.daemon == nil || state.daemon != signal.sender ? [] : state.subscribers.map(\.subscriber)
         }
-        guard !listeners.isEmpty, let announcement = Announcement(signal) else { return }
+        guard !listeners.isEmpty, let kind = Self.signals.first(where: { $0.signal == signal.member }),
+            let announced = kind.init(arguments: signal.arguments)
+        else { return }
         // Outside the lock, because ending a subscription calls remove().
-        for listener in listeners { listener.receive(announcement) }
+        for listener in listeners { listener.receive(.signal(announced)) }
     }
+
+    private static let signals: [any Announced.Type] = [Event.self, Outcome.self, Action.self, Removal.self]
 }
 
-extension SubscriberTable.Announcement {
-    init?(_ signal: Message) {
-        switch signal.member {
-        case "Event":
-            guard let event = Event(arguments: signal.arguments) else { return nil }
-            self = .event(event)
-        case "Resolved":
-            guard let outcome = Outcome(arguments: signal.arguments) else { return nil }
-            self = .outcome(outcome)
-        case "ActionInvoked":
-            guard let action = Action(arguments: signal.arguments) else { return nil }
-            self = .action(action)
-        case "Removed":
-            guard let removal = Removal(arguments: signal.arguments) else { return nil }
-            self = .removal(removal)
-        default: return nil
-        }
-    }
+/// What a signal of the daemon says.
+protocol Announced: Sendable {
+    /// The name of the signal.
+    static var signal: String { get }
+    var topic: String { get }
+    init?(arguments: [Value])
 }

@@ -62,9 +62,7 @@ extension NotifyClient {
     public func events(at topics: [String], bufferingAtMost limit: Int = 4096) async throws(NotifyError)
         -> Subscription<Event>
     {
-        try await subscribe("Event", topics, limit, topic: \.topic) { announcement in
-            if case .event(let event) = announcement { event } else { nil }
-        }
+        try await subscribe(topics, limit)
     }
 
     /// The outcomes of the events at or below some topics. An outcome can change once, from `shown` to `retracted` or
@@ -83,9 +81,7 @@ extension NotifyClient {
     public func outcomes(at topics: [String], bufferingAtMost limit: Int = 4096) async throws(NotifyError)
         -> Subscription<Outcome>
     {
-        try await subscribe("Resolved", topics, limit, topic: \.topic) { announcement in
-            if case .outcome(let outcome) = announcement { outcome } else { nil }
-        }
+        try await subscribe(topics, limit)
     }
 
     /// The buttons that are pressed on banners of events at or below some topics.
@@ -103,9 +99,7 @@ extension NotifyClient {
     public func actions(at topics: [String], bufferingAtMost limit: Int = 4096) async throws(NotifyError)
         -> Subscription<Action>
     {
-        try await subscribe("ActionInvoked", topics, limit, topic: \.topic) { announcement in
-            if case .action(let action) = announcement { action } else { nil }
-        }
+        try await subscribe(topics, limit)
     }
 
     /// The removals of current values at or below some topics.
@@ -123,41 +117,37 @@ extension NotifyClient {
     public func removals(at topics: [String], bufferingAtMost limit: Int = 4096) async throws(NotifyError)
         -> Subscription<Removal>
     {
-        try await subscribe("Removed", topics, limit, topic: \.topic) { announcement in
-            if case .removal(let removal) = announcement { removal } else { nil }
-        }
+        try await subscribe(topics, limit)
     }
 
-    private func subscribe<Element: Sendable>(
-        _ member: String, _ topics: [String], _ limit: Int,
-        topic: @escaping @Sendable (Element) -> String,
-        _ pick: @escaping @Sendable (SubscriberTable.Announcement) -> Element?
+    private func subscribe<Element: Announced>(
+        _ topics: [String], _ limit: Int
     ) async throws(NotifyError) -> Subscription<Element> {
         let filters = try TopicFilter.list(topics)
         guard limit > 0 else { throw NotifyError(.invalidArgument, "A buffer must hold at least one element.") }
         let (stream, continuation) = AsyncThrowingStream.makeStream(
             of: Element.self, bufferingPolicy: .bufferingOldest(limit))
-        try await connections.attach(continuation, to: member, filters, topic: topic, pick)
+        try await connections.attach(continuation, filters)
         return Subscription(stream: stream)
     }
 }
 
 extension ConnectionManager {
-    /// Feeds a stream with the daemon's signals of one name, until the stream ends.
-    nonisolated func attach<Element: Sendable>(
-        _ continuation: AsyncThrowingStream<Element, any Error>.Continuation, to member: String,
-        _ filters: [TopicFilter], topic: @escaping @Sendable (Element) -> String,
-        _ pick: @escaping @Sendable (SubscriberTable.Announcement) -> Element?
+    /// Feeds a stream with the daemon's signals of one kind, until the stream ends.
+    nonisolated func attach<Element: Announced>(
+        _ continuation: AsyncThrowingStream<Element, any Error>.Continuation, _ filters: [TopicFilter],
+        where isWanted: @escaping @Sendable (Element) -> Bool = { _ in true }
     ) async throws(NotifyError) {
         try await subscribe { [filters] onEnd in
             // The stream keeps the connection manager alive while it is read; the manager does not keep the stream alive.
             continuation.onTermination = { _ in withExtendedLifetime(self, onEnd) }
             return SubscriberTable.Subscriber(
-                rules: filters.flatMap { $0.rules(member: member) },
+                rules: filters.flatMap { $0.rules(member: Element.signal) },
                 receive: { announcement in
-                    guard let element = pick(announcement) else { return }
-                    let place = topic(element)
-                    if filters.contains(where: { $0.covers(place) }) { continuation.offer(element) }
+                    guard case .signal(let element as Element) = announcement, filters.cover(element.topic),
+                        isWanted(element)
+                    else { return }
+                    continuation.offer(element)
                 },
                 end: { continuation.finish(throwing: $0) })
         }

@@ -30,7 +30,10 @@ struct TopicFilter: Sendable {
         }
     }
 
-    func covers(_ other: String) -> Bool {
+    func covers(_ other: String) -> Bool { Self.covers(topic, other) }
+
+    /// Whether a topic covers another one; it need not be valid.
+    static func covers(_ topic: String, _ other: String) -> Bool {
         if topic == "/" { return true }
         let (own, other) = (topic.utf8, other.utf8)
         guard other.starts(with: own) else { return false }
@@ -47,6 +50,10 @@ struct TopicFilter: Sendable {
         if topic == "/" { return [rule()] }
         return [rule(argument0: topic), rule(argument0Path: topic + "/")]
     }
+}
+
+extension [TopicFilter] {
+    func cover(_ topic: String) -> Bool { contains { $0.covers(topic) } }
 }
 
 extension TopicFilter {

@@ -1,3 +1,5 @@
+internal import NotifyText
+
 /// A typed D-Bus value, such as a field of an event.
 ///
 /// Literals are strings, `int64`, `double` and `boolean`: `["from": "Mina", "distance": 5000]`. Write the others as
@@ -62,11 +64,7 @@ public enum Value: Sendable {
     }
 
     /// A dictionary `a{sv}`: each value is wrapped in a variant.
-    public static func variants(_ values: [String: Value]) -> Value {
-        var wrapped: [Value: Value] = [:]
-        for (key, value) in values { wrapped[.string(key)] = .variant(value) }
-        return .dictionary(wrapped, keys: .string, values: .variant)
-    }
+    public static func variants(_ values: [String: Value]) -> Value { Fields(values).value }
 
     /// An array of strings, `as`.
     public static func strings(_ values: [String]) -> Value { .array(values.map(Value.string), of: .string) }
@@ -112,22 +110,6 @@ extension Value {
         case .array(let elements, _), .structure(let elements): elements
         case .variant(let inner): inner.elements
         default: nil
-        }
-    }
-
-    /// The entries of a dictionary whose keys are strings; values in variants are unwrapped. If the keys may be other than
-    /// ASCII, use ``fields``, which compares them by bytes.
-    public var entries: [String: Value]? {
-        switch self {
-        case .dictionary(let entries, .string, _):
-            var result: [String: Value] = [:]
-            for (key, value) in entries {
-                guard case .string(let name) = key else { return nil }
-                if case .variant(let inner) = value { result[name] = inner } else { result[name] = value }
-            }
-            return result
-        case .variant(let inner): return inner.entries
-        default: return nil
         }
     }
 }
@@ -178,23 +160,46 @@ extension Value {
     }
 
     private static func isObjectPath(_ text: String) -> Bool {
-        guard text.utf8.first == UInt8(ascii: "/") else { return false }
+        guard text.hasPrefix("/") else { return false }
         if text == "/" { return true }
-        return text.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).allSatisfy {
-            !$0.isEmpty
-                && $0.allSatisfy { letter in
-                    switch letter {
-                    case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
-                        true
-                    default: false
-                    }
-                }
+        return text.dropFirst().split(separator: "/", omittingEmptySubsequences: false).allSatisfy { part in
+            !part.isEmpty && part.allSatisfy { $0 == "_" || $0.isASCII && ($0.isLetter || $0.isNumber) }
         }
     }
 
     private static func isSignature(_ text: String) -> Bool {
         // A signature is a list of complete types. In parentheses it is one type.
         text.isEmpty || text.utf8.count < 254 && ValueType(signature: "(" + text + ")") != nil
+    }
+}
+
+extension Value: Hashable {
+    public static func == (left: Value, right: Value) -> Bool {
+        switch (left, right) {
+        case (.boolean(let left), .boolean(let right)): left == right
+        case (.double(let left), .double(let right)): left == right
+        case (.string(let left), .string(let right)), (.objectPath(let left), .objectPath(let right)),
+            (.signature(let left), .signature(let right)):
+            left.bytes == right.bytes
+        case (.array(let left, let type), .array(let right, let otherType)): type == otherType && left == right
+        case (.dictionary(let left, let keys, let values), .dictionary(let right, let otherKeys, let otherValues)):
+            keys == otherKeys && values == otherValues && left == right
+        case (.structure(let left), .structure(let right)): left == right
+        case (.variant(let left), .variant(let right)): left == right
+        // Integers, or values of different types.
+        default: left.type == right.type && left.integer(as: Int128.self) == right.integer(as: Int128.self)
+        }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .boolean(let flag): hasher.combine(flag)
+        case .double(let number): hasher.combine(number)
+        case .string(let text), .objectPath(let text), .signature(let text): hasher.combine(text.bytes)
+        case .array(let elements, _), .structure(let elements): hasher.combine(elements)
+        case .dictionary(let entries, _, _): hasher.combine(entries)
+        case .variant(let value): hasher.combine(value)
+        default: hasher.combine(integer(as: Int128.self))
+        }
     }
 }

@@ -17,7 +17,7 @@ private func readAsEverything(_ arguments: [Value]) {
     _ = Outcome(arguments: arguments)
     for value in arguments {
         precondition(ValueType(signature: value.type.signature) == value.type, "a printed type is read as the same")
-        _ = try? RecordedEvent.list(value)
+        _ = value.elements?.compactMap(RecordedEvent.init)
         _ = value.entries.flatMap { Explanation(1, $0) }
         _ = (value.integer(as: UInt32.self), value.integer(as: Int64.self), value.string, value.boolean)
     }

@@ -8,19 +8,14 @@ package enum Bus {
 }
 
 extension Connection {
-    private func bus(_ member: String, _ arguments: [Value]) async throws(NotifyError) -> Message {
-        try await call(.call(member, of: Bus.interface, at: Bus.path, on: Bus.name, arguments))
-    }
-
     /// Returns when the bus has acknowledged the rule: every signal sent after that is received.
     package func addMatch(_ rule: MatchRule) async throws(NotifyError) {
-        _ = try await bus("AddMatch", [.string(rule.text)])
+        _ = try await call(.toBus("AddMatch", [.string(rule.text)]))
     }
 
     /// Removes one rule, without waiting for the reply.
     package func removeMatch(_ rule: MatchRule) {
-        var message = Message.call(
-            "RemoveMatch", of: Bus.interface, at: Bus.path, on: Bus.name, [.string(rule.text)])
+        var message = Message.toBus("RemoveMatch", [.string(rule.text)])
         message.expectsReply = false
         send(message)
     }
@@ -30,27 +25,32 @@ extension Connection {
     /// - Throws: `refused` when it is taken.
     package func requestName(_ name: String) async throws(NotifyError) {
         let doNotQueue: UInt32 = 4
-        let reply = try await bus("RequestName", [.string(name), .uint32(doNotQueue)])
+        let reply = try await call(.toBus("RequestName", [.string(name), .uint32(doNotQueue)]))
         let isOwner = reply.arguments.first.flatMap { $0.integer(as: Int.self) } == 1
         if !isOwner { throw NotifyError(.refused, "The name \(name) is owned by another connection on this bus.") }
     }
 
     package func releaseName(_ name: String) async throws(NotifyError) {
-        _ = try await bus("ReleaseName", [.string(name)])
+        _ = try await call(.toBus("ReleaseName", [.string(name)]))
     }
 
     /// The unique name of the owner, or `nil`. This does not start a service.
     package func owner(of name: String) async throws(NotifyError) -> String? {
         do {
-            return try await bus("GetNameOwner", [.string(name)]).arguments.first?.string
+            return try await call(.toBus("GetNameOwner", [.string(name)])).arguments.first?.string
         } catch {
             if error.name == "org.freedesktop.DBus.Error.NameHasNoOwner" { return nil }
             throw error
         }
     }
 
-    /// The process id of the owner of a name; `nil` if the bus does not know it.
+    /// The process id of the owner of a name; `nil` if the bus does not say it, because it has left meanwhile, for example.
     package func process(of name: String) async throws(NotifyError) -> UInt32? {
-        try await bus("GetConnectionUnixProcessID", [.string(name)]).arguments.first?.integer()
+        do {
+            return try await call(.toBus("GetConnectionUnixProcessID", [.string(name)])).arguments.first?.integer()
+        } catch {
+            if error.code == .refused || isOpen { return nil }
+            throw error
+        }
     }
 }

@@ -20,6 +20,8 @@ package final class Connection: @unchecked Sendable {
     package typealias CallHandler = @Sendable (IncomingCall) -> Void
     package typealias Completion = @Sendable (Result<Message, NotifyError>) -> Void
 
+    /// How long a call waits for its reply.
+    package static let usualTimeout = Duration.seconds(25)
     /// If more bytes than this wait to be written, the bus has stopped reading.
     private static let outgoingLimit = 32 << 20
 
@@ -64,14 +66,13 @@ package final class Connection: @unchecked Sendable {
         onClose: @escaping @Sendable () -> Void = {}
     ) async throws(NotifyError) -> Connection {
         let connection = Connection(isOwner: isOwner, onSignal: onSignal, onClose: onClose)
-        let hello = Message.call("Hello", of: Bus.interface, at: Bus.path, on: Bus.name)
         let reply: Result<Message, NotifyError> = await withCheckedContinuation { continuation in
             connection.queue.async {
                 if let error = connection.connect(to: address) {
                     continuation.resume(returning: .failure(error))
                     return
                 }
-                connection.start(hello, callID: 0, timeout: .seconds(10)) { result in
+                connection.start(.toBus("Hello"), callID: 0, timeout: .seconds(10)) { result in
                     if case .success(let reply) = result, case .string(let name)? = reply.arguments.first {
                         connection.uniqueName = name
                     }
@@ -95,7 +96,7 @@ package final class Connection: @unchecked Sendable {
     /// Sends a call and waits for its reply.
     ///
     /// - Throws: `refused` when the answer is an error, `timedOut`, `notReachable`, `cancelled`, `invalidArgument`.
-    package func call(_ message: Message, timeout: Duration = .seconds(25)) async throws(NotifyError) -> Message {
+    package func call(_ message: Message, timeout: Duration = usualTimeout) async throws(NotifyError) -> Message {
         let callID = lastCallID.add(1, ordering: .relaxed).newValue
         let result: Result<Message, NotifyError> = await withTaskCancellationHandler {
             if Task.isCancelled { return .failure(.cancelled) }
@@ -112,7 +113,7 @@ package final class Connection: @unchecked Sendable {
 
     /// Like `call` with a completion that runs on the queue, in order with the signals.
     package func call(_ message: Message, completion: @escaping Completion) {
-        queue.async { self.start(message, callID: 0, timeout: .seconds(25), completion) }
+        queue.async { self.start(message, callID: 0, timeout: Self.usualTimeout, completion) }
     }
 
     /// Sends a message that gets no reply. It is dropped when the connection is closed.
@@ -251,11 +252,6 @@ package final class Connection: @unchecked Sendable {
         handlers = [:]
         replies.failAll(.lost)
     }
-}
-
-extension NotifyError {
-    static let lost = NotifyError(.notReachable, "The connection to the message bus is gone.")
-    static let cancelled = NotifyError(.cancelled, "The call was cancelled.")
 }
 
 private func connection(_ context: UnsafeMutableRawPointer?) -> Connection? {

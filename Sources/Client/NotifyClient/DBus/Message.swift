@@ -28,6 +28,25 @@ package struct Message: Sendable {
             expectsReply: true, autoStart: autoStart, arguments: arguments)
     }
 
+    /// A call of the daemon.
+    package static func toRouter(
+        _ member: String, on destination: String = Router.name, autoStart: Bool = true, _ arguments: [Value] = []
+    ) -> Message {
+        call(member, of: Router.interface, at: Router.path, on: destination, autoStart: autoStart, arguments)
+    }
+
+    /// A call about the properties of the daemon, which does not start it.
+    package static func toProperties(_ member: String, _ arguments: [Value] = []) -> Message {
+        call(
+            member, of: "org.freedesktop.DBus.Properties", at: Router.path, on: Router.name, autoStart: false,
+            [.string(Router.interface)] + arguments)
+    }
+
+    /// A call of the message bus itself.
+    package static func toBus(_ member: String, _ arguments: [Value] = []) -> Message {
+        call(member, of: Bus.interface, at: Bus.path, on: Bus.name, arguments)
+    }
+
     package static func signal(
         _ member: String, of interface: String, at path: String, to destination: String? = nil,
         _ arguments: [Value] = []

@@ -55,10 +55,6 @@ extension RawMessage {
     }
 }
 
-extension NotifyError {
-    static let noMemory = NotifyError(.invalidArgument, "The message is too large to be built.")
-}
-
 extension Message.Kind {
     fileprivate var code: CInt {
         switch self {
@@ -149,14 +145,9 @@ extension Message {
     /// Reads a message that libdbus has validated. `nil` when it holds a file descriptor, which a ``Value`` cannot hold.
     init?(decoding raw: OpaquePointer) {
         guard let kind = Kind(code: dbus_message_get_type(raw)) else { return nil }
-        self.init(header: raw, kind: kind)
         var iterator = DBusMessageIter()
-        guard dbus_message_iter_init(raw, &iterator) != 0 else { return }
-        guard let arguments = readAll(&iterator) else { return nil }
-        self.arguments = arguments
-    }
-
-    private init(header raw: OpaquePointer, kind: Kind) {
+        let hasArguments = dbus_message_iter_init(raw, &iterator) != 0
+        guard let arguments = hasArguments ? readAll(&iterator) : [] else { return nil }
         self.init(
             kind: kind,
             path: dbus_message_get_path(raw).map(String.init(cString:)),
@@ -168,7 +159,8 @@ extension Message {
             serial: dbus_message_get_serial(raw),
             replySerial: dbus_message_get_reply_serial(raw),
             expectsReply: dbus_message_get_no_reply(raw) == 0,
-            autoStart: dbus_message_get_auto_start(raw) != 0)
+            autoStart: dbus_message_get_auto_start(raw) != 0,
+            arguments: arguments)
     }
 }
 

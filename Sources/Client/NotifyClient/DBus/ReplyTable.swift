@@ -17,9 +17,9 @@ final class ReplyTable {
     private var timerDeadline = UInt64.max
 
     /// Whether a connection owns a well-known name.
-    private let isOwner: @Sendable (_ connection: String, _ name: String) -> Bool
+    private let isOwner: Connection.OwnerCheck
 
-    init(queue: DispatchQueue, isOwner: @escaping @Sendable (_ connection: String, _ name: String) -> Bool) {
+    init(queue: DispatchQueue, isOwner: @escaping Connection.OwnerCheck) {
         self.queue = queue
         self.isOwner = isOwner
     }

@@ -10,15 +10,16 @@ import Glibc
 ///
 /// Everything here runs on the queue of the connection.
 final class WatchSet {
-    private struct Sources {
-        var reading: (any DispatchSourceRead)?
-        var writing: (any DispatchSourceWrite)?
+    private struct Key: Hashable {
+        let descriptor: CInt
+        /// `DBUS_WATCH_READABLE` or `DBUS_WATCH_WRITABLE`.
+        let flag: UInt32
     }
 
     private let queue: DispatchQueue
     private let ready: @Sendable (_ descriptor: CInt, _ flags: UInt32) -> Void
     private var watches: [OpaquePointer] = []
-    private var sources: [CInt: Sources] = [:]
+    private var sources: [Key: any DispatchSourceProtocol] = [:]
 
     /// - Parameter ready: called on `queue` when a descriptor is readable or writable.
     init(queue: DispatchQueue, ready: @escaping @Sendable (_ descriptor: CInt, _ flags: UInt32) -> Void) {
@@ -57,28 +58,21 @@ final class WatchSet {
         for watch in watches where dbus_watch_get_unix_fd(watch) == descriptor && dbus_watch_get_enabled(watch) != 0 {
             flags |= dbus_watch_get_flags(watch)
         }
-        var current = sources[descriptor] ?? Sources()
-        if flags & DBUS_WATCH_READABLE.rawValue == 0 {
-            current.reading?.cancel()
-            current.reading = nil
-        } else if current.reading == nil, let own = duplicate(descriptor) {
-            let source = DispatchSource.makeReadSource(fileDescriptor: own, queue: queue)
-            source.setEventHandler { [ready] in ready(descriptor, DBUS_WATCH_READABLE.rawValue) }
-            source.setCancelHandler { close(own) }
-            source.activate()
-            current.reading = source
+        for flag in [DBUS_WATCH_READABLE.rawValue, DBUS_WATCH_WRITABLE.rawValue] {
+            let key = Key(descriptor: descriptor, flag: flag)
+            if flags & flag == 0 {
+                sources.removeValue(forKey: key)?.cancel()
+            } else if sources[key] == nil, let own = duplicate(descriptor) {
+                let source: any DispatchSourceProtocol =
+                    flag == DBUS_WATCH_READABLE.rawValue
+                    ? DispatchSource.makeReadSource(fileDescriptor: own, queue: queue)
+                    : DispatchSource.makeWriteSource(fileDescriptor: own, queue: queue)
+                source.setEventHandler { [ready] in ready(descriptor, flag) }
+                source.setCancelHandler { close(own) }
+                source.activate()
+                sources[key] = source
+            }
         }
-        if flags & DBUS_WATCH_WRITABLE.rawValue == 0 {
-            current.writing?.cancel()
-            current.writing = nil
-        } else if current.writing == nil, let own = duplicate(descriptor) {
-            let source = DispatchSource.makeWriteSource(fileDescriptor: own, queue: queue)
-            source.setEventHandler { [ready] in ready(descriptor, DBUS_WATCH_WRITABLE.rawValue) }
-            source.setCancelHandler { close(own) }
-            source.activate()
-            current.writing = source
-        }
-        sources[descriptor] = current.reading == nil && current.writing == nil ? nil : current
     }
 
     /// A source lives until its cancellation has been handled, but libdbus closes its descriptor at once. So each source has a

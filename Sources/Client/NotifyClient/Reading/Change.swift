@@ -41,7 +41,9 @@ public struct Removal: Hashable, Sendable {
     }
 }
 
-extension Removal {
+extension Removal: Announced {
+    static let signal = "Removed"
+
     /// From the arguments of the signal: `s t`.
     init?(arguments: [Value]) {
         guard arguments.count >= 2, case .string(let topic) = arguments[0], case .uint64(let id) = arguments[1] else {

@@ -11,27 +11,10 @@ public struct ChangeStream: AsyncSequence, Sendable {
 
     let feed: ChangeFeed
 
-    public func makeAsyncIterator() -> Iterator { Iterator(feed: feed) }
-
     /// Reads the stream; for one task.
-    public struct Iterator: AsyncIteratorProtocol {
-        let feed: ChangeFeed
-        private var changes: ArraySlice<Change> = []
+    public typealias Iterator = BatchIterator<Change>
 
-        init(feed: ChangeFeed) { self.feed = feed }
-
-        /// The next change; `nil` when the reading task was cancelled.
-        public mutating func next() async throws(NotifyError) -> Change? { try await next(isolation: nil) }
-
-        /// The next change; `nil` when the reading task was cancelled.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws(NotifyError) -> Change? {
-            while changes.isEmpty {
-                guard let next = try await feed.nextChanges() else { return nil }
-                changes = next[...]
-            }
-            return changes.removeFirst()
-        }
-    }
+    public func makeAsyncIterator() -> Iterator { Iterator(feed.nextChanges) }
 }
 
 extension NotifyClient {
@@ -47,23 +30,20 @@ extension NotifyClient {
     /// - Throws: `invalidArgument`.
     public func watch(_ topic: String, period: Duration = .seconds(30)) async throws(NotifyError) -> ChangeStream {
         let filter = try TopicFilter(topic)
-        let timer = try PeriodicTimer(period: period)
-        let inbox = Inbox<ChangeFeed.Announcement>(limit: 4096)
+        let inbox = try Inbox<any Announced>(limit: 4096, period: period)
         let end = try await connections.subscribe { onEnd in
             SubscriberTable.Subscriber(
                 rules: filter.rules(member: "Event") + filter.rules(member: "Removed"),
                 receive: { announcement in
                     switch announcement {
-                    case .event(let event):
-                        if event.isRetained, filter.covers(event.topic) { inbox.put(.event(event)) }
-                    case .removal(let removal):
-                        if filter.covers(removal.topic) { inbox.put(.removal(removal)) }
+                    case .signal(let signal):
+                        let isChange = (signal as? Event)?.isRetained ?? (signal is Removal)
+                        if isChange, filter.covers(signal.topic) { inbox.put(signal) }
                     case .daemon: inbox.signal()
-                    case .outcome, .action: break
                     }
                 },
                 end: { inbox.end($0) })
         }
-        return ChangeStream(feed: ChangeFeed(client: self, topic: topic, inbox: inbox, timer: timer, onEnd: end))
+        return ChangeStream(feed: ChangeFeed(client: self, topic: topic, inbox: inbox, cleanup: Cleanup(end)))
     }
 }

@@ -1,12 +1,10 @@
 /// Sends the requests of an ``EventMerge`` to the daemon, for one reader.
-final class EventFeed: Sendable {
-    private static let backoff: ClosedRange<Duration> = .milliseconds(100) ... .seconds(10)
+struct EventFeed: Sendable {
     /// The shortest time between two pages under load, because every request makes the daemon commit at once.
     private static let pageInterval = Duration.milliseconds(5)
 
     private struct State: Sendable {
         var merge: EventMerge
-        var pause = EventFeed.backoff.lowerBound
         var earliestRequest = ContinuousClock.now
     }
 
@@ -15,25 +13,18 @@ final class EventFeed: Sendable {
     /// One page covers all filters: with one request for each, events between two requests could be missed.
     private let topic: String
     private let inbox: Inbox<Event>
-    private let timer: PeriodicTimer
-    private let onEnd: @Sendable () -> Void
+    /// Ends the subscription.
+    private let cleanup: Cleanup
     private let state: Locked<State>
 
-    init(
-        client: NotifyClient, filters: [TopicFilter], merge: EventMerge, inbox: Inbox<Event>, timer: PeriodicTimer,
-        onEnd: @escaping @Sendable () -> Void
-    ) {
+    init(client: NotifyClient, filters: [TopicFilter], inbox: Inbox<Event>, cleanup: Cleanup, merge: EventMerge) {
         self.client = client
         self.filters = filters
         self.inbox = inbox
-        self.timer = timer
-        self.onEnd = onEnd
+        self.cleanup = cleanup
         topic = TopicFilter.ancestor(of: filters)
         state = Locked(State(merge: merge))
-        timer.start { [weak inbox] in inbox?.signal() }
     }
-
-    deinit { onEnd() }
 
     /// Gets the position where the stream begins, if there is a daemon.
     func begin() async throws(NotifyError) {
@@ -47,29 +38,20 @@ final class EventFeed: Sendable {
 
     /// Waits for the next events. `nil` when the reading task was cancelled.
     func nextPage() async throws(NotifyError) -> [Event]? {
-        while !Task.isCancelled {
-            let contents = try inbox.take()
+        try await inbox.next { contents async throws(NotifyError) in
             let request = state.withLock { state in
                 for event in contents.elements { state.merge.receive(event) }
-                if contents.isSignalled || contents.hasOverflowed { state.merge.markIncomplete() }
+                if contents.isIncomplete { state.merge.markIncomplete() }
                 return state.merge.nextRequest
             }
-            do throws(NotifyError) {
-                switch request {
-                case .cursor?: try await learnCursor()
-                case .page(let last)?:
-                    let next = try await nextPage(after: last)
-                    if !next.isEmpty { return next }
-                case nil:
-                    guard await inbox.wait() else { return nil }
-                }
-            } catch {
-                if error.code == .cancelled { return nil }
-                if error.code == .closed { throw error }
-                await recover()
+            switch request {
+            case .cursor?:
+                try await learnCursor()
+                return []
+            case .page(let last)?: return try await nextPage(after: last)
+            case nil: return nil
             }
         }
-        return nil
     }
 
     private func nextPage(after last: EventID) async throws(NotifyError) -> [Event] {
@@ -78,13 +60,13 @@ final class EventFeed: Sendable {
         let page = try await client.history(topic, after: last, limit: EventMerge.pageSize, autoStart: false)
         // The events in the page were announced before the page arrived.
         let contents = try inbox.take()
+        inbox.noteSuccess()
         let next = state.withLock { state in
-            state.pause = Self.backoff.lowerBound
             if page.count < EventMerge.pageSize { state.earliestRequest = .now + Self.pageInterval }
-            defer { if contents.isSignalled || contents.hasOverflowed { state.merge.markIncomplete() } }
+            defer { if contents.isIncomplete { state.merge.markIncomplete() } }
             return state.merge.take(page, announced: contents.elements)
         }
-        return next.filter { event in filters.contains { $0.covers(event.topic) } }
+        return next.filter { filters.cover($0.topic) }
     }
 
     private func learnCursor() async throws(NotifyError) {
@@ -95,15 +77,5 @@ final class EventFeed: Sendable {
             for event in contents.elements { state.merge.receive(event) }
             state.merge.begin(at: cursor)
         }
-    }
-
-    /// Waits for a signal from the daemon, or for a pause that grows with every failure.
-    private func recover() async {
-        let pause = state.withLock { state in
-            defer { state.pause = min(state.pause * 2, Self.backoff.upperBound) }
-            return state.pause
-        }
-        timer.fire(after: pause) { [weak inbox] in inbox?.signal() }
-        _ = await inbox.wait()
     }
 }

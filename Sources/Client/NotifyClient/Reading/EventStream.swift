@@ -15,27 +15,10 @@ public struct EventStream: AsyncSequence, Sendable {
 
     let feed: EventFeed
 
-    public func makeAsyncIterator() -> Iterator { Iterator(feed: feed) }
-
     /// Reads the stream; for one task.
-    public struct Iterator: AsyncIteratorProtocol {
-        let feed: EventFeed
-        private var page: ArraySlice<Event> = []
+    public typealias Iterator = BatchIterator<Event>
 
-        init(feed: EventFeed) { self.feed = feed }
-
-        /// The next event; `nil` when the reading task was cancelled.
-        public mutating func next() async throws(NotifyError) -> Event? { try await next(isolation: nil) }
-
-        /// The next event; `nil` when the reading task was cancelled.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws(NotifyError) -> Event? {
-            while page.isEmpty {
-                guard let next = try await feed.nextPage() else { return nil }
-                page = next[...]
-            }
-            return page.removeFirst()
-        }
-    }
+    public func makeAsyncIterator() -> Iterator { Iterator(feed.nextPage) }
 }
 
 extension NotifyClient {
@@ -63,23 +46,21 @@ extension NotifyClient {
         async throws(NotifyError) -> EventStream
     {
         let filters = try TopicFilter.list(topics)
-        let timer = try PeriodicTimer(period: period)
-        let inbox = Inbox<Event>(limit: EventMerge.memory)
+        let inbox = try Inbox<Event>(limit: EventMerge.memory, period: period)
         let end = try await connections.subscribe { onEnd in
             SubscriberTable.Subscriber(
                 rules: filters.flatMap { $0.rules(member: "Event") },
                 receive: { announcement in
                     switch announcement {
-                    case .event(let event):
-                        if filters.contains(where: { $0.covers(event.topic) }) { inbox.put(event) }
+                    case .signal(let event as Event) where filters.cover(event.topic): inbox.put(event)
+                    case .signal: break
                     case .daemon: inbox.signal()
-                    default: break
                     }
                 },
                 end: { inbox.end($0) })
         }
         let feed = EventFeed(
-            client: self, filters: filters, merge: EventMerge(after: after), inbox: inbox, timer: timer, onEnd: end)
+            client: self, filters: filters, inbox: inbox, cleanup: Cleanup(end), merge: EventMerge(after: after))
         try await feed.begin()
         return EventStream(feed: feed)
     }

@@ -2,41 +2,48 @@
 final class Inbox<Element: Sendable>: Sendable {
     struct Contents: Sendable {
         var elements: [Element] = []
-        /// Whether elements were dropped because the inbox was full.
-        var hasOverflowed = false
-        /// Whether `signal` was called: there is a new daemon or connection, or the timer fired.
-        var isSignalled = false
+        /// Whether something may be missing: elements were dropped because the inbox was full, there is a new daemon or
+        /// connection, or the period is over.
+        var isIncomplete = false
         var end: NotifyError?
     }
 
+    private static var backoff: ClosedRange<Duration> { .milliseconds(100) ... .seconds(10) }
+
     private let limit: Int
     private let contents = Locked(Contents())
+    private let pause = Locked(backoff.lowerBound)
     private let signals: AsyncStream<Void>
     private let signaller: AsyncStream<Void>.Continuation
+    private let timer: Task<Void, Never>
 
-    init(limit: Int) {
+    /// - Parameter period: how often the contents count as incomplete without a signal.
+    /// - Throws: `invalidArgument` when the period is not positive.
+    init(limit: Int, period: Duration) throws(NotifyError) {
+        guard period > .zero else { throw NotifyError(.invalidArgument, "A period must be longer than zero.") }
         self.limit = limit
-        (signals, signaller) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
-    }
-
-    func put(_ element: Element) {
-        contents.withLock { contents in
-            if contents.elements.count < limit {
-                contents.elements.append(element)
-            } else {
-                contents.hasOverflowed = true
+        let (signals, signaller) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        (self.signals, self.signaller) = (signals, signaller)
+        timer = Task { [contents] in
+            while (try? await Task.sleep(for: period)) != nil {
+                contents.withLock { $0.isIncomplete = true }
+                signaller.yield()
             }
         }
-        signaller.yield()
     }
 
-    func signal() {
-        contents.withLock { $0.isSignalled = true }
-        signaller.yield()
+    deinit { timer.cancel() }
+
+    func put(_ element: Element) {
+        change { if $0.elements.count < limit { $0.elements.append(element) } else { $0.isIncomplete = true } }
     }
 
-    func end(_ error: NotifyError) {
-        contents.withLock { $0.end = error }
+    func signal() { change { $0.isIncomplete = true } }
+
+    func end(_ error: NotifyError) { change { $0.end = error } }
+
+    private func change(_ body: (inout Contents) -> Void) {
+        contents.withLock(body)
         signaller.yield()
     }
 
@@ -45,20 +52,82 @@ final class Inbox<Element: Sendable>: Sendable {
     /// - Throws: the error passed to `end`.
     func take() throws(NotifyError) -> Contents {
         let taken = contents.withLock { contents in
-            defer {
-                contents.elements = []
-                contents.hasOverflowed = false
-                contents.isSignalled = false
-            }
+            defer { contents = Contents(end: contents.end) }
             return contents
         }
         if let error = taken.end { throw error }
         return taken
     }
 
-    /// Waits until there may be something to take; `false` when the waiting task was cancelled.
-    func wait() async -> Bool {
-        for await _ in signals { return true }
-        return false
+    /// Handles what arrives until there is something to deliver.
+    ///
+    /// - Parameter handle: returns what to deliver; empty: it is called again at once; `nil`: when something has arrived.
+    /// - Returns: `nil` when the reading task was cancelled.
+    func next<Result>(
+        _ handle: (Contents) async throws(NotifyError) -> [Result]?
+    ) async throws(NotifyError) -> [Result]? {
+        while !Task.isCancelled {
+            let contents = try take()
+            do throws(NotifyError) {
+                if let results = try await handle(contents) {
+                    if !results.isEmpty { return results }
+                } else {
+                    await wait()
+                }
+            } catch {
+                if error.code == .cancelled { return nil }
+                if error.code == .closed { throw error }
+                await waitAfterFailure()
+            }
+        }
+        return nil
+    }
+
+    /// Waits until there may be something to take, or the task is cancelled.
+    private func wait() async {
+        for await _ in signals { return }
+    }
+
+    /// Waits for a signal from the daemon, or for a pause that grows with every failure.
+    private func waitAfterFailure() async {
+        let time = pause.withLock { pause in
+            defer { pause = min(pause * 2, Self.backoff.upperBound) }
+            return pause
+        }
+        let alarm = Task { if (try? await Task.sleep(for: time)) != nil { signal() } }
+        await wait()
+        alarm.cancel()
+    }
+
+    /// The next pause after a failure is the shortest one.
+    func noteSuccess() { pause.withLock { $0 = Self.backoff.lowerBound } }
+}
+
+/// Calls `action` when it is released.
+final class Cleanup: Sendable {
+    private let action: @Sendable () -> Void
+
+    init(_ action: @escaping @Sendable () -> Void) { self.action = action }
+
+    deinit { action() }
+}
+
+/// Reads a stream whose elements come several at a time; for one task.
+public struct BatchIterator<Element: Sendable>: AsyncIteratorProtocol {
+    let nextBatch: @Sendable () async throws(NotifyError) -> [Element]?
+    private var batch: ArraySlice<Element> = []
+
+    init(_ nextBatch: @escaping @Sendable () async throws(NotifyError) -> [Element]?) { self.nextBatch = nextBatch }
+
+    /// The next element; `nil` when the reading task was cancelled.
+    public mutating func next() async throws(NotifyError) -> Element? { try await next(isolation: nil) }
+
+    /// The next element; `nil` when the reading task was cancelled.
+    public mutating func next(isolation actor: isolated (any Actor)?) async throws(NotifyError) -> Element? {
+        while batch.isEmpty {
+            guard let next = try await nextBatch() else { return nil }
+            batch = next[...]
+        }
+        return batch.removeFirst()
     }
 }

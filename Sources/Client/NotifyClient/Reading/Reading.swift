@@ -18,7 +18,7 @@ extension NotifyClient {
         -> [RecordedEvent]
     {
         let arguments: [Value] = [.string(topic), .uint64(after.rawValue), .uint32(UInt32(clamping: limit))]
-        return try RecordedEvent.list(try await call("History", arguments, autoStart: autoStart).arguments.first)
+        return try await call("History", arguments, autoStart: autoStart).arguments.first.list(RecordedEvent.init)
     }
 
     /// The current values at or below a topic: the last event of each topic published with `retain`, unless it was removed.
@@ -31,20 +31,17 @@ extension NotifyClient {
 
     func snapshot(_ topic: String, autoStart: Bool) async throws(NotifyError) -> Snapshot {
         let reply = try await call("Snapshot", [.string(topic)], autoStart: autoStart)
-        guard case .uint64(let cursor)? = reply.arguments.first else { throw .strangeReply }
-        var values = try RecordedEvent.list(reply.arguments.dropFirst().first)
+        let cursor = try reply.result(EventID.init)
+        var values = try reply.arguments.dropFirst().first.list(RecordedEvent.init)
         for index in values.indices { values[index].event.isRetained = true }
-        return Snapshot(cursor: EventID(rawValue: cursor), values: values)
+        return Snapshot(cursor: cursor, values: values)
     }
 
     /// The number of unread events at or below a topic: those that are undecided, shown, muted or expired.
     ///
     /// - Throws: `refused` with `InvalidTopic` or `StorageUnavailable`.
     public func unread(_ topic: String = "/") async throws(NotifyError) -> Int {
-        guard let count: Int = try await call("Unread", [.string(topic)]).arguments.first?.integer() else {
-            throw .strangeReply
-        }
-        return count
+        try await call("Unread", [.string(topic)]).result { $0.integer() }
     }
 
     /// How the daemon came to its decision about an event.
@@ -56,16 +53,14 @@ extension NotifyClient {
 
     /// - Parameter autoStart: whether the bus starts a daemon that is not running.
     package func explain(_ id: EventID, autoStart: Bool) async throws(NotifyError) -> Explanation {
-        let reply = try await call("Explain", [.uint64(id.rawValue)], autoStart: autoStart)
-        guard let record = reply.arguments.first?.entries, let explanation = Explanation(id, record) else {
-            throw .strangeReply
+        try await call("Explain", [.uint64(id.rawValue)], autoStart: autoStart).result {
+            $0.entries.flatMap { Explanation(id, $0) }
         }
-        return explanation
     }
 
     /// Why the daemon accepts no events, in a sentence; `nil` if it does. This does not start the daemon.
     public func degraded() async throws(NotifyError) -> String? {
-        guard let reason = try await property("Degraded").string else { throw .strangeReply }
+        let reason = try await degradation()
         return reason.isEmpty ? nil : reason
     }
 }

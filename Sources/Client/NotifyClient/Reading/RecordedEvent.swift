@@ -15,7 +15,7 @@ public struct RecordedEvent: Hashable, Sendable {
 
 extension RecordedEvent {
     /// From an entry of a list: `t s s s x s a{sv}`.
-    init?(_ entry: Value) {
+    package init?(_ entry: Value) {
         guard let members = entry.elements, members.count >= 7,
             case .uint64(let id) = members[0],
             case .string(let topic) = members[1],
@@ -29,17 +29,6 @@ extension RecordedEvent {
             event: Event(
                 id: EventID(rawValue: id), topic: topic, title: title, body: body, fields: fields, published: published),
             outcome: outcome.isEmpty ? nil : Outcome.Kind(rawValue: outcome))
-    }
-
-    package static func list(_ value: Value?) throws(NotifyError) -> [RecordedEvent] {
-        guard let elements = value?.elements else { throw .strangeReply }
-        var events: [RecordedEvent] = []
-        events.reserveCapacity(elements.count)
-        for element in elements {
-            guard let event = RecordedEvent(element) else { throw .strangeReply }
-            events.append(event)
-        }
-        return events
     }
 }
 
