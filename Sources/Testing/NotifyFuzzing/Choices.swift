@@ -41,8 +41,3 @@ struct Choices {
         return Array(bytes)
     }
 }
-
-extension String {
-    /// Compares bytes, as the bus and the disk do; `==` compares by canonical equivalence.
-    func hasSameBytes(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
-}

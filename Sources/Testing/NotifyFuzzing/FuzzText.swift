@@ -19,7 +19,7 @@ public func fuzzText(_ bytes: [UInt8]) {
 private func check(_ text: String) {
     for lineBreaks in [false, true] {
         let cleaned = SafeText.cleaned(text, lineBreaks: lineBreaks)
-        precondition(SafeText.cleaned(cleaned, lineBreaks: lineBreaks).hasSameBytes(as: cleaned), "clean text stays")
+        precondition(SafeText.cleaned(cleaned, lineBreaks: lineBreaks).hasBytes(of: cleaned), "clean text stays")
         precondition(
             cleaned.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || lineBreaks && $0 == 0x0A }, "no control is left")
         let reading = Reading()
@@ -27,7 +27,7 @@ private func check(_ text: String) {
         parser.delegate = reading
         precondition(parser.parse(), "escaped text is well-formed")
         precondition(reading.elements == 1, "escaped text has no element")
-        precondition(reading.text.hasSameBytes(as: cleaned), "escaped text says what was to be said")
+        precondition(reading.text.hasBytes(of: cleaned), "escaped text says what was to be said")
     }
 }
 

@@ -1,3 +1,4 @@
+import NotifyText
 import Routing
 
 /// Topics, prefixes, patterns and durations: what is read is what is printed, and what is a topic can go into a match rule.
@@ -17,12 +18,12 @@ public func fuzzTopic(_ bytes: [UInt8]) {
 
 private func checkTopic(_ text: String) -> Topic? {
     guard let topic = try? Topic(text) else { return nil }
-    precondition(topic.description.hasSameBytes(as: text), "a topic is printed as it was written")
+    precondition(topic.description.hasBytes(of: text), "a topic is printed as it was written")
     let again = try? Topic(topic.description)
     precondition(again == topic, "a printed topic is read as the same")
     precondition(again.hashValue == Optional(topic).hashValue, "the same topics have the same hash")
     precondition(
-        ("/" + topic.segments.joined(separator: "/")).hasSameBytes(as: text), "a topic is made of its segments")
+        ("/" + topic.segments.joined(separator: "/")).hasBytes(of: text), "a topic is made of its segments")
     precondition(text.utf8.count <= 255 && (1...16).contains(topic.segments.count), "a topic keeps to its limits")
     precondition(topic.segments.allSatisfy { (1...64).contains($0.utf8.count) }, "a segment keeps to its limits")
     precondition(
@@ -32,7 +33,7 @@ private func checkTopic(_ text: String) -> Topic? {
 
 private func checkPattern(_ text: String) -> TopicPattern? {
     guard let pattern = try? TopicPattern(text) else { return nil }
-    precondition(pattern.description.hasSameBytes(as: text), "a pattern is printed as it was written")
+    precondition(pattern.description.hasBytes(of: text), "a pattern is printed as it was written")
     precondition((try? TopicPattern(pattern.description)) == pattern, "a printed pattern is read as the same")
     precondition(Set(pattern.captureNames).count == pattern.captureNames.count, "captures have names of their own")
     return pattern
@@ -55,7 +56,7 @@ private func checkMatch(_ pattern: TopicPattern, _ topic: Topic) {
         part.first == UInt8(ascii: "{") ? values.removeFirst() : String(Substring(part))
     }
     precondition(
-        ("/" + filled.joined(separator: "/")).hasSameBytes(as: topic.description), "a match says what was matched")
+        ("/" + filled.joined(separator: "/")).hasBytes(of: topic.description), "a match says what was matched")
 }
 
 private func checkRoutes(_ patterns: [TopicPattern], _ topics: [Topic]) {

@@ -44,7 +44,6 @@ package final class DaemonProcess: Sendable {
         try configure(configuration)
     }
 
-    /// Prepares a daemon and starts it.
     package static func start(
         _ executable: String, on bus: PrivateBus, configuration: String = "", arguments: [String] = [],
         systemBus: String? = nil, environment: [String: String] = [:], within limit: Duration = .seconds(10)
@@ -74,7 +73,7 @@ package final class DaemonProcess: Sendable {
         // A busy bus may not know yet that the previous process has ended, and would report that the name is taken.
         while let before = process.withLock({ $0 }), before.exit != nil,
             let owner = try await observer.owner(of: Router.name),
-            try await observer.processIdentifier(of: owner) == before.identifier
+            try await observer.process(of: owner) == UInt32(before.identifier)
         {
             guard await steps.next(within: deadline - .now) != nil else { break }
         }
@@ -89,11 +88,8 @@ package final class DaemonProcess: Sendable {
         defer { watcher.cancel() }
         while true {
             // After a crash the bus may still know the previous owner.
-            if let owner = try await observer.owner(of: Router.name),
-                try await observer.processIdentifier(of: owner) == child.identifier
-            {
-                return
-            }
+            let owner = try await observer.owner(of: Router.name)
+            if let owner, try await observer.process(of: owner) == UInt32(child.identifier) { return }
             switch await steps.next(within: deadline - .now) {
             case .ownerChanged: continue
             case .ended: throw RehearsalError("\(executable) ended (\(child.exit as Any)) before it was ready: \(log)")
@@ -115,7 +111,6 @@ package final class DaemonProcess: Sendable {
     /// SIGTERM, SIGKILL, SIGSTOP, SIGCONT, SIGHUP, …
     package func signal(_ number: CInt) { process.withLock { $0 }?.signal(number) }
 
-    /// How the daemon ended, or `nil` while it runs.
     package var exit: ChildProcess.Exit? { process.withLock { $0 }?.exit }
 
     package func waitForExit(within limit: Duration = .seconds(10)) async -> ChildProcess.Exit? {
@@ -128,24 +123,9 @@ package final class DaemonProcess: Sendable {
         await process.withLock { $0 }?.end()
     }
 
-    /// Ends the daemon with SIGKILL.
     package func kill() async {
         signal(SIGKILL)
         _ = await waitForExit()
-    }
-}
-
-extension Connection {
-    /// `nil` if the connection has left meanwhile.
-    fileprivate func processIdentifier(of name: String) async throws(NotifyError) -> pid_t? {
-        let call = Message.call(
-            "GetConnectionUnixProcessID", of: Bus.interface, at: Bus.path, on: Bus.name, [.string(name)])
-        do {
-            return try await self.call(call).arguments.first?.integer()
-        } catch {
-            if error.code == .refused || isOpen { return nil }
-            throw error
-        }
     }
 }
 

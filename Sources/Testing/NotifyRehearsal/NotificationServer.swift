@@ -8,7 +8,6 @@ package import NotifyClient
 ///
 /// [Desktop notifications](https://specifications.freedesktop.org/notification-spec/latest/)
 package final class NotificationServer: Sendable {
-    /// One call of `Notify`.
     package struct Banner: Sendable {
         /// The id in the reply; 0 if there was no reply.
         package fileprivate(set) var id: UInt32
@@ -22,22 +21,18 @@ package final class NotificationServer: Sendable {
         package let hints: [String: Value]
         /// Milliseconds; -1: the server decides, 0: never.
         package let timeout: Int32
-        /// The caller's unique name.
         package let sender: String
         package let arrival: ContinuousClock.Instant
     }
 
-    /// One call of `CloseNotification`.
     package struct Close: Sendable {
         package let id: UInt32
         package let sender: String
         package let arrival: ContinuousClock.Instant
     }
 
-    /// How it handles a call of `Notify`.
     package enum Mode: Sendable, Hashable {
         case normal
-        /// Answers with this D-Bus error.
         case erroring(name: String)
         /// Does not answer, until the mode is normal again.
         case hanging
@@ -57,7 +52,6 @@ package final class NotificationServer: Sendable {
     package let banners = Mailbox<Banner>()
     /// Every `Notify` that was answered with an id, when it was.
     package let answers = Mailbox<Banner>()
-    /// Every `CloseNotification`.
     package let closes = Mailbox<Close>()
 
     struct State {
@@ -92,7 +86,6 @@ package final class NotificationServer: Sendable {
 
     deinit { connection.close() }
 
-    /// Leaves the bus.
     package func stop() { connection.close() }
 
     /// Gives up the name but stays on the bus.
@@ -121,7 +114,6 @@ package final class NotificationServer: Sendable {
 
     package func setCapabilities(_ names: [String]) { state.withLock { $0.capabilities = names } }
 
-    /// The banners that are shown now.
     package var showing: [Banner] {
         state.withLock { state in state.showing.values.sorted { $0.id < $1.id } }
     }
@@ -144,10 +136,8 @@ package final class NotificationServer: Sendable {
         say("ActivationToken", [.uint32(id), .string(token)], to: banner)
     }
 
-    /// The user closes a banner.
     package func dismiss(_ id: UInt32) { takeDown(id, .dismissed) }
 
-    /// A banner times out.
     package func expire(_ id: UInt32) { takeDown(id, .expired) }
 
     /// Removes a banner without a signal.

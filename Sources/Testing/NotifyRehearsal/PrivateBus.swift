@@ -21,10 +21,8 @@ package final class PrivateBus: Sendable {
         try await start()
     }
 
-    /// The process, while it runs.
     package var identifier: pid_t? { process.withLock { $0?.identifier } }
 
-    /// Ends the bus and removes its folder.
     package func stop() async {
         await kill()
         folder.remove()
@@ -67,14 +65,10 @@ package func withPrivateBus<Result>(
     _ body: (PrivateBus) async throws -> Result
 ) async throws -> Result {
     let bus = try await PrivateBus(serviceFolder: serviceFolder)
-    do {
-        let result = try await body(bus)
-        await bus.stop()
-        return result
-    } catch {
-        await bus.stop()
-        throw error
-    }
+    let result: Swift.Result<Result, any Error>
+    do { result = .success(try await body(bus)) } catch { result = .failure(error) }
+    await bus.stop()
+    return try result.get()
 }
 
 /// Both allow lines are needed: without the second no message may be received. The limits are those of a usual session

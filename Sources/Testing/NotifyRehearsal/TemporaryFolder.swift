@@ -1,3 +1,4 @@
+package import ChildProcesses
 import Glibc
 
 /// A private folder that is removed with this object. It is in memory if possible, because a busy disk would distort measured
@@ -33,23 +34,14 @@ package final class TemporaryFolder: Sendable {
         return current
     }
 
-    /// Writes a file in it, replacing an older one.
     @discardableResult
     package func write(_ text: String, to name: String) throws(RehearsalError) -> String {
         if let slash = name.lastIndex(of: "/") { try folder(String(name[..<slash])) }
         let file = path + "/" + name
-        let descriptor = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else {
+        let stream = fopen(file, "we")
+        defer { if let stream { fclose(stream) } }
+        guard let stream, fwrite(text, 1, text.utf8.count, stream) == text.utf8.count, fflush(stream) == 0 else {
             throw RehearsalError("The file \(file) cannot be written: \(String(cString: strerror(errno))).")
-        }
-        defer { close(descriptor) }
-        var rest = Array(text.utf8)[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            guard count > 0 else {
-                throw RehearsalError("The file \(file) cannot be written: \(String(cString: strerror(errno))).")
-            }
-            rest = rest.dropFirst(count)
         }
         return file
     }
@@ -71,3 +63,6 @@ private func removeTree(_ path: String) {
     }
     rmdir(path)
 }
+
+/// Why a private bus, a daemon or a stand-in could not be set up, or did not do what was expected of it.
+package typealias RehearsalError = ProcessError

@@ -1,3 +1,5 @@
+internal import Routing
+
 /// Compares a recording with the expectations of a scenario, and reports every difference: lanes below each other, the rest as
 /// sentences.
 public struct Comparison {
@@ -12,7 +14,8 @@ public struct Comparison {
     public static func differences(
         between scenario: Scenario, and recording: Recording, tolerance: Duration = .zero, seriesLimit: Int? = nil
     ) -> [String] {
-        var comparison = Comparison(scenario, recording, tolerance, seriesLimit)
+        var comparison = Comparison(
+            scenario: scenario, recording: recording, tolerance: tolerance, seriesLimit: seriesLimit)
         comparison.run()
         return comparison.differences
     }
@@ -29,13 +32,6 @@ public struct Comparison {
             missing += max(0, scenario.length(of: symbol, limit: seriesLimit) - shown)
         }
         return missing
-    }
-
-    private init(_ scenario: Scenario, _ recording: Recording, _ tolerance: Duration, _ seriesLimit: Int?) {
-        self.scenario = scenario
-        self.recording = recording
-        self.tolerance = tolerance
-        self.seriesLimit = seriesLimit
     }
 
     private mutating func run() {
@@ -122,7 +118,7 @@ public struct Comparison {
                 )
             }
         }
-        for occurrence in recording.undecided.sorted() where !undecided.remove(occurrence.symbol).isSome {
+        for occurrence in recording.undecided.sorted() where undecided.remove(occurrence.symbol) == nil {
             differences.append("\(occurrence) was never decided")
         }
         for symbol in undecided.sorted() {
@@ -178,7 +174,6 @@ public struct Comparison {
     }
 }
 
-/// Who calls what about which letter.
 private struct Call: Hashable, CustomStringConvertible {
     let actor: String
     let verb: Verb
@@ -213,15 +208,9 @@ extension Scenario {
     }
 }
 
-extension Optional {
-    fileprivate var isSome: Bool { self != nil }
-}
-
 extension Duration {
     /// For reports: milliseconds with up to three decimals.
     var milliseconds: String {
-        let (seconds, attoseconds) = components
-        let microseconds = seconds * 1_000_000 + attoseconds / 1_000_000_000_000
         let fraction = abs(microseconds % 1000)
         guard fraction != 0 else { return "\(microseconds / 1000) ms" }
         let digits = "\(fraction)"

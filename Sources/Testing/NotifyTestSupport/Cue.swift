@@ -108,7 +108,6 @@ extension Scenario {
     /// Whether there is a notification server from the beginning: only if it has no lane.
     var startsWithServer: Bool { lane("server") == nil }
 
-    /// The time of the last input or expectation.
     func end(seriesLimit: Int? = nil) -> Duration {
         let drawn = settings.step * (lanes.flatMap(\.marks).map(\.column).max() ?? 0)
         return max(drawn, cues(seriesLimit: seriesLimit).last?.at ?? .zero)
@@ -117,18 +116,9 @@ extension Scenario {
 
 extension Scenario.EventLine {
     func topic(_ number: Int) -> String {
-        guard let range = topic.firstRange(of: "{n}") else { return topic }
-        return topic.replacingCharacters(in: range, with: "\(number)")
+        topic.replacing("{n}", with: "\(number)", maxReplacements: 1)
     }
 
     /// The text that identifies the banner of this event.
     static func body(_ occurrence: Occurrence) -> String { "event \(occurrence)" }
-}
-
-extension String {
-    fileprivate func replacingCharacters(in range: Range<Index>, with text: String) -> String {
-        var copy = self
-        copy.replaceSubrange(range, with: text)
-        return copy
-    }
 }

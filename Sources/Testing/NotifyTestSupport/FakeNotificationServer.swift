@@ -2,12 +2,9 @@ internal import Routing
 
 /// A notification server without a bus: it numbers and stores banners, and can be absent, refuse or hang.
 struct FakeNotificationServer {
-    struct Banner {
-        var newest: Occurrence
-    }
-
     private(set) var state: Lane.ServerState
-    private(set) var banners: [BannerID: Banner] = [:]
+    /// The newest event behind each banner.
+    private(set) var banners: [BannerID: Occurrence] = [:]
     private var lastID: UInt32 = 0
     /// What a hanging server was asked and has not answered.
     private(set) var unanswered: [(request: BannerRequest, newest: Occurrence, givenUpAt: Duration)] = []
@@ -26,8 +23,9 @@ struct FakeNotificationServer {
     mutating func show(_ request: BannerRequest, newest: Occurrence, givenUpAt: Duration) -> Input? {
         switch state {
         case .well:
-            let id = request.replaces ?? number()
-            banners[id] = Banner(newest: newest)
+            if request.replaces == nil { lastID += 1 }
+            let id = request.replaces ?? BannerID(lastID)
+            banners[id] = newest
             return .bannerShown(request.call, id)
         case .refusing:
             return .bannerFailed(request.call, .noAnswer)
@@ -48,13 +46,7 @@ struct FakeNotificationServer {
         banners[id] = nil
     }
 
-    /// The banner of an event.
     func banner(of symbol: Symbol) -> BannerID? {
-        banners.filter { $0.value.newest.symbol == symbol }.keys.max { $0.rawValue < $1.rawValue }
-    }
-
-    private mutating func number() -> BannerID {
-        lastID += 1
-        return BannerID(lastID)
+        banners.filter { $0.value.symbol == symbol }.keys.max { $0.rawValue < $1.rawValue }
     }
 }

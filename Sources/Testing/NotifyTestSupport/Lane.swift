@@ -3,11 +3,6 @@ public struct Lane: Equatable, Sendable {
     public struct Mark: Equatable, Sendable {
         public var column: Int
         public var symbol: Character
-
-        public init(column: Int, symbol: Character) {
-            self.column = column
-            self.symbol = symbol
-        }
     }
 
     public var name: String
@@ -16,7 +11,6 @@ public struct Lane: Equatable, Sendable {
 
     public var role: Role { Role(laneNamed: name) }
 
-    /// What the marks of a lane mean.
     public enum Role: Equatable, Sendable {
         /// Publishes the events; `!` leaves the bus.
         case publisher
@@ -39,11 +33,8 @@ public struct Lane: Equatable, Sendable {
 
     /// An action of the user or of a timeout on a banner.
     public enum UserAction: String, Sendable, CaseIterable {
-        /// The user closes it.
         case dismissal
-        /// It closes by itself.
         case timeout
-        /// The user presses its button.
         case press
     }
 

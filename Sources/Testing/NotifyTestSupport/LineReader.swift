@@ -1,3 +1,5 @@
+internal import Routing
+
 /// Where and why a scenario cannot be read.
 public struct ScenarioError: Error, Equatable, CustomStringConvertible {
     public let file: String
@@ -17,9 +19,7 @@ struct LineReader {
     private(set) var position = 0
 
     init(_ text: some StringProtocol, file: String, line: Int) {
-        self.file = file
-        self.line = line
-        characters = Array(text)
+        (self.file, self.line, characters) = (file, line, Array(text))
     }
 
     var isAtEnd: Bool { position == characters.count }
@@ -56,7 +56,6 @@ struct LineReader {
         return word
     }
 
-    /// Takes the rest of the line.
     mutating func rest() -> String {
         take { _ in true }
     }
@@ -111,9 +110,8 @@ struct LineReader {
     /// Takes a length of time: a whole number and `ms`, `s`, `m` or `h`.
     mutating func duration() throws(ScenarioError) -> Duration {
         let start = position
-        let digits = take { $0.isASCII && $0.isNumber }
-        let unit = take { $0.isASCII && $0.isLetter }
-        guard let number = Int64(digits), let length = Duration(number, unit: unit) else {
+        let text = take { $0.isASCII && ($0.isNumber || $0.isLetter) }
+        guard text.last?.isLetter == true, let length = Duration(text: text) else {
             throw error("here a length of time such as 100ms, 2s, 10m or 12h is expected", at: start)
         }
         skipSpaces()
@@ -122,23 +120,6 @@ struct LineReader {
 }
 
 extension Duration {
-    fileprivate init?(_ number: Int64, unit: String) {
-        switch unit {
-        case "ms": self = .milliseconds(number)
-        case "s": self = .seconds(number)
-        case "m": self = .seconds(number * 60)
-        case "h": self = .seconds(number * 3600)
-        default: return nil
-        }
-    }
-
     /// The duration as scenarios and configurations write it.
-    var written: String {
-        let milliseconds = components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
-        if milliseconds == 0 || milliseconds % 1000 != 0 { return "\(milliseconds)ms" }
-        let seconds = milliseconds / 1000
-        if seconds % 3600 == 0 { return "\(seconds / 3600)h" }
-        if seconds % 60 == 0 { return "\(seconds / 60)m" }
-        return "\(seconds)s"
-    }
+    var written: String { self == .zero ? "0ms" : text }
 }

@@ -35,10 +35,7 @@ package final class Listener: Sendable {
 
     /// The number of undecided events. All earlier signals have been received when this returns.
     package func pending() async throws -> Int {
-        let call = Message.call(
-            "Get", of: "org.freedesktop.DBus.Properties", at: Router.path, on: Router.name,
-            [.string(Router.interface), "Pending"])
-        return try await connection.call(call).arguments.first?.integer() ?? -1
+        try await connection.call(.toProperties("Get", ["Pending"])).arguments.first?.integer() ?? -1
     }
 }
 
@@ -68,7 +65,6 @@ extension Listener.Word {
 extension Listener {
     private static let patience: Duration = .seconds(5)
 
-    /// Waits for an event; `nil` when it does not come.
     package func event(_ id: UInt64) async -> Heard? {
         await heard.next(within: Self.patience) { if case .event(id, _) = $0.word { true } else { false } }
     }

@@ -48,7 +48,6 @@ package final class PseudoTerminal: Sendable {
             environment: environment)
     }
 
-    /// Everything that was written on it.
     package var text: String { bytes.withLock { String(decoding: $0, as: UTF8.self) } }
 
     package func type(_ text: String) {

@@ -1,4 +1,3 @@
-/// Lanes with random marks, each at a time when it is possible.
 struct RandomLanes {
     private static let length = 150
     private static let actors = ["phone", "desktop"]

@@ -42,9 +42,8 @@ struct RealActor: Sendable {
 
     /// - Throws: if there is no reply; an error reply is a reply.
     func ask(_ member: String, _ arguments: [Value]) async throws(NotifyError) -> Answer {
-        let call = Message.call(member, of: Router.interface, at: Router.path, on: Router.name, arguments)
         do throws(NotifyError) {
-            switch try await connection.call(call).arguments.first {
+            switch try await connection.call(.toRouter(member, arguments)).arguments.first {
             case nil: return .done
             case .string(let word)?: return .word(word)
             case .uint32(let count)?: return .count(count)
@@ -57,24 +56,17 @@ struct RealActor: Sendable {
     }
 
     func setPaused(_ isPaused: Bool) async throws(NotifyError) {
-        _ = try await connection.call(
-            .call(
-                "Set", of: "org.freedesktop.DBus.Properties", at: Router.path, on: Router.name,
-                [.string(Router.interface), "Paused", .variant(.boolean(isPaused))]))
+        _ = try await connection.call(.toProperties("Set", ["Paused", .variant(.boolean(isPaused))]))
     }
 
     func leave() { connection.close() }
 
     /// Kills the process of its connection with SIGKILL.
     func kill() async throws {
-        let call = Message.call(
-            "GetConnectionUnixProcessID", of: Bus.interface, at: Bus.path, on: Bus.name,
-            [.string(connection.uniqueName)])
-        guard let process: pid_t = try await connection.call(call).arguments.first?.integer(), process != getpid()
-        else {
+        guard let process = try await connection.process(of: connection.uniqueName), process != getpid() else {
             throw StageError(description: "a program that is killed needs a process of its own")
         }
-        Glibc.kill(process, SIGKILL)
+        Glibc.kill(pid_t(process), SIGKILL)
     }
 }
 
@@ -98,7 +90,5 @@ extension Scenario.TopicLine {
 }
 
 extension Duration {
-    var wholeMilliseconds: UInt32 {
-        UInt32(clamping: components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000)
-    }
+    var wholeMilliseconds: UInt32 { UInt32(self / .milliseconds(1)) }
 }

@@ -27,15 +27,10 @@ package final class RealStage {
     package static func play(_ scenario: Scenario, _ executable: String) async throws -> Recording {
         try await withPrivateBus { bus in
             let stage = try await RealStage(scenario, executable, bus)
-            let recording: Recording
-            do {
-                recording = try await stage.run()
-            } catch {
-                await stage.leave()
-                throw error
-            }
+            let recording: Result<Recording, any Error>
+            do { recording = .success(try await stage.run()) } catch { recording = .failure(error) }
             await stage.leave()
-            return recording
+            return try recording.get()
         }
     }
 
@@ -74,7 +69,7 @@ package final class RealStage {
         let limit = scenario.settings.realTimeEvents
         for cue in scenario.cues(seriesLimit: limit) {
             try await Pace.sleep(until: start + cue.at)
-            trace.inputLateness = max(trace.inputLateness, .now - (start + cue.at))
+            trace.inputs.inputLateness = max(trace.inputs.inputLateness, .now - (start + cue.at))
             try await perform(cue.act)
         }
         try await awaitTheRest(end: scenario.end(seriesLimit: limit))
@@ -123,23 +118,16 @@ package final class RealStage {
         let line = scenario.event(occurrence.symbol)!
         let options = try line.clientOptions()
         let fields = Fields(Dictionary(uniqueKeysWithValues: line.fields.map { ($0.name, $0.value.clientValue) }))
-        trace.published[occurrence] = .now
-        let answer = await Self.answer { () async throws(NotifyError) in
-            try await client.publish(
+        trace.inputs.published[occurrence] = .now - start
+        do {
+            let id = try await client.publish(
                 line.topic(occurrence.number), title: "\(occurrence)", body: Scenario.EventLine.body(occurrence),
                 fields: fields, options: options)
+            trace.accepted(occurrence, id)
+        } catch {
+            guard error.code == .refused else { throw error }
+            trace.inputs.refusals[occurrence.symbol] = error.shortName
         }
-        switch answer {
-        case .success(let id): trace.accepted(occurrence, id)
-        case .failure(let error) where error.code == .refused: trace.refusals[occurrence.symbol] = error.shortName
-        case .failure(let error): throw error
-        }
-    }
-
-    private static func answer<Success>(
-        _ call: () async throws(NotifyError) -> Success
-    ) async -> Result<Success, NotifyError> {
-        do throws(NotifyError) { return .success(try await call()) } catch { return .failure(error) }
     }
 
     private func call(_ verb: Verb, _ symbol: Symbol, by name: String) async throws {
@@ -159,7 +147,7 @@ package final class RealStage {
             case .updates: try await actor.ask("UpdateScreen", [.uint64(try screen(symbol)), .variants([:])])
             case .closes: try await actor.ask("CloseScreen", [.uint64(try screen(symbol))])
             }
-        trace.answers.append(Recording.Answer(actor: name, verb: verb, symbol: symbol, text: answer.text))
+        trace.inputs.answers.append(Recording.Answer(actor: name, verb: verb, symbol: symbol, text: answer.text))
     }
 
     private func event(_ symbol: Symbol) throws -> Value {
@@ -177,7 +165,7 @@ package final class RealStage {
 
     /// An action in the lane of a screen must not be refused.
     private func fault(_ owner: String, _ symbol: Symbol, _ answer: RealActor.Answer) {
-        trace.faults.append("\(owner)'s \(symbol): \(answer.text)")
+        trace.inputs.faults.append("\(owner)'s \(symbol): \(answer.text)")
     }
 
     private func mute(_ symbol: Symbol, for time: Duration) async throws {
@@ -244,4 +232,34 @@ package enum Pace {
 extension NotifyError {
     /// The last part of the name of the D-Bus error.
     package var shortName: String? { name?.split(separator: ".").last.map(String.init) }
+}
+
+/// Converts lines of a scenario to values of the client.
+extension Scenario.EventLine {
+    func clientOptions() throws -> PublishOptions {
+        var result = PublishOptions()
+        for option in options {
+            switch (option.name, option.value) {
+            case ("banner", .flag(let flag)): result.banner = flag
+            case ("retain", .flag(let flag)): result.retain = flag
+            case ("window", .duration(let length)): result.window = length
+            case ("ttl", .duration(let length)): result.timeToLive = length
+            case ("source", .text(let text)): result.source = text
+            case ("event-id", .text(let text)): result.eventID = text
+            default: throw StageError(description: "an event cannot have \(option)")
+            }
+        }
+        return result
+    }
+}
+
+extension Attribute.Scalar {
+    var clientValue: Value {
+        switch self {
+        case .text(let text), .word(let text): .string(text)
+        case .integer(let number): .int64(number)
+        case .flag(let flag): .boolean(flag)
+        case .duration(let length): .string(length.written)
+        }
+    }
 }

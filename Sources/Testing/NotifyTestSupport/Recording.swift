@@ -1,4 +1,3 @@
-/// The result of playing a scenario, in virtual time or in real time.
 public struct Recording: Sendable {
     /// An output in a lane of expectation.
     public struct Happening: Equatable, Sendable {
@@ -28,8 +27,6 @@ public struct Recording: Sendable {
     public var faults: [String] = []
     /// How much later than drawn the latest input was given.
     public var inputLateness: Duration = .zero
-
-    public init() {}
 
     mutating func note(_ lane: String, _ occurrence: Occurrence, at: Duration, count: Int? = nil) {
         happenings.append(Happening(lane: lane, occurrence: occurrence, at: at, count: count))

@@ -1,7 +1,6 @@
 package import ChildProcesses
 import NotifyRehearsal
 
-/// The output and exit status of a program.
 package struct CommandResult: Sendable {
     /// `nil` when it did not end in time.
     package let exit: ChildProcess.Exit?

@@ -1,6 +1,6 @@
 package import ChildProcesses
 package import NotifyClient
-import NotifyRehearsal
+package import NotifyRehearsal
 
 extension Rig {
     /// Publishes an event and returns its outcome.
@@ -60,4 +60,24 @@ extension Rig {
                 [.strings(["member='\(member)'"]), .uint32(0)]))
         return (calls, monitor)
     }
+}
+
+/// Polls a condition that no signal announces. If it does not become true in time, the error has its description and the log of
+/// the daemon.
+package func waitUntil(
+    _ fact: String, within limit: Duration, _ daemon: DaemonProcess, _ isTrue: () async throws -> Bool
+) async throws {
+    guard try await becomesTrue(within: limit, isTrue) else {
+        throw RehearsalError("It did not come true that \(fact). The daemon: \(daemon.log)")
+    }
+}
+
+/// Polls a condition until it is true or the time is up, which is `limit` times ``Timeouts/factor``.
+func becomesTrue(within limit: Duration, _ isTrue: () async throws -> Bool) async throws -> Bool {
+    let deadline = ContinuousClock.now + limit * Timeouts.factor
+    while try await !isTrue() {
+        guard ContinuousClock.now < deadline else { return false }
+        try await Task.sleep(for: .milliseconds(10))
+    }
+    return true
 }

@@ -26,10 +26,6 @@ public struct Scenario: Equatable, Sendable {
     public var lanes: [Lane] = []
     public var answers: [AnswerLine] = []
     public var remarks: [Remark] = []
-
-    public init(title: String) {
-        self.title = title
-    }
 }
 
 extension Scenario {
@@ -47,8 +43,6 @@ extension Scenario {
         public var virtualOnly: String?
         /// How many events of a series are played in real time.
         public var realTimeEvents: Int?
-
-        public init() {}
     }
 
     /// `route /quiet/{id} banner=false`: a route as a configuration has it.

@@ -14,10 +14,6 @@ struct ScenarioParser {
         return try parser.finish()
     }
 
-    private init(file: String) {
-        self.file = file
-    }
-
     private mutating func read(_ line: Substring, number: Int) throws(ScenarioError) {
         var reader = LineReader(line, file: file, line: number)
         if let tab = line.firstIndex(where: { $0 == "\t" || $0 == "\r" }) {

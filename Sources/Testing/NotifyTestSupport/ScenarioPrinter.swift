@@ -1,3 +1,5 @@
+internal import Routing
+
 /// Draws lanes: the same picture that is read.
 enum Drawing {
     static let ticks = 10
@@ -28,20 +30,12 @@ enum Drawing {
     static func ruler(width: Int, step: Duration) -> String {
         var line = ""
         for column in stride(from: 0, through: max(0, width - 1), by: ticks) {
-            let label = "\((step * column).microsecondsWritten)"
+            let label = "\((step * column).microseconds / 1000)"
             // A label that has no room is left out rather than moved.
             if column > 0, line.count >= column { continue }
             line += String(repeating: " ", count: column - line.count) + label
         }
         return line
-    }
-}
-
-extension Duration {
-    /// Milliseconds, with a fraction only where there is one.
-    fileprivate var microsecondsWritten: String {
-        let (seconds, attoseconds) = components
-        return "\(seconds * 1000 + attoseconds / 1_000_000_000_000_000)"
     }
 }
 

@@ -5,36 +5,24 @@ import NotifyRehearsal
 /// What was observed on the bus while a scenario was played, in terms of the letters of the scenario.
 struct Trace {
     let start: ContinuousClock.Instant
-    var published: [Occurrence: ContinuousClock.Instant] = [:]
-    var answers: [Recording.Answer] = []
-    var refusals: [Symbol: String] = [:]
-    var repeats: [Symbol: Symbol] = [:]
-    var faults: [String] = []
-    var inputLateness: Duration = .zero
+    /// The inputs, and their answers.
+    var inputs = Recording()
     private(set) var ids: [Occurrence: EventID] = [:]
     private var occurrences: [UInt64: Occurrence] = [:]
 
-    init(start: ContinuousClock.Instant) {
-        self.start = start
-    }
+    init(start: ContinuousClock.Instant) { self.start = start }
 
     mutating func accepted(_ occurrence: Occurrence, _ id: EventID) {
         ids[occurrence] = id
         if let first = occurrences[id.rawValue] {
-            repeats[occurrence.symbol] = first.symbol
+            inputs.repeats[occurrence.symbol] = first.symbol
         } else {
             occurrences[id.rawValue] = occurrence
         }
     }
 
     func recording(_ scenario: Scenario, _ servers: [NotificationServer], _ heard: [Listener.Heard]) -> Recording {
-        var recording = Recording()
-        recording.published = published.mapValues { $0 - start }
-        recording.answers = answers
-        recording.refusals = refusals
-        recording.repeats = repeats
-        recording.faults = faults
-        recording.inputLateness = inputLateness
+        var recording = inputs
         noteHeard(heard, in: &recording)
         var windows: [Occurrence: Duration] = [:]
         for case .event(let id, let window?) in heard.map(\.word) {
@@ -84,9 +72,9 @@ struct Trace {
             recording.note(
                 banner.replaces == 0 ? "banner" : "update", occurrence, at: banner.arrival - start,
                 count: count(in: banner.title))
-            if let published = published[occurrence], let window = windows[occurrence] {
+            if let published = recording.published[occurrence], let window = windows[occurrence] {
                 // A window that a limit shortened is announced in milliseconds, rounded up.
-                let earliest = published + (window.isTenths ? window : window - .milliseconds(1))
+                let earliest = start + published + (window.isTenths ? window : window - .milliseconds(1))
                 if banner.arrival < earliest {
                     recording.faults.append(
                         "banner \(occurrence) came \((earliest - banner.arrival).milliseconds) before its window ended")
@@ -104,7 +92,7 @@ struct Trace {
     private func newest(
         behind banner: NotificationServer.Banner, _ heard: [Listener.Heard], before next: ContinuousClock.Instant?
     ) -> Occurrence? {
-        if let occurrence = published.keys.first(where: { banner.speaks(of: $0) }) { return occurrence }
+        if let occurrence = inputs.published.keys.first(where: { banner.speaks(of: $0) }) { return occurrence }
         let named = heard.compactMap { word -> UInt64? in
             guard case .resolved(let id, "shown", banner.id, _) = word.word, word.arrival > banner.arrival else {
                 return nil

@@ -25,8 +25,7 @@ public enum Verb: String, Equatable, Sendable, CaseIterable {
     /// What the call can be answered, beside the number of events that a topic claim took.
     var answers: [String] {
         switch self {
-        case .claims: Self.verdicts + ["LimitExceeded"]
-        case .holds: Self.verdicts + ["LimitExceeded"]
+        case .claims, .holds: Self.verdicts + ["LimitExceeded"]
         case .completes, .releases: [Self.done, Self.unknown, "NotClaimant"]
         case .passes: [Self.done, Self.unknown]
         case .updates, .closes: [Self.done, "AccessDenied", "UnknownScreen"]

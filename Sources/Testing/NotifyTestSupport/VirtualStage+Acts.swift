@@ -1,6 +1,5 @@
 internal import Routing
 
-/// Inputs to the router, and its replies.
 extension VirtualStage {
     mutating func perform(_ act: Cue.Act) throws {
         switch act {
@@ -143,7 +142,6 @@ extension Attribute {
 }
 
 extension Scenario {
-    /// For how long an actor holds an event.
     func holdTime(of symbol: Symbol, by actor: String) -> Duration {
         answers.first { $0.actor == actor && $0.verb == .holds && $0.symbol == symbol }?.time ?? .zero
     }

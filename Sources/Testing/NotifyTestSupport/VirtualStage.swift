@@ -54,7 +54,9 @@ public struct VirtualStage {
                 cues.removeFirst()
                 try perform(cue.act)
             } else {
-                giveUpCalls()
+                for (request, _) in server.takeUnanswered(givenUpBy: now) {
+                    feed(.bannerFailed(request.call, .noAnswer))
+                }
                 fireTimers()
             }
         }
@@ -79,16 +81,12 @@ public struct VirtualStage {
             watch.faults.append("after all actors have left the router still has \(router.screenCount) screens")
         }
         for banner in server.banners.values {
-            watch.faults.append("with everything claimed the banner that speaks of \(banner.newest) is still up")
+            watch.faults.append("with everything claimed the banner that speaks of \(banner) is still up")
         }
         recording = drawn
     }
 
     // MARK: Time
-
-    private mutating func giveUpCalls() {
-        for (request, _) in server.takeUnanswered(givenUpBy: now) { feed(.bannerFailed(request.call, .noAnswer)) }
-    }
 
     private mutating func fireTimers() {
         guard [timer, lifetimeTimer].compactMap(\.self).contains(where: { $0 <= now }) else { return }
@@ -132,19 +130,19 @@ public struct VirtualStage {
                 watch.faults.append("banner \(id) is to be closed at \(now.milliseconds), but it is not up")
                 return
             }
-            recording.note("close", banner.newest, at: now)
+            recording.note("close", banner, at: now)
             server.close(id)
             inbox.append(.bannerClosed(id, .other))
         case .noteClaim, .remove, .markRead, .quietChanged, .startServer, .keepBanner, .forgetBanner, .forgetAllBanners:
             break
-        case .armTimer(let moment): timer = moment.sinceStart
-        case .armLifetimeTimer(let moment): lifetimeTimer = moment.sinceStart
+        case .armTimer(let moment): timer = .microseconds(moment.microseconds - Duration.windowsEpoch)
+        case .armLifetimeTimer(let moment):
+            lifetimeTimer = .microseconds(moment.microseconds - Duration.lifetimesEpoch)
         }
     }
 
     mutating func ask(_ request: BannerRequest, _ newest: Occurrence) {
-        guard let answer = server.show(request, newest: newest, givenUpAt: now + Self.memory) else { return }
-        inbox.append(answer)
+        if let answer = server.show(request, newest: newest, givenUpAt: now + Self.memory) { inbox.append(answer) }
     }
 
     private mutating func accepted(_ id: EventID) {
@@ -177,14 +175,6 @@ extension Duration {
             instant: Instant(microseconds: Self.windowsEpoch + microseconds),
             uptime: Uptime(microseconds: Self.lifetimesEpoch + microseconds))
     }
-}
-
-extension Instant {
-    var sinceStart: Duration { .microseconds(microseconds - Duration.windowsEpoch) }
-}
-
-extension Uptime {
-    var sinceStart: Duration { .microseconds(microseconds - Duration.lifetimesEpoch) }
 }
 
 extension Refusal {

@@ -2,7 +2,6 @@ import NotifyClient
 
 /// One connection that floods the daemon.
 final class Flood: Sendable {
-    /// The number of calls in flight.
     private static let depth = 2_000
 
     private let connection: Connection

@@ -55,7 +55,9 @@ private func subscribe(_ path: String) throws -> CInt {
     while try read(1, from: connection) != [UInt8(ascii: "\n")] {}
     try write(Array("BEGIN\r\n".utf8), to: connection)
     let rule = MatchRule(interface: Router.interface, member: "Event").text
-    try write(callToBus("Hello", serial: 1) + callToBus("AddMatch", serial: 2, rule), to: connection)
+    var subscription = Message.toBus("AddMatch", [.string(rule)])
+    subscription.serial = 2
+    try write(try Message.toBus("Hello").wire() + subscription.wire(), to: connection)
     // The answer to Hello, the signal NameAcquired, and the answer to AddMatch.
     for _ in 0..<3 {
         let header = try read(16, from: connection)
@@ -67,25 +69,6 @@ private func subscribe(_ path: String) throws -> CInt {
 
 private func number(_ bytes: ArraySlice<UInt8>) -> Int {
     bytes.prefix(4).reversed().reduce(0) { $0 << 8 | Int($1) }
-}
-
-private func callToBus(_ member: String, serial: UInt8, _ argument: String? = nil) -> [UInt8] {
-    func size(_ count: Int) -> [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: count >> (8 * $0)) } }
-    func text(_ text: String) -> [UInt8] { size(text.utf8.count) + Array(text.utf8) + [0] }
-    func pad(_ bytes: inout [UInt8]) { while bytes.count % 8 != 0 { bytes.append(0) } }
-    var fields: [UInt8] = []
-    for (code, type, value) in [(1, "o", Bus.path), (2, "s", Bus.interface), (3, "s", member), (6, "s", Bus.name)] {
-        pad(&fields)
-        fields += [UInt8(code), 1] + Array(type.utf8) + [0] + text(value)
-    }
-    if argument != nil {
-        pad(&fields)
-        fields += [8, 1, UInt8(ascii: "g"), 0, 1, UInt8(ascii: "s"), 0]
-    }
-    let body = argument.map(text) ?? []
-    var message = [UInt8(ascii: "l"), 1, 0, 1] + size(body.count) + [serial, 0, 0, 0] + size(fields.count) + fields
-    pad(&message)
-    return message + body
 }
 
 private func write(_ bytes: [UInt8], to connection: CInt) throws {

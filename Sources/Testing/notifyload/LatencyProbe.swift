@@ -9,7 +9,6 @@ struct LatencyProbe: Sendable {
     private let connection: Connection
     private let call: Message
 
-    /// - Parameter call: the call to repeat.
     init(on address: String, calling call: Message) async throws {
         connection = try await Connection.open(address)
         self.call = call
@@ -33,12 +32,10 @@ struct LatencyProbe: Sendable {
 
 extension Message {
     /// A call that the bus itself answers.
-    static let question = Message.call("GetId", of: Bus.interface, at: Bus.path, on: Bus.name)
+    static let question = Message.toBus("GetId")
 
-    /// A call of `Send`.
     static func push(to topic: String) -> Message {
-        .call(
-            "Send", of: Router.interface, at: Router.path, on: Router.name, autoStart: false,
-            [.string(topic), "A title", "Forty bytes, which is what a push says."])
+        .toRouter(
+            "Send", autoStart: false, [.string(topic), "A title", "Forty bytes, which is what a push says."])
     }
 }

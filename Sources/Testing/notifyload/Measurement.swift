@@ -3,7 +3,6 @@ import Glibc
 import NotifyClient
 import NotifyRehearsal
 
-/// The figures of one measurement.
 struct Measurement: Sendable {
     /// Names as they are printed, in order.
     var figures: [(name: String, value: Double)] = []
@@ -152,7 +151,6 @@ private func complain(_ text: String) {
     write(STDERR_FILENO, line, line.utf8.count)
 }
 
-/// Opens screens that no event of the load is for, and returns the connections that hold them.
 private func openScreens(_ count: Int, on address: String) async throws -> [Connection] {
     let heldByOne = 250
     var connections: [Connection] = []
@@ -161,9 +159,8 @@ private func openScreens(_ count: Int, on address: String) async throws -> [Conn
         connections.append(connection)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in start..<min(start + heldByOne, count) {
-                let call = Message.call(
-                    "OpenScreen", of: Router.interface, at: Router.path, on: Router.name, autoStart: false,
-                    [.string("/screen/\(number)"), .variants([:])])
+                let call = Message.toRouter(
+                    "OpenScreen", autoStart: false, [.string("/screen/\(number)"), .variants([:])])
                 group.addTask { _ = try await connection.call(call) }
             }
             try await group.waitForAll()

@@ -38,7 +38,6 @@ struct NotifyloadCommand: AsyncParsableCommand {
     }
 }
 
-/// The surroundings of a measurement.
 struct LoadOptions: ParsableArguments {
     @Option(help: "Subscribers to every event; the first one claims.")
     var subscribers = 1

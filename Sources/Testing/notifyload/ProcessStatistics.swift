@@ -1,11 +1,9 @@
 import Glibc
 import NotifyClient
 
-/// Processor time and memory of a process.
 struct ProcessStatistics: Sendable {
     let identifier: pid_t
 
-    /// Its processor time so far.
     var time: Duration { SystemClock.processorTime(of: identifier) ?? .zero }
 
     /// Its resident memory in MiB: proc_pid_statm(5).

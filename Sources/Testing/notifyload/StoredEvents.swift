@@ -4,9 +4,7 @@ import Routing
 
 /// Writes events into the journal before the daemon starts, because a bus cannot carry a million in a few seconds.
 enum StoredEvents {
-    /// Events of one commit.
     private static let batch = 10_000
-    /// The number of topics in the history.
     private static let topics = 1_000
     /// Events of one sender, of whom none may have more than 10,000 open.
     private static let eventsOfOneSender = 5_000

@@ -5,7 +5,6 @@ import NotifyClient
 ///
 /// Several connections publish, one receives, and another one claims. The title of an event is the time of its publishing.
 final class Workload: Sendable {
-    /// Counters and latencies so far.
     struct Tally: Sendable {
         var sent = 0
         /// Claimed, or failed.
@@ -82,7 +81,6 @@ final class Workload: Sendable {
         try await drain()
     }
 
-    /// Waits until no event is in flight.
     private func drain() async throws {
         let deadline = ContinuousClock.now + .seconds(10)
         while now.finished < now.sent, ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(5)) }
@@ -93,8 +91,8 @@ final class Workload: Sendable {
             tally.sent += 1
             return tally.sent
         }
-        let call = Message.call(
-            "Publish", of: Router.interface, at: Router.path, on: Router.name, autoStart: false,
+        let call = Message.toRouter(
+            "Publish", autoStart: false,
             [.string("/load/\(number)"), .string(String(moment())), body, fields, .variants([:])])
         publishers[number % publishers.count].call(call) { result in
             if case .failure(let error) = result { self.finish(error) }
@@ -107,9 +105,7 @@ final class Workload: Sendable {
             let sent = signal.arguments[2].string.flatMap(UInt64.init)
         else { return }
         tally.withLock { $0.signals.append(heard - sent) }
-        let call = Message.call(
-            "Claim", of: Router.interface, at: Router.path, on: Router.name, autoStart: false, [signal.arguments[1]])
-        claimant.call(call) { result in
+        claimant.call(.toRouter("Claim", autoStart: false, [signal.arguments[1]])) { result in
             switch result {
             case .failure(let error): self.finish(error)
             case .success(let reply):
