@@ -118,7 +118,7 @@ struct CommandLineTests {
         let lane = Timeline.Lane(
             actor: "window", spans: [(.milliseconds(0), .milliseconds(39), "=")],
             marks: [(.zero, "["), (.milliseconds(39), "]"), (.seconds(9), "x")], note: "note")
-        #expect(Timeline(lanes: [lane]).lines.last == "  window  [==]---------------------x  note")
+        #expect(Timeline(lanes: [lane]).lines().last == "  window  [==]---------------------x  note")
     }
 
     @Test func failuresHaveTheirExitCodes() {

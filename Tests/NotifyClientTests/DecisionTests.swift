@@ -18,7 +18,7 @@ struct DecisionTests {
         Explanation.Claim(by: by, after: .milliseconds(milliseconds), form: "Claim", verdict: verdict)
     }
 
-    private func drawing(_ explanation: Explanation) -> [String] { Decision(explanation).timeline().lines }
+    private func drawing(_ explanation: Explanation) -> [String] { Decision(explanation).timeline().lines() }
 
     @Test func aClaimInTimeClosesTheWindow() {
         var decision = explanation(.claimed, resolved: 40)
@@ -149,15 +149,15 @@ struct DecisionTests {
     }
 
     @Test func whatIsUndecidedIsOpen() {
-        let lines = Decision(explanation(nil)).lines
+        let lines = Decision(explanation(nil)).lines()
         #expect(lines.contains { $0.hasPrefix("  window     [=========>") })
         #expect(lines.last == "  undecided: So it is.")
     }
 
     @Test func aWindowThatIsOverIsClosedThoughNothingIsDecided() {
-        let open = Decision(explanation(nil), now: start + 99_000).lines
+        let open = Decision(explanation(nil), now: start + 99_000).lines()
         #expect(open.contains { $0.hasPrefix("  window     [=========>") })
-        let over = Decision(explanation(nil), now: start + 100_000).lines
+        let over = Decision(explanation(nil), now: start + 100_000).lines()
         #expect(over.contains { $0.hasPrefix("  window     [=========]") })
     }
 
@@ -192,13 +192,13 @@ struct DecisionTests {
         var decision = explanation(.claimed, resolved: 10)
         decision.reason = "\u{1b}[2J"
         decision.claims = [claim(10, .suppressed, by: "\u{1b}]0;x")]
-        #expect(Decision(decision).lines.allSatisfy { !$0.contains("\u{1b}") })
+        #expect(Decision(decision).lines().allSatisfy { !$0.contains("\u{1b}") })
     }
 
     @Test func everyScaleHasRoundNumbers() {
-        #expect(Timeline.Scale(showing: .milliseconds(200)).labels == ["0 ms", "50", "100", "150", "200", "250"])
-        #expect(Timeline.Scale(showing: .seconds(20)).labels == ["0 s", "5", "10", "15", "20", "25"])
-        #expect(Timeline.Scale(showing: .seconds(3600)).labels.first == "0 min")
-        #expect(Timeline.Scale(showing: .seconds(1 << 40)).labels.last == "500")
+        #expect(Timeline.Scale.showing(.milliseconds(200)).labels == ["0 ms", "50", "100", "150", "200", "250"])
+        #expect(Timeline.Scale.showing(.seconds(20)).labels == ["0 s", "5", "10", "15", "20", "25"])
+        #expect(Timeline.Scale.showing(.seconds(3600)).labels.first == "0 min")
+        #expect(Timeline.Scale.showing(.seconds(1 << 40)).labels.last == "500")
     }
 }

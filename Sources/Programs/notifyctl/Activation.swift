@@ -1,4 +1,3 @@
-import ChildProcesses
 import NotifyClient
 
 /// Starts notifyd, and reports early if that fails.
@@ -31,16 +30,13 @@ struct Activation {
         } else {
             try await startService(connection)
         }
-        try await requireGoodConfiguration(query)
+        if let error = await query.badConfiguration() { throw error }
     }
 
     private func startUnit(_ query: BusQuery) async throws(NotifyError) {
         let deadline = ContinuousClock.now + Self.limit
-        let manager = UnitCheck.manager
         do throws(NotifyError) {
-            _ = try await query.ask(
-                manager, "/org/freedesktop/systemd1", "\(manager).Manager", "StartUnit",
-                [.string("notifyd.service"), "replace"])
+            _ = try await query.askManager("StartUnit", ["notifyd.service", "replace"])
         } catch  where error.code == .refused {
             throw NotifyError(.notReachable, "notifyd cannot be started: \(error.message)", name: Self.failure)
         }
@@ -59,10 +55,7 @@ struct Activation {
 
     private func startService(_ connection: Connection) async throws(NotifyError) {
         do throws(NotifyError) {
-            _ = try await connection.call(
-                .call(
-                    "StartServiceByName", of: Bus.interface, at: Bus.path, on: Bus.name,
-                    [.string(Router.name), .uint32(0)]))
+            _ = try await connection.call(.toBus("StartServiceByName", [.string(Router.name), .uint32(0)]))
         } catch  where error.code == .refused || error.code == .notReachable {
             throw NotifyError(
                 .notReachable,
@@ -71,23 +64,11 @@ struct Activation {
         }
     }
 
-    private func requireGoodConfiguration(_ query: BusQuery) async throws(NotifyError) {
-        do throws(NotifyError) {
-            let properties = "org.freedesktop.DBus.Properties"
-            _ = try await query.ask(
-                Router.name, Router.path, properties, "Get", [.string(Router.interface), "Version"])
-        } catch  where error.name == NotifyError.badConfiguration {
-            throw error
-        } catch {
-            // The next call reports the error.
-        }
-    }
-
     /// Why the unit has failed, if it has.
     private func failure(of unit: UnitCheck) async -> NotifyError? {
         guard unit.activeState == "failed" || unit.loadState == "masked", !unit.hasJob else { return nil }
         if unit.exitStatus == 78,
-            let report = await ConfigurationCheck.ask(ChildProcess.currentEnvironment).report, report.code == 78
+            let report = await ConfigurationCheck.ask().report, report.code == 78
         {
             let mistakes = report.lines.joined(separator: "\n")
             return NotifyError(

@@ -28,6 +28,18 @@ enum EventArgument: ExpressibleByArgument, Hashable, Sendable {
     }
 }
 
+struct EventOptions: ParsableArguments {
+    @Argument(
+        help: ArgumentHelp(
+            "The id of the event, as “send”, “listen” and “history” print it, or “last”.", valueName: "id"),
+        completion: Completion.eventsAndLast)
+    var event: EventArgument
+
+    func explanation(_ client: NotifyClient) async throws -> Explanation {
+        try await client.explain(try await event.find(client))
+    }
+}
+
 /// A field of an event on the command line: `key=value` is a string, `key:TYPE=value` has a type.
 struct FieldArgument: Sendable {
     let key: String

@@ -20,11 +20,9 @@ struct ClaimCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        try await reportingFailures {
-            let verdict = try await bus.connect().claim(EventID(rawValue: id))
-            output.write(
-                .object([("id", .integer(id)), ("verdict", .string(verdict.rawValue))]),
-                text: Terminal.plain(verdict.rawValue))
-        }
+        let verdict = try await bus.connect().claim(EventID(rawValue: id))
+        output.write(
+            .object([("id", .integer(id)), ("verdict", .string(verdict.rawValue))]),
+            text: Terminal.plain(verdict.rawValue))
     }
 }

@@ -1,7 +1,6 @@
 import ArgumentParser
 import NotifyClient
 
-/// The bus to use.
 struct BusOptions: ParsableArguments {
     @Option(help: "The D-Bus address of the bus, instead of the session bus.")
     var address: String?
@@ -29,7 +28,6 @@ struct BusOptions: ParsableArguments {
     }
 }
 
-/// The output format.
 struct OutputOptions: ParsableArguments {
     enum JSONStyle: String, ExpressibleByArgument, CaseIterable { case off, short, pretty }
 

@@ -1,6 +1,4 @@
 import ArgumentParser
-import ChildProcesses
-import Glibc
 
 struct ConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -33,25 +31,13 @@ struct ConfigCommand: AsyncParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            try await reportingFailures {
-                let program = try daemon ?? Daemon.locate()
-                let arguments = ["--check-config"] + (file.map { ["--config", $0] } ?? [])
-                let isText = output.json == .off
-                let process = try ChildProcess(
-                    program, arguments, environment: ChildProcess.currentEnvironment, capturing: isText ? [] : [1, 2])
-                switch await process.waitForExit(within: .seconds(60)) {
-                case .code(let code)?:
-                    if !isText {
-                        let lines = await process.allLines(of: code == 0 ? 1 : 2) ?? []
-                        output.write(
-                            .object([("good", .bool(code == 0)), ("report", .array(lines.map(JSON.string)))]), text: nil
-                        )
-                    }
-                    if code != 0 { throw ExitCode(code) }
-                case .signal(let number)?: throw ProcessError("\(program) was ended by signal \(number).")
-                case nil: throw ProcessError("\(program) did not end within a minute.")
-                }
-            }
+            let program = try daemon ?? Daemon.locate()
+            let arguments = ["--check-config"] + (file.map { ["--config", $0] } ?? [])
+            let isText = output.json == .off
+            let (code, lines) = try await Daemon.run(program, arguments, capturing: isText ? [] : [1, 2])
+            output.write(
+                .object([("good", .bool(code == 0)), ("report", .array(lines.map(JSON.string)))]), text: nil)
+            if code != 0 { throw ExitCode(code) }
         }
     }
 }

@@ -6,11 +6,8 @@ enum Daemon {
     /// Beside this program, else in `$PATH`.
     static func locate() throws(ProcessError) -> String {
         var candidates: [String] = []
-        var buffer = [CChar](repeating: 0, count: 4096)
-        let length = readlink("/proc/self/exe", &buffer, buffer.count - 1)
-        if length > 0 {
-            let own = String(decoding: buffer[..<length].map(UInt8.init(bitPattern:)), as: UTF8.self)
-            if let slash = own.lastIndex(of: "/") { candidates.append(own[...slash] + "notifyd") }
+        if let own = FileFacts.link(at: "/proc/self/exe"), let slash = own.lastIndex(of: "/") {
+            candidates.append(own[...slash] + "notifyd")
         }
         let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/local/bin:/usr/bin:/bin"
         candidates += path.split(separator: ":").map { $0 + "/notifyd" }
@@ -19,5 +16,20 @@ enum Daemon {
                 "No notifyd was found, neither beside notifyctl nor in $PATH. Install it, or name one with --daemon.")
         }
         return found
+    }
+
+    /// Runs a notifyd to its end.
+    ///
+    /// - Returns: its exit code, and its lines: the captured output if the code is 0, otherwise the captured errors.
+    static func run(
+        _ program: String, _ arguments: [String], capturing descriptors: [CInt], within limit: Duration = .seconds(60)
+    ) async throws(ProcessError) -> (code: CInt, lines: [String]) {
+        let process = try ChildProcess(
+            program, arguments, environment: ChildProcess.currentEnvironment, capturing: descriptors)
+        switch await process.waitForExit(within: limit) {
+        case .code(let code)?: return (code, await process.allLines(of: code == 0 ? 1 : 2) ?? [])
+        case .signal(let number)?: throw ProcessError("\(program) was ended by signal \(number).")
+        case nil: throw ProcessError("\(program) did not end within a minute.")
+        }
     }
 }

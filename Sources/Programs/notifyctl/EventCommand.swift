@@ -34,7 +34,7 @@ struct EventCommand {
     }
 
     private func start(_ event: Event, _ verdict: Verdict?) throws(ProcessError) -> ChildProcess {
-        let json = event.json(verdict: verdict).text(pretty: false)
+        let json = JSON.object(event.members(verdict: verdict)).text(pretty: false)
         let variables = EventEnvironment(event, verdict, json: json)
         let own = ChildProcess.currentEnvironment.filter { !$0.key.hasPrefix("NOTIFYD_") }
         func start(isSmall: Bool) throws(ProcessError) -> ChildProcess {
@@ -59,15 +59,9 @@ struct EventCommand {
         let file = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0o600)
         guard file >= 0 else { throw ProcessError("its input cannot be made", number: errno) }
         shm_unlink(name)
-        var rest = Array(text.utf8)[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
-            if count < 0 && errno == EINTR { continue }
-            guard count > 0 else {
-                defer { close(file) }
-                throw ProcessError("its input cannot be written", number: errno)
-            }
-            rest = rest.dropFirst(count)
+        guard write(file, text, text.utf8.count) == text.utf8.count else {
+            defer { close(file) }
+            throw ProcessError("its input cannot be written", number: errno)
         }
         lseek(file, 0, SEEK_SET)
         return file

@@ -48,23 +48,16 @@ struct EventEnvironment {
             let name = "NOTIFYD_FIELD_" + key
             if names.insert(name).inserted { result.append((name, value)) }
         }
-        let texts = event.fields.map { (key: $0.key, value: Text($0.value).text) }
+        let texts = event.fields.map { (key: $0.key, value: $0.value.text) }
         for (key, value) in texts {
-            add(String(key.uppercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" }), value)
+            add(String(key.uppercased().map { $0.isPartOfName ? $0 : "_" }), value)
         }
         // The unchanged name, for scripts written for earlier versions.
-        for (key, value) in texts where key.utf8.allSatisfy(\.isPartOfName) { add(key, value) }
+        for (key, value) in texts where key.allSatisfy(\.isPartOfName) { add(key, value) }
         return result
     }
 }
 
-extension UInt8 {
-    fileprivate var isPartOfName: Bool {
-        switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
-            true
-        default: false
-        }
-    }
+extension Character {
+    fileprivate var isPartOfName: Bool { self == "_" || isASCII && (isLetter || isNumber) }
 }

@@ -12,16 +12,16 @@ extension ExitCode {
     static let badConfiguration = ExitCode(78)
 }
 
-/// Runs a command. Errors are printed on standard error and become exit codes.
-func reportingFailures(_ work: () async throws -> Void) async throws {
-    do {
-        try await work()
-    } catch let error as NotifyError {
+/// Prints an error of the client or of a program on standard error. It becomes an exit code.
+func reported(_ error: any Error) -> any Error {
+    switch error {
+    case let error as NotifyError:
         Terminal.complain(error.advice)
-        throw error.exitCode
-    } catch let error as ProcessError {
+        return error.exitCode
+    case let error as ProcessError:
         Terminal.complain(error.description)
-        throw ExitCode.notReachable
+        return ExitCode.notReachable
+    default: return error
     }
 }
 

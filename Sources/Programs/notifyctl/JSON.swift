@@ -12,6 +12,14 @@ indirect enum JSON {
 
     static func integer(_ number: some BinaryInteger) -> JSON { .number(String(number)) }
 
+    /// The members that have a value.
+    static func present(_ members: [(String, JSON?)]) -> [(String, JSON)] {
+        members.compactMap { name, value in value.map { (name, $0) } }
+    }
+
+    /// For members that are there only if they are true.
+    static func ifTrue(_ flag: Bool) -> JSON? { flag ? .bool(true) : nil }
+
     func text(pretty: Bool, indentation: String = "") -> String {
         switch self {
         case .null: return "null"
@@ -48,8 +56,7 @@ indirect enum JSON {
             case "\r": result += "\\r"
             // Escaped because JSON may be printed on a terminal; a parser gets the same text.
             case _ where scalar.isActive:
-                let digits = String(scalar.value, radix: 16)
-                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+                result += "\\u" + String(scalar.value, radix: 16).padded(to: 4, with: "0")
             default: result.unicodeScalars.append(scalar)
             }
         }
@@ -61,19 +68,14 @@ extension JSON {
     /// The value without its D-Bus type: numbers are numbers, dictionaries are objects.
     init(_ value: Value) {
         switch value {
-        case .byte(let number): self = .integer(number)
+        case .byte, .int16, .uint16, .int32, .uint32, .int64, .uint64:
+            self = value.integer(as: Int128.self).map(JSON.integer) ?? .null
         case .boolean(let flag): self = .bool(flag)
-        case .int16(let number): self = .integer(number)
-        case .uint16(let number): self = .integer(number)
-        case .int32(let number): self = .integer(number)
-        case .uint32(let number): self = .integer(number)
-        case .int64(let number): self = .integer(number)
-        case .uint64(let number): self = .integer(number)
         case .double(let number): self = number.isFinite ? .number("\(number)") : .null
         case .string(let text), .objectPath(let text), .signature(let text): self = .string(text)
         case .array(let elements, _), .structure(let elements): self = .array(elements.map(JSON.init))
         case .dictionary(let entries, _, _):
-            self = JSON(sorted: entries.map { (Text($0).text, JSON($1)) })
+            self = JSON(sorted: entries.map { ($0.text, JSON($1)) })
         case .variant(let inner): self = JSON(inner)
         }
     }
@@ -83,11 +85,7 @@ extension JSON {
     private init(sorted members: [(String, JSON)]) { self = .object(members.sorted { $0.0.bytes < $1.0.bytes }) }
 }
 
-/// A value as plain text: as in JSON, but strings without quotes.
-struct Text {
-    let text: String
-
-    init(_ value: Value) {
-        text = value.string ?? JSON(value).text(pretty: false)
-    }
+extension Value {
+    /// The value as plain text: as in JSON, but strings without quotes.
+    var text: String { string ?? JSON(self).text(pretty: false) }
 }

@@ -65,43 +65,42 @@ struct ListenCommand: AsyncParsableCommand {
         }
     }
 
+    private typealias Events = any AsyncSequence<Event, NotifyError> & Sendable
+
     private var holdTime: Duration { within?.duration ?? .seconds(60) }
 
     func run() async throws {
-        try await reportingFailures {
-            let client = try await bus.connect()
-            let topics = topics.isEmpty ? ["/"] : topics
-            let presses = actions ? try await client.actions(at: topics) : nil
-            let events = try await EventSource(client, topics, since: since.map { EventID(rawValue: $0) })
-            if try await !client.isDaemonRunning() {
-                Terminal.complain("notifyd is not running yet; waiting for it.")
-            }
-            let listing = Listing()
-            let (reading, interruption) = TerminationSignals.cancelling { try await read(events, client, listing) }
-            let side = Task {
-                guard let presses else { return }
-                for try await press in presses {
-                    output.write(
-                        press.json,
-                        text: listing.line(press.cells(at: Timestamp.now, hasOutcome: claim), elsewhere: press.line))
-                }
-            }
-            defer { side.cancel() }
-            let timer = timeout.map { timeout in
-                Task {
-                    try await Task.sleep(for: timeout.duration)
-                    reading.cancel()
-                }
-            }
-            defer { timer?.cancel() }
-            let heard = try await reading.value
-            // Without -n it ends at the timeout or on a signal.
-            if !interruption.hasCome, heard < count ?? .max { throw ExitCode.nothing }
+        let client = try await bus.connect()
+        let topics = topics.isEmpty ? ["/"] : topics
+        let presses = actions ? try await client.actions(at: topics) : nil
+        // As they are announced, with the lowest latency; or all after a known one.
+        let events: Events
+        if let since {
+            events = try await client.allEvents(at: topics, after: EventID(rawValue: since))
+        } else {
+            events = try await client.events(at: topics)
         }
+        if try await !client.isDaemonRunning() {
+            Terminal.complain("notifyd is not running yet; waiting for it.")
+        }
+        let listing = Listing()
+        let side = Task {
+            guard let presses else { return }
+            for try await press in presses {
+                output.write(
+                    press.json,
+                    text: listing.line(press.cells(at: Timestamp.now, hasOutcome: claim), elsewhere: press.line))
+            }
+        }
+        defer { side.cancel() }
+        let (heard, isInterrupted) = try await TerminationSignals.run(within: timeout?.duration) {
+            try await read(events, client, listing)
+        }
+        // Without -n it ends at the timeout or on a signal.
+        if !isInterrupted, heard ?? 0 < count ?? .max { throw ExitCode.nothing }
     }
 
-    /// Returns the number of events received.
-    private func read(_ events: EventSource, _ client: NotifyClient, _ listing: Listing) async throws -> Int {
+    private func read(_ events: Events, _ client: NotifyClient, _ listing: Listing) async throws -> Int {
         guard let exec else {
             return try await forEach(events) { event in
                 show(event, claim ? await claimed(event, client.claim) : nil, in: listing)
@@ -132,7 +131,7 @@ struct ListenCommand: AsyncParsableCommand {
     }
 
     /// - Parameter body: returns whether the event counts.
-    private func forEach(_ events: EventSource, _ body: (Event) async throws -> Bool) async throws -> Int {
+    private func forEach(_ events: Events, _ body: (Event) async throws -> Bool) async throws -> Int {
         var heard = 0
         for try await event in events {
             if try await body(event) { heard += 1 }
@@ -142,12 +141,7 @@ struct ListenCommand: AsyncParsableCommand {
     }
 
     private func show(_ event: Event, _ verdict: Verdict?, in listing: Listing) {
-        let now = Timestamp.now
-        let answer = claim ? verdict?.cell ?? Cell("") : nil
-        output.write(
-            event.json(verdict: verdict),
-            text: listing.line(
-                event.cells(time: { $0.clock(seenAt: now) }, outcome: answer), elsewhere: event.line(verdict: verdict)))
+        output.write(event, verdict, outcome: claim ? verdict?.cell ?? Cell("") : nil, in: listing)
     }
 
     /// A failed claim does not end the command.

@@ -25,9 +25,7 @@ struct MarkReadCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        try await reportingFailures {
-            let count = try await bus.connect().markRead(topic, upTo: EventID(rawValue: last ?? 0))
-            output.write(.object([("topic", .string(topic)), ("count", .integer(count))]), text: "\(count)")
-        }
+        let count = try await bus.connect().markRead(topic, upTo: EventID(rawValue: last ?? 0))
+        output.write(.object([("topic", .string(topic)), ("count", .integer(count))]), text: "\(count)")
     }
 }

@@ -41,7 +41,7 @@ struct NotifyctlCommand: AsyncParsableCommand {
             StandardStreams.write(CompletionScript.mended(fullMessage(for: error)) + "\n")
             StandardStreams.end(0)
         } catch {
-            end(with: error)
+            end(with: reported(error))
         }
         end(with: nil)
     }

@@ -26,18 +26,16 @@ struct MuteCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        try await reportingFailures {
-            let client = try await bus.connect()
-            try await client.mute(topic, for: duration.duration)
-            await complainIfNotStored(client)
-            // An older daemon does not have this property.
-            let rest = duration.duration == .zero ? ((try? await client.quiet()) ?? []).filter(concerns) : []
-            var members: [(String, JSON)] = [
-                ("topic", .string(topic)), ("milliseconds", .milliseconds(duration.duration)),
-            ]
-            if !rest.isEmpty { members.append(("quiet", .array(rest.map(\.json)))) }
-            output.write(.object(members), text: rest.isEmpty ? nil : rest.map(sentence).joined(separator: "\n"))
-        }
+        let client = try await bus.connect()
+        try await client.mute(topic, for: duration.duration)
+        await complainIfNotStored(client)
+        // An older daemon does not have this property.
+        let rest = duration.duration == .zero ? ((try? await client.quiet()) ?? []).filter(concerns) : []
+        var members: [(String, JSON)] = [
+            ("topic", .string(topic)), ("milliseconds", .milliseconds(duration.duration)),
+        ]
+        if !rest.isEmpty { members.append(("quiet", .array(rest.map(\.json)))) }
+        output.write(.object(members), text: rest.isEmpty ? nil : rest.map(sentence).joined(separator: "\n"))
     }
 
     /// Whether it covers the topic or a topic below it.
@@ -84,13 +82,11 @@ struct PauseCommand: AsyncParsableCommand {
 
     func run() async throws {
         guard let duration else { return try await setPaused(true, bus, output) }
-        try await reportingFailures {
-            let client = try await bus.connect()
-            try await client.pause(for: duration.duration)
-            await complainIfNotStored(client)
-            output.write(
-                .object([("paused", .bool(true)), ("milliseconds", .milliseconds(duration.duration))]), text: nil)
-        }
+        let client = try await bus.connect()
+        try await client.pause(for: duration.duration)
+        await complainIfNotStored(client)
+        output.write(
+            .object([("paused", .bool(true)), ("milliseconds", .milliseconds(duration.duration))]), text: nil)
     }
 }
 
@@ -111,13 +107,38 @@ struct ResumeCommand: AsyncParsableCommand {
     func run() async throws { try await setPaused(false, bus, output) }
 }
 
-private func setPaused(_ flag: Bool, _ bus: BusOptions, _ output: OutputOptions) async throws {
-    try await reportingFailures {
-        let client = try await bus.connect()
-        try await client.setPaused(flag)
-        await complainIfNotStored(client)
-        output.write(.object([("paused", .bool(flag))]), text: nil)
+struct QuietCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "quiet",
+        abstract: "List the pause and the mutes, and when they end.",
+        discussion: """
+            Each ends by itself at its time. This does not start notifyd.
+
+            Examples:
+              notifyctl quiet
+              notifyctl quiet --json=short | jq -r .topic
+            """)
+
+    @OptionGroup var bus: BusOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let quiet = try await bus.connect(starting: false).quiet()
+        guard output.json == .off else {
+            for quiet in quiet { output.write(quiet.json, text: nil) }
+            return
+        }
+        if quiet.isEmpty { Terminal.print("Banners are on; no topic is muted.") }
+        let now = Timestamp.now
+        for line in Columns.lines(quiet.map { $0.cells(at: now) }, within: nil) { Terminal.print(line) }
     }
+}
+
+private func setPaused(_ flag: Bool, _ bus: BusOptions, _ output: OutputOptions) async throws {
+    let client = try await bus.connect()
+    try await client.setPaused(flag)
+    await complainIfNotStored(client)
+    output.write(.object([("paused", .bool(flag))]), text: nil)
 }
 
 /// Warns if the change is not on disk yet: it is in force, but may be lost when the daemon ends.

@@ -14,7 +14,6 @@ extension Quiet {
         ])
     }
 
-    /// For a table.
     func cells(at now: Int64) -> [Cell] {
         let end = until.map { "until " + Timestamp($0).end(seenAt: now) } ?? "until “notifyctl resume”"
         return [Cell(topic, .bold), Cell(end), Cell(cause.rawValue, .dim)]
@@ -25,14 +24,13 @@ extension [Quiet] {
     private static var named: Int { 3 }
 
     var pause: Quiet? { first { $0.cause == .paused } }
-    var others: [Quiet] { filter { $0.cause != .paused } }
 
     /// The mutes as text, such as `/post until 14:05, /run until 15:00`; `nil` without any.
-    func mutes(at now: Int64 = Timestamp.now) -> String? {
-        let mutes = others
+    func mutes() -> String? {
+        let mutes = filter { $0.cause != .paused }
         guard !mutes.isEmpty else { return nil }
         let rest = mutes.count - Self.named
-        let words = mutes.prefix(Self.named).map { $0.words(at: now) }
+        let words = mutes.prefix(Self.named).map { $0.words() }
         return (words + (rest > 0 ? ["\(rest) more"] : [])).joined(separator: ", ")
     }
 }

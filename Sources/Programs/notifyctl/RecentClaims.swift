@@ -3,12 +3,10 @@ import NotifyClient
 /// The latencies of the claims that answered the newest events, in total and by claimant. A screen that is opened a minute after
 /// an event closes its banner, but does not answer it.
 struct RecentClaims: Sendable {
-    /// A claim that answered an event.
     struct Answer: Sendable {
         let id: EventID
         let by: String
         let after: Duration
-        /// The name of the claimant's program.
         let program: String?
     }
 
@@ -21,7 +19,6 @@ struct RecentClaims: Sendable {
     private let all: Latencies
     /// Those with the most claims come first.
     private let claimants: [(name: String, latencies: Latencies)]
-    /// The number of claimants that are not listed.
     private let rest: Int
     /// The programs of claimants, by unique name.
     private let programs: [String: String]

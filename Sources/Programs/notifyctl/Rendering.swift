@@ -8,50 +8,50 @@ extension Event {
     ///   - outcome: its outcome or the verdict of a claim; `nil`: without this column.
     func cells(time: (Timestamp) -> String, outcome: Cell?) -> [Cell] {
         [Cell(published.map { time(Timestamp($0)) } ?? "", .dim), .id("\(id)")] + (outcome.map { [$0] } ?? [])
-            + [Cell(topic, .bold), text]
+            + [Cell(topic, .bold), parts.joined()]
     }
 
     /// Title, body and fields.
-    private var text: Cell {
-        var parts: [Cell] = []
-        if !title.isEmpty { parts.append(Cell(title)) }
-        if !body.isEmpty { parts.append(Cell("– " + body)) }
-        for (key, value) in fields {
-            parts.append(Cell(key + "=" + Text(value).text, .dim))
-        }
-        if isReplayed { parts.append(Cell("(again)")) }
-        guard let first = parts.first else { return Cell("") }
-        return parts.dropFirst().reduce(first) { $0 + Cell("  ") + $1 }
+    private var parts: [Cell] {
+        (title.isEmpty ? [] : [Cell(title)]) + (body.isEmpty ? [] : [Cell("– " + body)])
+            + fields.map { Cell($0.key + "=" + $0.value.text, .dim) } + (isReplayed ? [Cell("(again)")] : [])
     }
 
-    /// One line for programs and files.
-    func line(verdict: Verdict?) -> String {
-        var parts = ["\(id)", Terminal.bold(Terminal.plain(topic))]
-        if !title.isEmpty { parts.append(Terminal.plain(title)) }
-        if !body.isEmpty { parts.append("– " + Terminal.plain(body)) }
-        for (key, value) in fields {
-            parts.append(Terminal.dim(Terminal.plain(key + "=" + Text(value).text)))
-        }
-        if isReplayed { parts.append("(again)") }
-        if let verdict { parts.append("→ \(Terminal.plain(verdict.rawValue))") }
-        return parts.joined(separator: "  ")
+    func line(verdict: Verdict? = nil) -> String {
+        let answer = verdict.map { [Cell("→ \($0.rawValue)")] } ?? []
+        return ([Cell("\(id)"), Cell(topic, .bold)] + parts + answer).joined().written().text
     }
 
-    func json(verdict: Verdict?) -> JSON {
-        var members: [(String, JSON)] = [
+    /// What was published.
+    var content: [(String, JSON)] {
+        [
             ("id", .integer(id.rawValue)), ("topic", .string(topic)), ("title", .string(title)),
-            ("body", .string(body)),
-            ("fields", JSON(fields: fields)),
+            ("body", .string(body)), ("fields", JSON(fields: fields)),
         ]
-        if let published { members.append(("published", .integer(published))) }
-        if let window { members.append(("window", .milliseconds(window))) }
-        if let source { members.append(("source", .string(source))) }
-        if let eventID { members.append(("event-id", .string(eventID))) }
-        if let sender { members.append(("sender", .string(sender))) }
-        if isReplayed { members.append(("replayed", .bool(true))) }
-        if isRetained { members.append(("retained", .bool(true))) }
-        if let verdict { members.append(("verdict", .string(verdict.rawValue))) }
-        return .object(members)
+    }
+
+    func members(verdict: Verdict? = nil) -> [(String, JSON)] {
+        content
+            + JSON.present([
+                ("published", published.map(JSON.integer)), ("window", window.map(JSON.milliseconds)),
+                ("source", source.map(JSON.string)), ("event-id", eventID.map(JSON.string)),
+                ("sender", sender.map(JSON.string)), ("replayed", JSON.ifTrue(isReplayed)),
+                ("retained", JSON.ifTrue(isRetained)), ("verdict", (verdict?.rawValue).map(JSON.string)),
+            ])
+    }
+}
+
+extension OutputOptions {
+    /// Writes an event that has arrived.
+    ///
+    /// - Parameter outcome: see ``Event/cells(time:outcome:)``.
+    func write(_ event: Event, _ verdict: Verdict? = nil, outcome: Cell? = nil, in listing: Listing) {
+        let now = Timestamp.now
+        write(
+            .object(event.members(verdict: verdict)),
+            text: listing.line(
+                event.cells(time: { $0.clock(seenAt: now) }, outcome: outcome), elsewhere: event.line(verdict: verdict))
+        )
     }
 }
 
@@ -82,7 +82,6 @@ extension Outcome {
     /// The outcome, then its details.
     var line: String { ([Terminal.plain(kind.rawValue)] + details).joined(separator: " ") }
 
-    /// The details of the outcome.
     var details: [String] {
         var parts: [String] = []
         if let by { parts.append("by \(Claimant.text(by, program))") }
@@ -98,17 +97,13 @@ extension Outcome {
     }
 
     var members: [(String, JSON)] {
-        var members: [(String, JSON)] = [("outcome", .string(kind.rawValue))]
-        if let by { members.append(("by", .string(by))) }
-        if let program { members.append(("program", .string(program))) }
-        if let latency { members.append(("latency", .microseconds(latency))) }
-        if let form { members.append(("form", .string(form))) }
-        if let banner { members.append(("banner", .integer(banner))) }
-        if let count { members.append(("count", .integer(count))) }
-        if let lateness { members.append(("lateness", .microseconds(lateness))) }
-        if let delay { members.append(("delay", .string(delay.rawValue))) }
-        if let action { members.append(("action", .string(action))) }
-        return members
+        JSON.present([
+            ("outcome", .string(kind.rawValue)), ("by", by.map(JSON.string)), ("program", program.map(JSON.string)),
+            ("latency", latency.map(JSON.microseconds)), ("form", form.map(JSON.string)),
+            ("banner", banner.map(JSON.integer)), ("count", count.map(JSON.integer)),
+            ("lateness", lateness.map(JSON.microseconds)), ("delay", (delay?.rawValue).map(JSON.string)),
+            ("action", action.map(JSON.string)),
+        ])
     }
 }
 
@@ -140,7 +135,6 @@ extension Action {
             + [Cell(topic, .bold), Cell("⏎ " + action)]
     }
 
-    /// One line for programs.
     var line: String { "\(id)  \(Terminal.bold(Terminal.plain(topic)))  ⏎ \(Terminal.plain(action))" }
 
     var json: JSON {
@@ -159,9 +153,10 @@ extension ListedScreen {
 
     func json(_ programs: [String: String]) -> JSON {
         .object(
-            [
+            JSON.present([
                 ("screen", .integer(id)), ("topic", .string(topic)), ("mode", .string(mode.rawValue)),
                 ("state", .string(state.rawValue)), ("owner", .string(owner)),
-            ] + (programs[owner].map { [("program", .string($0))] } ?? []))
+                ("program", programs[owner].map(JSON.string)),
+            ]))
     }
 }

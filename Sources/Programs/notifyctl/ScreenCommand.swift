@@ -47,9 +47,7 @@ struct ScreenCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await reportingFailures {
-            if command.isEmpty { try await hold() } else { throw try await runCommand() }
-        }
+        if command.isEmpty { try await hold() } else { throw try await runCommand() }
     }
 
     private func open(_ client: NotifyClient) async throws(NotifyError) -> Screen {
@@ -62,7 +60,7 @@ struct ScreenCommand: AsyncParsableCommand {
 
     private func hold() async throws {
         let client = try await bus.connect()
-        let (holding, interruption) = TerminationSignals.cancelling {
+        try await TerminationSignals.run {
             let screen = try await open(client)
             let id = await screen.id
             output.write(
@@ -71,21 +69,9 @@ struct ScreenCommand: AsyncParsableCommand {
             let answers = Task { if mode == .ask { await answerQuestions(client) } }
             let listing = Listing()
             // In mode auto there are none, and this waits for a signal.
-            for try await event in screen.questions {
-                let now = Timestamp.now
-                output.write(
-                    event.json(verdict: nil),
-                    text: listing.line(
-                        event.cells(time: { $0.clock(seenAt: now) }, outcome: nil), elsewhere: event.line(verdict: nil))
-                )
-            }
+            for try await event in screen.questions { output.write(event, in: listing) }
             answers.cancel()
             await screen.close()
-        }
-        do {
-            try await holding.value
-        } catch let error as NotifyError where error.code == .cancelled && interruption.hasCome {
-            return
         }
     }
 
@@ -110,7 +96,6 @@ struct ScreenCommand: AsyncParsableCommand {
 
     // MARK: With a command
 
-    /// Returns the exit code of the command.
     private func runCommand() async throws -> ExitCode {
         let client = try await bus.connect()
         let child = Locked<ChildProcess?>(nil)

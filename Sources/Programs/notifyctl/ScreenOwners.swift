@@ -9,7 +9,6 @@ struct ScreenOwners: Sendable {
     /// By unique name; `nil` if the name is not known.
     private var known: [String: String?] = [:]
 
-    /// The known names.
     var programs: [String: String] { known.compactMapValues(\.self) }
 
     /// Looks up new owners of screens, and removes former owners.

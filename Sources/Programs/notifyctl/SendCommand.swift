@@ -1,4 +1,5 @@
 import ArgumentParser
+import ChildProcesses
 import NotifyClient
 
 struct SendCommand: AsyncParsableCommand {
@@ -83,27 +84,25 @@ struct SendCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await reportingFailures {
-            var request = try request()
-            if request.body == "-" { request.body = try StandardInput.text(upTo: Self.longestBody) }
-            let client = try await bus.connect()
-            // Subscribes before publishing, so that the outcome is not missed.
-            let waiting = wait ? try await OutcomeWaiter(client, at: request.topic) : nil
-            let id = try await client.publish(
-                request.topic, title: request.title, body: request.body, fields: request.fields, options: options)
-            guard let waiting else {
-                output.write(.object([("id", .integer(id.rawValue))]), text: "\(id)")
-                return
-            }
-            if output.json == .off { Terminal.print("\(id)") }
-            guard let outcome = await waiting.outcome(of: id, within: timeout.duration) else {
-                Terminal.complain(
-                    "There was no outcome of event \(id) within \(timeout.duration.shortText)."
-                        + (await state(of: id, client).map { " " + $0 } ?? ""))
-                throw ExitCode.nothing
-            }
-            output.write(.object([("id", .integer(id.rawValue))] + outcome.members), text: outcome.line)
+        var request = try request()
+        if request.body == "-" { request.body = try StandardInput.text(upTo: Self.longestBody) }
+        let client = try await bus.connect()
+        // Subscribes before publishing, so that the outcome is not missed.
+        let waiting = wait ? try await OutcomeWaiter(client, at: request.topic) : nil
+        let id = try await client.publish(
+            request.topic, title: request.title, body: request.body, fields: request.fields, options: options)
+        guard let waiting else {
+            output.write(.object([("id", .integer(id.rawValue))]), text: "\(id)")
+            return
         }
+        if output.json == .off { Terminal.print("\(id)") }
+        guard let outcome = await waiting.outcome(of: id, within: timeout.duration) else {
+            Terminal.complain(
+                "There was no outcome of event \(id) within \(timeout.duration.shortText)."
+                    + (await state(of: id, client).map { " " + $0 } ?? ""))
+            throw ExitCode.nothing
+        }
+        output.write(.object([("id", .integer(id.rawValue))] + outcome.members), text: outcome.line)
     }
 
     /// What the daemon knows about an event without an announced outcome; `nil` if it does not answer. The call does not start
@@ -147,7 +146,7 @@ struct SendCommand: AsyncParsableCommand {
         case "post":
             guard let id = texts.popFirst() else { throw ValidationError("Which post? Write “send post 27”.") }
             topic = "/post/" + (try segment(id, "the id of a post"))
-            try refuse(session: true, from: true, mate: true, distance: true)
+            try refuse("--session", "--from", "--mate", "--distance")
         case "invite":
             guard let session, let from else {
                 throw ValidationError(
@@ -155,7 +154,7 @@ struct SendCommand: AsyncParsableCommand {
             }
             topic = "/run/" + (try segment(session, "a session")) + "/invite"
             known["from"] = .string(from)
-            try refuse(mate: true, distance: true)
+            try refuse("--mate", "--distance")
         case "mate-finished":
             guard let session, let mate else {
                 throw ValidationError("Write “send mate-finished --session r1 --mate Mina --distance 5000”.")
@@ -163,14 +162,14 @@ struct SendCommand: AsyncParsableCommand {
             topic =
                 "/run/" + (try segment(session, "a session")) + "/mate/" + (try segment(mate, "a mate")) + "/finished"
             known["distance"] = distance.map(Value.int64)
-            try refuse(from: true)
+            try refuse("--from")
         default:
             guard place.utf8.first == UInt8(ascii: "/") else {
                 throw ValidationError(
                     "“\(place)” is not a topic. Topics begin with /, like /post/27; short forms are post, invite and mate-finished."
                 )
             }
-            try refuse(session: true, from: true, mate: true, distance: true)
+            try refuse("--session", "--from", "--mate", "--distance")
         }
         guard texts.count <= 2 else {
             throw ValidationError(
@@ -193,13 +192,44 @@ struct SendCommand: AsyncParsableCommand {
         return text
     }
 
-    private func refuse(session: Bool = false, from: Bool = false, mate: Bool = false, distance: Bool = false) throws {
-        let stray: [(Bool, Bool, String)] = [
-            (session, self.session != nil, "--session"), (from, self.from != nil, "--from"),
-            (mate, self.mate != nil, "--mate"), (distance, self.distance != nil, "--distance"),
+    private func refuse(_ options: String...) throws {
+        let given = [
+            "--session": session != nil, "--from": from != nil, "--mate": mate != nil, "--distance": distance != nil,
         ]
-        if let option = stray.first(where: { $0.0 && $0.1 })?.2 {
+        if let option = options.first(where: { given[$0] == true }) {
             throw ValidationError("\(option) has no meaning with “send \(place)”. Other fields are given with -f.")
         }
+    }
+}
+
+/// Waits for the outcome of an event that will be published.
+///
+/// A silent event gets no outcome: its announcement says that no banner is pending. An event with a window of zero is announced
+/// in the same way, so this waits 250 ms for its outcome.
+struct OutcomeWaiter {
+    private let outcomes = Mailbox<Outcome>()
+    private let events = Mailbox<Event>()
+    private let readers: [Task<Void, any Error>]
+
+    init(_ client: NotifyClient, at topic: String) async throws(NotifyError) {
+        let heardOutcomes = try await client.outcomes(at: topic)
+        let heardEvents = try await client.events(at: topic)
+        readers = [
+            Task { [outcomes] in for try await outcome in heardOutcomes { outcomes.put(outcome) } },
+            Task { [events] in for try await event in heardEvents { events.put(event) } },
+        ]
+    }
+
+    func outcome(of id: EventID, within limit: Duration) async -> Outcome? {
+        defer { for reader in readers { reader.cancel() } }
+        let deadline = ContinuousClock.now + limit
+        guard let event = await events.next(within: limit, where: { $0.id == id }) else {
+            // A duplicate is not announced again.
+            return await outcomes.next(within: .zero, where: { $0.id == id })
+        }
+        let isPending = event.window.map { $0 > .zero } ?? false
+        let rest = isPending ? deadline - .now : min(deadline - .now, .milliseconds(250))
+        if let outcome = await outcomes.next(within: rest, where: { $0.id == id }) { return outcome }
+        return isPending ? nil : Outcome(id: id, topic: event.topic, kind: .silent)
     }
 }

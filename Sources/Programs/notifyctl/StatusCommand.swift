@@ -18,50 +18,33 @@ struct StatusCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        try await reportingFailures {
-            let client = try await bus.connect(starting: false)
-            let screens = try await client.screens()
-            var owners = ScreenOwners()
-            await owners.update(screens, client)
-            let status = Status(
-                properties: try await client.properties(), screens: screens, programs: owners.programs,
-                canShow: try await client.hasNotificationServer(),
-                latencies: RecentClaims(await RecentClaims.answers(client)))
-            output.write(status.json, text: status.text)
-        }
+        let client = try await bus.connect(starting: false)
+        let screens = try await client.screens()
+        var owners = ScreenOwners()
+        await owners.update(screens, client)
+        let status = Status(
+            properties: try await client.properties(), screens: screens, programs: owners.programs,
+            canShow: try await client.hasNotificationServer(),
+            recent: RecentClaims(await RecentClaims.answers(client)))
+        output.write(status.json, text: status.text)
     }
 }
 
 /// The daemon's properties, for people and for programs.
 private struct Status {
-    /// The statistics that are not counters.
-    private var gauges: [String: UInt64] = [:]
-    private var counters: [String: UInt64] = [:]
-    private var rest: [String: Value]
-    private let properties: [String: Value]
-    private let screens: [ListedScreen]
-    private let programs: [String: String]
-    private let canShow: Bool
-    private let recent: RecentClaims
+    private static let gauges: Set = [
+        "open-windows", "open-screens", "remembered-events", "notification-server", "notification-server-rests",
+        "session-watched", "session-known", "stored-events", "waiting-banners",
+    ]
 
-    init(
-        properties: [String: Value], screens: [ListedScreen], programs: [String: String], canShow: Bool,
-        latencies: RecentClaims
-    ) {
-        self.properties = properties
-        self.screens = screens
-        self.programs = programs
-        self.canShow = canShow
-        recent = latencies
-        rest = properties
-        let gauges: Set = [
-            "open-windows", "open-screens", "remembered-events", "notification-server", "notification-server-rests",
-            "session-watched", "session-known", "stored-events", "waiting-banners",
-        ]
-        for (name, value) in rest.removeValue(forKey: "Statistics")?.entries ?? [:] {
-            guard let number: UInt64 = value.integer() else { continue }
-            if gauges.contains(name) { self.gauges[name] = number } else { counters[name] = number }
-        }
+    let properties: [String: Value]
+    let screens: [ListedScreen]
+    let programs: [String: String]
+    let canShow: Bool
+    let recent: RecentClaims
+
+    private var statistics: [String: UInt64] {
+        (properties["Statistics"]?.entries ?? [:]).compactMapValues { $0.integer() }
     }
 
     var json: JSON {
@@ -75,7 +58,9 @@ private struct Status {
     }
 
     var text: String {
-        var rest = rest
+        var rest = properties
+        rest["Statistics"] = nil
+        let statistics = statistics
         let version = rest.removeValue(forKey: "Version")?.string ?? "of an unknown version"
         var rows: [(String, String)] = []
         if let degraded = rest.removeValue(forKey: "Degraded")?.string, !degraded.isEmpty {
@@ -88,9 +73,9 @@ private struct Status {
         rest["Quiet"] = nil
         if let mutes = quiet.mutes() { rows.append(("Muted", mutes)) }
         rows.append(("Notification server", server.sentence))
-        if gauges["session-known"] == 0 {
+        if statistics["session-known"] == 0 {
             rows.append(("Session", "not watched: logind knows no session of yours at a seat, so screens always count"))
-        } else if let watched = gauges["session-watched"] {
+        } else if let watched = statistics["session-watched"] {
             rows.append(
                 ("Session", watched == 1 ? "watched: screens count" : "locked or idle: every screen counts as hidden"))
         }
@@ -100,13 +85,13 @@ private struct Status {
         if let pending: Int = rest.removeValue(forKey: "Pending")?.integer() {
             rows.append(("Undecided events", "\(pending)"))
         }
-        if let held = gauges["remembered-events"] { rows.append(("Events in memory", "\(held)")) }
-        if let windows = gauges["open-windows"] { rows.append(("Open windows", "\(windows)")) }
-        if let waiting = gauges["waiting-banners"], waiting > 0 { rows.append(("Waiting banners", "\(waiting)")) }
-        if let stored = gauges["stored-events"] { rows.append(("Stored events", "\(stored)")) }
+        if let held = statistics["remembered-events"] { rows.append(("Events in memory", "\(held)")) }
+        if let windows = statistics["open-windows"] { rows.append(("Open windows", "\(windows)")) }
+        if let waiting = statistics["waiting-banners"], waiting > 0 { rows.append(("Waiting banners", "\(waiting)")) }
+        if let stored = statistics["stored-events"] { rows.append(("Stored events", "\(stored)")) }
         rows.append(("Open screens", "\(screens.count)"))
         if version != projectVersion { rows.append(("notifyctl", projectVersion)) }
-        for (name, value) in rest.sorted(by: { $0.key < $1.key }) { rows.append((name, Text(value).text)) }
+        for (name, value) in rest.sorted(by: { $0.key < $1.key }) { rows.append((name, value.text)) }
 
         let width = Terminal.size?.columns
         func table(_ rows: [[Cell]]) -> [String] { Columns.stackedLines(rows, indentation: "  ", within: width) }
@@ -124,7 +109,7 @@ private struct Status {
             lines += sentences(recent.rows)
         }
         // Counters that are 0 are left out; --json has all.
-        let happened = counters.filter { $0.value > 0 }.sorted { $0.key < $1.key }
+        let happened = statistics.filter { $0.value > 0 && !Self.gauges.contains($0.key) }.sorted { $0.key < $1.key }
         if !happened.isEmpty {
             lines += ["", Terminal.bold("Since its start")]
             lines += table(happened.map { [Cell($0.key), .number("\($0.value)")] })
@@ -136,7 +121,7 @@ private struct Status {
 
     private var server: (word: String, sentence: String) {
         if !canShow { return ("absent", "none: unclaimed events wait until one starts") }
-        if gauges["notification-server-rests"] == 1 {
+        if statistics["notification-server-rests"] == 1 {
             return ("resting", "there, but it has failed several times: banners wait a while before it is tried again")
         }
         return ("present", "there")

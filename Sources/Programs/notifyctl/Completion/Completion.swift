@@ -64,7 +64,6 @@ enum Completion {
     }
 }
 
-/// Topics without duplicates, sorted.
 struct Topics {
     let all: [String]
 
@@ -84,7 +83,6 @@ struct Topics {
     }
 }
 
-/// One completion in the format of the shell.
 struct Candidate: Equatable {
     let text: String
 

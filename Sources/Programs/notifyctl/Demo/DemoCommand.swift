@@ -22,34 +22,26 @@ struct DemoCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        try await reportingFailures { try await play() }
-    }
-
-    private func play() async throws {
-        do {
-            let program = try daemon ?? Daemon.locate()
-            var scenes: [Scene] = []
-            try await withPrivateBus { bus in
-                let stage = try await Stage(bus, daemon: program)
-                let window = try await stage.publisher.defaultWindow()
-                if output.json == .off { introduce(window) }
-                do {
-                    try await Story(stage: stage, window: window).scenes { scene in
-                        scenes.append(scene)
-                        if output.json == .off { show(scene, number: scenes.count) }
-                    }
-                } catch {
-                    await stage.end()
-                    throw error
+        let program = try daemon ?? Daemon.locate()
+        var scenes: [Scene] = []
+        try await withPrivateBus { bus in
+            let stage = try await Stage(bus, daemon: program)
+            let window = try await stage.publisher.defaultWindow()
+            if output.json == .off { introduce(window) }
+            do {
+                try await Story(stage: stage, window: window).scenes { scene in
+                    scenes.append(scene)
+                    if output.json == .off { show(scene, number: scenes.count) }
                 }
+            } catch {
                 await stage.end()
+                throw error
             }
-            let failures = scenes.filter { !$0.flaws.isEmpty }.count
-            output.write(.array(scenes.map(\.json)), text: summary(scenes.count, failures))
-            if failures > 0 { throw ExitCode.nothing }
-        } catch let error as RehearsalError {
-            throw ProcessError(error.description)
+            await stage.end()
         }
+        let failures = scenes.filter { !$0.flaws.isEmpty }.count
+        output.write(.array(scenes.map(\.json)), text: summary(scenes.count, failures))
+        if failures > 0 { throw ExitCode.nothing }
     }
 
     private func introduce(_ window: Duration) {
@@ -65,7 +57,7 @@ struct DemoCommand: AsyncParsableCommand {
 
     private func show(_ scene: Scene, number: Int) {
         Terminal.print(Terminal.bold("\(number). \(scene.title)"))
-        for line in scene.timeline.lines { Terminal.print(line) }
+        for line in scene.timeline.lines() { Terminal.print(line) }
         for flaw in scene.flaws { Terminal.print(Terminal.red("  ✗ \(flaw)")) }
         Terminal.print("")
     }

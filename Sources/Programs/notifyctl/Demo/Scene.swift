@@ -27,7 +27,6 @@ struct Scene {
     /// Whether a claim that must be in time was sent too late.
     var wasTooSlow: Bool { watched != nil && (claimed?.time ?? .zero) > window / 2 }
 
-    /// The errors in this scene.
     var flaws: [String] {
         var flaws: [String] = []
         if watched != nil, let banner { flaws.append("there was a banner, after \(banner.time.displayText)") }

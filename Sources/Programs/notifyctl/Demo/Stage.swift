@@ -5,7 +5,6 @@ import NotifyRehearsal
 /// Everything the story needs: a private bus with a real daemon and a stand-in for the desktop's notification server,
 /// a publisher and a screen, each with its own connection.
 struct Stage {
-    /// Something received, and when.
     struct Heard<Content: Sendable>: Sendable {
         let content: Content
         let time: ContinuousClock.Instant
@@ -43,7 +42,6 @@ struct Stage {
         }
     }
 
-    /// The first banner since a point in time.
     func banner(since start: ContinuousClock.Instant) async throws -> NotificationServer.Banner {
         try await expect("a banner") { await server.banners.next(within: $0) { $0.arrival >= start } }
     }
@@ -52,7 +50,6 @@ struct Stage {
         try await expect("the banner to be taken down") { await server.closes.next(within: $0) { $0.id == banner } }
     }
 
-    /// Waits with a time limit.
     func expect<Thing>(_ what: String, _ wait: (Duration) async -> Thing?) async throws -> Thing {
         let limit = Duration.seconds(5)
         guard let thing = await wait(limit) else {

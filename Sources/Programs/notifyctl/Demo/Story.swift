@@ -2,7 +2,6 @@ import ChildProcesses
 import NotifyClient
 import NotifyRehearsal
 
-/// The story: five scenes with a real daemon.
 struct Story {
     let stage: Stage
     let window: Duration

@@ -10,7 +10,6 @@ struct Timeline {
         var spans: [(from: Duration, to: Duration, fill: Character)] = []
         var marks: [(time: Duration, symbol: Character)] = []
         var note = ""
-        /// The style of the drawing on a terminal.
         var style: @Sendable (String) -> String = { $0 }
     }
 
@@ -18,13 +17,10 @@ struct Timeline {
     static let column = Duration.milliseconds(10)
 
     var lanes: [Lane]
-    /// The time of one character.
     var scale = Scale.fine
 
-    var lines: [String] { lines(within: nil) }
-
     /// - Parameter limit: the width of a line. Notes that do not fit beside the drawing go below it.
-    func lines(within limit: Int?) -> [String] {
+    func lines(within limit: Int? = nil) -> [String] {
         let width = (lanes.map(\.actor.columns).max() ?? 0) + 4
         let margin = String(repeating: " ", count: width)
         let ruler = margin + Timeline.ruler(scale.labels)
@@ -70,40 +66,26 @@ struct Timeline {
 }
 
 extension Timeline {
-    /// The time scale of a drawing.
     struct Scale: Hashable, Sendable {
-        private let unit: Unit
-        /// Units per character.
-        private let step: Int64
+        private let unit: Duration
+        private let name: String
+        private let step: Int
 
-        private struct Unit: Hashable, Sendable {
-            let name: String
-            let duration: Duration
-        }
+        static let fine = Scale(unit: .milliseconds(1), name: "ms", step: 10)
 
-        static let fine = Scale(unit: milliseconds, step: 10)
-
-        private static let milliseconds = Unit(name: "ms", duration: .milliseconds(1))
-        private static let coarser: [Unit] = [
-            Unit(name: "s", duration: .seconds(1)), Unit(name: "min", duration: .seconds(60)),
-            Unit(name: "h", duration: .seconds(3600)), Unit(name: "d", duration: .seconds(86400)),
-        ]
-
-        private init(unit: Unit, step: Int64) {
-            self.unit = unit
-            self.step = step
-        }
+        private static let all: [Scale] =
+            [1, 2, 5, 10, 20, 50, 100, 200].map { Scale(unit: .milliseconds(1), name: "ms", step: $0) }
+            + [(1, "s"), (60, "min"), (3600, "h"), (86400, "d")].flatMap { seconds, name in
+                [1, 2, 5, 10, 20].map { Scale(unit: .seconds(seconds), name: name, step: $0) }
+            }
 
         /// The finest scale on which a drawing shows this much time.
-        init(showing time: Duration) {
-            let steps: [Scale] =
-                [1, 2, 5, 10, 20, 50, 100, 200].map { Scale(unit: Scale.milliseconds, step: $0) }
-                + Scale.coarser.flatMap { unit in [1, 2, 5, 10, 20].map { Scale(unit: unit, step: $0) } }
-            self = steps.first { $0.column * (Timeline.columns - 1) >= time } ?? steps[steps.count - 1]
+        static func showing(_ time: Duration) -> Scale {
+            all.first { $0.column * (Timeline.columns - 1) >= time } ?? all[all.count - 1]
         }
 
-        var column: Duration { unit.duration * Int(step) }
+        var column: Duration { unit * step }
 
-        var labels: [String] { (0...5).map { $0 == 0 ? "0 " + unit.name : "\($0 * 5 * Int(step))" } }
+        var labels: [String] { (0...5).map { $0 == 0 ? "0 " + name : "\($0 * 5 * step)" } }
     }
 }

@@ -14,6 +14,16 @@ struct BusQuery {
         ).arguments
     }
 
+    /// The error with which notifyd answers if it is on the bus only to report a bad configuration.
+    func badConfiguration() async -> NotifyError? {
+        do throws(NotifyError) {
+            _ = try await connection.call(.toProperties("GetAll"), timeout: Self.timeout)
+            return nil
+        } catch {
+            return error.name == NotifyError.badConfiguration ? error : nil
+        }
+    }
+
     /// All properties of an interface; empty if they cannot be read.
     func properties(_ name: String, _ path: String, _ interface: String) async -> [String: Value] {
         let answer = try? await ask(name, path, "org.freedesktop.DBus.Properties", "GetAll", [.string(interface)])
@@ -22,18 +32,24 @@ struct BusQuery {
 
     /// The unique name of the owner of a name, or `nil`.
     func owner(of name: String) async -> String? {
-        try? await ask(Bus.name, Bus.path, Bus.interface, "GetNameOwner", [.string(name)]).first?.string
+        try? await askBus("GetNameOwner", [.string(name)])?.string
     }
 
-    /// The process id of the owner of a name.
     func process(of name: String) async -> Int? {
-        try? await ask(Bus.name, Bus.path, Bus.interface, "GetConnectionUnixProcessID", [.string(name)])
-            .first?.integer()
+        try? await askBus("GetConnectionUnixProcessID", [.string(name)])?.integer()
     }
 
     /// The names for which the bus can start a program.
     func activatable() async -> [String] {
-        let answer = try? await ask(Bus.name, Bus.path, Bus.interface, "ListActivatableNames")
-        return answer?.first?.elements?.compactMap(\.string) ?? []
+        (try? await askBus("ListActivatableNames"))?.elements?.compactMap(\.string) ?? []
+    }
+
+    private func askBus(_ member: String, _ arguments: [Value] = []) async throws(NotifyError) -> Value? {
+        try await connection.call(.toBus(member, arguments), timeout: Self.timeout).arguments.first
+    }
+
+    func askManager(_ member: String, _ arguments: [Value]) async throws(NotifyError) -> Value? {
+        let name = UnitCheck.manager
+        return try await ask(name, "/org/freedesktop/systemd1", "\(name).Manager", member, arguments).first
     }
 }

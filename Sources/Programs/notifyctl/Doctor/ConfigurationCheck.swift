@@ -1,6 +1,3 @@
-import ChildProcesses
-
-/// Whether the current configuration is valid.
 struct ConfigurationCheck {
     /// The output and exit code of “notifyd --check-config”; `nil` if there is no notifyd.
     var report: (code: Int32, lines: [String])?
@@ -23,13 +20,9 @@ struct ConfigurationCheck {
     }
 
     /// Runs the notifyd that belongs to this notifyctl.
-    static func ask(_ environment: [String: String]) async -> ConfigurationCheck {
-        guard let program = try? Daemon.locate(),
-            let process = try? ChildProcess(
-                program, ["--check-config"], environment: environment, capturing: [1, 2]),
-            case .code(let code)? = await process.waitForExit()
-        else { return ConfigurationCheck() }
-        let lines = await process.allLines(of: code == 0 ? 1 : 2) ?? []
-        return ConfigurationCheck(report: (code, lines))
+    static func ask() async -> ConfigurationCheck {
+        guard let program = try? Daemon.locate() else { return ConfigurationCheck() }
+        return ConfigurationCheck(
+            report: try? await Daemon.run(program, ["--check-config"], capturing: [1, 2], within: .seconds(10)))
     }
 }

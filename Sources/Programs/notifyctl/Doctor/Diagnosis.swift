@@ -4,13 +4,8 @@ import NotifyVersion
 
 /// Collects the facts for the checks. It changes nothing.
 struct Diagnosis {
-    private let query: BusQuery
-    private let environment: [String: String]
-
-    init(connection: Connection, environment: [String: String]) {
-        query = BusQuery(connection: connection)
-        self.environment = environment
-    }
+    let query: BusQuery
+    let environment: [String: String]
 
     func findings() async -> [Finding] {
         var router = RouterCheck(ownVersion: projectVersion)
@@ -18,7 +13,7 @@ struct Diagnosis {
         let properties = await owner == nil ? [:] : query.properties(Router.name, Router.path, Router.interface)
         router.isRunning = owner != nil
         router.version = properties["Version"]?.string
-        if owner != nil, properties.isEmpty { router.hasBadConfiguration = await hasBadConfiguration() }
+        if owner != nil, properties.isEmpty { router.hasBadConfiguration = await query.badConfiguration() != nil }
         if owner != nil { router.process = await query.process(of: Router.name) }
         let activatable = await query.activatable()
         router.isActivatable = activatable.contains(Router.name)
@@ -52,7 +47,7 @@ struct Diagnosis {
         return router.findings + [unit.finding] + [sandbox.finding].compactMap { $0 } + [server.finding]
             + [buttons.finding].compactMap { $0 }
             + journal(of: router.process, properties, sandbox.wantsNamespaces == nil ? [:] : service).findings
-            + [session.finding, await configuration().finding]
+            + [session.finding, await ConfigurationCheck.ask().finding]
     }
 
     // MARK: The notification server
@@ -106,19 +101,4 @@ struct Diagnosis {
         guard let name = getpwuid(getuid())?.pointee.pw_name else { return false }
         return FileFacts.mode(of: "/var/lib/systemd/linger/" + String(cString: name)) != nil
     }
-
-    // MARK: The configuration
-
-    /// Whether notifyd is on the bus only to report a bad configuration.
-    private func hasBadConfiguration() async -> Bool {
-        do throws(NotifyError) {
-            let properties = "org.freedesktop.DBus.Properties"
-            _ = try await query.ask(Router.name, Router.path, properties, "GetAll", [.string(Router.interface)])
-            return false
-        } catch {
-            return error.name == NotifyError.badConfiguration
-        }
-    }
-
-    private func configuration() async -> ConfigurationCheck { await .ask(environment) }
 }

@@ -40,7 +40,8 @@ struct DoctorCommand: AsyncParsableCommand {
         do throws(NotifyError) {
             let connection = try await Connection.open(address)
             defer { connection.close() }
-            let diagnosis = Diagnosis(connection: connection, environment: ChildProcess.currentEnvironment)
+            let diagnosis = Diagnosis(
+                query: BusQuery(connection: connection), environment: ChildProcess.currentEnvironment)
             return await [.ok(check, address)] + diagnosis.findings()
         } catch {
             return [

@@ -1,4 +1,3 @@
-/// The result of one check of `notifyctl doctor`.
 struct Finding: Equatable {
     enum Level: String {
         case ok
@@ -30,11 +29,11 @@ struct Finding: Equatable {
 
 extension Finding {
     var json: JSON {
-        var members: [(String, JSON)] = [
-            ("check", .string(check)), ("level", .string(level.rawValue)), ("state", .string(state)),
-        ]
-        if let advice { members.append(("advice", .string(advice))) }
-        return .object(members)
+        .object(
+            JSON.present([
+                ("check", .string(check)), ("level", .string(level.rawValue)), ("state", .string(state)),
+                ("advice", advice.map(JSON.string)),
+            ]))
     }
 
     private var colour: Terminal.Style {

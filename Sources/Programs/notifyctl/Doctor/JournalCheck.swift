@@ -6,9 +6,7 @@ struct JournalCheck {
     var folder = ""
     /// The permissions of `events.db`, or `nil` if it cannot be read.
     var mode: UInt32?
-    /// The bytes left on its disk.
     var room: UInt64?
-    /// Damaged journals that were set aside.
     var damaged: [String] = []
     /// The folders that the sandbox lets notifyd write to; `nil` if it may write anywhere.
     var writableFolders: [String]?

@@ -1,18 +1,13 @@
 import Glibc
 
-/// Facts about a process from proc(5).
 struct ProcessFacts: Equatable {
     var gainsNoPrivileges = false
     var filtersCalls = false
     /// Whether it has a user namespace other than ours.
     var hasOwnUsers = false
+}
 
-    init(gainsNoPrivileges: Bool = false, filtersCalls: Bool = false, hasOwnUsers: Bool = false) {
-        self.gainsNoPrivileges = gainsNoPrivileges
-        self.filtersCalls = filtersCalls
-        self.hasOwnUsers = hasOwnUsers
-    }
-
+extension ProcessFacts {
     /// - Returns: `nil` if the process is gone or belongs to another user.
     init?(of process: Int) {
         guard let status = FileFacts.text(of: "/proc/\(process)/status"),
@@ -27,7 +22,6 @@ struct ProcessFacts: Equatable {
             hasOwnUsers: users != ours)
     }
 
-    /// The initial environment of a process.
     static func environment(of process: Int) -> [String: String]? {
         guard let text = FileFacts.text(of: "/proc/\(process)/environ") else { return nil }
         var variables: [String: String] = [:]
@@ -39,7 +33,6 @@ struct ProcessFacts: Equatable {
     }
 }
 
-/// Facts about files.
 enum FileFacts {
     static func text(of path: String) -> String? {
         guard let file = fopen(path, "re") else { return nil }
@@ -50,7 +43,7 @@ enum FileFacts {
     }
 
     static func link(at path: String) -> String? {
-        var buffer = [UInt8](repeating: 0, count: 256)
+        var buffer = [UInt8](repeating: 0, count: 4096)
         let length = buffer.withUnsafeMutableBytes {
             readlink(path, $0.baseAddress!.assumingMemoryBound(to: CChar.self), $0.count)
         }

@@ -5,7 +5,6 @@ struct RouterCheck {
     var isRunning = false
     /// `nil` if it does not answer.
     var version: String?
-    /// The version of this notifyctl.
     var ownVersion = ""
     var process: Int?
     /// The main process of the unit, if there is one.

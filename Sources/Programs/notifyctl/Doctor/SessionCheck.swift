@@ -1,6 +1,5 @@
 /// Whether notifyd can detect that the session is locked or idle.
 struct SessionCheck {
-    /// Whether logind is on the system bus.
     var hasLogin = false
     /// Whether a session is in use, according to notifyd; `nil` if it does not run.
     var isWatched: Bool?

@@ -13,7 +13,6 @@ struct UnitCheck {
     var exitStatus = 0
     var restarts = 0
     var needsReload = false
-    /// Whether a start or stop job is queued.
     var hasJob = false
 
     private static let check = "unit"
@@ -81,9 +80,7 @@ extension UnitCheck {
         var check = UnitCheck()
         check.hasManager = await query.owner(of: manager) != nil
         guard check.hasManager,
-            let path = try? await query.ask(
-                manager, "/org/freedesktop/systemd1", "\(manager).Manager", "LoadUnit", [.string("notifyd.service")]
-            ).first?.string
+            let path = try? await query.askManager("LoadUnit", ["notifyd.service"])?.string
         else { return (check, [:]) }
         let unit = await query.properties(manager, path, "\(manager).Unit")
         let service = await query.properties(manager, path, "\(manager).Service")

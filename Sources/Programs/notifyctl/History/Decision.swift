@@ -4,30 +4,25 @@ import NotifyClient
 /// window if the machine was restarted in between.
 struct Decision {
     private let explanation: Explanation
-    private let outcome: Outcome.Kind?
-    /// When the window was opened: before publishing, if another event opened it.
-    private let opened: Duration?
-    private let deadline: Duration?
-    private let resolved: Duration?
     /// Whether the window of an undecided event is over.
     private let isOver: Bool
 
     /// - Parameter now: microseconds since the epoch; `nil`: the window of an undecided event is open.
     init(_ explanation: Explanation, now: Int64? = nil) {
         self.explanation = explanation
-        outcome = explanation.outcome
-        let start = explanation.start
-        func sinceStart(_ moment: Int64?) -> Duration? { moment.map { .microseconds($0 - start) } }
-        opened = sinceStart(explanation.opened)
-        deadline = sinceStart(explanation.deadline)
-        resolved = sinceStart(explanation.resolved)
         isOver = explanation.outcome != nil || (now ?? .min) >= explanation.deadline ?? .max
     }
 
-    var lines: [String] { lines(within: nil) }
+    private var outcome: Outcome.Kind? { explanation.outcome }
+    /// When the window was opened: before publishing, if another event opened it.
+    private var opened: Duration? { sinceStart(explanation.opened) }
+    private var deadline: Duration? { sinceStart(explanation.deadline) }
+    private var resolved: Duration? { sinceStart(explanation.resolved) }
+
+    private func sinceStart(_ moment: Int64?) -> Duration? { moment.map { .microseconds($0 - explanation.start) } }
 
     /// - Parameter limit: the width of a line; `nil`: no limit.
-    func lines(within limit: Int?) -> [String] {
+    func lines(within limit: Int? = nil) -> [String] {
         func broken(_ cell: Cell, _ indentation: String = "") -> [String] {
             (limit.map { cell.wrapped(to: $0 - indentation.columns) } ?? [cell]).map { indentation + $0.written().text }
         }
@@ -45,7 +40,7 @@ struct Decision {
         if deadline != nil, outcome != .silent { lanes.append(window) }
         lanes += claimants(within: limit)
         lanes.append(banner)
-        return Timeline(lanes: lanes, scale: Timeline.Scale(showing: horizon))
+        return Timeline(lanes: lanes, scale: .showing(horizon))
     }
 
     /// The scale fits the window and the first steps; a claim hours later is drawn at the edge.

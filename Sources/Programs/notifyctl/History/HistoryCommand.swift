@@ -35,30 +35,27 @@ struct HistoryCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await reportingFailures {
-            let history = HistoryReader(client: try await bus.connect(), topic: topic, isUnread: unread)
-            let limit = count == 0 ? Int.max : count
-            let records =
-                if let after {
-                    try await history.first(limit, after: EventID(rawValue: after))
-                } else {
-                    try await history.last(limit)
-                }
-            if output.json == .off, Terminal.isInteractive {
-                let now = Timestamp.now
-                for line in Columns.stackedLines(records.map { $0.cells(at: now) }, within: Terminal.size?.columns) {
-                    Terminal.print(line)
-                }
+        let history = HistoryReader(client: try await bus.connect(), topic: topic, isUnread: unread)
+        let limit = count == 0 ? Int.max : count
+        let records =
+            if let after {
+                try await history.first(limit, after: EventID(rawValue: after))
             } else {
-                for record in records { output.write(record.json, text: record.line) }
+                try await history.last(limit)
             }
-            if records.isEmpty { throw ExitCode.nothing }
+        if output.json == .off, Terminal.isInteractive {
+            let now = Timestamp.now
+            for line in Columns.stackedLines(records.map { $0.cells(at: now) }, within: Terminal.size?.columns) {
+                Terminal.print(line)
+            }
+        } else {
+            for record in records { output.write(record.json, text: record.line) }
         }
+        if records.isEmpty { throw ExitCode.nothing }
     }
 }
 
 extension RecordedEvent {
-    /// Whether the outcome counts as unread.
     var isUnread: Bool {
         switch outcome {
         case nil, .shown?, .muted?, .expired?: true
@@ -66,19 +63,16 @@ extension RecordedEvent {
         }
     }
 
-    /// For a line on a terminal.
     fileprivate func cells(at now: Int64) -> [Cell] {
         event.cells(time: { $0.text(seenAt: now) }, outcome: outcome.cell)
     }
 
-    /// One line for programs and files.
     var line: String {
         let time = event.published.map { Terminal.dim(Timestamp($0).text) + "  " } ?? ""
-        return time + event.line(verdict: nil) + "  → " + Terminal.plain(outcome?.rawValue ?? "undecided")
+        return time + event.line() + "  → " + Terminal.plain(outcome?.rawValue ?? "undecided")
     }
 
     var json: JSON {
-        guard case .object(let members) = event.json(verdict: nil) else { return .null }
-        return .object(members + [("outcome", .string(outcome?.rawValue ?? ""))])
+        .object(event.members() + [("outcome", .string(outcome?.rawValue ?? ""))])
     }
 }

@@ -1,10 +1,8 @@
 import NotifyClient
 
-/// Reads the history of a topic page by page.
 struct HistoryReader {
     let client: NotifyClient
     let topic: String
-    /// Whether only unread events are returned.
     var isUnread = false
 
     /// The first events after one, in ascending order.
@@ -37,16 +35,13 @@ struct HistoryReader {
         return unread.filter { !read.contains($0.event.id) }
     }
 
-    /// The last events, in ascending order.
-    func last(
-        _ count: Int, where isWanted: (RecordedEvent) -> Bool = { _ in true }
-    ) async throws(NotifyError) -> [RecordedEvent] {
+    func last(_ count: Int) async throws(NotifyError) -> [RecordedEvent] {
         // Pages only go forwards. Ids grow with time, so this steps back by a quickly growing span.
         let end = try await client.snapshot(topic).cursor.rawValue
         var span: UInt64 = 1000
         while true {
             let start = end > span ? end - span : 0
-            let found = try await first(.max, after: EventID(rawValue: start), where: isWanted)
+            let found = try await first(.max, after: EventID(rawValue: start))
             if found.count >= count || start == 0 { return found.suffix(count) }
             span = span.multipliedReportingOverflow(by: 32).overflow ? .max : span * 32
         }

@@ -13,28 +13,21 @@ struct ShowCommand: AsyncParsableCommand {
               notifyctl show last --json=short | jq .fields
             """)
 
-    @Argument(
-        help: ArgumentHelp(
-            "The id of the event, as “send”, “listen” and “history” print it, or “last”.", valueName: "id"),
-        completion: Completion.eventsAndLast)
-    var event: EventArgument
-
+    @OptionGroup var event: EventOptions
     @OptionGroup var bus: BusOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        try await reportingFailures {
-            let client = try await bus.connect()
-            let id = try await event.find(client)
-            let explanation = try await client.explain(id)
-            guard
-                let record = try await client.history(
-                    explanation.topic, after: EventID(rawValue: id.rawValue - 1), limit: 1
-                ).first, record.event.id == id
-            else { throw ExitCode.nothing }
-            output.write(
-                .object(record.members + explanation.members), text: text(of: record, explanation))
-        }
+        let client = try await bus.connect()
+        let explanation = try await event.explanation(client)
+        let id = explanation.id
+        guard
+            let record = try await client.history(
+                explanation.topic, after: EventID(rawValue: id.rawValue - 1), limit: 1
+            ).first, record.event.id == id
+        else { throw ExitCode.nothing }
+        output.write(
+            .object(record.event.content + explanation.members), text: text(of: record, explanation))
     }
 
     private func text(of record: RecordedEvent, _ explanation: Explanation) -> String {
@@ -43,7 +36,7 @@ struct ShowCommand: AsyncParsableCommand {
         if !event.title.isEmpty { rows.append(("Title", Cell(event.title))) }
         if !event.body.isEmpty { rows.append(("Body", Cell(event.body))) }
         for (name, value) in event.fields {
-            rows.append((name, Cell(Text(value).text)))
+            rows.append((name, Cell(value.text)))
         }
         let moment = Timestamp(explanation.published)
         let ago = Terminal.isInteractive ? Cell("  " + moment.text(seenAt: Timestamp.now), .dim) : Cell("")
@@ -61,49 +54,31 @@ struct ShowCommand: AsyncParsableCommand {
     }
 }
 
-extension RecordedEvent {
-    fileprivate var members: [(String, JSON)] {
-        [
-            ("id", .integer(event.id.rawValue)), ("topic", .string(event.topic)), ("title", .string(event.title)),
-            ("body", .string(event.body)), ("fields", JSON(fields: event.fields)),
-        ]
-    }
-}
-
 extension Explanation {
     /// The explanation without id and topic.
     var members: [(String, JSON)] {
-        var members: [(String, JSON)] = [
+        JSON.present([
             ("route", .string(route)), ("key", .string(key)), ("published", .integer(published)),
             ("window", .milliseconds(window)), ("outcome", .string(outcome?.rawValue ?? "")),
-            ("reason", .string(reason)),
-            ("claims", .array(claims.map(\.json))),
-        ]
-        if let accepted { members.append(("accepted", .integer(accepted))) }
-        if let opened { members.append(("opened", .integer(opened))) }
-        if let deadline { members.append(("deadline", .integer(deadline))) }
-        if let resolved { members.append(("resolved", .integer(resolved))) }
-        if let banner { members.append(("banner", .integer(banner))) }
-        if let count { members.append(("count", .integer(count))) }
-        if let lateness { members.append(("lateness", .microseconds(lateness))) }
-        if let delay { members.append(("delay", .string(delay.rawValue))) }
-        if let action { members.append(("action", .string(action))) }
-        if let sender { members.append(("sender", .string(sender))) }
-        if let source { members.append(("source", .string(source))) }
-        if let eventID { members.append(("event-id", .string(eventID))) }
-        if isRead { members.append(("read", .bool(true))) }
-        if isReplayed { members.append(("replayed", .bool(true))) }
-        if isOfEarlierBoot { members.append(("earlier-boot", .bool(true))) }
-        return members
+            ("reason", .string(reason)), ("claims", .array(claims.map(\.json))),
+            ("accepted", accepted.map(JSON.integer)), ("opened", opened.map(JSON.integer)),
+            ("deadline", deadline.map(JSON.integer)), ("resolved", resolved.map(JSON.integer)),
+            ("banner", banner.map(JSON.integer)), ("count", count.map(JSON.integer)),
+            ("lateness", lateness.map(JSON.microseconds)), ("delay", (delay?.rawValue).map(JSON.string)),
+            ("action", action.map(JSON.string)), ("sender", sender.map(JSON.string)),
+            ("source", source.map(JSON.string)), ("event-id", eventID.map(JSON.string)),
+            ("read", JSON.ifTrue(isRead)), ("replayed", JSON.ifTrue(isReplayed)),
+            ("earlier-boot", JSON.ifTrue(isOfEarlierBoot)),
+        ])
     }
 }
 
 extension Explanation.Claim {
     fileprivate var json: JSON {
         .object(
-            [
-                ("by", .string(by)), ("after", after.map { .microseconds($0) } ?? .null), ("form", .string(form)),
-                ("verdict", .string(verdict.rawValue)),
-            ] + (program.map { [("program", .string($0))] } ?? []))
+            JSON.present([
+                ("by", .string(by)), ("after", after.map(JSON.microseconds) ?? .null), ("form", .string(form)),
+                ("verdict", .string(verdict.rawValue)), ("program", program.map(JSON.string)),
+            ]))
     }
 }

@@ -10,7 +10,7 @@ struct Timestamp {
     static var now: Int64 { SystemClock.wall }
 
     /// Such as `2026-05-03 17:04:05.123`.
-    var text: String { day + " " + time + "." + padded(fraction / 1000, 3) }
+    var text: String { day + " " + time + "." + String(fraction / 1000).padded(to: 3, with: "0") }
 
     /// The age: `now`, `3 s ago`, `5 min ago`, `today 14:05`, `yesterday 14:05`,
     /// `2026-05-03 17:04`.
@@ -61,16 +61,14 @@ struct Timestamp {
         return parts
     }
 
-    private var day: String {
-        [padded(parts.tm_year + 1900, 4), padded(parts.tm_mon + 1, 2), padded(parts.tm_mday, 2)].joined(separator: "-")
-    }
+    private var day: String { formatted("%F") }
+    private var time: String { formatted("%T") }
 
-    private var time: String {
-        [padded(parts.tm_hour, 2), padded(parts.tm_min, 2), padded(parts.tm_sec, 2)].joined(separator: ":")
-    }
-
-    private func padded(_ number: some BinaryInteger, _ width: Int) -> String {
-        let digits = String(number)
-        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    /// - Parameter format: as for strftime(3).
+    private func formatted(_ format: String) -> String {
+        var parts = parts
+        var buffer = [CChar](repeating: 0, count: 64)
+        let count = strftime(&buffer, buffer.count, format, &parts)
+        return String(decoding: buffer[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 }

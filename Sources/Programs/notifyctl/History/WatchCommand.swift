@@ -33,33 +33,22 @@ struct WatchCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await reportingFailures {
-            let client = try await bus.connect()
-            let changes = try await client.watch(topic)
-            if try await !client.isDaemonRunning() {
-                Terminal.complain("notifyd is not running yet; waiting for it.")
-            }
-            let listing = Listing()
-            let reading = Task {
-                var seen = 0
-                for try await change in changes {
-                    output.write(change.json, text: listing.line(change.cells, elsewhere: change.line))
-                    seen += 1
-                    if seen == count { return true }
-                }
-                return false
-            }
-            let interruption = TerminationSignals { _ in reading.cancel() }
-            let alarm = timeout.map { timeout in
-                Task {
-                    try await Task.sleep(for: timeout.duration)
-                    reading.cancel()
-                }
-            }
-            defer { alarm?.cancel() }
-            let isComplete = try await reading.value
-            if !isComplete, !interruption.hasCome { throw ExitCode.nothing }
+        let client = try await bus.connect()
+        let changes = try await client.watch(topic)
+        if try await !client.isDaemonRunning() {
+            Terminal.complain("notifyd is not running yet; waiting for it.")
         }
+        let listing = Listing()
+        let (isComplete, isInterrupted) = try await TerminationSignals.run(within: timeout?.duration) {
+            var seen = 0
+            for try await change in changes {
+                output.write(change.json, text: listing.line(change.cells, elsewhere: change.line))
+                seen += 1
+                if seen == count { return true }
+            }
+            return false
+        }
+        if isComplete != true, !isInterrupted { throw ExitCode.nothing }
     }
 }
 
@@ -76,18 +65,16 @@ extension Change {
         }
     }
 
-    /// The same for programs.
     var line: String {
         switch kind {
-        case .added: Terminal.green("+ ") + value.line(verdict: nil)
-        case .modified: "~ " + value.line(verdict: nil)
+        case .added: Terminal.green("+ ") + value.line()
+        case .modified: "~ " + value.line()
         case .removed: Terminal.red("- ") + "\(value.id)  " + Terminal.bold(Terminal.plain(topic))
-        default: Terminal.plain(kind.rawValue) + "  " + value.line(verdict: nil)
+        default: Terminal.plain(kind.rawValue) + "  " + value.line()
         }
     }
 
     var json: JSON {
-        guard case .object(let members) = value.json(verdict: nil) else { return .null }
-        return .object([("change", .string(kind.rawValue))] + members)
+        .object([("change", .string(kind.rawValue))] + value.members())
     }
 }

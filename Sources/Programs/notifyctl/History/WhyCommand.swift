@@ -16,25 +16,17 @@ struct WhyCommand: AsyncParsableCommand {
               notifyctl why last
             """)
 
-    @Argument(
-        help: ArgumentHelp(
-            "The id of the event, as “send”, “listen” and “history” print it, or “last”.", valueName: "id"),
-        completion: Completion.eventsAndLast)
-    var event: EventArgument
-
+    @OptionGroup var event: EventOptions
     @OptionGroup var bus: BusOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        try await reportingFailures {
-            let client = try await bus.connect()
-            let id = try await event.find(client)
-            let explanation = try await client.explain(id)
-            output.write(
-                .object(
-                    [("id", .integer(id.rawValue)), ("topic", .string(explanation.topic))] + explanation.members),
-                text: Decision(explanation, now: Timestamp.now).lines(within: Terminal.size?.columns).joined(
-                    separator: "\n"))
-        }
+        let explanation = try await event.explanation(try await bus.connect())
+        output.write(
+            .object(
+                [("id", .integer(explanation.id.rawValue)), ("topic", .string(explanation.topic))] + explanation.members
+            ),
+            text: Decision(explanation, now: Timestamp.now).lines(within: Terminal.size?.columns).joined(
+                separator: "\n"))
     }
 }

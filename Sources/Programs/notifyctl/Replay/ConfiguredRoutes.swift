@@ -6,17 +6,9 @@ import Routing
 enum ConfiguredRoutes {
     /// - Throws: the daemon's exit code if the configuration is bad; the daemon has printed the reason.
     static func read(_ file: String, with daemon: String) async throws -> RouteTable {
-        let process = try ChildProcess(
-            daemon, ["--print-routes", "--config", file], environment: ChildProcess.currentEnvironment, capturing: [1])
-        switch await process.waitForExit(within: .seconds(60)) {
-        case .code(0)?: break
-        case .code(let code)?: throw ExitCode(code)
-        case .signal(let number)?: throw ProcessError("\(daemon) was ended by signal \(number).")
-        case nil:
-            process.signal(9)
-            throw ProcessError("\(daemon) did not end within a minute.")
-        }
-        return try parse(await process.allLines(of: 1) ?? [])
+        let (code, lines) = try await Daemon.run(daemon, ["--print-routes", "--config", file], capturing: [1])
+        if code != 0 { throw ExitCode(code) }
+        return try parse(lines)
     }
 
     /// Reads lines of tab-separated `key=value`; other keys do not affect windows.

@@ -54,33 +54,20 @@ struct ReplayCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await reportingFailures {
-            let history = HistoryReader(client: try await bus.connect(), topic: "/")
-            let records =
-                switch since {
-                case .id(let id): try await history.first(.max, after: EventID(rawValue: id))
-                case .ago(let time): try await history.since(Timestamp.now - microseconds(time))
-                }
-            let explanations = try await history.explanations(of: records.map(\.event.id))
-            if explanations.isEmpty { throw ExitCode.nothing }
-            let routes: RouteTable? =
-                if let config {
-                    try await ConfiguredRoutes.read(config, with: try daemon ?? Daemon.locate())
-                } else {
-                    nil
-                }
-            let report = try ReplayReport(
-                explanations.map(ReplayEvent.init), routes: routes,
-                window: window?.duration ?? (config == nil ? .milliseconds(60) : nil))
-            output.write(report.json, text: report.text)
-        }
-    }
-
-    private func microseconds(_ time: Duration) -> Int64 {
-        let (seconds, attoseconds) = time.components
-        let whole = seconds.multipliedReportingOverflow(by: 1_000_000)
-        // Longer ago than the history.
-        return whole.overflow ? Timestamp.now : whole.partialValue + attoseconds / 1_000_000_000_000
+        let history = HistoryReader(client: try await bus.connect(), topic: "/")
+        let records =
+            switch since {
+            case .id(let id): try await history.first(.max, after: EventID(rawValue: id))
+            case .ago(let time): try await history.since(Timestamp.now - time.microseconds)
+            }
+        let explanations = try await history.explanations(of: records.map(\.event.id))
+        if explanations.isEmpty { throw ExitCode.nothing }
+        var routes: RouteTable?
+        if let config { routes = try await ConfiguredRoutes.read(config, with: try daemon ?? Daemon.locate()) }
+        let report = try ReplayReport(
+            explanations.map(ReplayEvent.init), routes: routes,
+            window: window?.duration ?? (config == nil ? .milliseconds(60) : nil))
+        output.write(report.json, text: report.text)
     }
 }
 

@@ -52,10 +52,7 @@ struct ReplayReport {
     }
 
     private func row(_ name: String, _ before: Int, _ after: Int) -> String {
-        func padded(_ text: String, _ width: Int) -> String {
-            String(repeating: " ", count: max(0, width - text.count)) + text
-        }
-        return "  " + name + padded("\(before)", 27 - name.count) + padded("\(after)", 11)
+        "  " + name + "\(before)".padded(to: 27 - name.count) + "\(after)".padded(to: 11)
     }
 
     private func list(_ title: String, _ events: [ReplayEvent]) -> [String] {

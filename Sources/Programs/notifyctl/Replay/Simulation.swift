@@ -6,7 +6,6 @@ import Routing
 /// Without a configuration the routes are reconstructed from the windows and coalescing keys of the events. The notification
 /// server replies at once, and there is no limit of banners per second.
 struct Simulation {
-    /// The outcomes of the events.
     struct Result: Hashable, Sendable {
         /// Events that were shown, alone or together with others.
         var shown: Set<UInt64> = []
@@ -38,18 +37,11 @@ struct Simulation {
     static func run(_ pushes: [ReplayEvent], routes: RouteTable? = nil, window: Duration? = nil) throws -> Result {
         let pushes = pushes.filter(\.wasAwaited)
         var simulation = Simulation(
+            window: window, keepsWindows: routes == nil,
             router: Router(
                 routes: try routes ?? Simulation.routes(of: pushes, window),
-                banners: BannerSettings(maximumPerSecond: 0),
-                firstID: EventID(1)), window: window,
-            keepsWindows: routes == nil)
+                banners: BannerSettings(maximumPerSecond: 0), firstID: EventID(1)))
         return try simulation.play(pushes)
-    }
-
-    private init(router: Router, window: Duration?, keepsWindows: Bool) {
-        self.router = router
-        self.keepsWindows = keepsWindows
-        self.window = window
     }
 
     private static func routes(of pushes: [ReplayEvent], _ window: Duration?) throws -> RouteTable {

@@ -9,29 +9,20 @@ struct Cell: Hashable, Sendable {
 
     private var runs: [Run]
     /// Numbers are aligned to the right.
-    private(set) var isNumber = false
+    let isNumber: Bool
     /// Text that is useless in part, such as an id, is not cut.
-    private(set) var isWhole = false
+    let isWhole: Bool
 
     /// - Parameter text: any text; control characters are replaced.
-    init(_ text: String, _ style: Terminal.Style = .plain) {
+    init(_ text: String, _ style: Terminal.Style = .plain, isNumber: Bool = false, isWhole: Bool = false) {
         runs = [Run(text: Terminal.plain(text), style: style)]
+        (self.isNumber, self.isWhole) = (isNumber, isWhole)
     }
 
-    static func number(_ text: String, _ style: Terminal.Style = .plain) -> Cell {
-        var cell = Cell(text, style)
-        cell.isNumber = true
-        return cell
-    }
+    static func number(_ text: String, _ style: Terminal.Style = .plain) -> Cell { Cell(text, style, isNumber: true) }
 
-    /// The id of an event.
-    static func id(_ text: String) -> Cell {
-        var cell = Cell(text, .dim)
-        cell.isWhole = true
-        return cell
-    }
+    static func id(_ text: String) -> Cell { Cell(text, .dim, isWhole: true) }
 
-    /// The words of it, each as it looks.
     var words: [Cell] {
         runs.flatMap { run in run.text.split(separator: " ").map { Cell(String($0), run.style) } }
     }
@@ -65,6 +56,11 @@ struct Cell: Hashable, Sendable {
     }
 }
 
+extension [Cell] {
+    /// The cells with two spaces between them.
+    func joined() -> Cell { dropFirst().reduce(first ?? Cell("")) { $0 + Cell("  ") + $1 } }
+}
+
 /// Aligns lines in columns by their width on a terminal. A column is as wide as its widest cell so far, so that lines are aligned
 /// even if they arrive one by one.
 struct Columns: Sendable {
@@ -76,12 +72,13 @@ struct Columns: Sendable {
     private var widths: [Int] = []
     private var areWhole: [Bool] = []
 
-    init(indentation: String = "") { self.indentation = indentation }
+    init(_ rows: [[Cell]] = [], indentation: String = "") {
+        self.indentation = indentation
+        for row in rows { widen(for: row) }
+    }
 
-    /// Lines that are aligned with each other.
     static func lines(_ rows: [[Cell]], indentation: String = "", within limit: Int?) -> [String] {
-        var columns = Columns(indentation: indentation)
-        for row in rows { columns.widen(for: row) }
+        let columns = Columns(rows, indentation: indentation)
         let widths = columns.fitted(to: limit)
         return rows.map { columns.line($0, widths, within: limit) }
     }
@@ -97,8 +94,7 @@ struct Columns: Sendable {
 
     /// Aligned lines; or several lines for each row if its columns do not fit.
     static func stackedLines(_ rows: [[Cell]], indentation: String = "", within limit: Int?) -> [String] {
-        var columns = Columns(indentation: indentation)
-        for row in rows { columns.widen(for: row) }
+        let columns = Columns(rows, indentation: indentation)
         guard let limit, columns.isTooNarrow(limit) else {
             return lines(rows, indentation: indentation, within: limit)
         }
@@ -120,8 +116,7 @@ struct Columns: Sendable {
     private func fitted(to limit: Int?) -> [Int] {
         guard let limit else { return widths }
         var fitted = widths.map { min($0, limit) }
-        var excess =
-            indentation.columns + fitted.reduce(0, +) + Self.gap.columns * max(0, fitted.count - 1) - limit
+        var excess = total(fitted) - limit
         let shrinking = fitted.indices.filter { !areWhole[$0] }
         while excess > 0, let widest = shrinking.max(by: { fitted[$0] < fitted[$1] }), fitted[widest] > Self.least {
             fitted[widest] -= 1
@@ -130,11 +125,10 @@ struct Columns: Sendable {
         return fitted
     }
 
-    /// Whether a column would be too narrow.
-    private func isTooNarrow(_ limit: Int?) -> Bool {
-        guard let limit else { return false }
-        let widths = fitted(to: limit)
-        return indentation.columns + widths.reduce(0, +) + Self.gap.columns * max(0, widths.count - 1) > limit
+    private func isTooNarrow(_ limit: Int) -> Bool { total(fitted(to: limit)) > limit }
+
+    private func total(_ widths: [Int]) -> Int {
+        indentation.columns + widths.reduce(0, +) + Self.gap.columns * max(0, widths.count - 1)
     }
 
     /// A row that does not fit in columns: each line has as many cells as fit.

@@ -45,7 +45,6 @@ final class FullScreen: @unchecked Sendable {
         former.withLock { if $0 != nil { Terminal.write(picture) } }
     }
 
-    /// Restores the terminal.
     func leave() {
         former.withLock { former in
             guard var settings = former else { return }

@@ -2,7 +2,6 @@ import Dispatch
 import Glibc
 import NotifyClient
 
-/// Reads standard input.
 enum StandardInput {
     /// The whole input without the final line break.
     ///

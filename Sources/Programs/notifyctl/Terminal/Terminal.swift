@@ -6,7 +6,6 @@ import StandardStreams
 enum Terminal {
     static var isInteractive: Bool { isatty(STDOUT_FILENO) == 1 }
 
-    /// How text looks.
     enum Style: String, Hashable, Sendable {
         case plain = ""
         case bold = "1"

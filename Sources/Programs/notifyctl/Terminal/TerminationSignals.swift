@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import NotifyClient
 import Synchronization
 
 /// Handles signals, SIGINT and SIGTERM by default, for as long as it is retained, so that a command can end in an orderly way.
@@ -34,10 +35,14 @@ final class TerminationSignals: @unchecked Sendable {
 }
 
 extension TerminationSignals {
-    /// Runs `work` in a task that a signal cancels.
-    static func cancelling<Result: Sendable>(
-        _ signals: [CInt] = [SIGINT, SIGTERM], _ work: @escaping @Sendable () async throws -> Result
-    ) -> (task: Task<Result, any Error>, interruption: TerminationSignals) {
+    /// Runs `work` to its end, or until a signal or the end of a time limit cancels it.
+    ///
+    /// - Returns: its result, and whether a signal came; without a result if it failed because of the signal.
+    @discardableResult
+    static func run<Result: Sendable>(
+        _ signals: [CInt] = [SIGINT, SIGTERM], within limit: Duration? = nil,
+        _ work: @escaping @Sendable () async throws -> Result
+    ) async throws -> (result: Result?, isInterrupted: Bool) {
         let (gate, opening) = AsyncStream.makeStream(of: Never.self)
         let task = Task {
             for await _ in gate {}
@@ -45,6 +50,19 @@ extension TerminationSignals {
         }
         let interruption = TerminationSignals(signals) { _ in task.cancel() }
         opening.finish()
-        return (task, interruption)
+        let alarm = Task {
+            guard let limit else { return }
+            try await Task.sleep(for: limit)
+            task.cancel()
+        }
+        defer { alarm.cancel() }
+        do {
+            return (try await task.value, interruption.hasCome)
+        } catch
+            where interruption.hasCome
+            && (error is CancellationError || (error as? NotifyError)?.code == .cancelled)
+        {
+            return (nil, true)
+        }
     }
 }

@@ -5,7 +5,6 @@
 /// [East Asian Width](https://www.unicode.org/reports/tr11/), are a short list. Ambiguous characters count as narrow, as in
 /// terminals by default.
 extension StringProtocol {
-    /// How many columns it takes on a terminal.
     var columns: Int {
         if utf8.allSatisfy({ (0x20..<0x7f).contains($0) }) { return utf8.count }
         return reduce(0) { $0 + $1.columns }

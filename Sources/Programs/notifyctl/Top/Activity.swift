@@ -5,29 +5,23 @@ import NotifyText
 ///
 /// It does no I/O and reads no clock: times are arguments, counted from any fixed start.
 struct Activity: Sendable {
-    /// The undecided events of a topic.
     struct Window: Hashable, Sendable {
         let topic: String
         fileprivate(set) var events: Set<EventID> = []
-        /// When the last window ends.
         fileprivate(set) var deadline: Duration
-        /// The length of the window.
         fileprivate(set) var length: Duration
         /// Whether the window has ended without an outcome, according to the daemon.
         fileprivate(set) var isWaiting = false
-        /// When the daemon was last asked.
         fileprivate var asked: Duration?
 
         func left(at now: Duration) -> Duration { max(.zero, deadline - now) }
     }
 
-    /// An outcome, and when it was announced.
     struct Decision: Hashable, Sendable {
         let outcome: Outcome
         let time: Duration
     }
 
-    /// The daemon's properties and screens.
     struct Health: Sendable {
         var version = ""
         var isPaused = false
@@ -40,7 +34,6 @@ struct Activity: Sendable {
         var programs: [String: String] = [:]
     }
 
-    /// How many outcomes are kept.
     static let memory = 100
     /// How late an outcome may be announced before the daemon is asked for it.
     private static let patience = Duration.milliseconds(300)
@@ -76,7 +69,6 @@ struct Activity: Sendable {
     /// `nil` before the second query.
     var rates: Rates.PerSecond? { counts.perSecond }
 
-    /// Whether a window is open and counts down.
     func isCountingDown(at now: Duration) -> Bool { windowsByTopic.values.contains { $0.deadline > now } }
 
     // MARK: Signals

@@ -32,7 +32,6 @@ final class ActivityFeed: Sendable {
         for await _ in bell { return }
     }
 
-    /// Makes `news` return.
     func ring() { rope.yield() }
 
     // MARK: Queries
@@ -85,31 +84,20 @@ final class ActivityFeed: Sendable {
     /// - Throws: `closed`, and errors of the subscription.
     func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask {
-                try await self.listen {
-                    try await self.client.events(at: "/")
-                } to: {
-                    $0.receive($1, at: $2)
-                }
-            }
-            group.addTask {
-                try await self.listen {
-                    try await self.client.outcomes(at: "/")
-                } to: {
-                    $0.receive($1, at: $2)
-                }
-            }
+            group.addTask { try await self.listen(to: self.client.events) { $0.receive($1, at: $2) } }
+            group.addTask { try await self.listen(to: self.client.outcomes) { $0.receive($1, at: $2) } }
             group.addTask { await self.askAgainAndAgain() }
             try await group.waitForAll()
         }
     }
 
     private func listen<Element: Sendable>(
-        _ subscribe: () async throws -> Subscription<Element>, to receive: (inout Activity, Element, Duration) -> Void
+        to subscribe: ([String], Int) async throws -> Subscription<Element>,
+        _ receive: (inout Activity, Element, Duration) -> Void
     ) async throws {
         while !Task.isCancelled {
             do {
-                for try await element in try await subscribe() {
+                for try await element in try await subscribe(["/"], 4096) {
                     state.withLock { receive(&$0, element, now) }
                     ring()
                 }

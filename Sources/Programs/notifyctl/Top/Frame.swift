@@ -1,11 +1,10 @@
 import NotifyClient
+import Routing
 
-/// Renders the activity as lines of text.
 struct Frame {
     private struct Section {
         let title: String
         let rows: [[Cell]]
-        /// The text for an empty section.
         let absence: String
     }
 
@@ -88,7 +87,8 @@ struct Frame {
     private var rates: Cell {
         guard let rates = activity.rates else { return Cell("each second: –", .dim) }
         return Cell(
-            "each second: \(rates.events.rate) events, \(rates.claimed.rate) claimed, \(rates.banners.rate) banners")
+            "each second: \(rates.events.fixed(1)) events, \(rates.claimed.fixed(1)) claimed, "
+                + "\(rates.banners.fixed(1)) banners")
     }
 
     private var latency: Cell {
@@ -117,7 +117,7 @@ struct Frame {
     private func row(_ window: Activity.Window) -> [Cell] {
         let left = window.left(at: now)
         let events = Cell(window.events.count == 1 ? "1 event" : "\(window.events.count) events")
-        let time = window.isWaiting ? Cell.number("waits", .yellow) : .number("\(left.wholeMilliseconds) ms")
+        let time = window.isWaiting ? Cell.number("waits", .yellow) : .number("\(left.microseconds / 1000) ms")
         return [Cell(window.topic, .bold), time, Cell(bar(left, of: window.length), .dim), events]
     }
 
@@ -135,20 +135,5 @@ struct Frame {
             .number(Timestamp.ago(now - decision.time), .dim), .id("\(outcome.id)"), outcome.kind.cell,
             Cell(outcome.topic, .bold), Cell(outcome.details.joined(separator: " ")),
         ]
-    }
-}
-
-extension Double {
-    /// With one decimal.
-    fileprivate var rate: String {
-        let tenths = Int((self * 10).rounded())
-        return "\(tenths / 10).\(tenths % 10)"
-    }
-}
-
-extension Duration {
-    fileprivate var wholeMilliseconds: Int64 {
-        let (seconds, attoseconds) = components
-        return seconds * 1000 + attoseconds / 1_000_000_000_000_000
     }
 }

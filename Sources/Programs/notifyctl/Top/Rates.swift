@@ -1,7 +1,6 @@
 /// Rates from the daemon's own counters, which include events whose signals were missed.
 struct Rates: Sendable {
     struct PerSecond: Hashable, Sendable {
-        /// Events accepted.
         var events: Double
         /// Events claimed in time.
         var claimed: Double
@@ -9,39 +8,24 @@ struct Rates: Sendable {
         var banners: Double
     }
 
-    private struct Sample: Sendable {
-        let time: Duration
-        let published: UInt64
-        let claimed: UInt64
-        let banners: UInt64
-    }
-
+    private static let counters = ["published", "claimed", "banner-calls"]
     private static let span = Duration.seconds(10)
 
     /// In order of time. At most the first one is older than the span.
-    private var samples: [Sample] = []
+    private var samples: [(time: Duration, counts: [UInt64])] = []
 
     mutating func note(_ statistics: [String: UInt64], at now: Duration) {
-        let sample = Sample(
-            time: now, published: statistics["published"] ?? 0, claimed: statistics["claimed"] ?? 0,
-            banners: statistics["banner-calls"] ?? 0)
+        let counts = Self.counters.map { statistics[$0] ?? 0 }
         // A restarted daemon counts from 0.
-        if let last = samples.last,
-            sample.published < last.published || sample.claimed < last.claimed || sample.banners < last.banners
-        {
-            samples = []
-        }
-        samples.append(sample)
+        if let last = samples.last, zip(counts, last.counts).contains(where: <) { samples = [] }
+        samples.append((now, counts))
         while samples.count > 2, samples[1].time <= now - Self.span { samples.removeFirst() }
     }
 
     /// Over the last ten seconds, or since the first sample; `nil` before the second sample.
     var perSecond: PerSecond? {
         guard let first = samples.first, let last = samples.last, last.time > first.time else { return nil }
-        let time = (last.time - first.time) / .seconds(1)
-        return PerSecond(
-            events: Double(last.published - first.published) / time,
-            claimed: Double(last.claimed - first.claimed) / time,
-            banners: Double(last.banners - first.banners) / time)
+        let rates = zip(first.counts, last.counts).map { Double($1 - $0) / ((last.time - first.time) / .seconds(1)) }
+        return PerSecond(events: rates[0], claimed: rates[1], banners: rates[2])
     }
 }

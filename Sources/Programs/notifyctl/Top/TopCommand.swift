@@ -31,13 +31,11 @@ struct TopCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await reportingFailures {
-            let feed = ActivityFeed(try await bus.connect(starting: false))
-            if count == nil, output.json == .off, FullScreen.isPossible {
-                try await show(feed)
-            } else {
-                try await printSnapshots(of: feed, count: count ?? 1)
-            }
+        let feed = ActivityFeed(try await bus.connect(starting: false))
+        if count == nil, output.json == .off, FullScreen.isPossible {
+            try await show(feed)
+        } else {
+            try await printSnapshots(of: feed, count: count ?? 1)
         }
     }
 
@@ -48,7 +46,7 @@ struct TopCommand: AsyncParsableCommand {
         try await feed.ask(isFirst: true)
         write(feed)
         guard count > 1 else { return }
-        let (printing, interruption) = TerminationSignals.cancelling {
+        try await TerminationSignals.run {
             let feeding = Task { try await feed.run() }
             defer { feeding.cancel() }
             for _ in 1..<count {
@@ -57,9 +55,6 @@ struct TopCommand: AsyncParsableCommand {
                 write(feed)
             }
         }
-        do {
-            try await printing.value
-        } catch is CancellationError where interruption.hasCome {}
     }
 
     private func write(_ feed: ActivityFeed) {
@@ -75,7 +70,7 @@ struct TopCommand: AsyncParsableCommand {
     private static let pause = Duration.milliseconds(100)
 
     private func show(_ feed: ActivityFeed) async throws {
-        let (showing, interruption) = TerminationSignals.cancelling([SIGINT, SIGTERM, SIGHUP]) {
+        try await TerminationSignals.run([SIGINT, SIGTERM, SIGHUP]) {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await feed.run() }
                 group.addTask { await draw(feed) }
@@ -83,9 +78,6 @@ struct TopCommand: AsyncParsableCommand {
                 try await group.next()
             }
         }
-        do {
-            try await showing.value
-        } catch let error as NotifyError where error.code == .cancelled && interruption.hasCome {}
     }
 
     private func draw(_ feed: ActivityFeed) async {
