@@ -17,6 +17,8 @@ endif
 
 BIN_DIR := $(PREFIX)/bin
 DBUS_DIR := $(PREFIX)/share/dbus-1
+APPLICATION_DIR := $(PREFIX)/share/applications
+ICON_DIR := $(PREFIX)/share/icons/hicolor/scalable/apps
 DOC_DIR := $(PREFIX)/share/doc/notifyd
 MAN_DIR := $(PREFIX)/share/man
 BASH_DIR ?= $(PREFIX)/share/bash-completion/completions
@@ -41,6 +43,8 @@ INSTALLED := \
     $(UNIT_DIR)/notifyd.service.d/namespaces.conf \
     $(DBUS_DIR)/services/org.notifyd.Router1.service \
     $(DBUS_DIR)/interfaces/org.notifyd.Router1.xml \
+    $(APPLICATION_DIR)/org.notifyd.desktop \
+    $(ICON_DIR)/org.notifyd.svg \
     $(DOC_DIR)/README.md \
     $(DOC_DIR)/LICENSE \
     $(DOC_DIR)/config.toml \
@@ -165,6 +169,8 @@ install-files: ## Install what is built already: make release && sudo make insta
 	sed -i -e 's|/usr/bin/notifyd|$(BIN_DIR)/notifyd|' -e 's|/usr/share/doc/notifyd|$(DOC_DIR)|' \
 	    '$(DESTDIR)$(UNIT_DIR)/notifyd.service' '$(DESTDIR)$(DBUS_DIR)/services/org.notifyd.Router1.service'
 	$(INSTALL) -D -m 644 systemd/org.notifyd.Router1.xml '$(DESTDIR)$(DBUS_DIR)/interfaces/org.notifyd.Router1.xml'
+	$(INSTALL) -D -m 644 systemd/org.notifyd.desktop '$(DESTDIR)$(APPLICATION_DIR)/org.notifyd.desktop'
+	$(INSTALL) -D -m 644 systemd/org.notifyd.svg '$(DESTDIR)$(ICON_DIR)/org.notifyd.svg'
 	$(INSTALL) -d '$(DESTDIR)$(DOC_DIR)'
 	$(INSTALL) -m 644 README.md LICENSE systemd/config.toml '$(DESTDIR)$(DOC_DIR)'
 	$(INSTALL) -D -m 644 docs/notifyctl.1 '$(DESTDIR)$(MAN_DIR)/man1/notifyctl.1'

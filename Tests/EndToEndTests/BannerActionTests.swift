@@ -101,7 +101,9 @@ struct BannerActionTests {
                 told == [
                     "NOTIFYD_ACTION=tell", "NOTIFYD_BODY=`touch \(trap)`; touch \(trap)", "NOTIFYD_FIELD_B=true",
                     "NOTIFYD_FIELD_FROM=$(touch \(trap))", "NOTIFYD_FIELD_RUN_NUMBER=7", "NOTIFYD_FIELD___=x",
-                    "NOTIFYD_ID=\(id)", "NOTIFYD_TITLE=$(touch \(trap))", "NOTIFYD_TOPIC=/note/1",
+                    "NOTIFYD_ID=\(id)", "NOTIFYD_SUMMARY=$(touch \(trap))",
+                    "NOTIFYD_TEXT=`touch \(trap)`; touch \(trap)", "NOTIFYD_TITLE=$(touch \(trap))",
+                    "NOTIFYD_TOPIC=/note/1",
                 ])
             server.invoke("say", on: 1)
             try await stage.logged("$(touch x) ; $HOME *")

@@ -37,7 +37,7 @@ struct BannerAppearanceTests {
 
             try await stage.client.send("/note/1", title: "Plain")
             let plain = try await stage.banner(on: server)
-            #expect(plain.icon.isEmpty)
+            #expect(plain.icon == "org.notifyd")
             #expect(plain.hints.isEmpty)
             #expect(plain.timeout == -1)
 
@@ -45,6 +45,35 @@ struct BannerAppearanceTests {
                 try await stage.client.send(topic, title: "Timed")
                 #expect(try await stage.banner(on: server).timeout == timeout)
             }
+        }
+    }
+
+    @Test func theEventSaysHowItsBannerLooks() async throws {
+        try await withBannerStage("") { stage in
+            let server = try await stage.server()
+            let own = BannerOptions(
+                app: "Chat", icon: "/icons/a b.svg", image: "/tmp/mina.png", category: "im.received", sound: "bell",
+                desktopEntry: "org.example.Chat", timeout: .milliseconds(1500), isTransient: true, isResident: true,
+                progress: 40, buttons: [BannerOptions.Button(key: "yes", label: "Yes")])
+            let id = try await stage.client.publish(
+                "/chat/1", title: "Mina", options: PublishOptions(appearance: own))
+            let banner = try await stage.banner(on: server)
+            #expect(banner.application == "Chat")
+            #expect(banner.icon == "file:///icons/a%20b.svg")
+            #expect(banner.timeout == 1500)
+            #expect(banner.actions == ["yes", "Yes"])
+            #expect(
+                banner.hints == [
+                    "image-path": "file:///tmp/mina.png", "category": "im.received", "sound-name": "bell",
+                    "desktop-entry": "org.example.Chat", "transient": .boolean(true), "resident": .boolean(true),
+                    "value": .int32(40),
+                ])
+            let entry = try #require(try await stage.client.inbox().first)
+            #expect(entry.id == id)
+            #expect(entry.appearance == BannerOptions(app: "Chat", icon: "/icons/a b.svg", buttons: own.buttons))
+            // The journal keeps it.
+            try await stage.client.publish("/chat/1", title: "Tom", options: PublishOptions(appearance: own))
+            #expect(try await stage.banner(on: server).application == "Chat")
         }
     }
 

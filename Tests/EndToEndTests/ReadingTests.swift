@@ -26,6 +26,55 @@ struct ReadingTests {
         }
     }
 
+    @Test func whatBannersSayIsReadByAnybody() async throws {
+        try await withRig { rig in
+            let options = PublishOptions(urgency: .critical, window: .seconds(60))
+            let post = try await rig.client.publish("/post/27", options: options)
+            let invite = try await rig.client.publish(
+                "/run/r1/invite", fields: ["from": "Mina\u{202E}"], options: PublishOptions(window: .seconds(60)))
+            let silent = try await rig.client.publish("/log/1", options: PublishOptions(banner: false))
+            #expect(try await rig.client.render(post) == BannerText(title: "New activity on post 27", body: ""))
+            #expect(try await rig.client.render(invite).title == "Mina invites you to a run")
+            #expect(try await rig.client.render(silent).title == "News at /log/1")
+            await #expect(throws: NotifyError.self) { try await rig.client.render(EventID(rawValue: 1)) }
+
+            let inbox = try await rig.client.inbox()
+            #expect(inbox.map(\.id) == [invite, post])
+            #expect(inbox.map(\.text.title) == ["Mina invites you to a run", "New activity on post 27"])
+            #expect(inbox.map(\.urgency) == [nil, .critical])
+            #expect(inbox[0].appearance.buttons.map(\.key) == ["accept", "decline"])
+            #expect(try await rig.client.inbox(before: invite).map(\.id) == [post])
+            #expect(try await rig.client.inbox(limit: 1).map(\.id) == [invite])
+            #expect(try await rig.client.inbox("/post").map(\.id) == [post])
+            _ = try await rig.client.claim(post)
+            #expect(try await rig.client.inbox().map(\.id) == [invite])
+            // A restart keeps what is in it.
+            await rig.daemon.kill()
+            try await rig.daemon.start()
+            #expect(try await rig.client.inbox().map(\.id) == [invite])
+        }
+    }
+
+    /// It is longer than a page, and new events come while it is read.
+    @Test func aLongInboxIsReadInPages() async throws {
+        try await withRig { rig in
+            try await rig.client.mute("/note", for: .seconds(3600))
+            var ids: [EventID] = []
+            for number in 0..<1200 {
+                let options = PublishOptions(window: .zero)
+                ids.append(try await rig.client.publish("/note/\(number % 7)", title: "\(number)", options: options))
+            }
+            var read: [EventID] = []
+            while true {
+                let page = try await rig.client.inbox("/note", before: read.last, limit: 500)
+                guard !page.isEmpty else { break }
+                #expect(page.count <= 500)
+                read += page.map(\.id)
+            }
+            #expect(read == ids.reversed())
+        }
+    }
+
     /// Names and topics that a `String` would take for one.
     @Test func textsAreOneWhenTheirBytesAre() async throws {
         try await withRig { rig in

@@ -72,7 +72,7 @@ struct OpeningTests {
                             VALUES (7, '/post/27', 'Title', 'Mina has something to say 07', ?, 1000, ':1.5', 'test', '7',
                                 1, 0, '/post/{id}', '/post/27', 100000, 1007, 9000000, 7000000, 'boot', ?, 0)
                             """,
-                        arguments: [Data(fields), event.checksum(fields: fields)])
+                        arguments: [Data(fields), event.checksum(fields: fields, appearance: nil)])
                 }
                 try old.close()
             }

@@ -45,6 +45,30 @@ struct UnreadTests {
         }
     }
 
+    @Test(arguments: [1, 2, 3, 100]) func portionsOfIdsAreEverythingUnread(_ limit: Int) throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            try Self.fill(journal, ["/post", "/post!", "/post/1", "/post/1", "/post/1/a", "/post0", "/chat"])
+            try journal.commit([.accepted(try sample(100, topic: "/post/1")), .accepted(try sample(101, topic: "/z"))])
+            func unread(_ topic: String) throws -> [UInt64] {
+                let prefix = try TopicPrefix(topic)
+                var position: Journal.UnreadIDPosition? = Journal.UnreadIDPosition(before: prefix)
+                var ids: [UInt64] = []
+                while let start = position {
+                    let found = try journal.unreadIDs(prefix, after: start, limit: limit)
+                    #expect(found.ids.count <= limit)
+                    ids += found.ids.map(\.rawValue)
+                    position = found.position
+                }
+                return ids.sorted()
+            }
+            #expect(try unread("/") == [1, 2, 3, 4, 5, 6, 7, 100, 101])
+            #expect(try unread("/post") == [1, 3, 4, 5, 100])
+            #expect(try unread("/post/1") == [3, 4, 5, 100])
+            #expect(try unread("/nothing") == [])
+        }
+    }
+
     @Test(arguments: [1, 2, 3, 100]) func portionsOfACountMakeTheWhole(_ limit: Int) throws {
         try withFolder { folder in
             let journal = try Journal(directory: folder)

@@ -114,7 +114,7 @@ struct ConfigurationTests {
             place: "3:39", word: "such as [\"notify-log\", \"--quick\"]"),
         Mistake(
             text: "[[route]]\ntopic = \"/a\"\nicon = \"https://example.org/icon.png\"\n", place: "3:1",
-            word: "'icon' is an address on the network"),
+            word: "'icon' is neither a name"),
         Mistake(
             text: "[[route]]\ntopic = \"/a\"\nicon = \"HTTP://example.org/icon.png\"\n", place: "3:1",
             word: "such as \"mail-unread\", or a file, such as \"file:///usr/"),

@@ -32,9 +32,9 @@ struct Bench {
     }
 
     @discardableResult
-    mutating func publish(_ topic: String, lifetime: Duration? = nil) -> EventID {
-        var options = PublishOptions()
-        options.lifetime = lifetime
+    mutating func publish(_ topic: String, lifetime: Duration? = nil, options: PublishOptions = PublishOptions()) -> EventID {
+        var options = options
+        options.lifetime = lifetime ?? options.lifetime
         let effects = take(
             .published(
                 Publication(topic: try! Topic(topic), title: "", body: "", options: options, sender: Self.peer)))

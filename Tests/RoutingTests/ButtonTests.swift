@@ -7,7 +7,7 @@ struct ButtonTests {
     private let route: Route
 
     init() throws {
-        var appearance = Route.Appearance()
+        var appearance = Appearance()
         appearance.actions = [Route.Action(key: "accept", label: "Accept")]
         route = Route(pattern: try TopicPattern("/post/{id}"), window: .milliseconds(100), appearance: appearance)
     }

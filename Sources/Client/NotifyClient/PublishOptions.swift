@@ -25,11 +25,13 @@ public struct PublishOptions: Hashable, Sendable {
     public var window: Duration?
     /// When it happened, in microseconds since 1970-01-01 00:00 UTC; now, if not given.
     public var published: Int64?
+    /// How its banner looks.
+    public var appearance: BannerOptions
 
     public init(
         source: String? = nil, eventID: String? = nil, retain: Bool? = nil, remove: Bool? = nil,
         timeToLive: Duration? = nil, urgency: Urgency? = nil, banner: Bool? = nil, window: Duration? = nil,
-        published: Int64? = nil
+        published: Int64? = nil, appearance: BannerOptions = BannerOptions()
     ) {
         self.source = source
         self.eventID = eventID
@@ -40,11 +42,12 @@ public struct PublishOptions: Hashable, Sendable {
         self.banner = banner
         self.window = window
         self.published = published
+        self.appearance = appearance
     }
 
     /// The dictionary for the call `Publish`.
     func values() throws(NotifyError) -> [String: Value] {
-        var values: [String: Value] = [:]
+        var values = try appearance.values()
         values["source"] = source.map(Value.string)
         values["event-id"] = eventID.map(Value.string)
         values["retain"] = retain.map(Value.boolean)

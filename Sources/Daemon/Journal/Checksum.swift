@@ -33,7 +33,7 @@ struct Checksum {
 
 extension StoredEvent {
     /// The checksum of the columns that never change.
-    package func checksum(fields: [UInt8]) -> Int64 {
+    package func checksum(fields: [UInt8], appearance: [UInt8]?) -> Int64 {
         var sum = Checksum()
         sum.add(Int64(bitPattern: id.rawValue))
         for text in [topic.description, title, body, sender, origin.source, origin.eventID, route, key] {
@@ -45,6 +45,8 @@ extension StoredEvent {
         }
         for number in [expires.wall, expires.uptime] { sum.add(number) }
         sum.add(expires.boot)
+        // Rows of earlier versions do not have this column.
+        appearance?.withUnsafeBytes { sum.add(bytes: $0) }
         return sum.value
     }
 }

@@ -36,8 +36,12 @@ struct FastStatement {
         }
     }
 
-    mutating func bind(_ bytes: [UInt8]) {
+    mutating func bind(_ bytes: [UInt8]?) {
         position += 1
+        guard let bytes else {
+            sqlite3_bind_null(statement.sqliteStatement, position)
+            return
+        }
         if bytes.isEmpty {
             // A null pointer would bind NULL.
             sqlite3_bind_zeroblob(statement.sqliteStatement, position, 0)

@@ -49,6 +49,52 @@ extension Journal {
         }
     }
 
+    /// The ids of some unread events: those of one index after the other, each by topics and ids.
+    ///
+    /// - Parameter limit: the greatest number of ids.
+    /// - Returns: the ids, and the position to continue from; `nil` at the end.
+    public func unreadIDs(
+        _ topic: TopicPrefix, after position: UnreadIDPosition, limit: Int
+    ) throws(JournalError) -> (ids: [EventID], position: UnreadIDPosition?) {
+        try read { db in
+            let select = "SELECT topic, id AS event \(Self.unreadIndexes[position.index])"
+            let last = position.position
+            let (start, end) = Self.topics(behind: last.topic, atOrBelow: topic)
+            let sameTopic = try Row.fetchCursor(
+                db.cachedStatement(sql: "\(select) AND topic = ? AND id > ? ORDER BY id LIMIT ?"),
+                arguments: [last.topic, Self.number(last.id), limit])
+            var found = try first(.max, of: sameTopic) { try RowReader($0).valueEntry() }
+            if found.count < limit {
+                let otherTopics = try Row.fetchCursor(
+                    db.cachedStatement(sql: "\(select) AND topic > ? AND topic < ? ORDER BY topic, id LIMIT ?"),
+                    arguments: [start, end, limit - found.count])
+                found += try first(.max, of: otherTopics) { try RowReader($0).valueEntry() }
+            }
+            let ids = found.map(\.id)
+            if found.count == limit, let last = found.last {
+                return (ids, UnreadIDPosition(UnreadPosition(last.topic, last.id), of: position.index))
+            }
+            guard position.index + 1 < Self.unreadIndexes.count else { return (ids, nil) }
+            return (ids, UnreadIDPosition(UnreadPosition(before: topic), of: position.index + 1))
+        }
+    }
+
+    /// A position among the ids of the unread events.
+    public struct UnreadIDPosition: Sendable, Equatable {
+        fileprivate var position: UnreadPosition
+        fileprivate var index: Int
+
+        /// The position before everything at or below a topic.
+        public init(before topic: TopicPrefix) {
+            self.init(UnreadPosition(before: topic), of: 0)
+        }
+
+        fileprivate init(_ position: UnreadPosition, of index: Int) {
+            self.position = position
+            self.index = index
+        }
+    }
+
     /// The conditions match the indexes literally: one for undecided events, one for decided ones.
     private static let unreadIndexes = [
         "FROM event INDEXED BY event_undecided WHERE outcome = 0",

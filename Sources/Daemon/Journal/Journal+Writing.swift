@@ -41,8 +41,9 @@ extension Journal {
 
     private static let insertion = """
         INSERT INTO event (id, topic, title, body, fields, published, sender, source, source_id, urgency, retained,
-            route, coalescing, window, accepted, expires, expires_uptime, boot, checksum, outcome)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
+            route, coalescing, window, accepted, expires, expires_uptime, boot, appearance, checksum,
+            outcome)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
         """
 
     private static let update = """
@@ -54,6 +55,7 @@ extension Journal {
 
     private func insert(_ event: StoredEvent, _ row: inout FastStatement, _ db: Database) throws {
         let fields = FieldCoding.encode(event.fields)
+        let appearance = event.appearance.isEmpty ? nil : FieldCoding.encode(event.appearance)
         row.bind(Self.number(event.id))
         row.bind(event.topic.description)
         row.bind(event.title)
@@ -72,7 +74,8 @@ extension Journal {
         row.bind(event.expires.wall)
         row.bind(event.expires.uptime)
         row.bind(event.expires.boot)
-        row.bind(event.checksum(fields: fields))
+        row.bind(appearance)
+        row.bind(event.checksum(fields: fields, appearance: appearance))
         try row.run()
         guard event.retained else { return }
         let topic = event.topic.description

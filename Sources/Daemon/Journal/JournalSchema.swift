@@ -127,6 +127,13 @@ enum JournalSchema {
                     ALTER TABLE claim ADD COLUMN program TEXT;
                     """)
         }
+        migrator.registerMigration("11") { db in
+            try db.execute(
+                sql: """
+                    -- What the publisher said about the banner: its options, encoded as fields are.
+                    ALTER TABLE event ADD COLUMN appearance BLOB;
+                    """)
+        }
         return migrator
     }
 

@@ -17,16 +17,18 @@ package struct RowReader {
     package func event() throws -> StoredEvent {
         guard let bytes = Data.fromDatabaseValue(try value("fields")).map({ [UInt8]($0) }) else { throw Damaged() }
         let id = try id("id")
+        let appearance = try optionalBytes("appearance")
         var event = StoredEvent(
             id: id, topic: try Topic(text("topic")), title: try text("title"), body: try text("body"),
             fields: try FieldCoding.decode(bytes), published: try number("published"), sender: try text("sender"),
             origin: Origin(source: try optionalText("source"), eventID: try optionalText("source_id")),
             urgency: try optionalNumber("urgency").flatMap { Urgency(rawValue: UInt8(truncatingIfNeeded: $0)) },
-            retained: try number("retained") != 0, route: try text("route"), key: try text("coalescing"),
+            retained: try number("retained") != 0,
+            appearance: try appearance.map(FieldCoding.decode) ?? [], route: try text("route"), key: try text("coalescing"),
             window: try number("window"), accepted: try number("accepted"),
             expires: Expiry(
                 wall: try number("expires"), uptime: try number("expires_uptime"), boot: try text("boot")))
-        guard event.checksum(fields: bytes) == (try number("checksum")) else { throw Damaged() }
+        guard event.checksum(fields: bytes, appearance: appearance) == (try number("checksum")) else { throw Damaged() }
         let code = try number("outcome")
         guard code != 0 else {
             guard try value("decision_checksum").isNull else { throw Damaged() }
@@ -132,6 +134,14 @@ package struct RowReader {
         case .null: nil
         case .int64(let number): number
         case .double, .string, .blob: throw Damaged()
+        }
+    }
+
+    private func optionalBytes(_ column: String) throws -> [UInt8]? {
+        switch try value(column).storage {
+        case .null: nil
+        case .blob(let data): [UInt8](data)
+        case .int64, .double, .string: throw Damaged()
         }
     }
 

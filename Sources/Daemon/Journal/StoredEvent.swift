@@ -13,6 +13,8 @@ public struct StoredEvent: Sendable, Equatable {
     public var origin: Origin
     public var urgency: Urgency?
     public var retained: Bool
+    /// What the publisher says about the banner; see `Appearance`.
+    public var appearance: [Field]
     /// The name of its route.
     public var route: String
     /// The text of its coalescing key.
@@ -27,8 +29,8 @@ public struct StoredEvent: Sendable, Equatable {
 
     public init(
         id: EventID, topic: Topic, title: String, body: String, fields: [Field], published: Int64, sender: String,
-        origin: Origin, urgency: Urgency?, retained: Bool, route: String, key: String, window: Int64, accepted: Int64,
-        expires: Expiry, decision: StoredDecision? = nil
+        origin: Origin, urgency: Urgency?, retained: Bool, appearance: [Field] = [], route: String, key: String,
+        window: Int64, accepted: Int64, expires: Expiry, decision: StoredDecision? = nil
     ) {
         self.id = id
         self.topic = topic
@@ -40,6 +42,7 @@ public struct StoredEvent: Sendable, Equatable {
         self.origin = origin
         self.urgency = urgency
         self.retained = retained
+        self.appearance = appearance
         self.route = route
         self.key = key
         self.window = window
@@ -48,9 +51,16 @@ public struct StoredEvent: Sendable, Equatable {
         self.decision = decision
     }
 
+    /// Whether nobody has seen it: it is undecided, shown, or muted or expired and not marked as read.
+    public var isUnread: Bool {
+        guard let decision else { return true }
+        return decision.outcome == .shown || decision.markedRead != nil
+    }
+
     /// Its cost in memory, in bytes. Its size in a message is less.
     public var memoryCost: Int {
-        MemoryCost.ofEvent(topic: topic, title: title, body: body, fields: fields, origin: origin)
+        MemoryCost.ofEvent(
+            topic: topic, title: title, body: body, fields: fields, origin: origin, appearance: appearance)
     }
 }
 

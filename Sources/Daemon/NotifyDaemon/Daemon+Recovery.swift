@@ -159,6 +159,11 @@ extension Daemon {
         return try storage.read { journal throws(JournalError) in try journal.event(id)?.topic }
     }
 
+    /// A stored event. In memory it has the route that it came under; otherwise it gets the current route of that name.
+    func event(_ stored: StoredEvent) -> Event {
+        router.event(stored.id) ?? storage.event(stored, routes: configuration.routes)
+    }
+
     /// Loads the event that a call refers to. An event that was shown long ago or by an earlier run is loaded only for a
     /// claim, because whether it is the last event of its banner may change later.
     func load(_ id: EventID, isClaimed: Bool) throws(Refusal) {
@@ -170,7 +175,7 @@ extension Daemon {
         if isClaimed { try loadBanners() }
         guard !router.remembers(id) else { return }
         guard let event = try storage.read({ journal throws(JournalError) in try journal.event(id) }) else {
-            throw .unknownEvent("there is no event \(id); ids come from Send, Publish and the signal Event")
+            throw .noEvent(id)
         }
         // It may be decided as soon as it is announced again.
         recalled = (id, clock.age(of: event))

@@ -37,6 +37,8 @@ public final class Event: Sendable {
     public let urgency: Urgency?
     /// Whether the event is the current value of its topic.
     public let retained: Bool
+    /// What the publisher says about the banner; empty for most events. `appearance` reads it.
+    public let appearanceOptions: [Field]
     /// The route at the time it was accepted; it applies until the event is forgotten.
     public let route: Route
     /// What the event takes in memory, in bytes; computed once because every queue asks for it.
@@ -44,7 +46,7 @@ public final class Event: Sendable {
 
     public init(
         id: EventID, topic: Topic, title: String, body: String, fields: [Field], published: Int64, sender: String,
-        origin: Origin, urgency: Urgency?, retained: Bool, route: Route
+        origin: Origin, urgency: Urgency?, retained: Bool, appearanceOptions: [Field] = [], route: Route
     ) {
         self.id = id
         self.topic = topic
@@ -56,8 +58,10 @@ public final class Event: Sendable {
         self.origin = origin
         self.urgency = urgency
         self.retained = retained
+        self.appearanceOptions = appearanceOptions
         self.route = route
-        memoryCost = MemoryCost.ofEvent(topic: topic, title: title, body: body, fields: fields, origin: origin)
+        memoryCost = MemoryCost.ofEvent(
+            topic: topic, title: title, body: body, fields: fields, origin: origin, appearance: appearanceOptions)
     }
 
     /// The key of its window and its banner.

@@ -11,10 +11,10 @@ public enum MemoryCost {
 
     /// The cost of an event with these contents.
     public static func ofEvent(
-        topic: Topic, title: String, body: String, fields: [Field], origin: Origin
+        topic: Topic, title: String, body: String, fields: [Field], origin: Origin, appearance: [Field] = []
     ) -> Int {
         event + topic.description.utf8.count + title.utf8.count + body.utf8.count + origin.textBytes
-            + fields.reduce(0) { $0 + $1.memoryCost }
+            + fields.reduce(0) { $0 + $1.memoryCost } + appearance.reduce(0) { $0 + $1.memoryCost }
     }
 }
 

@@ -155,3 +155,10 @@ public enum Refusal: Error, Equatable, Sendable {
     /// The journal cannot be written, so no event is accepted.
     case storageUnavailable(String)
 }
+
+extension Refusal {
+    /// No event has this id.
+    public static func noEvent(_ id: EventID) -> Refusal {
+        .unknownEvent("there is no event \(id); ids come from Send, Publish and the signal Event")
+    }
+}

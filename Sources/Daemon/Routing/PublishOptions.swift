@@ -16,6 +16,8 @@ public struct PublishOptions: Sendable, Equatable {
     public var window: Duration?
     /// When the event happened, microseconds since the epoch.
     public var published: Int64?
+    /// The options that describe the banner; see `Appearance`. They are valid.
+    public private(set) var appearance: [Field] = []
 
     public init() {}
 
@@ -26,55 +28,64 @@ public struct PublishOptions: Sendable, Equatable {
         var eventID: String?
         for entry in entries {
             switch entry.name {
-            case "source": source = try Self.string(entry)
-            case "event-id": eventID = try Self.string(entry)
-            case "retain": retain = try Self.boolean(entry)
-            case "remove": remove = try Self.boolean(entry)
+            case "source": source = try entry.text(upTo: 256)
+            case "event-id": eventID = try entry.text(upTo: 256)
+            case "retain": retain = try entry.boolean()
+            case "remove": remove = try entry.boolean()
             case "ttl":
                 lifetime = .seconds(
-                    try Self.integer(entry, in: 1...Limits.maximumLifetime.components.seconds, "seconds"))
+                    try entry.integer(in: 1...Limits.maximumLifetime.components.seconds, "seconds"))
             case "urgency":
-                let level = try Self.integer(entry, in: 0...2, "(0 low, 1 normal, 2 critical)")
+                let level = try entry.integer(in: 0...2, "(0 low, 1 normal, 2 critical)")
                 urgency = Urgency(rawValue: UInt8(level))
-            case "banner": banner = try Self.boolean(entry)
+            case "banner": banner = try entry.boolean()
             case "window":
                 window = .milliseconds(
-                    try Self.integer(entry, in: 0...Limits.maximumWindow.components.seconds * 1000, "milliseconds"))
-            case "published": published = try Self.integer(entry, in: 0...Int64.max, "microseconds since the epoch")
+                    try entry.integer(in: 0...Limits.maximumWindow.components.seconds * 1000, "milliseconds"))
+            case "published": published = try entry.integer(in: 0...Int64.max, "microseconds since the epoch")
+            case let name where Appearance.optionNames.contains(name):
+                appearance.append(entry)
             default:
+                let names = Self.names + Appearance.optionNames
                 throw .invalidEvent(
-                    "there is no option '\(entry.name.quotable)'; the options are banner, event-id, published, remove, retain, source, ttl, "
-                        + "urgency and window")
+                    "there is no option '\(entry.name.quotable)'; the options are "
+                        + names.sorted().joined(separator: ", "))
             }
         }
+        if !appearance.isEmpty { _ = try Appearance(appearance) }
         origin = Origin(source: source, eventID: eventID)
     }
 
-    private static func string(_ entry: Field) throws(Refusal) -> String {
-        guard case .string(let text) = entry.value else { throw wrongType(entry, "a string (s)") }
-        guard !text.isEmpty, text.utf8.count <= 256 else {
-            throw .invalidEvent("option '\(entry.name)' has \(text.utf8.count) bytes, 1 to 256 are allowed")
+    private static let names = [
+        "banner", "event-id", "published", "remove", "retain", "source", "ttl", "urgency", "window",
+    ]
+}
+
+/// Values of options. An error names the option, and says what would be right.
+extension Field {
+    func text(upTo limit: Int) throws(Refusal) -> String {
+        guard case .string(let text) = value else { throw wrongType("a string (s)") }
+        guard !text.isEmpty, text.utf8.count <= limit else {
+            throw .invalidEvent("option '\(name)' has \(text.utf8.count) bytes, 1 to \(limit) are allowed")
         }
         return text
     }
 
-    private static func boolean(_ entry: Field) throws(Refusal) -> Bool {
-        guard case .boolean(let flag) = entry.value else { throw wrongType(entry, "a boolean (b)") }
+    func boolean() throws(Refusal) -> Bool {
+        guard case .boolean(let flag) = value else { throw wrongType("a boolean (b)") }
         return flag
     }
 
-    private static func integer(
-        _ entry: Field, in range: ClosedRange<Int64>, _ unit: String
-    ) throws(Refusal) -> Int64 {
-        guard let number = entry.value.integer else { throw wrongType(entry, "a whole number, \(unit)") }
+    /// - Parameter unit: what the number counts, for the error.
+    func integer(in range: ClosedRange<Int64>, _ unit: String) throws(Refusal) -> Int64 {
+        guard let number = value.integer else { throw wrongType("a whole number, \(unit)") }
         guard range.contains(number) else {
-            throw .invalidEvent(
-                "option '\(entry.name)' is \(number); it is \(range.lowerBound) to \(range.upperBound) \(unit)")
+            throw .invalidEvent("option '\(name)' is \(number); it is \(range.lowerBound) to \(range.upperBound) \(unit)")
         }
         return number
     }
 
-    private static func wrongType(_ entry: Field, _ wanted: String) -> Refusal {
-        .invalidEvent("option '\(entry.name)' has type \(entry.value.signature); it is \(wanted)")
+    func wrongType(_ wanted: String) -> Refusal {
+        .invalidEvent("option '\(name)' has type \(value.signature); it is \(wanted)")
     }
 }

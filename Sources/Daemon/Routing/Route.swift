@@ -55,28 +55,6 @@ public final class Route: Sendable {
         }
     }
 
-    /// What the notification server gets beside the text; see the Desktop Notifications Specification, "Hints".
-    public struct Appearance: Equatable, Sendable {
-        /// A name of the icon theme or a `file://` address; empty for none.
-        public var icon = ""
-        /// The urgency; `nil`: none is sent.
-        public var urgency: Urgency?
-        /// The kind of notification, such as `im.received`.
-        public var category: String?
-        /// A name of the sound theme.
-        public var sound: String?
-        /// The name of an application's desktop file, without `.desktop`.
-        public var desktopEntry: String?
-        /// How long the banner stays up; `nil`: as the server says; zero: until it is closed.
-        public var timeout: Duration?
-        /// Whether the banner stays up when one of its buttons is pressed.
-        public var resident = false
-        /// The buttons, from the left.
-        public var actions: [Action] = []
-
-        public init() {}
-    }
-
     /// `nil` for the default route, for topics that no pattern matches.
     public let pattern: TopicPattern?
     /// Whether unclaimed events of this route become banners.

@@ -12,7 +12,7 @@ extension Router {
             return
         }
         let shown = banners[existing: key].shown
-        guard shown.contains(where: { !events[existing: $0].event.route.appearance.actions.isEmpty }) else {
+        guard shown.contains(where: { events[existing: $0].event.hasButtons }) else {
             guard reason == .dismissed else { return bannerDisappeared(id) }
             dismiss(banners.takeShown(key), banner: id)
             return forgetBanner(id)
@@ -62,7 +62,7 @@ extension Router {
             guard let newest = banners[existing: key].shown.last else { return }
             let event = events[existing: newest].event
             effects.append(.relayAction(event, action: action))
-            guard !event.route.appearance.resident else { return }
+            guard event.appearance.resident != true else { return }
             dismiss(banners.takeShown(key), banner: id, action: action)
             // A call in flight updates the banner for newer events, or closes it when it fails.
             if banners[existing: key].call == nil { close(id) }

@@ -98,7 +98,7 @@ extension Router {
     }
 
     mutating func refuseUnknown(_ id: EventID) {
-        refuse(.unknownEvent("there is no event \(id); ids come from Send, Publish and the signal Event"))
+        refuse(.noEvent(id))
     }
 
     // MARK: Read marks

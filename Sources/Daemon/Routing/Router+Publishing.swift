@@ -21,7 +21,7 @@ extension Router {
             id: nextID, topic: publication.topic, title: publication.title, body: publication.body,
             fields: publication.fields, published: options.published ?? publication.received,
             sender: publication.sender, origin: options.origin, urgency: options.urgency,
-            retained: isRetained, route: route)
+            retained: isRetained, appearanceOptions: options.appearance, route: route)
         if silence == nil, claim == nil, let refusal = checkRoom(for: event) { return refuse(refusal) }
         if isRetained,
             let refusal = values.refusal(of: event.topic, bytes: event.memoryCost, limits: limits)

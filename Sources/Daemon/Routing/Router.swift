@@ -158,6 +158,8 @@ public struct Router {
     public func remembers(_ id: EventID) -> Bool { events.contains(id) }
     /// The topic of an event in memory.
     public func topic(of id: EventID) -> Topic? { events[id]?.event.topic }
+    /// An event in memory, with the route under which it was accepted.
+    public func event(_ id: EventID) -> Event? { events[id]?.event }
     /// A screen that is open.
     public func screen(_ id: ScreenID) -> Screen? { screens[id] }
     /// The screens that a connection holds.

@@ -26,6 +26,8 @@ struct SendCommand: AsyncParsableCommand {
               notifyctl send /build/notifyd "It is green" --urgency low --source ci --event-id 4711
               notifyctl send /run/r1/mate/Mina -f distance:integer=1200 --retain
               make 2>&1 | tail -n 5 | notifyctl send /build/notifyd "It is done" -
+              notifyctl send /download/1 "linux.iso" --progress 40 --icon folder-download
+              notifyctl send /door "Somebody is at the door" --action open=Open --image ./door.jpg
               make || notifyctl send /build/notifyd "It is broken" --urgency critical
             """)
 
@@ -65,6 +67,8 @@ struct SendCommand: AsyncParsableCommand {
     @Flag(help: "Never a banner for this event.") var noBanner = false
     @Flag(help: "Keep the event as the current value of its topic.") var retain = false
     @Flag(help: "Remove the current value of the topic instead of publishing an event.") var remove = false
+
+    @OptionGroup(title: "Banner options") var appearance: AppearanceArguments
 
     @OptionGroup var bus: BusOptions
     @OptionGroup var output: OutputOptions
@@ -126,7 +130,8 @@ struct SendCommand: AsyncParsableCommand {
         return PublishOptions(
             source: source, eventID: eventID, retain: retain ? true : nil, remove: remove ? true : nil,
             timeToLive: ttl?.duration,
-            urgency: urgency.flatMap { urgencies[$0] }, banner: noBanner ? false : nil, window: window?.duration)
+            urgency: urgency.flatMap { urgencies[$0] }, banner: noBanner ? false : nil, window: window?.duration,
+            appearance: appearance.options)
     }
 
     // MARK: - Arguments

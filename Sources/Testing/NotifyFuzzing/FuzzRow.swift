@@ -32,7 +32,7 @@ extension Choices {
         "route", "coalescing", "window", "accepted", "expires", "expires_uptime", "boot", "checksum", "outcome",
         "decision_checksum", "resolved", "opened", "deadline", "claimant", "latency", "form", "banner", "server",
         "count",
-        "replayed", "lateness", "cause", "shown_with",
+        "replayed", "lateness", "cause", "shown_with", "action", "program", "appearance",
     ]
 
     /// A row as a damaged file could hold it: any type in any column. Half of the rows have the right checksum.
@@ -58,12 +58,14 @@ extension Choices {
     private mutating func intact() -> [String: (any DatabaseValueConvertible)?] {
         guard let topic = try? Topic(text()) else { return [:] }
         let fields = bytes()
-        guard let decoded = try? FieldCoding.decode(fields) else { return [:] }
+        let appearance = flag() ? bytes() : nil
+        guard let decoded = try? FieldCoding.decode(fields),
+            let decodedAppearance = try? FieldCoding.decode(appearance ?? [])
+        else { return [:] }
         let event = StoredEvent(
             id: EventID(number()), topic: topic, title: text(), body: text(), fields: decoded, published: number(),
             sender: text(), origin: Origin(source: text(), eventID: text()), urgency: nil, retained: flag(),
-            route: text(),
-            key: text(), window: number(), accepted: number(),
+            appearance: decodedAppearance, route: text(), key: text(), window: number(), accepted: number(),
             expires: Expiry(wall: number(), uptime: number(), boot: text()))
         return [
             "id": Int64(bitPattern: event.id.rawValue), "topic": topic.description, "title": event.title,
@@ -72,7 +74,8 @@ extension Choices {
             "urgency": nil as Int64?, "retained": Int64(event.retained ? 1 : 0), "route": event.route,
             "coalescing": event.key, "window": event.window, "accepted": event.accepted, "expires": event.expires.wall,
             "expires_uptime": event.expires.uptime, "boot": event.expires.boot,
-            "checksum": event.checksum(fields: fields), "outcome": Int64(below(16)),
+            "appearance": appearance.map(DatabaseValue.init(value:)),
+            "checksum": event.checksum(fields: fields, appearance: appearance), "outcome": Int64(below(16)),
         ]
     }
 }

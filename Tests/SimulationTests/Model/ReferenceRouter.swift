@@ -44,7 +44,7 @@ struct ReferenceRouter {
         var number: BannerID?
 
         var hasButtons: Bool { !route.appearance.actions.isEmpty }
-        var isResident: Bool { route.appearance.resident }
+        var isResident: Bool { route.appearance.resident == true }
     }
 
     struct Standing {

@@ -63,8 +63,8 @@ enum World {
         maximumPerSecond: Int, suppressing: Set<Screen.State>, window: Duration
     ) -> Configuration {
         func pattern(_ text: String) -> TopicPattern { try! TopicPattern(text) }
-        func button(resident: Bool) -> Route.Appearance {
-            var appearance = Route.Appearance()
+        func button(resident: Bool) -> Appearance {
+            var appearance = Appearance()
             appearance.actions = [Route.Action(key: "accept", label: "Accept")]
             appearance.resident = resident
             return appearance

@@ -182,6 +182,12 @@ final class SimulatedStore: EventStore {
         (try all.filter { topic.covers($0.topic) && $0.isUnread }.count, nil)
     }
 
+    func unreadIDs(
+        _ topic: TopicPrefix, after position: Journal.UnreadIDPosition, limit: Int
+    ) throws(JournalError) -> (ids: [EventID], position: Journal.UnreadIDPosition?) {
+        (try all.filter { topic.covers($0.topic) && $0.isUnread }.map(\.id), nil)
+    }
+
     func unseen(
         _ topic: TopicPrefix, after position: Journal.UnreadPosition, upTo last: EventID, limit: Int
     ) throws(JournalError) -> (events: [StoredEvent], position: Journal.UnreadPosition?) {

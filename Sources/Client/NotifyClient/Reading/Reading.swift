@@ -44,6 +44,38 @@ extension NotifyClient {
         try await call("Unread", [.string(topic)]).result { $0.integer() }
     }
 
+    /// What a banner of an event alone says, by the route of the event.
+    ///
+    /// - Throws: `refused` with `UnknownEvent` or `StorageUnavailable`.
+    public func render(_ id: EventID) async throws(NotifyError) -> BannerText {
+        let texts = try await call("Render", [.uint64(id.rawValue)]).arguments
+        guard case .string(let title)? = texts.first, case .string(let body)? = texts.dropFirst().first else {
+            throw .strangeReply
+        }
+        return BannerText(title: title, body: body)
+    }
+
+    /// Unread events at or below a topic, the newest first: one page of them. The next page begins before the last id of this
+    /// one; an empty page is the end.
+    ///
+    /// - Parameters:
+    ///   - topic: `/` stands for every topic.
+    ///   - before: the last id that is already known; `nil` begins with the newest event.
+    ///   - limit: at most 1000. A page may be shorter and still not be the last.
+    /// - Throws: `refused` with `InvalidTopic` or `StorageUnavailable`.
+    public func inbox(
+        _ topic: String = "/", before: EventID? = nil, limit: Int = 1000
+    ) async throws(NotifyError) -> [InboxEntry] {
+        let arguments: [Value] = [
+            .string(topic), .uint64(before?.rawValue ?? 0), .uint32(UInt32(clamping: limit)),
+        ]
+        guard let elements = try await call("Inbox", arguments).arguments.first?.elements else { throw .strangeReply }
+        return try elements.map { element throws(NotifyError) in
+            guard let entry = InboxEntry(element) else { throw .strangeReply }
+            return entry
+        }
+    }
+
     /// How the daemon came to its decision about an event.
     ///
     /// - Throws: `refused` with `UnknownEvent` or `StorageUnavailable`.

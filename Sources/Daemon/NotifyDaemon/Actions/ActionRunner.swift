@@ -28,11 +28,12 @@ final class ActionRunner {
         units = TransientUnits(bus: bus, logger: logger) { [unowned self] in failures += 1 }
     }
 
-    /// Runs the action of the event's route. After a restart the current configuration may no longer have the button.
+    /// Runs the action of the event's route; a button of the event itself has none. After a restart the current configuration
+    /// may no longer have the button.
     ///
     /// - Parameter token: lets the application raise its window; from the signal `ActivationToken`.
     func run(_ key: String, of event: Event, token: String?) {
-        guard let action = event.route.appearance.actions.first(where: { $0.key.bytes == key.bytes }) else {
+        guard let action = event.appearance.actions.first(where: { $0.key.bytes == key.bytes }) else {
             // A click on a banner without a default action.
             guard key != "default" else { return }
             return logger.record(
@@ -83,9 +84,11 @@ final class ActionRunner {
     private static func environment(
         _ action: Route.Action, _ event: Event, _ token: String?
     ) -> [(name: String, value: String)] {
+        let text = BannerText(ofAlone: event)
         var environment = [
             ("NOTIFYD_ACTION", action.key), ("NOTIFYD_ID", "\(event.id)"), ("NOTIFYD_TOPIC", "\(event.topic)"),
-            ("NOTIFYD_TITLE", event.title), ("NOTIFYD_BODY", event.body),
+            ("NOTIFYD_TITLE", event.title), ("NOTIFYD_BODY", event.body), ("NOTIFYD_SUMMARY", text.title),
+            ("NOTIFYD_TEXT", text.body),
         ]
         var names: Set<String> = []
         for field in event.fields {

@@ -22,6 +22,13 @@ extension BannerText {
         }
     }
 
+    /// What a banner of this event alone says, without characters that change how the rest is displayed.
+    package init(ofAlone event: Event) {
+        let text = BannerText(event, count: 1)
+        title = SafeText.cleaned(text.title, lineBreaks: false)
+        body = SafeText.cleaned(text.body, lineBreaks: true)
+    }
+
     /// The text of a banner of one event.
     private init(_ event: Event, count: Int) {
         let plain = event.title.isEmpty ? "News at \(event.topic)" : event.title

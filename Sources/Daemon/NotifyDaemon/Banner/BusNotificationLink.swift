@@ -101,16 +101,16 @@ final class BusNotificationLink: NotificationLink {
         _ answer: @escaping (Result<BannerID?, BusFailure>) -> Void
     ) {
         let event = request.newest
-        let appearance = event.route.appearance
+        let appearance = event.appearance
         let message = call("Notify", to: server)
-        message.append("notifyd")
+        message.append(request.isSummary ? Self.app : appearance.app ?? Self.app)
         message.append(request.replaces?.rawValue ?? 0, as: "u")
-        message.append(request.isSummary ? "" : appearance.icon)
+        message.append(request.isSummary ? Self.icon : Self.icon(of: appearance))
         message.append(text.title)
         message.append(text.body)
         message.append(hasButtons ? appearance.actions.flatMap { [$0.key, $0.label] } : [])
         message.appendContainer("a", "{sv}") { hints in
-            Self.append(hintsOf: event, to: hints)
+            Self.append(appearance, urgency: event.urgency ?? appearance.urgency, to: hints)
         }
         // Rounded up, because 0 means that the banner never expires.
         let timeout = appearance.timeout.map { Int32(clamping: ($0.microseconds + 999) / 1000) }
@@ -122,18 +122,38 @@ final class BusNotificationLink: NotificationLink {
         }
     }
 
-    private static func append(hintsOf event: Event, to hints: borrowing BusMessage) {
-        let appearance = event.route.appearance
-        if let urgency = event.urgency ?? appearance.urgency {
-            hints.appendEntry("urgency", "y") { $0.append(urgency.rawValue, as: "y") }
+    /// The icon of a banner that has no picture of its own. `make install` brings it.
+    private static let icon = "org.notifyd"
+    /// The application of a banner that names none.
+    private static let app = "notifyd"
+
+    private static func icon(of appearance: Appearance) -> String {
+        guard appearance.icon.isEmpty else { return address(appearance.icon) }
+        return appearance.image == nil && appearance.desktopEntry == nil ? icon : ""
+    }
+
+    /// Servers take paths as addresses only.
+    private static func address(_ text: String) -> String {
+        guard text.hasPrefix("/") else { return text }
+        return "file://" + text.percentEncodedPath
+    }
+
+    private static func append(_ appearance: Appearance, urgency: Urgency?, to hints: borrowing BusMessage) {
+        if let urgency { hints.appendEntry("urgency", "y") { $0.append(urgency.rawValue, as: "y") } }
+        for (name, flag) in [("resident", appearance.resident), ("transient", appearance.transient)] {
+            guard flag == true else { continue }
+            hints.appendEntry(name, "b") { $0.append(true) }
         }
-        if appearance.resident { hints.appendEntry("resident", "b") { $0.append(true) } }
         for (name, value) in [
             ("category", appearance.category), ("sound-name", appearance.sound),
-            ("desktop-entry", appearance.desktopEntry),
+            ("desktop-entry", appearance.desktopEntry), ("image-path", appearance.image.map(address)),
         ] {
             guard let value else { continue }
             hints.appendEntry(name, "s") { $0.append(value) }
+        }
+        // Not in the specification, but dunst, mako, xfce4-notifyd and Plasma draw it as a bar.
+        if let progress = appearance.progress {
+            hints.appendEntry("value", "i") { $0.append(Int32(progress), as: "i") }
         }
     }
 
@@ -186,4 +206,17 @@ final class BusNotificationLink: NotificationLink {
 extension BusFailure {
     fileprivate static let notUnderstood = BusFailure(
         name: "org.freedesktop.DBus.Error.InconsistentMessage", text: "the answer is not what the specification says")
+}
+
+extension String {
+    /// The path of a file address: RFC 3986 allows no other bytes as they are.
+    fileprivate var percentEncodedPath: String {
+        utf8.map { byte in
+            let scalar = Unicode.Scalar(byte)
+            let isPlain = scalar.isASCII && (Character(scalar).isLetter || Character(scalar).isNumber)
+            if isPlain || "/-._~".unicodeScalars.contains(scalar) { return String(Character(scalar)) }
+            let digits = String(byte, radix: 16, uppercase: true)
+            return "%" + (digits.count == 1 ? "0" : "") + digits
+        }.joined()
+    }
 }

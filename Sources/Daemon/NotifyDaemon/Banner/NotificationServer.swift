@@ -148,7 +148,7 @@ final class NotificationServer {
         guard let owner else { return onInput(.bannerFailed(request.call, .noAnswer)) }
         // Some servers support buttons only at times, so the capabilities are always read before a banner with
         // buttons.
-        let hasButtons = !request.newest.route.appearance.actions.isEmpty && !request.isSummary
+        let hasButtons = request.newest.hasButtons && !request.isSummary
         let now = clock()
         let isFresh = !hasButtons && capabilitiesKnownSince.map { now - $0 < Self.capabilitiesLifetime } ?? false
         if isFresh || isSilent, queued.isEmpty {

@@ -91,7 +91,7 @@ extension RouterInterface {
                 (event: try journal.event(id), claims: try journal.claims(on: id))
             }
             guard let stored = found.event else {
-                throw .unknownEvent("there is no event \(id); ids come from Send, Publish and the signal Event")
+                throw .noEvent(id)
             }
             let (event, claims) = daemon.storage.current(stored, found.claims)
             let reply = bus.methodReturn(to: call)
@@ -100,7 +100,7 @@ extension RouterInterface {
         }
     }
 
-    private static var eventType: String { "(tsssxsa{sv})" }
+    static var eventType: String { "(tsssxsa{sv})" }
 
     /// Events as `a(tsssxsa{sv})`.
     private func append(_ events: [StoredEvent], to reply: borrowing BusMessage) {

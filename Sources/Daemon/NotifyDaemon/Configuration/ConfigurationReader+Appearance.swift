@@ -5,21 +5,28 @@ import Routing
 extension ConfigurationReader {
     private static let maximumActions = 32
 
-    func readAppearance(_ reader: inout TableReader) -> Route.Appearance {
-        var appearance = Route.Appearance()
+    func readAppearance(_ reader: inout TableReader) -> Appearance {
+        var appearance = Appearance()
+        appearance.app = reader.string("app")
         appearance.icon = reader.string("icon") ?? ""
-        if Self.isOnNetwork(appearance.icon) {
+        if !Appearance.isIcon(appearance.icon) {
             reader.note(
                 "icon",
-                "'icon' is an address on the network, which no notification server fetches; it is a name from the icon theme, "
-                    + "such as \"mail-unread\", or a file, such as \"file:///usr/share/pixmaps/post.png\"")
+                "'icon' is neither a name from the icon theme nor a local file; it is a name, such as \"mail-unread\", or a "
+                    + "file, such as \"file:///usr/share/pixmaps/post.png\"")
+        }
+        appearance.image = reader.string("image")
+        if let image = appearance.image, !Appearance.isLocalFile(image) {
+            reader.note(
+                "image", "'image' is no local file; it is one, such as \"file:///usr/share/pixmaps/post.png\"")
         }
         appearance.urgency = reader.word("urgency", of: UrgencyName.self).map(\.urgency)
         appearance.category = reader.string("category")
         appearance.sound = reader.string("sound")
         appearance.desktopEntry = reader.string("desktop_entry")
         appearance.timeout = reader.duration("timeout", upTo: .seconds(24 * 3600))
-        appearance.resident = reader.boolean("resident") ?? false
+        appearance.transient = reader.boolean("transient")
+        appearance.resident = reader.boolean("resident")
         for table in reader.tables("actions", upTo: Self.maximumActions) {
             var action = TableReader(table, in: reader.source)
             guard let read = readAction(&action) else { continue }
@@ -54,11 +61,6 @@ extension ConfigurationReader {
         }
         guard let key, let label else { return nil }
         return Route.Action(key: key, label: label, command: command, application: application)
-    }
-
-    private static func isOnNetwork(_ icon: String) -> Bool {
-        let icon = icon.lowercased()
-        return icon.hasPrefix("http://") || icon.hasPrefix("https://")
     }
 
     /// Valid bus names of the D-Bus specification that can be turned into an object path.

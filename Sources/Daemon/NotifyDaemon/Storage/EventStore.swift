@@ -33,6 +33,9 @@ protocol EventStore: AnyObject {
     func unread(
         _ topic: TopicPrefix, after position: Journal.UnreadPosition, limit: Int
     ) throws(JournalError) -> (count: Int, position: Journal.UnreadPosition?)
+    func unreadIDs(
+        _ topic: TopicPrefix, after position: Journal.UnreadIDPosition, limit: Int
+    ) throws(JournalError) -> (ids: [EventID], position: Journal.UnreadIDPosition?)
     func unseen(
         _ topic: TopicPrefix, after position: Journal.UnreadPosition, upTo last: EventID, limit: Int
     ) throws(JournalError) -> (events: [StoredEvent], position: Journal.UnreadPosition?)
