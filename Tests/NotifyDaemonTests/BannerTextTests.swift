@@ -50,9 +50,26 @@ struct BannerTextTests {
         #expect(BannerText(long).body.count <= 130)
     }
 
-    @Test func eventsThatAreCalledTheSameAreOnlyCounted() throws {
+    @Test func eventsThatAreCalledTheSameHaveALineForEachBody() throws {
         let comments = try request("/chat/family", titles: ["Mum", "Mum"], bodies: ["one", "two"], count: 2)
-        #expect(BannerText(comments) == BannerText(title: "Mum (2)", body: "two"))
+        #expect(BannerText(comments) == BannerText(title: "Mum (2)", body: "two\none"))
+        let equal = try request("/chat/family", titles: ["Mum", "Mum"], bodies: ["one", "one"], count: 2)
+        #expect(BannerText(equal) == BannerText(title: "Mum (2)", body: "one"))
+    }
+
+    @Test func aTemplateHasASectionForEachEvent() throws {
+        let configuration = """
+            [[route]]
+            topic = "/chat/{room}"
+            title = "{{room}}"
+            body = "{{#events}}[{{title}}{{#body}}: {{body}}{{/body}} of {{count}}]{{/events}}"
+            """
+        let family = try request(
+            "/chat/family", titles: ["Mum", "Dad", "Jun"], bodies: ["Dinner?", "", "Yes"], count: 7,
+            configuration: configuration)
+        #expect(BannerText(family).body == "[Jun: Yes of 7][Dad of 7][Mum: Dinner? of 7]")
+        let one = try text("/chat/family", title: "Mum", configuration: configuration)
+        #expect(one == BannerText(title: "family", body: "[Mum of 1]"))
     }
 
     @Test func aTemplateThatCountsItselfIsLeftAlone() throws {
@@ -89,8 +106,12 @@ struct BannerTextTests {
     }
 
     /// The request for a banner of events of one topic, the newest one last.
-    private func request(_ topic: String, titles: [String], bodies: [String], count: Int) throws -> BannerRequest {
-        let route = try ConfigurationReader.builtIn().routes.route(for: try Topic(topic))
+    private func request(
+        _ topic: String, titles: [String], bodies: [String], count: Int, configuration: String = ""
+    ) throws -> BannerRequest {
+        var reader = ConfigurationReader()
+        reader.add(file: "test.toml", text: configuration)
+        let route = try reader.finish().routes.route(for: try Topic(topic))
         let events = try zip(titles, bodies).enumerated().map { index, words in
             Event(
                 id: EventID(UInt64(index)), topic: try Topic(topic), title: words.0, body: words.1, fields: [],

@@ -128,13 +128,17 @@ public protocol BannerWording: Sendable {
     /// Whether the text contains the number of events.
     var mentionsCount: Bool { get }
 
+    /// Whether the text has a part for each of several events.
+    var listsEvents: Bool { get }
+
     /// The text of a banner.
     ///
     /// - Parameters:
     ///   - event: the newest event of the banner.
+    ///   - others: some events behind it, newest first.
     ///   - count: how many events are behind the banner.
     /// - Returns: plain text; `nil`: the event's own title or body.
-    func text(of event: Event, count: Int) -> (title: String?, body: String?)
+    func text(of event: Event, others: [Event], count: Int) -> (title: String?, body: String?)
 }
 
 /// Events with equal keys share a window and a banner.

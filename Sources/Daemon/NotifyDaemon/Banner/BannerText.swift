@@ -12,42 +12,48 @@ extension BannerText {
     private static let lineLength = 120
 
     package init(_ request: BannerRequest) {
-        self.init(request.newest, count: request.isSummary ? 1 : request.count)
+        self.init(
+            request.newest, others: request.isSummary ? [] : request.others, count: request.isSummary ? 1 : request.count)
         if request.isSummary {
             body = "The newest: \(title)"
             title = "\(request.count) notifications"
         } else if request.count > 1, request.newest.route.wording?.mentionsCount != true {
             title += " (\(request.count))"
+            guard request.newest.route.wording?.listsEvents != true else { return }
             if let lines = Self.lines([request.newest] + request.others) { body = lines }
         }
     }
 
     /// What a banner of this event alone says, without characters that change how the rest is displayed.
     package init(ofAlone event: Event) {
-        let text = BannerText(event, count: 1)
+        let text = BannerText(event, others: [], count: 1)
         title = SafeText.cleaned(text.title, lineBreaks: false)
         body = SafeText.cleaned(text.body, lineBreaks: true)
     }
 
     /// The text of a banner of one event.
-    private init(_ event: Event, count: Int) {
+    private init(_ event: Event, others: [Event], count: Int) {
         let plain = event.title.isEmpty ? "News at \(event.topic)" : event.title
-        let text = event.route.wording?.text(of: event, count: count)
+        let text = event.route.wording?.text(of: event, others: others, count: count)
         // A template may render empty without its fields, and a banner needs a title.
         title = text?.title.flatMap { $0.isEmpty ? nil : $0 } ?? plain
         body = text?.body ?? event.body
     }
 
-    /// One line per event, if their titles differ: the title of the newest event does not describe the others.
+    /// One line per event, if their titles differ: the title of the newest event does not describe the others. Otherwise
+    /// one line for each of their bodies.
     private static func lines(_ events: [Event]) -> String? {
-        let texts = events.map { BannerText($0, count: 1) }
-        guard texts.contains(where: { $0.title.bytes != texts[0].title.bytes }) else { return nil }
-        return texts.map(\.line).joined(separator: "\n")
+        let texts = events.map { BannerText($0, others: [], count: 1) }
+        if texts.contains(where: { $0.title.bytes != texts[0].title.bytes }) {
+            return texts.map { line($0.body.isEmpty ? $0.title : "\($0.title): \($0.body)") }.joined(separator: "\n")
+        }
+        guard texts.contains(where: { $0.body.bytes != texts[0].body.bytes }) else { return nil }
+        return texts.filter { !$0.body.isEmpty }.map { line($0.body) }.joined(separator: "\n")
     }
 
-    private var line: String {
-        let text = SafeText.cleaned(body.isEmpty ? title : "\(title): \(body)", lineBreaks: false)
-        let start = text.prefix(Self.lineLength)
+    private static func line(_ text: String) -> String {
+        let text = SafeText.cleaned(text, lineBreaks: false)
+        let start = text.prefix(lineLength)
         return start.endIndex == text.endIndex ? text : "\(start)…"
     }
 }

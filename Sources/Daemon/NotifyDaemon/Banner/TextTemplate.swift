@@ -25,6 +25,8 @@ package struct TextTemplate: Sendable {
     let tags: Int
     /// Whether the template uses `count`.
     let mentionsCount: Bool
+    /// Whether the template has a section for each of several events.
+    let listsEvents: Bool
 
     /// - Parameter names: names that always have a value, beside `title`, `body`, `topic` and `count`. Any other name
     ///   may be absent, and is only allowed inside its own section, `{{#distance}}…{{/distance}}`.
@@ -52,6 +54,7 @@ package struct TextTemplate: Sendable {
                     + "(always there: \(known.sorted().map(\.description).joined(separator: ", ")))")
         }
         mentionsCount = tags.all.contains("count")
+        listsEvents = tags.all.contains("events")
     }
 
     /// Refuses templates for which the library needs too much time or stack.
@@ -102,8 +105,9 @@ package struct TextTemplate: Sendable {
         }
     }
 
-    package func render(_ values: [ByteString: String]) -> String {
-        template.render(TemplateValues(values: values))
+    /// - Parameter events: the values of each event, for `{{#events}}`.
+    package func render(_ values: [ByteString: String], events: [[ByteString: String]] = []) -> String {
+        template.render(TemplateValues(values: values, events: events))
     }
 }
 
@@ -139,8 +143,27 @@ private struct TemplateTags {
 /// What a template names, found by the bytes of the name.
 private struct TemplateValues: MustacheParent {
     let values: [ByteString: String]
+    let events: [[ByteString: String]]
 
-    func child(named name: String) -> Any? { values[name.bytes] }
+    func child(named name: String) -> Any? {
+        name.bytes == "events" ? events.map(EventValues.init) : values[name.bytes]
+    }
+}
+
+/// The values of one of several events.
+private struct EventValues: MustacheParent {
+    let values: [ByteString: String]
+
+    /// A name without a value does not stand for the value of the newest event.
+    func child(named name: String) -> Any? {
+        if let value = values[name.bytes] { return value }
+        return name.bytes == "count" ? nil : Absent()
+    }
+
+    private struct Absent: MustacheCustomRenderable {
+        var renderText: String { "" }
+        var isNull: Bool { true }
+    }
 }
 
 /// The templates of one route; an absent one is replaced by the event's text.
@@ -152,14 +175,18 @@ struct BannerTemplates: BannerWording {
 
     var mentionsCount: Bool { title?.mentionsCount ?? false || body?.mentionsCount ?? false }
 
-    func text(of event: Event, count: Int) -> (title: String?, body: String?) {
-        let values = Self.values(of: event, count: count)
-        return (title?.render(values), body?.render(values))
+    var listsEvents: Bool { title?.listsEvents ?? false || body?.listsEvents ?? false }
+
+    func text(of event: Event, others: [Event], count: Int) -> (title: String?, body: String?) {
+        var values = Self.values(of: event)
+        let events = listsEvents ? [values] + others.map(Self.values) : []
+        values["count"] = "\(count)"
+        return (title?.render(values, events: events), body?.render(values, events: events))
     }
 
     /// The values for a template. Title and body override captures, which override fields. An empty text counts as
     /// absent, so that `{{^body}}…{{/body}}` works.
-    private static func values(of event: Event, count: Int) -> [ByteString: String] {
+    private static func values(of event: Event) -> [ByteString: String] {
         var values: [ByteString: String] = [:]
         for field in event.fields { values[field.name.bytes] = field.value.text }
         for capture in event.route.pattern?.captures(of: event.topic) ?? [] {
@@ -168,7 +195,6 @@ struct BannerTemplates: BannerWording {
         values["title"] = event.title.isEmpty ? nil : event.title
         values["body"] = event.body.isEmpty ? nil : event.body
         values["topic"] = event.topic.description
-        values["count"] = "\(count)"
         return values
     }
 }
