@@ -1,0 +1,336 @@
+"""The parts that need no daemon: values, topics, the merge of pages and signals, and one connection."""
+
+import asyncio
+import struct
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import jeepney
+import pytest
+
+import notifyd
+from notifyd import Event, RecordedEvent, Snapshot, Variant
+from notifyd._connection import Connection, Message
+from notifyd._errors import PREFIX
+from notifyd._merge import EventMerge, Request, ValueTable
+from notifyd._topics import TopicFilter, ancestor, filters
+from notifyd._types import Removal, announcement
+from notifyd._values import Value, decoded, encoded, whole
+from rig import soon
+
+# Values
+
+
+@pytest.mark.parametrize(
+    ("value", "signature"),
+    [
+        (True, "b"),
+        (-1, "x"),
+        (2**63, "t"),
+        (0.5, "d"),
+        ("영희", "s"),
+        (b"\0", "ay"),
+        ([1, 2], "ax"),
+        ((), "av"),
+        ([1, "a"], "av"),
+        ([[1], [2]], "av"),
+        ({"a": {"b": 1}}, "a{sv}"),
+        (Variant("a{su}", {"a": 1}), "a{su}"),
+        (Variant("(sv)", ("a", [True])), "(sv)"),
+        (Variant("ay", [1]), "ay"),
+    ],
+)
+def test_a_value_has_its_type_and_comes_back(value: Value, signature: str) -> None:
+    variant = encoded(value)
+    assert variant[0] == signature
+    message = jeepney.new_signal(jeepney.DBusAddress("/a", None, "a.b"), "C", "v", (variant,))
+    (received,) = decoded("v", jeepney.low_level.Message.from_buffer(message.serialise(1)).body)
+    plain = value.value if isinstance(value, Variant) else value
+    assert received == (b"\1" if signature == "ay" and plain == [1] else list(plain) if plain == () else plain)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        2**64,
+        "\0",
+        "\ud800",
+        {"\0": 1},
+        Variant("", 1),
+        Variant("z", 1),
+        Variant("uu", 1),
+        Variant("h", 0),
+        Variant("y", 256),
+        Variant("(s", ("a",)),
+        Variant("(ss)", ("a",)),
+        Variant("u", "a"),
+    ],
+)
+def test_what_d_bus_cannot_carry_is_a_value_error(value: Value) -> None:
+    with pytest.raises(ValueError):
+        encoded(value)
+
+
+def test_times_are_rounded_up_to_whole_units() -> None:
+    assert [whole(seconds, 1000, "") for seconds in (0, 0.07, 0.0001, 0.1)] == [0, 70, 1, 100]
+    for seconds in (-1, 2**32, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="so long"):
+            whole(seconds, 1, "so long")
+
+
+# Topics
+
+
+def test_a_filter_covers_what_is_at_or_below() -> None:
+    post = TopicFilter("/post")
+    assert [post.covers(topic) for topic in ("/post", "/post/1", "/posts", "/")] == [True, True, False, False]
+    assert TopicFilter("/").covers("/post")
+    assert len(post.rules("Event")) == 2 and len(TopicFilter("/").rules("Event")) == 1
+
+
+@pytest.mark.parametrize(
+    "topic", ["", "post", "/post/", "//", "/a'b", "/a\\", "/{a}", "/\x7f", "/\ud800", "/" + "a" * 65, "/a" * 17]
+)
+def test_what_is_not_a_topic_gets_into_no_match_rule(topic: str) -> None:
+    with pytest.raises(notifyd.InvalidTopic, match="is not a topic"):
+        TopicFilter(topic)
+
+
+def test_the_ancestor_of_topics_covers_them_all() -> None:
+    assert ancestor(filters(["/run/r1/mate", "/run/r1/invite"])) == "/run/r1"
+    assert ancestor(filters(["/run/r1", "/run/r1/invite"])) == "/run/r1"
+    assert ancestor(filters(["/run", "/post"])) == ancestor(filters(["/"])) == "/"
+    with pytest.raises(ValueError):
+        filters([])
+
+
+# Streams
+
+
+def event(id: int, topic: str = "/a", **more: Any) -> Event:
+    return Event(id, topic, **more)
+
+
+def page(*ids: int) -> list[RecordedEvent]:
+    return [RecordedEvent(event(id)) for id in ids]
+
+
+def test_a_page_decides_what_is_in_the_stream_and_a_signal_what_is_known_of_it() -> None:
+    merge = EventMerge(after=2)
+    merge.receive(event(3, window=0.1))
+    assert merge.next_request is Request.PAGE
+    assert merge.take(page(3, 4)) == [event(3, window=0.1), event(4)]
+    assert merge.take([]) == [] and merge.next_request is None
+    merge.receive(event(4))
+    assert merge.next_request is None, "a repeated signal is no news"
+
+
+def test_an_event_announced_while_a_page_is_asked_for_needs_another_page() -> None:
+    merge = EventMerge(after=0)
+    assert merge.take([], announced=[event(1)]) == []
+    assert merge.next_request is Request.PAGE
+    assert merge.take(page(1)) == [event(1)]
+
+
+def test_a_stream_from_now_on_begins_with_what_was_announced_first() -> None:
+    merge = EventMerge(after=None)
+    merge.receive(event(4, replayed=True))
+    merge.receive(event(8))
+    merge.begin(9)
+    assert merge.cursor == 7
+    late = EventMerge(after=None)
+    late.begin(9)
+    assert late.cursor == 9
+
+
+def test_a_snapshot_corrects_what_signals_told() -> None:
+    table = ValueTable()
+
+    def value(id: int, topic: str = "/a") -> Event:
+        return event(id, topic, retained=True)
+
+    assert [change.kind for change in table.take(Snapshot(5, [value(3)]))] == ["added"]
+    assert table.receive(value(4)) is None, "it is older than the snapshot"
+    assert table.receive(event(6)) is None, "it is not a value"
+    change = table.receive(value(7))
+    assert change is not None and change.kind == "modified"
+    assert table.receive(Removal(6, "/a")) is None, "it is older than the value"
+    changes = table.take(Snapshot(9, [value(8, "/b")]))
+    assert [(change.kind, change.value.id) for change in changes] == [("removed", 7), ("added", 8)]
+    gone = table.receive(Removal(10, "/b"))
+    assert gone is not None and gone.kind == "removed"
+
+
+def test_unknown_signals_are_ignored() -> None:
+    assert announcement("Event", "s", ("/a",)) is None
+    assert announcement("Later", "st", ("/a", 1)) is None
+
+
+# A connection
+
+
+@asynccontextmanager
+async def bus(folder: Path, serve: Callable[["Peer"], Awaitable[None]]) -> AsyncIterator[str]:
+    """A socket with a bus of one's own making."""
+
+    tasks: set[asyncio.Task[None]] = set()
+
+    async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await serve(Peer(reader, writer))
+        finally:
+            writer.close()
+
+    server = await asyncio.start_unix_server(
+        lambda *streams: tasks.add(asyncio.create_task(accept(*streams))), folder / "bus"
+    )
+    try:
+        yield f"unix:path={folder}/bus"
+    finally:
+        server.close()
+        for task in tasks:
+            await soon(asyncio.wait([task]))
+
+
+class Peer:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+        self._parser = jeepney.Parser()
+
+    async def greet(self) -> None:
+        await self.reader.readuntil(b"\r\n")
+        self.writer.write(b"OK 1234\r\n")
+        await self.reader.readuntil(b"BEGIN\r\n")
+        self.answer(await self.receive(), "s", (":1.1",))
+
+    async def receive(self) -> Any:
+        while (message := self._parser.get_next_message()) is None:
+            data = await self.reader.read(4096)
+            if not data:
+                raise EOFError
+            self._parser.add_data(data)
+        return message
+
+    def answer(self, call: Any, signature: str, body: tuple[Any, ...], sender: str = "org.freedesktop.DBus") -> None:
+        reply = jeepney.new_method_return(call, signature, body)
+        reply.header.fields[jeepney.HeaderFields.sender] = sender
+        self.writer.write(reply.serialise(1))
+
+
+@pytest.mark.parametrize("greeting", [b"", b"REJECTED EXTERNAL\r\n", b"OK 1234\r\n"])
+async def test_a_bus_that_ends_the_introduction_is_not_reachable(tmp_path: Path, greeting: bytes) -> None:
+    async def serve(peer: Peer) -> None:
+        await peer.reader.readuntil(b"\r\n")
+        peer.writer.write(greeting)
+
+    async with bus(tmp_path, serve) as address:
+        with pytest.raises(notifyd.NotReachable):
+            await soon(Connection.open(address, 20))
+
+
+async def test_a_bus_that_does_not_answer_is_not_reachable(tmp_path: Path) -> None:
+    async def serve(peer: Peer) -> None:
+        await peer.reader.read()
+
+    async with bus(tmp_path, serve) as address:
+        with pytest.raises(notifyd.NotReachable, match="does not answer"):
+            await soon(Connection.open(address, 0.5))
+
+
+@pytest.mark.parametrize(
+    "address", ["", "tcp:host=localhost,port=1", "unix:path=/nonexistent", "unix:abstract=%00nobody"]
+)
+async def test_what_is_no_bus_is_not_reachable(address: str) -> None:
+    with pytest.raises(notifyd.NotReachable):
+        await soon(Connection.open(address, 20))
+
+
+async def test_only_who_was_called_may_answer(tmp_path: Path) -> None:
+    async def serve(peer: Peer) -> None:
+        await peer.greet()
+        call = await peer.receive()
+        peer.answer(call, "s", ("forged",), sender=":1.66")
+        peer.answer(call, "s", ("true",), sender=":1.7")
+        await peer.reader.read()
+
+    async with bus(tmp_path, serve) as address:
+        connection = await Connection.open(address, 20, is_owner=lambda sender, name: sender == ":1.7")
+        assert await connection.call("Get", on="a.b", returns="s", timeout=20) == ("true",)
+        connection.close()
+        await connection.wait_closed()
+
+
+async def test_what_cannot_be_read_ends_no_connection_and_loses_no_message(tmp_path: Path) -> None:
+    address = jeepney.DBusAddress("/a", None, "a.b")
+
+    async def serve(peer: Peer) -> None:
+        await peer.greet()
+        # A field of the header and a type of message that nobody knows, and a file descriptor that did not come.
+        unknown = bytearray(jeepney.new_signal(address, "B", "s", ("x",)).serialise(1))
+        unknown[1] = 9
+        descriptor = jeepney.new_signal(address, "C", "u", (7,)).serialise(1).replace(b"\1u\0", b"\1h\0")
+        peer.writer.write(bytes(unknown) + descriptor + jeepney.new_signal(address, "D", "s", ("영희",)).serialise(1))
+        await peer.reader.read()
+
+    signals: asyncio.Queue[Message] = asyncio.Queue()
+    async with bus(tmp_path, serve) as server:
+        connection = await Connection.open(server, 20, on_signal=signals.put_nowait)
+        signal = await soon(signals.get())
+        assert (signal.member, signal.arguments) == ("D", ("영희",))
+        connection.close()
+        await connection.wait_closed()
+
+
+@pytest.mark.parametrize("garbage", [b"x" * 16, struct.pack("<cBBBIII", b"l", 4, 0, 1, 1 << 31, 1, 0)])
+async def test_garbage_ends_the_connection_and_every_call(tmp_path: Path, garbage: bytes) -> None:
+    async def serve(peer: Peer) -> None:
+        await peer.greet()
+        await peer.receive()
+        peer.writer.write(garbage)
+        await peer.reader.read()
+
+    lost = asyncio.Event()
+    async with bus(tmp_path, serve) as address:
+        connection = await Connection.open(address, 20, on_loss=lambda connection: lost.set())
+        with pytest.raises(notifyd.NotReachable):
+            await soon(connection.call("Get", on="a.b", timeout=20))
+        assert lost.is_set() and not connection.is_open
+        await connection.wait_closed()
+
+
+async def test_a_call_has_a_time_limit(tmp_path: Path) -> None:
+    async def serve(peer: Peer) -> None:
+        await peer.greet()
+        await peer.reader.read()
+
+    async with bus(tmp_path, serve) as address:
+        connection = await Connection.open(address, 20)
+        with pytest.raises(notifyd.TimedOut, match="0.01 seconds"):
+            await connection.call("Get", on="a.b", timeout=0.01)
+        connection.close()
+        await connection.wait_closed()
+
+
+async def test_a_call_to_this_program_is_answered(tmp_path: Path) -> None:
+    answers: asyncio.Queue[Any] = asyncio.Queue()
+
+    async def serve(peer: Peer) -> None:
+        await peer.greet()
+        for interface, member in (("org.freedesktop.DBus.Peer", "Ping"), ("a.b", "C")):
+            peer.writer.write(jeepney.new_method_call(jeepney.DBusAddress("/", ":1.1", interface), member).serialise(1))
+            answers.put_nowait((await peer.receive()).header.message_type)
+
+    async with bus(tmp_path, serve) as address:
+        connection = await Connection.open(address, 20)
+        assert await soon(answers.get()) is jeepney.MessageType.method_return
+        assert await soon(answers.get()) is jeepney.MessageType.error
+        connection.close()
+        await connection.wait_closed()
+
+
+def test_every_error_of_the_contract_has_a_class() -> None:
+    contract = {"InvalidTopic", "InvalidEvent", "UnknownEvent", "UnknownScreen", "NotClaimant", "TooLarge"}
+    contract |= {"LimitExceeded", "StorageUnavailable", "AccessDenied"}
+    assert set(notifyd.Refused.names) == {PREFIX + name for name in contract}
