@@ -40,6 +40,14 @@ struct RigTests {
         try await run("examples.sh")
     }
 
+    @Test func theExamplesInCAndGJSGoOnAfterCrashes() async throws {
+        try await run("examples-restarts.sh")
+    }
+
+    @Test func thePythonPackageGoesOnAfterCrashes() async throws {
+        try await run("python.sh")
+    }
+
     @Test func theUnitRunsUnderAUserManager() async throws {
         try await run("systemd-user.sh")
     }

@@ -1,12 +1,13 @@
 #!/bin/bash
 # The examples do what they say: each runs against the daemon on a bus of its own, and its effect is checked.
-# That of systemd's is in systemd-user-session.sh, where there is a manager.
+# That of systemd's is in systemd-user-session.sh, where there is a manager; those that outlive the bus in
+# examples-restarts.sh.
 
 # shellcheck disable=SC2016 # what is not expanded here is for a shell that these lines write for
 source "$(dirname "$0")/rig.bash"
 rig_begin "$@"
 needs Xvfb xvfb script bsdutils stdbuf coreutils
-needs_python gi dbus dasbus
+needs_python gi dbus dasbus jeepney
 /usr/bin/python3 -c 'import gi; gi.require_version("Gtk", "4.0")' 2> /dev/null ||
     skip "GTK 4 is not installed for Python; on Debian: apt-get install gir1.2-gtk-4.0"
 EXAMPLES=$RIGS/../../../examples
@@ -94,7 +95,7 @@ eventually "forward.py hears every topic at /" outcome_is "$id" claimed
 stop "$FORWARD_ALL"
 
 sed '/^```python$/,/^```$/!d;/^```/d' "$RIGS/../../../README.md" > "$T/readme.py"
-example readme /usr/bin/python3 "$T/readme.py"
+example readme env PYTHONPATH="$RIGS/../../../python/src" /usr/bin/python3 "$T/readme.py"
 README=$!
 eventually "the screen of the README is open" screen_is '/post/27 focused'
 send /post/27 At it > /dev/null
