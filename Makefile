@@ -199,6 +199,16 @@ screenshot: ## Make docs/screenshot.png anew, with a real window and a real noti
 	$(SWIFT) build
 	docs/screenshot.sh .build/debug
 
+.PHONY: wheel
+wheel: ## Build the Python package into .build/wheel, without the network
+	.ci/packages wheel
+	rm -rf .build/wheel
+	mkdir -p .build/wheel
+	# setuptools writes into the folder of the sources.
+	cp -R python .build/wheel/source
+	/usr/bin/python3 -m build --wheel --no-isolation --outdir .build/wheel .build/wheel/source
+	rm -rf .build/wheel/source
+
 .PHONY: deb
 deb: release ## Build the Debian packages into .build/deb
 	.ci/packages deb

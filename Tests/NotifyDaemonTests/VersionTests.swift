@@ -18,6 +18,11 @@ struct VersionTests {
         #expect(newest.hasPrefix("## [\(notifydVersion)] - "), "CHANGELOG.md has as its newest version: \(newest)")
     }
 
+    @Test func thePythonPackageHasIt() throws {
+        #expect(try lines(of: "python/pyproject.toml").contains("version = \"\(notifydVersion)\""))
+        #expect(try lines(of: "python/README.md").contains { $0.contains("notifyd-\(notifydVersion)-py3-none-any.whl") })
+    }
+
     private func lines(of file: String) throws -> [Substring] {
         let package = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
