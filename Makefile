@@ -203,9 +203,9 @@ screenshot: ## Make docs/screenshot.png anew, with a real window and a real noti
 wheel: ## Build the Python package into .build/wheel, without the network
 	.ci/packages wheel
 	rm -rf .build/wheel
-	mkdir -p .build/wheel
+	mkdir -p .build/wheel/source
 	# setuptools writes into the folder of the sources.
-	cp -R python .build/wheel/source
+	cp -R LICENSE python/pyproject.toml python/README.md python/src .build/wheel/source
 	/usr/bin/python3 -m build --wheel --no-isolation --outdir .build/wheel .build/wheel/source
 	rm -rf .build/wheel/source
 

@@ -4,7 +4,8 @@ import Testing
 struct ContributingTests {
     @Test(arguments: ["CONTRIBUTING.md", "README.md"])
     func everyFileThatIsNamedIsThere(_ document: String) throws {
-        for match in try Project.text(document).matches(of: /`((?:Sources|Tests|docs|systemd|python)\/[^`<\s]+)[^`]*`/) {
+        let path = /`((?:Sources|Tests|docs|systemd|python)\/[^`<\s]+)[^`]*`/
+        for match in try Project.text(document).matches(of: path) {
             let isThere = FileManager.default.fileExists(atPath: Project.path(String(match.1)))
             #expect(isThere, "\(document) names \(match.1), which is not there")
         }

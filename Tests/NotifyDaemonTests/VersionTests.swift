@@ -20,7 +20,8 @@ struct VersionTests {
 
     @Test func thePythonPackageHasIt() throws {
         #expect(try lines(of: "python/pyproject.toml").contains("version = \"\(notifydVersion)\""))
-        #expect(try lines(of: "python/README.md").contains { $0.contains("notifyd-\(notifydVersion)-py3-none-any.whl") })
+        let wheel = "notifyd-\(notifydVersion)-py3-none-any.whl"
+        #expect(try lines(of: "python/README.md").contains { $0.contains(wheel) })
     }
 
     private func lines(of file: String) throws -> [Substring] {

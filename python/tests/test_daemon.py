@@ -146,6 +146,24 @@ async def test_a_stream_waits_for_the_first_daemon(rig: Rig, client: Client) -> 
         assert (await take(events, 1))[0].id == id
 
 
+async def test_a_stream_is_complete_even_if_no_signal_arrives(client: Client) -> None:
+    async with client.events("/post", period=0.05) as events, client.changes("/run", period=0.05) as changes:
+        connection = await client._manager.connection()
+        for rule in events._subscriber.rules + changes._subscriber.rules:
+            connection.remove_match(rule)
+        ids = [await client.send("/post/1"), await client.publish("/run/r1/mate/Mina", retain=True)]
+        assert (await take(events, 1))[0].id == ids[0]
+        assert (await soon(anext(changes))).value.id == ids[1]
+
+
+async def test_a_stream_reads_a_backlog_of_several_pages(client: Client) -> None:
+    # A page has at most 256 KiB.
+    ids = [await client.publish("/post/1", body="x" * 8000, banner=False) for _ in range(80)]
+    assert len(await client.history("/post")) < len(ids)
+    async with client.events("/post", after=0) as events:
+        assert [event.id for event in await take(events, len(ids))] == ids
+
+
 async def test_outcomes_are_announced(rig: Rig, client: Client) -> None:
     async with client.outcomes("/post") as outcomes:
         id = await client.send("/post/1", "Shown")

@@ -13,12 +13,15 @@ PYTHON=$(cd "$RIGS/../../../python" && pwd)
 snippet() { sed '/^```python$/,/^```$/!d' "$1"; }
 
 cd "$PYTHON"
-mypy --cache-dir "$T/mypy" || fail "the types of the Python package"
-ok "the types of the Python package are right"
+# Beside the tests, which mostly wait.
+background "$T/mypy.log" mypy --cache-dir "$T/mypy"
+MYPY=$!
 pycodestyle --max-line-length=120 --ignore=E203,W503 src tests || fail "the format of the Python package"
-ok "and so is its format"
+ok "the format of the Python package is right"
 NOTIFYD_BUILD=$PRODUCTS /usr/bin/python3 -m pytest --quiet -p no:cacheprovider --basetemp "$T/pytest" ||
     fail "the tests of the Python package"
 ok "its tests pass"
+wait "$MYPY" || fail "the types of the Python package"
+ok "its types are right"
 [ "$(snippet README.md)" = "$(snippet ../README.md)" ] || fail "its README and that of notifyd show different screens"
 ok "both READMEs show the same screen"
