@@ -115,7 +115,7 @@ struct NotificationServerTests {
     private static let noReply = BusFailure(name: "org.freedesktop.DBus.Error.NoReply", text: "no answer came in time")
 
     private func show(_ number: UInt64, buttons: [Route.Action] = []) throws {
-        var appearance = Route.Appearance()
+        var appearance = Appearance()
         appearance.actions = buttons
         let route = Route(pattern: nil, window: .zero, appearance: appearance)
         let event = Event(

@@ -32,7 +32,9 @@ struct Bench {
     }
 
     @discardableResult
-    mutating func publish(_ topic: String, lifetime: Duration? = nil, options: PublishOptions = PublishOptions()) -> EventID {
+    mutating func publish(_ topic: String, lifetime: Duration? = nil, options: PublishOptions = PublishOptions())
+        -> EventID
+    {
         var options = options
         options.lifetime = lifetime ?? options.lifetime
         let effects = take(

@@ -24,7 +24,8 @@ package struct RowReader {
             origin: Origin(source: try optionalText("source"), eventID: try optionalText("source_id")),
             urgency: try optionalNumber("urgency").flatMap { Urgency(rawValue: UInt8(truncatingIfNeeded: $0)) },
             retained: try number("retained") != 0,
-            appearance: try appearance.map(FieldCoding.decode) ?? [], route: try text("route"), key: try text("coalescing"),
+            appearance: try appearance.map(FieldCoding.decode) ?? [], route: try text("route"),
+            key: try text("coalescing"),
             window: try number("window"), accepted: try number("accepted"),
             expires: Expiry(
                 wall: try number("expires"), uptime: try number("expires_uptime"), boot: try text("boot")))

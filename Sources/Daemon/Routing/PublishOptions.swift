@@ -80,7 +80,8 @@ extension Field {
     func integer(in range: ClosedRange<Int64>, _ unit: String) throws(Refusal) -> Int64 {
         guard let number = value.integer else { throw wrongType("a whole number, \(unit)") }
         guard range.contains(number) else {
-            throw .invalidEvent("option '\(name)' is \(number); it is \(range.lowerBound) to \(range.upperBound) \(unit)")
+            throw .invalidEvent(
+                "option '\(name)' is \(number); it is \(range.lowerBound) to \(range.upperBound) \(unit)")
         }
         return number
     }

@@ -11,7 +11,8 @@ struct AppearanceArguments: ParsableArguments {
     @Option(help: "A name of the sound theme.") var sound: String?
     @Option(help: "The desktop file of the application, without .desktop.") var desktopEntry: String?
     @Option(
-        help: "How long the banner stays up, at most 24h; 0 means until it is closed.", transform: DurationArgument.parse)
+        help: "How long the banner stays up, at most 24h; 0 means until it is closed.",
+        transform: DurationArgument.parse)
     var showFor: DurationArgument?
     @Flag(help: "The notification server keeps no record of the banner.") var transient = false
     @Flag(help: "The banner stays up when one of its buttons is pressed.") var resident = false

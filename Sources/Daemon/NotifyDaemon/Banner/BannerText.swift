@@ -13,7 +13,8 @@ extension BannerText {
 
     package init(_ request: BannerRequest) {
         self.init(
-            request.newest, others: request.isSummary ? [] : request.others, count: request.isSummary ? 1 : request.count)
+            request.newest, others: request.isSummary ? [] : request.others,
+            count: request.isSummary ? 1 : request.count)
         if request.isSummary {
             body = "The newest: \(title)"
             title = "\(request.count) notifications"

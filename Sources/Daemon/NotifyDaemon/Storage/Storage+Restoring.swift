@@ -63,7 +63,8 @@ extension Storage {
         Event(
             id: stored.id, topic: stored.topic, title: stored.title, body: stored.body, fields: stored.fields,
             published: stored.published, sender: stored.sender, origin: stored.origin, urgency: stored.urgency,
-            retained: stored.retained, appearanceOptions: stored.appearance, route: routes.route(named: stored.route, for: stored.topic))
+            retained: stored.retained, appearanceOptions: stored.appearance,
+            route: routes.route(named: stored.route, for: stored.topic))
     }
 
     /// Banners that an earlier run left up. Those of another server are deleted.
