@@ -68,6 +68,12 @@ asked_since() { [ "$(calls Notify | wc -l)" -gt "$1" ]; }
 USUAL="with a healthy server"
 timed /timed/healthy "$USUAL"
 
+# Otherwise the rest of these banners fails three times, and then nobody is asked for half a minute.
+settled() {
+    [ "$(busctl --user get-property $ROUTER $ROUTER_PATH $ROUTER Pending)" = "u 0" ]
+}
+eventually "all banners of the healthy server are up" settled
+
 misbehave 'raise dbus.exceptions.DBusException("boom", name="org.freedesktop.DBus.Error.Failed")'
 before=$(calls Notify | wc -l)
 failed=$(send /note/failed 'Refused' 'by a server that fails')
