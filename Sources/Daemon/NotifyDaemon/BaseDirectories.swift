@@ -16,6 +16,16 @@ struct BaseDirectories {
     /// For the user's configuration.
     var configuration: String { (absolute("XDG_CONFIG_HOME") ?? "\(home)/.config") + "/notifyd" }
 
+    /// For what packages bring, the most important one first.
+    var data: [String] {
+        let list = environment("XDG_DATA_DIRS").flatMap { $0.isEmpty ? nil : $0 } ?? "/usr/local/share:/usr/share"
+        var known: Set<Substring> = []
+        return list.split(separator: ":").compactMap { directory in
+            let path = directory.hasSuffix("/") ? directory.dropLast() : directory
+            return path.hasPrefix("/") && known.insert(path).inserted ? "\(path)/notifyd" : nil
+        }
+    }
+
     /// `nil` if no bus is known.
     var sessionBusAddress: String? {
         if let address = environment("DBUS_SESSION_BUS_ADDRESS"), !address.isEmpty { return address }

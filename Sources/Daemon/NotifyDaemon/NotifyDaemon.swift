@@ -138,9 +138,11 @@ public func checkConfiguration(_ file: String?) -> (code: CInt, text: String) {
             configuration.files.isEmpty ? "no files, built-in routes only" : configuration.files.joined(separator: ", ")
         let routes = configuration.routes.routes.map { "  \($0.name)" }.joined(separator: "\n")
         let rules = configuration.policy.rules.map { "  \($0)" }.joined(separator: "\n")
+        let replaced = configuration.replacedFiles.map { "  \($0.file), by \($0.replacement)" }.joined(separator: "\n")
         return (
             ExitCode.success,
             "The configuration is good (\(files)). Routes:\n\(routes)" + (rules.isEmpty ? "" : "\nPolicy:\n\(rules)")
+                + (replaced.isEmpty ? "" : "\nReplaced:\n\(replaced)")
         )
     } catch {
         return (ExitCode.badConfiguration, error.description)

@@ -35,6 +35,8 @@ package final class DaemonProcess: Sendable {
             "DBUS_SYSTEM_BUS_ADDRESS": systemBus ?? "unix:path=\(folder.path)/no-system-bus",
             "XDG_CONFIG_HOME": try folder.folder("config"),
             "XDG_CONFIG_DIRS": try folder.folder("xdg"),
+            // The routes of installed packages do not count here.
+            "XDG_DATA_DIRS": try folder.folder("data"),
             "XDG_STATE_HOME": try folder.folder("state"),
             "XDG_RUNTIME_DIR": try folder.folder("runtime"),
         ]

@@ -82,6 +82,14 @@ threads=$(sed -n 's/^Threads:[[:space:]]*//p' "/proc/$process/status")
 [ "$threads" -le 16 ] || fail "notifyd has $threads threads, and may have 64"
 ok "it has $threads of the 64 threads it may have"
 
+mkdir -p "$HOME/share/notifyd/config.d"
+printf '[[route]]\ntopic = "/packaged/{id}"\nbanner = false\n' > "$HOME/share/notifyd/config.d/org.example.App.toml"
+systemctl --user set-environment XDG_DATA_DIRS="$HOME/share:/usr/local/share:/usr/share"
+systemctl --user restart notifyd
+packaged=$(send /packaged/1 'A confidential title' '')
+equal "it reads the routes that packages bring" silent "$(call Explain t "$packaged" | jq -r .outcome.data)"
+systemctl --user unset-environment XDG_DATA_DIRS
+
 # --- a large journal is looked at by a second process, which is in the sandbox too
 
 configure <<'TOML'

@@ -12,6 +12,8 @@ package struct Configuration: Sendable {
     var logLevel: Logger.Level
     /// The files that were read; later ones override earlier ones.
     var files: [String]
+    /// The drop-ins of packages that were not read, each with the file of the same name that replaces it.
+    var replacedFiles: [ConfigurationFiles.Replacement] = []
 
     /// The window of a route that does not set its own.
     var defaultWindow: Duration { routes.fallback.window }

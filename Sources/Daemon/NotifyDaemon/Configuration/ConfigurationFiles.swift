@@ -4,7 +4,7 @@ import NotifyText
 
 /// Finds and reads the configuration files, by the XDG Base Directory Specification.
 enum ConfigurationFiles {
-    /// Loads the administrator's files and then the user's, or one file.
+    /// Loads the drop-ins of packages, then the administrator's files and then the user's; or one file.
     ///
     /// - Parameter file: a file to read instead of all others.
     /// - Throws: `ConfigurationError` with all mistakes.
@@ -16,10 +16,11 @@ enum ConfigurationFiles {
             }
             reader.add(file: file, text: text)
         } else {
-            for path in paths() {
+            let found = find()
+            for (path, origin) in found.files {
                 do throws(ConfigurationError) {
                     if let text = try read(path) {
-                        reader.add(file: path, text: text)
+                        reader.add(file: path, text: text, of: origin)
                     } else if path.unicodeScalars.contains("\u{FFFD}") {
                         // The repaired name differs from the real one, so the file cannot be opened.
                         throw ConfigurationError(
@@ -29,16 +30,59 @@ enum ConfigurationFiles {
                     for mistake in error.mistakes { reader.mistakes.note(mistake) }
                 }
             }
+            var configuration = try reader.finish()
+            configuration.replacedFiles = found.replaced
+            return configuration
         }
         return try reader.finish()
     }
 
-    /// Possible paths; later files override earlier ones.
-    static func paths() -> [String] {
-        directories().flatMap { ["\($0)/config.toml"] + dropIns(in: "\($0)/config.d") }
+    /// A drop-in of a package that is not read, because a file of the same name replaces it.
+    struct Replacement: Equatable, Sendable {
+        let file: String
+        let replacement: String
     }
 
-    private static func directories() -> [String] { ["/etc/xdg/notifyd", BaseDirectories().configuration] }
+    /// What is read: later files override earlier ones.
+    struct Found {
+        var files: [(path: String, origin: ConfigurationReader.Origin)] = []
+        var replaced: [Replacement] = []
+    }
+
+    /// Finds the files. Each but the drop-ins may be missing.
+    ///
+    /// Packages have drop-ins only, in the order of their names whatever their directories. A drop-in of the same name in an
+    /// earlier data directory, in `/etc/xdg/notifyd/config.d` or in the user's `config.d` replaces one; a link to `/dev/null`
+    /// there masks it. The user's files do not replace the administrator's, whose policy comes first.
+    static func find(_ directories: BaseDirectories = BaseDirectories(), administrator: String = "/etc/xdg/notifyd")
+        -> Found
+    {
+        let upper = [administrator, directories.configuration].map {
+            (directory: $0, dropIns: dropIns(in: "\($0)/config.d"))
+        }
+        var found = Found()
+        var winners: [ByteString: String] = [:]
+        for path in upper.reversed().flatMap(\.dropIns) where winners[name(path)] == nil { winners[name(path)] = path }
+        var packaged: [String] = []
+        for path in directories.data.flatMap({ dropIns(in: "\($0)/config.d") }) {
+            if let winner = winners[name(path)] {
+                found.replaced.append(Replacement(file: path, replacement: winner))
+            } else {
+                winners[name(path)] = path
+                packaged.append(path)
+            }
+        }
+        found.files = packaged.sorted { name($0) < name($1) }.map { ($0, .package) }
+        for (directory, dropIns) in upper {
+            found.files += (["\(directory)/config.toml"] + dropIns).map { ($0, .user) }
+        }
+        return found
+    }
+
+    /// The name of a file without its directory.
+    private static func name(_ path: String) -> ByteString {
+        String(path[path.utf8.index(after: path.utf8.lastIndex(of: UInt8(ascii: "/"))!)...]).bytes
+    }
 
     /// Drop-ins in the order of their names, as with systemd.
     private static func dropIns(in directory: String) -> [String] {
@@ -95,7 +139,7 @@ extension ConfigurationFiles {
 
     static func fingerprint(only file: String? = nil) -> Fingerprint {
         Fingerprint(
-            files: (file.map { [$0] } ?? paths()).map { path in
+            files: (file.map { [$0] } ?? find().files.map(\.path)).map { path in
                 var status = stat()
                 guard stat(path, &status) == 0 else { return Fingerprint.File(path: path, facts: []) }
                 return Fingerprint.File(

@@ -40,10 +40,20 @@ package struct ConfigurationReader {
     }
 
     package init() {
-        parse(file: BuiltInRoutes.file, text: BuiltInRoutes.text)
+        parse(file: BuiltInRoutes.file, text: BuiltInRoutes.text, of: .user)
     }
 
-    package mutating func add(file: String, text: String) {
+    /// Who a file belongs to.
+    enum Origin {
+        /// The administrator or the user, who may set everything.
+        case user
+        /// The package of an application, which says how the events of the application look, and no more.
+        case package
+    }
+
+    package mutating func add(file: String, text: String) { add(file: file, text: text, of: .user) }
+
+    mutating func add(file: String, text: String, of origin: Origin) {
         files.append(file)
         bytes += text.utf8.count
         guard files.count <= Self.maximumFiles, bytes <= Self.maximumBytes else {
@@ -52,14 +62,20 @@ package struct ConfigurationReader {
                 + "\(Self.maximumFiles) files, of \(Self.maximumBytes) bytes together"
             return mistakes.note(ConfigurationError.Mistake(file: file, line: 0, column: 0, reason: reason))
         }
-        parse(file: file, text: text)
+        parse(file: file, text: text, of: origin)
     }
 
-    private mutating func parse(file: String, text: String) {
+    private mutating func parse(file: String, text: String, of origin: Origin) {
         let source = ConfigurationSource(file: file, text: text, mistakes)
         let (root, mistakes) = TOMLParser.parse(text)
         for mistake in mistakes { source.note(at: mistake.offset, mistake.reason) }
         var reader = TableReader(root, in: source, isRoot: true)
+        if origin == .user { readSettings(&reader, source) } else { refuseSettings(&reader) }
+        for table in reader.tables("route", upTo: Self.maximumRoutes) { routes.append((table, source)) }
+        reader.finish()
+    }
+
+    private mutating func readSettings(_ reader: inout TableReader, _ source: ConfigurationSource) {
         if let table = reader.subtable("defaults") { readDefaults(TableReader(table, in: source)) }
         if let table = reader.subtable("banner") { readBanners(TableReader(table, in: source)) }
         if let table = reader.subtable("screens") { readScreens(TableReader(table, in: source)) }
@@ -72,8 +88,15 @@ package struct ConfigurationReader {
                 source.note(at: table.offset, "this rule is one too many; there are at most \(Self.maximumRules)")
             }
         }
-        for table in reader.tables("route", upTo: Self.maximumRoutes) { routes.append((table, source)) }
-        reader.finish()
+    }
+
+    private func refuseSettings(_ reader: inout TableReader) {
+        for key in ["defaults", "banner", "screens", "recovery", "history", "log", "policy"] {
+            reader.refuse(
+                key,
+                "'\(key)' has no place in a package's file, because it applies to the events of all programs; such a file has "
+                    + "[[route]] only. Set it in /etc/xdg/notifyd or in the user's configuration")
+        }
     }
 
     private mutating func readDefaults(_ table: TableReader) {

@@ -15,6 +15,7 @@ struct TableReader {
     private let isRoot: Bool
     let source: ConfigurationSource
     private var known: [String] = []
+    private var refused: Set<ByteString> = []
 
     init(_ table: TOMLTable, in source: ConfigurationSource, isRoot: Bool = false) {
         self.table = table
@@ -158,10 +159,17 @@ struct TableReader {
     func finish() {
         let names = known.sorted().joined(separator: ", ")
         let expected = Set(known.map(\.bytes))
-        for entry in table.entries where !expected.contains(entry.key.bytes) {
+        for entry in table.entries
+        where !expected.contains(entry.key.bytes) && !refused.contains(entry.key.bytes) {
             source.note(
                 at: entry.offset, "there is no key '\(PlainText.excerpt(entry.key))' here; the keys are \(names)")
         }
+    }
+
+    /// Notes that a key must not be here, if it is.
+    mutating func refuse(_ key: String, _ reason: @autoclosure () -> String) {
+        refused.insert(key.bytes)
+        if let entry = table[key] { source.note(at: entry.offset, reason()) }
     }
 
     /// Notes a mistake at a key, or at the table if the key is missing.
