@@ -49,6 +49,14 @@ struct ConfigurationTests {
         #expect(configuration.files == ["a", "b"])
     }
 
+    @Test func theHistoryIsAMonthUnlessItIsSet() throws {
+        #expect(try read("").history == Retention(age: .seconds(30 * 86_400), events: 1_000_000))
+        #expect(
+            try read("[history]\ndays = 7\nevents = 5000\n").history
+                == Retention(age: .seconds(7 * 86_400), events: 5000))
+        #expect(try read("[history]\ndays = 3650\n").history.events == 1_000_000)
+    }
+
     @Test func withoutAMaximumARouteGetsFiveTimesItsWindow() throws {
         let configuration = try read("[[route]]\ntopic = \"/a\"\nwindow = \"30ms\"\n")
         #expect(configuration.routes.route(for: try Topic("/a")).maximumWindow == .milliseconds(150))
@@ -69,6 +77,10 @@ struct ConfigurationTests {
         Mistake(text: "[defaults]\nwindow = \"61s\"\n", place: "2:1", word: "it is 0s to 1m"),
         Mistake(text: "[defaults]\nwindow = \"1s\"\nwindow = \"2s\"\n", place: "3:1", word: "window"),
         Mistake(text: "[banner]\nmax_per_second = -1\n", place: "2:1", word: "it is 0 to 1000"),
+        Mistake(text: "[history]\ndays = 0\n", place: "2:1", word: "it is 1 to 3650"),
+        Mistake(text: "[history]\nevents = 999\n", place: "2:1", word: "it is 1000 to 10000000"),
+        Mistake(text: "[history]\ndays = \"30d\"\n", place: "2:1", word: "a whole number"),
+        Mistake(text: "[history]\nday = 3\n", place: "2:1", word: "the keys are days, events"),
         Mistake(text: "[defaults\n", place: "1:10", word: ""),
         Mistake(text: "[[route]]\nbanner = false\n", place: "1:1", word: "a route needs a topic"),
         Mistake(text: "[[route]]\ntopic = \"post\"\n", place: "2:1", word: "does not start with '/'"),

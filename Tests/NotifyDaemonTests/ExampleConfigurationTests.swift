@@ -35,6 +35,7 @@ struct ExampleConfigurationTests {
         #expect(configuration.screens == builtIn.screens)
         #expect(configuration.policy == builtIn.policy)
         #expect(configuration.recoveryWindow == builtIn.recoveryWindow)
+        #expect(configuration.history == builtIn.history)
         #expect(configuration.logLevel == builtIn.logLevel)
     }
 

@@ -51,4 +51,26 @@ struct RetentionTests {
         try publish(1_811...1_820, to: storage, at: clock(31 * Self.day + 3_700_000_000))
         #expect(storage.storedEvents == 20)
     }
+
+    @Test func aShorterHistoryAppliesAtOnceAndALongerOneFromThenOn() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let storage = Storage(disk: StateDirectory(folder, limits: Limits()), logger: logger)
+        try publish(1...1_300, to: storage, at: clock(Self.day))
+        #expect(storage.storedEvents == 1_300)
+        storage.retention = Retention(events: 1_000)
+        while storage.expire(at: clock(Self.day)) {}
+        #expect(storage.storedEvents == 1_000)
+        storage.retention = Retention(events: 2_000)
+        try publish(1_301...2_300, to: storage, at: clock(Self.day + 1))
+        #expect(storage.storedEvents == 2_000)
+        // Four days later a week is not over yet, and three days are.
+        try publish(2_301...2_301, to: storage, at: clock(5 * Self.day))
+        storage.retention = Retention(age: .seconds(7 * 86_400))
+        while storage.expire(at: clock(5 * Self.day)) {}
+        #expect(storage.storedEvents == 2_000)
+        storage.retention = Retention(age: .seconds(3 * 86_400))
+        while storage.expire(at: clock(5 * Self.day)) {}
+        #expect(storage.storedEvents == 1)
+    }
 }

@@ -46,6 +46,7 @@ final class Daemon {
         self.limits = limits
         self.recoveryPortion = recoveryPortion
         self.storage = storage
+        storage.retention = configuration.history
         self.host = host
         self.logger = logger
         server = NotificationServer(link: link, clock: { [unowned host] in host.now.instant }, logger: logger)
@@ -265,8 +266,11 @@ final class Daemon {
     func reconfigure(_ loaded: Configuration, logLevel: Logger.Level) {
         let windowChanged = loaded.defaultWindow != configuration.defaultWindow
         configuration = loaded
+        storage.retention = loaded.history
         logger.logLevel = logLevel
         handle(.reconfigured(loaded.routes, loaded.banners, loaded.screens))
         if windowChanged { host.send(.propertiesChanged([.defaultWindow])) }
+        // Retention applies at the end of a turn.
+        host.endTurnWhenIdle()
     }
 }

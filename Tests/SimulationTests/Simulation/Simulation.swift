@@ -198,7 +198,7 @@ final class Simulation {
         Configuration(
             routes: World.tables[index], banners: World.configurations[index].banners,
             screens: World.configurations[index].screens, policy: Policy(),
-            recoveryWindow: recoveryWindow, logLevel: .critical, files: [])
+            recoveryWindow: recoveryWindow, history: Retention(), logLevel: .critical, files: [])
     }
 
     // MARK: What must hold

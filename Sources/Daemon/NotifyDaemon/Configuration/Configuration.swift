@@ -9,6 +9,8 @@ package struct Configuration: Sendable {
     var policy: Policy
     /// The shortest window of an event that is announced again after a restart.
     var recoveryWindow: Duration
+    /// How long decided events stay in the journal.
+    var history: Retention
     var logLevel: Logger.Level
     /// The files that were read; later ones override earlier ones.
     var files: [String]

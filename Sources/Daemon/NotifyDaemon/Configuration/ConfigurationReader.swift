@@ -28,6 +28,7 @@ package struct ConfigurationReader {
     private var screens = ScreenSettings()
     private var policy = Policy()
     private var recoveryWindow: Duration = .seconds(2)
+    private var history = Retention()
     private var logLevel = Logger.Level.info
     private var files: [String] = []
     private var bytes = 0
@@ -80,6 +81,7 @@ package struct ConfigurationReader {
         if let table = reader.subtable("banner") { readBanners(TableReader(table, in: source)) }
         if let table = reader.subtable("screens") { readScreens(TableReader(table, in: source)) }
         if let table = reader.subtable("recovery") { readRecovery(TableReader(table, in: source)) }
+        if let table = reader.subtable("history") { readHistory(TableReader(table, in: source)) }
         if let table = reader.subtable("log") { readLog(TableReader(table, in: source)) }
         for table in reader.tables("policy", upTo: Self.maximumRules) {
             guard let rule = PolicyRule(table, in: source) else { continue }
@@ -140,6 +142,15 @@ package struct ConfigurationReader {
         reader.finish()
     }
 
+    private mutating func readHistory(_ table: TableReader) {
+        var reader = table
+        if let days = reader.integer("days", in: 1...Retention.maximumDays) {
+            history.age = .seconds(days * 24 * 3600)
+        }
+        if let events = reader.integer("events", in: Retention.eventRange) { history.events = events }
+        reader.finish()
+    }
+
     private mutating func readLog(_ table: TableReader) {
         var reader = table
         if let level = reader.word("level", of: Logger.Level.self) { logLevel = level }
@@ -180,7 +191,7 @@ package struct ConfigurationReader {
         if let error = mistakes.error { throw error }
         return Configuration(
             routes: table, banners: banners, screens: screens, policy: policy, recoveryWindow: recoveryWindow,
-            logLevel: logLevel, files: files)
+            history: history, logLevel: logLevel, files: files)
     }
 
     /// - Returns: `nil` for a route without a valid topic.

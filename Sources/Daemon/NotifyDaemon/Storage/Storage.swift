@@ -10,8 +10,6 @@ final class Storage {
     private static let backlogLimit = 130_000
     /// Events rewritten per transaction.
     private static let entriesAtOnce = 500
-    private static let history: Duration = .seconds(30 * 24 * 3600)
-    private static let historyEvents = 1_000_000
     /// Accepted events between two checks for expired ones.
     private static let expiryInterval = 500
 
@@ -19,6 +17,11 @@ final class Storage {
     private(set) var degradation = ""
     /// Called when that changes.
     var onDegradation: (String) -> Void = { _ in }
+
+    /// How long decided events stay. A change applies at the end of the turn.
+    var retention = Retention() {
+        didSet { if retention != oldValue { sinceExpiry = Self.expiryInterval } }
+    }
 
     private let disk: any Disk
     private let logger: Logger
@@ -256,7 +259,7 @@ final class Storage {
         guard let journal else { return false }
         journal.advance(to: clock.reading)
         let step = 200
-        return try journal.expire(olderThan: Self.history, keeping: Self.historyEvents, step: step) == step
+        return try journal.expire(olderThan: retention.age, keeping: retention.events, step: step) == step
     }
 
     /// Stops checkpoints of a large journal, so that another process can check its file.
