@@ -75,3 +75,22 @@ extension NotifyClient {
         }
     }
 }
+
+extension NotifyClient {
+    /// Deletes the decided events at or below a topic from the journal. When it returns, their titles, bodies and fields are
+    /// not in the file any more. Undecided events and current values stay; banners that show nothing else are closed.
+    ///
+    /// - Parameters:
+    ///   - topic: `/` stands for every topic.
+    ///   - last: events with higher ids stay; 0 means no event stays.
+    /// - Returns: how many events were deleted.
+    /// - Throws: `refused` with `InvalidTopic`, `LimitExceeded`, `AccessDenied` or `StorageUnavailable`. Some of the events may be
+    ///   deleted then.
+    @discardableResult
+    public func forget(_ topic: String, upTo last: EventID = 0) async throws(NotifyError) -> Int {
+        // The daemon deletes a few events at a time, and then reads the whole file.
+        try await call("Forget", [.string(topic), .uint64(last.rawValue)], timeout: .seconds(600)).result {
+            $0.integer()
+        }
+    }
+}

@@ -21,6 +21,8 @@ extension Journal {
         } catch {
             throw giveUp(error)
         }
+        // The pages that were in the log are not known any more.
+        scrubbedPages = 1
         countAtCheck = count
         isCheckpointingPaused = true
         return path
@@ -48,6 +50,7 @@ extension Journal {
     /// Resumes checkpoints. The number of events comes from the result, or is counted.
     private func resumeCheckpointing(_ queue: DatabaseQueue, _ result: IntegrityCheck) throws(JournalError) {
         isCheckpointingPaused = false
+        scrubbedPages = 1
         do {
             try queue.inDatabase { db in
                 try db.execute(sql: "PRAGMA wal_autocheckpoint = \(Self.checkpointPages)")

@@ -58,6 +58,8 @@ extension Journal {
                 count = isChecked ? try Self.countOfEvents(db) : known ?? 0
                 removals = try Int.fetchOne(db, sql: "SELECT count(*) FROM removal") ?? 0
             }
+            isScrubbed = false
+            scrubbedPages = 1
             presence = try FilePresence(path)
             // The names may lead to other files already.
             guard try queue.read(Self.hasName) else {
@@ -79,6 +81,7 @@ extension Journal {
         PRAGMA wal_autocheckpoint = \(checkpointPages);
         PRAGMA journal_size_limit = 4194304;
         PRAGMA cache_size = -4096;
+        PRAGMA secure_delete = ON;
         """
 
     /// The cause of a failure, with the errno(3) that the connection's files have.

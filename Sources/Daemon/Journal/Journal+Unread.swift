@@ -108,7 +108,7 @@ extension Journal {
         }
     }
 
-    /// A position among the unread events: by topics in the order of their bytes, then by ids.
+    /// A position among the events at or below a topic: by topics in the order of their bytes, then by ids.
     public struct UnreadPosition: Sendable, Equatable {
         public var topic: String
         public var id: EventID
@@ -173,7 +173,7 @@ extension Journal {
     }
 
     /// The two texts between which all topics lie that come after one topic and are below another.
-    private static func topics(behind topic: String, atOrBelow prefix: TopicPrefix) -> (start: String, end: String) {
+    static func topics(behind topic: String, atOrBelow prefix: TopicPrefix) -> (start: String, end: String) {
         let texts = Self.texts(atOrBelow: prefix)
         // Siblings may come between a topic and those below it. "0" comes after every topic.
         let isBelow = prefix == .all || topic.utf8.starts(with: texts.above.utf8)

@@ -138,12 +138,7 @@ extension Journal {
     /// Stores the global id of a removal, and deletes ids that are too old or too many.
     private func remember(_ id: EventID, _ origin: Origin, _ accepted: Int64, _ db: Database) throws {
         guard let source = origin.source, let name = origin.eventID else { return }
-        try db.cachedStatement(
-            sql: "INSERT INTO removal (id, source, source_id, accepted, checksum) VALUES (?, ?, ?, ?, ?)"
-        ).execute(
-            arguments: [
-                Self.number(id), source, name, accepted, origin.checksum(of: id, accepted: accepted),
-            ])
+        try insertGlobalID(id, source, name, accepted: accepted, db)
         let isFull = removals >= limits.globalIDs
         try db.cachedStatement(
             sql: """
@@ -151,5 +146,15 @@ extension Journal {
                 """
         ).execute(arguments: [isFull ? Self.number(id) - 1 : newestID(olderThan: limits.deduplicationTime)])
         removals += 1 - db.changesCount
+    }
+
+    func insertGlobalID(_ id: EventID, _ source: String, _ name: String, accepted: Int64, _ db: Database) throws {
+        let origin = Origin(source: source, eventID: name)
+        try db.cachedStatement(
+            sql: "INSERT INTO removal (id, source, source_id, accepted, checksum) VALUES (?, ?, ?, ?, ?)"
+        ).execute(
+            arguments: [
+                Self.number(id), source, name, accepted, origin.checksum(of: id, accepted: accepted),
+            ])
     }
 }

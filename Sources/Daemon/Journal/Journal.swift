@@ -61,8 +61,13 @@ public final class Journal {
     /// The number of banners written since their limit was last applied.
     var bannersSinceLimit = 0
 
-    /// The number of removals with a global id.
+    /// The number of rows in the table of global ids of removals and of forgotten events.
     var removals = 0
+
+    /// Whether nothing was forgotten since the pages were scrubbed last, in this process.
+    public internal(set) var isScrubbed = false
+    /// The pages before this one have been scrubbed since then; counted from 1.
+    var scrubbedPages = 1
 
     /// The values that the current transaction replaces. They are current again if it fails.
     var replaced: [Topic: Int64] = [:]

@@ -34,6 +34,8 @@ final class Daemon {
     /// The `MarkRead` call that the router has just handled, and its count so far. The reply follows its job.
     var markReadCall: (call: any MethodCall, count: Int)?
     var markedRead: UInt64 = 0
+    /// The calls of `Forget` that are under way.
+    var forgets = ForgetQueue()
     var unnamedClaims = UnnamedClaims()
     /// The event that was last loaded for a call, and how long ago it was accepted.
     var recalled: (id: EventID, age: Duration?)?
@@ -199,6 +201,7 @@ final class Daemon {
         endTurn()
         recoverNextBatch()
         markNextBatch()
+        forgetNextPortion()
         releaseMemory()
     }
 

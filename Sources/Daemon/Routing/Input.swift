@@ -44,6 +44,8 @@ public enum Input: Sendable {
     case recalled(Event, age: Duration?, banner: BannerID?)
     /// Events that could not be written to the journal. They were not announced, and count as never published.
     case withdrawn([EventID])
+    /// Decided events were deleted from the journal.
+    case forgotten([EventID])
     /// The timer fired. It may fire early: only due timers have an effect.
     case timerFired
 

@@ -102,6 +102,18 @@ extension Router {
         return nil
     }
 
+    /// Drops decided events. A banner that shows nothing else is closed.
+    mutating func forget(_ ids: [EventID], at now: Now) {
+        for id in ids {
+            guard let tracked = events[id], !tracked.isUndecided else { continue }
+            events[id] = nil
+            guard case .shown(let key, _) = tracked.place else { continue }
+            banners.removeShown(id, from: key)
+            if let banner = banners.emptyBanner(key) { close(banner) }
+        }
+        sendBanners(at: now)
+    }
+
     /// Removes events that could not be kept, as if they had never been published.
     mutating func withdraw(_ ids: [EventID], at now: Now) {
         // Windows end after all withdrawn events have left them.

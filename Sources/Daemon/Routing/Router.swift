@@ -208,6 +208,7 @@ public struct Router {
         case .claimed(let id, let claimant): claim(id, by: claimant, at: now)
         case .recalled(let event, let age, let banner): recall(event, age: age, banner: banner, at: now)
         case .withdrawn(let ids): withdraw(ids, at: now)
+        case .forgotten(let ids): forget(ids, at: now)
         case .claimedProvisionally(let id, let duration, let claimant): hold(id, for: duration, by: claimant, at: now)
         case .completed(let id, let claimant): complete(id, by: claimant, at: now)
         case .released(let id, let claimant): release(id, by: claimant, at: now)

@@ -55,6 +55,10 @@ struct DearCallTests {
             $0.string("/nothing")
             $0.number(UInt32(0))
         },
+        Flood(member: "Forget", count: 4000, signature: "st") {
+            $0.string("/nothing")
+            $0.number(UInt64(0))
+        },
         Flood(member: "OpenScreen", count: 4000, signature: "sa{sv}") {
             $0.string("/elsewhere")
             $0.array(alignment: 8) { _ in }

@@ -58,7 +58,7 @@ struct Ledger {
             return replies == 1 && observed[0].isReply ? nil : "a call has \(replies) answers"
         case .peerLeft, .attentionChanged, .paused, .timerFired, .serverAppeared, .serverVanished, .bannerShown,
             .bannerFailed, .bannerClosed, .actionInvoked, .reconfigured, .restored, .recalled, .claimedLate,
-            .withdrawn:
+            .withdrawn, .forgotten:
             return replies == 0 ? nil : "an answer without a call"
         }
     }

@@ -94,6 +94,7 @@ struct ModelRunner {
         case .claimTopic(let topic, let grace, let peer): try both(.topicClaimed(topic, grace: grace, by: peer))
         case .markRead(let topic, let label, let peer):
             try both(.markedRead(topic, upTo: label.map(event) ?? EventID(0), by: peer))
+        case .forget(let label): try both(.forgotten([event(label)]))
         case .openScreen(let label, let topic, let options, let peer):
             let replies = try both(.screenOpened(topic, options, by: peer))
             if case .reply(.screen(let id)) = replies.first { screens[label] = id }

@@ -94,6 +94,13 @@ extension ReferenceRouter {
         endIfOverEarly(item.key)
     }
 
+    /// The journal does not have it any more.
+    mutating func forget(_ id: EventID) {
+        guard let item = item(id), item.place == .shown || item.place == .gone else { return }
+        items.removeAll { $0.id == id }
+        if item.place == .shown { closeIfEmpty(item.banner) }
+    }
+
     mutating func removeValue(at topic: Topic, id: EventID) {
         guard values.contains(where: { $0.topic == topic }) else { return }
         values.removeAll { $0.topic == topic }

@@ -171,6 +171,7 @@ struct ReferenceRouter {
         case .actionInvoked(let number, let action): actionInvoked(number, action)
         case .reconfigured: preconditionFailure("a configuration comes by name")
         case .withdrawn(let ids): for id in ids { withdraw(id) }
+        case .forgotten(let ids): for id in ids { forget(id) }
         case .restored, .recalled, .claimedLate: preconditionFailure("scripts run without a journal")
         }
         sendBanners()

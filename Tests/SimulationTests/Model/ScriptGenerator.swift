@@ -29,6 +29,7 @@ struct ScriptGenerator {
         case ..<43: .pass(someEvent(), by: random.chance(70) ? somebodyWithAScreen() : somebody())
         case ..<44: .claimTopic(somePrefix(), grace: someGrace(), by: somebody())
         case ..<45: .markRead(somePrefix(), upTo: random.chance(70) ? someEvent() : nil, by: somebody())
+        case ..<46: .forget(someEvent())
         case ..<53: screen(label)
         case ..<54: .peerLeaves(somebody())
         case ..<57: quiet()

@@ -11,6 +11,7 @@ enum Step: Sendable {
     case pass(Int, by: String)
     case claimTopic(TopicPrefix, grace: Duration, by: String)
     case markRead(TopicPrefix, upTo: Int?, by: String)
+    case forget(Int)
     case openScreen(label: Int, TopicPrefix, ScreenOptions, by: String)
     case updateScreen(Int, ScreenOptions, by: String)
     case closeScreen(Int, by: String)

@@ -13,6 +13,7 @@ extension Step: CustomStringConvertible {
         case .claimTopic(let topic, let grace, let peer): "\(peer) claims topic \(topic), grace \(grace.text)"
         case .markRead(let topic, let label, let peer):
             "\(peer) marks \(topic) as read up to \(label.map { "e\($0)" } ?? "the end")"
+        case .forget(let event): "e\(event) is forgotten, if it is decided"
         case .openScreen(let label, let topic, let options, let peer):
             "\(peer) opens screen s\(label) on \(topic)\(Self.text(of: options))"
         case .updateScreen(let label, let options, let peer):

@@ -125,6 +125,35 @@ final class SimulatedStore: EventStore {
     func expire(olderThan span: Duration, keeping count: Int, step: Int) throws(JournalError) -> Int { 0 }
     func advance(to reading: ClockReading) {}
     let isRetentionDue = false
+
+    func forget(
+        _ topic: TopicPrefix, after position: Journal.UnreadPosition, upTo last: EventID, limit: Int
+    ) throws(JournalError) -> (ids: [EventID], position: Journal.UnreadPosition?) {
+        let found = Array(
+            try all.lazy.filter { $0.decision != nil && $0.id <= last && topic.covers($0.topic) }
+                .filter { self.contents.values[$0.topic] != $0.id }.prefix(limit))
+        if !found.isEmpty {
+            try write(cost: found.count) { contents in
+                for event in found {
+                    contents.events[event.id] = nil
+                    contents.claims[event.id] = nil
+                    if event.origin.isGlobalID {
+                        contents.removals.append(NamedPush(origin: event.origin, id: event.id))
+                    }
+                    contents.lastRemoval = max(contents.lastRemoval, event.id)
+                }
+                let gone = Set(found.map(\.id))
+                contents.ids.removeAll { gone.contains($0) }
+                contents.removals.sort { $0.id < $1.id }
+            }
+        }
+        // What is deleted is not found again, so every portion begins at the beginning.
+        return (found.map(\.id), found.count == limit ? position : nil)
+    }
+
+    var canScrub: Bool { isOpen }
+    /// Nothing is left of what is deleted here.
+    func scrub() throws(JournalError) -> Bool { true }
     func age(of id: EventID) -> Duration { .zero }
 
     private func write(

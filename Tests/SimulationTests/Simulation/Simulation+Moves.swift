@@ -22,6 +22,8 @@ extension Simulation {
         case .claimTopic(let topic, let grace, let peer): call(peer, .topicClaimed(topic, grace: grace, by: peer))
         case .markRead(let topic, let label, let peer):
             call(peer, .markedRead(topic, upTo: label.map(event) ?? EventID(0), by: peer))
+        // The witness compares what was told with what is on the disk, and that would be gone.
+        case .forget: break
         case .openScreen(let label, let topic, let options, let peer):
             call(peer, .screenOpened(topic, options, by: peer), label)
         case .updateScreen(let label, let options, let peer):

@@ -74,6 +74,16 @@ final class SlowBus {
         call(.markedRead(topic, upTo: EventID(0), by: ":1.2"))
     }
 
+    func forget(_ topic: TopicPrefix, by caller: String = ":1.2") {
+        do throws(Refusal) {
+            try daemon.forget(topic, upTo: EventID(0), by: caller, for: SlowMachine.Caller())
+        } catch {
+            machine.send(.refused(error))
+        }
+    }
+
+    /// Events in the journal.
+    var stored: Int { machine.disk.contents.ids.count }
     /// Events of the journal that nobody has seen.
     var unread: Int { machine.disk.contents.events.values.filter(\.isUnread).count }
 

@@ -175,6 +175,18 @@ extension RouterInterface {
         daemon.handle(.paused(isPaused))
     }
 
+    // MARK: Deleting
+
+    /// Deletes events for everybody, so it needs both permissions.
+    func forget(_ call: borrowing BusMessage) throws(Refusal) -> PreparedCall {
+        let (topic, last) = try codec.read(call) { call in (try codec.prefix(call), EventID(try call.readNumber("t"))) }
+        return PreparedCall { [unowned self] call throws(Refusal) in
+            try authorize(.claim, .prefix(topic), call)
+            try authorize(.control, .prefix(topic), call)
+            try daemon.forget(topic, upTo: last, by: call.sender, for: RetainedMessage(retaining: call))
+        }
+    }
+
     // MARK: Events that are only in the journal
 
     /// For calls that need no permission for an event in memory.

@@ -73,6 +73,7 @@ final class RouterInterface {
         method("Unread", in: [("topic", "s")], out: [("count", "u")], RouterInterface.unread)
         method(
             "MarkRead", in: [("topic", "s"), ("up_to", "t")], out: [("count", "u")], RouterInterface.markRead)
+        method("Forget", in: [("topic", "s"), ("up_to", "t")], out: [("count", "u")], RouterInterface.forget)
         method("Explain", in: event, out: [("decision", "a{sv}")], RouterInterface.explain)
         method("Mute", in: [("topic", "s"), ("seconds", "u")], RouterInterface.mute)
         method("Pause", in: [("seconds", "u")], RouterInterface.pause)

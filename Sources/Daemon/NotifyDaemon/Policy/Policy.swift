@@ -8,7 +8,8 @@ enum Permission: String, CaseIterable, Sendable {
     /// `Claim`, `ClaimProvisionally`, `Complete`, `ClaimTopic`, `OpenScreen`, `UpdateScreen`. Giving up a claim
     /// (`Release`, `Pass`, `CloseScreen`) needs no permission.
     case claim
-    /// `Mute`, `Pause`, and setting `Paused`.
+    /// `Mute`, `Pause`, and setting `Paused`. `Forget` needs `claim` and `control`: it takes events from everybody, and a
+    /// permission of its own would not be in policies that deny all there was.
     case control
 }
 

@@ -24,6 +24,12 @@ protocol EventStore: AnyObject {
     func expire(olderThan span: Duration, keeping count: Int, step: Int) throws(JournalError) -> Int
     func age(of id: EventID) -> Duration
 
+    func forget(
+        _ topic: TopicPrefix, after position: Journal.UnreadPosition, upTo last: EventID, limit: Int
+    ) throws(JournalError) -> (ids: [EventID], position: Journal.UnreadPosition?)
+    var canScrub: Bool { get }
+    func scrub() throws(JournalError) -> Bool
+
     func history(_ topic: TopicPrefix, after: EventID, limit: Int) throws(JournalError) -> [StoredEvent]
     func valueList(_ topic: TopicPrefix) throws(JournalError) -> [Journal.ValueEntry]
     func values(

@@ -262,6 +262,40 @@ final class Storage {
         return try journal.expire(olderThan: retention.age, keeping: retention.events, step: step) == step
     }
 
+    // MARK: Forgetting
+
+    /// Deletes a portion of the decided events at or below a topic.
+    ///
+    /// - Returns: the deleted events, and the position to continue from; `nil` at the end.
+    func forget(
+        _ topic: TopicPrefix, after position: Journal.UnreadPosition, upTo last: EventID, limit: Int
+    ) throws(Refusal) -> (ids: [EventID], position: Journal.UnreadPosition?) {
+        try write { journal throws(JournalError) in
+            try journal.forget(topic, after: position, upTo: last, limit: limit)
+        }
+    }
+
+    /// Whether the journal can be scrubbed now.
+    var canScrub: Bool { journal?.canScrub ?? false }
+
+    /// Overwrites what is left of deleted events in a portion of the file.
+    ///
+    /// - Returns: whether nothing is left.
+    func scrub() throws(Refusal) -> Bool {
+        try write { journal throws(JournalError) in try journal.scrub() }
+    }
+
+    /// - Throws: `Refusal.storageUnavailable`; the journal is then opened again at the next retry.
+    private func write<Result>(_ body: (any EventStore) throws(JournalError) -> Result) throws(Refusal) -> Result {
+        guard let journal, journal.isOpen else { throw .storageUnavailable(degradation) }
+        do throws(JournalError) {
+            return try body(journal)
+        } catch {
+            degrade(error)
+            throw .storageUnavailable(degradation)
+        }
+    }
+
     /// Stops checkpoints of a large journal, so that another process can check its file.
     ///
     /// - Returns: the file, or `nil` if no check is needed.

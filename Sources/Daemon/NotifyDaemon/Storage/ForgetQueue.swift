@@ -1,0 +1,85 @@
+import DequeModule
+import Journal
+import Routing
+
+/// A call of `Forget`. It is done in portions, one per turn, because it may concern the whole history.
+struct ForgetJob {
+    let topic: TopicPrefix
+    let upTo: EventID
+    let caller: String
+    let call: any MethodCall
+    /// Events deleted so far.
+    var count = 0
+    /// Where the next portion begins; `nil` when all events are deleted.
+    var position: Journal.UnreadPosition?
+
+    var isDeleted: Bool { position == nil }
+
+    init(_ topic: TopicPrefix, upTo: EventID, by caller: String, call: any MethodCall) {
+        self.topic = topic
+        self.upTo = upTo
+        self.caller = caller
+        self.call = call
+        position = Journal.UnreadPosition(before: topic)
+    }
+}
+
+/// The calls that are under way.
+///
+/// The journal is scrubbed once for all calls that wait at the same time: first the events of each are deleted, then
+/// the pages are scrubbed, then all are answered. Later calls wait for the next batch, so that none waits for ever.
+struct ForgetQueue {
+    /// Events deleted per turn.
+    static var portion: Int { 128 }
+    static var limit: Int { 1_000 }
+    static var limitPerConnection: Int { 100 }
+
+    private var waiting = Deque<ForgetJob>()
+    /// The jobs of the current batch whose events are being deleted, served round robin.
+    private var deleting = Deque<ForgetJob>()
+    /// The jobs of the current batch whose events are deleted.
+    private var deleted: [ForgetJob] = []
+    private var countByCaller: [String: Int] = [:]
+
+    var isEmpty: Bool { countByCaller.isEmpty }
+
+    /// - Throws: `Refusal.limitExceeded` at a limit.
+    mutating func add(_ job: ForgetJob) throws(Refusal) {
+        let count = waiting.count + deleting.count + deleted.count
+        guard count < Self.limit, countByCaller[job.caller, default: 0] < Self.limitPerConnection else {
+            throw .limitExceeded(
+                "calls of Forget: \(Self.limit), or \(Self.limitPerConnection) of one connection, are under way "
+                    + "already; wait for their answers")
+        }
+        countByCaller[job.caller, default: 0] += 1
+        waiting.append(job)
+    }
+
+    /// The next job with events to delete; `nil` once the events of the batch are deleted. `put` puts it back.
+    mutating func takeNext() -> ForgetJob? {
+        if deleting.isEmpty, deleted.isEmpty { swap(&waiting, &deleting) }
+        return deleting.popFirst()
+    }
+
+    mutating func put(_ job: ForgetJob) {
+        if job.isDeleted { deleted.append(job) } else { deleting.append(job) }
+    }
+
+    /// Ends the batch, whose events are deleted.
+    mutating func takeDeleted() -> [ForgetJob] {
+        for job in deleted { release(job) }
+        defer { deleted = [] }
+        return deleted
+    }
+
+    /// All jobs, because the journal has failed.
+    mutating func takeAll() -> [ForgetJob] {
+        defer { self = ForgetQueue() }
+        return deleted + deleting + waiting
+    }
+
+    private mutating func release(_ job: ForgetJob) {
+        let count = countByCaller[job.caller]!
+        countByCaller[job.caller] = count > 1 ? count - 1 : nil
+    }
+}

@@ -1,0 +1,321 @@
+import Foundation
+import GRDB
+import Routing
+import Testing
+
+@testable import Journal
+
+/// What is forgotten is not in the journal any more, nor in its files.
+struct ForgetTests {
+    /// Forgets everything in portions, until nothing is left in the file.
+    @discardableResult
+    private func forget(
+        _ topic: TopicPrefix, in journal: Journal, upTo last: EventID = EventID(.max), limit: Int = 64
+    ) throws -> [UInt64] {
+        var ids: [EventID] = []
+        var position: Journal.UnreadPosition? = Journal.UnreadPosition(before: topic)
+        while let start = position {
+            let portion = try journal.forget(topic, after: start, upTo: last, limit: limit)
+            #expect(portion.ids.count <= limit)
+            ids += portion.ids
+            position = portion.position
+        }
+        while try !journal.scrub() {}
+        return ids.map(\.rawValue).sorted()
+    }
+
+    private func decide(_ id: UInt64, as outcome: Outcome = .shown) -> JournalEntry {
+        .decided(EventID(id), StoredDecision(outcome: outcome, resolved: 1))
+    }
+
+    @Test func decidedEventsAtOrBelowTheTopicGoAndOthersStay() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            let topics = ["/post/27", "/post/27/a", "/post/27-b", "/post/28", "/post", "/chat"]
+            for (number, topic) in topics.enumerated() {
+                let id = UInt64(number) * 10
+                // Decided, undecided, the value before, and the value.
+                try journal.commit([
+                    .accepted(try sample(id + 1, topic: topic)), decide(id + 1),
+                    .accepted(try sample(id + 2, topic: topic)),
+                    .accepted(try sample(id + 3, topic: topic, retained: true)), decide(id + 3, as: .silent),
+                    .accepted(try sample(id + 4, topic: topic, retained: true)), decide(id + 4, as: .silent),
+                ])
+            }
+            let claim = ClaimRecord(claimant: ":1.2", latency: .milliseconds(1), form: .claim, verdict: .recorded)
+            try journal.commit([.claimed(EventID(1), claim)])
+            for limit in [1, 3] {
+                #expect(
+                    try forget(try TopicPrefix("/post/27"), in: journal, upTo: EventID(1), limit: limit)
+                        == (limit == 1 ? [1] : []))
+            }
+            #expect(try journal.claims(on: EventID(1)).isEmpty)
+            #expect(try forget(try TopicPrefix("/post/27"), in: journal, limit: 2) == [3, 11, 13])
+            #expect(try forget(try TopicPrefix("/post"), in: journal, limit: 5) == [21, 23, 31, 33, 41, 43])
+            #expect(try forget(.all, in: journal) == [51, 53])
+            #expect(try forget(.all, in: journal).isEmpty)
+            #expect(try journal.values(.all).map(\.id.rawValue) == [4, 14, 24, 34, 44, 54])
+            #expect(try journal.undecidedIDs().map(\.rawValue) == [2, 12, 22, 32, 42, 52])
+            #expect(journal.count == 12)
+        }
+    }
+
+    /// Rows that grow when they are decided move between pages, and leave copies behind.
+    @Test(arguments: [UInt64(1), 2, 3]) func noTextIsLeftInAnyFile(seed: UInt64) throws {
+        try withFolder { folder in
+            var random = XorShift(state: seed &* 0x9E37_79B9_7F4A_7C15)
+            let journal = try Journal(directory: folder)
+            journal.advance(to: ClockReading(wall: 0, uptime: 0, boot: "boot"))
+            var kept: Set<UInt64> = []
+            var texts: [UInt64: [String]] = [:]
+            for round in 0..<3 as Range<UInt64> {
+                var entries: [JournalEntry] = []
+                for number in 1...600 as ClosedRange<UInt64> {
+                    let id = round * 1000 + number
+                    var event = try sample(id, topic: random.chance(50) ? "/post/\(id % 7)" : "/chat/\(id % 5)")
+                    texts[id] = ["title-\(id)-", "body-\(id)-", "field-\(id)-"]
+                    event.title = texts[id]![0] + text(&random, 60)
+                    event.body = texts[id]![1] + text(&random, random.chance(5) ? 8000 : 200)
+                    event.fields = [
+                        Field(name: "f", value: .string(texts[id]![2] + text(&random, random.chance(3) ? 20_000 : 50)))
+                    ]
+                    if random.chance(20) { event.origin = Origin(source: "test", eventID: "name \(id)") }
+                    entries.append(.accepted(event))
+                    if random.chance(30) {
+                        try journal.commit(entries)
+                        entries = []
+                    }
+                }
+                try journal.commit(entries)
+                for id in random.shuffled(Array(texts.keys.filter { $0 > round * 1000 })) where random.chance(90) {
+                    var decision = StoredDecision(outcome: .claimed, resolved: 1)
+                    decision.claimant = ":1.\(id)"
+                    decision.program = text(&random, 100)
+                    decision.cause = text(&random, 100)
+                    try journal.commit([.decided(EventID(id), decision)])
+                }
+                let gone = try forget(try TopicPrefix(round == 1 ? "/chat" : "/post"), in: journal)
+                #expect(gone.count > 200)
+                kept = Set(
+                    try journal.read { db in try Int64.fetchAll(db, sql: "SELECT id FROM event") }.map(UInt64.init))
+                try expectNothing(of: texts.filter { !kept.contains($0.key) }, in: folder)
+                // With the journal open, and what goes on in it.
+                try journal.commit([.accepted(try sample(round * 1000 + 900))])
+                try expectNothing(of: texts.filter { !kept.contains($0.key) }, in: folder)
+            }
+            journal.close()
+            try expectNothing(of: texts.filter { !kept.contains($0.key) }, in: folder)
+            let again = try Journal(directory: folder)
+            #expect(again.damagedRows == 0 && again.setAside == nil)
+            for id in kept where texts[id] != nil {
+                #expect(try again.event(EventID(id))?.title.hasPrefix(texts[id]![0]) == true)
+            }
+        }
+    }
+
+    private func text(_ random: inout XorShift, _ count: Int) -> String {
+        String(decoding: (0..<count).map { _ in UInt8(ascii: "a") + UInt8(random.next() % 26) }, as: UTF8.self)
+    }
+
+    private func expectNothing(of texts: [UInt64: [String]], in folder: String) throws {
+        for file in try FileManager.default.contentsOfDirectory(atPath: folder) {
+            let content = try Data(contentsOf: URL(filePath: "\(folder)/\(file)"))
+            var found: Set<UInt64> = []
+            for kind in ["title-", "body-", "field-"] {
+                var start = content.startIndex
+                while let range = content.range(of: Data(kind.utf8), in: start..<content.endIndex) {
+                    start = range.upperBound
+                    let digits = content[start...].prefix(8).prefix { (48...57).contains($0) }
+                    if let id = UInt64(String(decoding: digits, as: UTF8.self)), texts[id] != nil { found.insert(id) }
+                }
+            }
+            #expect(found.isEmpty, "in \(file)")
+        }
+    }
+
+    @Test func aRepeatOfWhatWasForgottenIsRecognisedAfterARestart() throws {
+        try withFolder { folder in
+            var journal = try Journal(directory: folder)
+            journal.advance(to: ClockReading(wall: 0, uptime: 0, boot: "boot"))
+            for id in 1...3 as ClosedRange<UInt64> {
+                var event = try sample(id)
+                event.origin = Origin(source: "test", eventID: "name \(id)")
+                try journal.commit([.accepted(event), decide(id)])
+            }
+            try forget(.all, in: journal, upTo: EventID(2))
+            journal.close()
+            journal = try Journal(directory: folder)
+            #expect(
+                try journal.named(after: EventID(0), limit: 10).map(\.origin.eventID) == ["name 1", "name 2", "name 3"])
+            #expect(try journal.named(after: EventID(0), limit: 10).map(\.id.rawValue) == [1, 2, 3])
+            #expect(journal.damagedRows == 0)
+        }
+    }
+
+    @Test func onlySoManyGlobalIDsStay() throws {
+        try withFolder { folder in
+            var limits = Limits()
+            limits.globalIDs = 4
+            let journal = try Journal(directory: folder, limits: limits)
+            journal.advance(to: ClockReading(wall: 0, uptime: 0, boot: "boot"))
+            for id in 1...9 as ClosedRange<UInt64> {
+                var event = try sample(id)
+                event.origin = Origin(source: "test", eventID: "name \(id)")
+                try journal.commit([.accepted(event), decide(id)])
+            }
+            try forget(.all, in: journal)
+            #expect(try journal.named(after: EventID(0), limit: 10).map(\.id.rawValue) == [6, 7, 8, 9])
+            #expect(journal.removals == 4)
+        }
+    }
+
+    @Test func noIDIsGivenOutTwice() throws {
+        try withFolder { folder in
+            var journal = try Journal(directory: folder)
+            try journal.commit([.accepted(try sample(7)), decide(7)])
+            try journal.commit([.removed(Topic("/post/27"), EventID(3), Origin(), accepted: 0)])
+            try forget(.all, in: journal)
+            #expect(try journal.lastID() == EventID(7))
+            journal.close()
+            journal = try Journal(directory: folder)
+            #expect(try journal.lastID() == EventID(7))
+            #expect(journal.count == 0)
+        }
+    }
+
+    /// Between the steps the journal is written, and the pages that were scrubbed already stay clean.
+    @Test func theJournalIsUsedBetweenTheSteps() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            journal.advance(to: ClockReading(wall: 0, uptime: 0, boot: "boot"))
+            for start in stride(from: 1, to: 4000, by: 500) as StrideTo<UInt64> {
+                try journal.commit(
+                    try (start..<start + 500).flatMap { id -> [JournalEntry] in
+                        var event = try sample(id, topic: id % 3 == 0 ? "/post" : "/chat")
+                        event.body = "body-\(id)-" + String(repeating: "x", count: 1000)
+                        return [.accepted(event), decide(id)]
+                    })
+            }
+            let post = try TopicPrefix("/post")
+            var position: Journal.UnreadPosition? = Journal.UnreadPosition(before: post)
+            while let start = position {
+                position = try journal.forget(post, after: start, upTo: EventID(.max), limit: 500).position
+            }
+            var next: UInt64 = 10_000
+            var steps = 0
+            while try !journal.scrub() {
+                steps += 1
+                for id in next..<next + 20 {
+                    try journal.commit([.accepted(try sample(id)), decide(id, as: .claimed)])
+                }
+                next += 20
+                for id in stride(from: next % 400 + 1, to: 4000, by: 400) as StrideTo<UInt64> where id % 3 != 0 {
+                    var decision = StoredDecision(outcome: .claimed, resolved: 1)
+                    decision.cause = String(repeating: "y", count: 300)
+                    try journal.commit([.decided(EventID(id), decision)])
+                }
+            }
+            #expect(steps >= 2)
+            let gone = (1...4000 as ClosedRange<UInt64>).filter { $0 % 3 == 0 }.map { ($0, ["body-\($0)-"]) }
+            try expectNothing(of: Dictionary(uniqueKeysWithValues: gone), in: folder)
+        }
+    }
+
+    /// Somebody who repeats a call that a crash has interrupted finds nothing to delete, and the texts are gone all the same.
+    @Test func whatAnEarlierRunHasDeletedIsScrubbedToo() throws {
+        try withFolder { folder in
+            let (journal, gone) = try journalWithRemains(in: folder)
+            journal.close()
+            let next = try Journal(directory: folder)
+            #expect(try forget(try TopicPrefix("/chat"), in: next).isEmpty)
+            try expectNothing(of: gone, in: folder)
+        }
+    }
+
+    @Test func aCheckOfTheFileComesInBetween() throws {
+        try withFolder { folder in
+            let (journal, gone) = try journalWithRemains(in: folder)
+            #expect(try !journal.scrub())
+            _ = try journal.beginIntegrityCheck()
+            #expect(!journal.canScrub)
+            try journal.commit([.accepted(try sample(90_000)), decide(90_000)])
+            try journal.endIntegrityCheck(.failed)
+            #expect(journal.canScrub)
+            while try !journal.scrub() {}
+            try expectNothing(of: gone, in: folder)
+        }
+    }
+
+    /// A journal whose events at /chat are deleted, with copies of them in the file.
+    private func journalWithRemains(in folder: String) throws -> (Journal, [UInt64: [String]]) {
+        let journal = try Journal(directory: folder)
+        var random = XorShift(state: 7)
+        let ids = 1...1500 as ClosedRange<UInt64>
+        try journal.commit(
+            try ids.map { id in
+                var event = try sample(id, topic: id % 2 == 0 ? "/chat" : "/post")
+                event.body = "body-\(id)-" + text(&random, 300)
+                return .accepted(event)
+            })
+        for id in random.shuffled(Array(ids)) {
+            var decision = StoredDecision(outcome: .claimed, resolved: 1)
+            decision.cause = text(&random, 200)
+            try journal.commit([.decided(EventID(id), decision)])
+        }
+        let chat = try TopicPrefix("/chat")
+        let portion = try journal.forget(
+            chat, after: Journal.UnreadPosition(before: chat), upTo: EventID(.max), limit: 2000)
+        #expect(portion.ids.count == 750)
+        let gone = Dictionary(uniqueKeysWithValues: portion.ids.map { ($0.rawValue, ["body-\($0)-"]) })
+        // The log has pages from before the deletion, so this is about the file alone.
+        try journal.queue?.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
+        try journal.recordPresence()
+        #expect(try hasRemains(of: gone, in: "\(folder)/events.db"), "there is nothing to scrub")
+        return (journal, gone)
+    }
+
+    private func hasRemains(of texts: [UInt64: [String]], in file: String) throws -> Bool {
+        let content = try Data(contentsOf: URL(filePath: file))
+        return texts.values.contains { content.range(of: Data($0[0].utf8)) != nil }
+    }
+
+    @Test func aPageThatIsNotOfATreeOrIsDamagedIsLeftAlone() {
+        func unused(_ page: [UInt8]) -> [Range<Int>] { page.withUnsafeBytes { PageScrubber.unused(in: $0) } }
+        var page = [UInt8](repeating: 0, count: 512)
+        #expect(unused(page).isEmpty)
+        // A leaf with two cells that begin at 400, and a free block of 20 bytes at 410.
+        page[0] = 13
+        page[4] = 2
+        (page[5], page[6]) = (1, 144)
+        (page[1], page[2]) = (1, 154)
+        page[413] = 20
+        #expect(unused(page) == [12..<400, 414..<430])
+        (page[410], page[411]) = (1, 0)
+        #expect(unused(page).isEmpty)
+        (page[410], page[411]) = (0, 0)
+        (page[412], page[413]) = (1, 0)
+        #expect(unused(page).isEmpty)
+        (page[5], page[6]) = (3, 0)
+        #expect(unused(page).isEmpty)
+        page[3] = 255
+        #expect(unused(page).isEmpty)
+    }
+}
+
+/// Repeatable random numbers.
+private struct XorShift {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state ^= state << 13
+        state ^= state >> 7
+        state ^= state << 17
+        return state
+    }
+
+    mutating func chance(_ percent: UInt64) -> Bool { next() % 100 < percent }
+
+    mutating func shuffled(_ ids: [UInt64]) -> [UInt64] {
+        ids.sorted().map { ($0, next()) }.sorted { $0.1 < $1.1 }.map(\.0)
+    }
+}

@@ -1,0 +1,90 @@
+import Routing
+import Testing
+
+@testable import NotifyDaemon
+
+/// What is forgotten may be a whole history: a portion is deleted a turn, and others are served between turns.
+struct ForgetTests {
+    @Test func aLargeHistoryTakesManyTurnsAndTheCallIsAnsweredAtTheEnd() {
+        let bus = SlowBus()
+        bus.keepMuted(1000)
+        bus.forget(.all)
+        var turns = 0
+        var stored = bus.stored
+        while bus.endOneTurn() {
+            turns += 1
+            #expect(stored - bus.stored <= ForgetQueue.portion)
+            stored = bus.stored
+            if stored > 0 { #expect(!bus.sent.contains(.count(1000))) }
+        }
+        #expect(turns >= 1000 / ForgetQueue.portion)
+        #expect(stored == 0)
+        #expect(bus.sent == [.count(1000)])
+    }
+
+    @Test func callsThatComeTogetherAreAnsweredTogetherAndLaterOnesAfterThem() {
+        let bus = SlowBus()
+        bus.keepMuted(300)
+        bus.forget(.all)
+        bus.forget(try! TopicPrefix("/nothing"))
+        _ = bus.endOneTurn()
+        bus.forget(.all)
+        bus.endTurn()
+        #expect(bus.sent == [.count(0), .count(300), .count(0)])
+    }
+
+    @Test func aBannerOfForgottenEventsIsClosed() {
+        let bus = SlowBus()
+        bus.startServer()
+        bus.publish(World.topics[0], window: .zero)
+        bus.endTurn()
+        bus.showBanner(BannerID(7))
+        bus.forget(.all)
+        bus.endTurn()
+        #expect(bus.stored == 0)
+        #expect(bus.machine.closed == [BannerID(7)])
+    }
+
+    @Test func anUndecidedEventStays() {
+        let bus = SlowBus()
+        bus.publish(World.topics[0], window: .seconds(60))
+        bus.publish(title: "silent", body: "")
+        bus.endTurn()
+        bus.forget(.all)
+        bus.endTurn()
+        #expect(bus.sent.last == .count(1))
+        #expect(bus.stored == 1)
+    }
+
+    @Test func whileTheDiskIsBrokenNobodyWaits() {
+        let bus = SlowBus()
+        bus.keepMuted(1000)
+        bus.forget(.all)
+        bus.forget(.all)
+        _ = bus.endOneTurn()
+        bus.disk.condition = .broken
+        bus.endTurn()
+        bus.forget(.all)
+        bus.endTurn()
+        let refusals = bus.sent.filter { if case .refused(.storageUnavailable) = $0 { true } else { false } }
+        #expect(refusals.count == 3)
+        #expect(bus.sent.count == 3)
+    }
+
+    @Test func oneConnectionDoesNotTakeAllTheRoom() throws {
+        var queue = ForgetQueue()
+        func job(_ caller: String) -> ForgetJob {
+            ForgetJob(.all, upTo: EventID(1), by: caller, call: SlowMachine.Caller())
+        }
+        for _ in 0..<ForgetQueue.limitPerConnection { try queue.add(job(":1.1")) }
+        #expect(throws: Refusal.self) { try queue.add(job(":1.1")) }
+        try queue.add(job(":1.2"))
+        while var next = queue.takeNext() {
+            next.position = nil
+            queue.put(next)
+        }
+        #expect(queue.takeDeleted().count == ForgetQueue.limitPerConnection + 1)
+        #expect(queue.isEmpty)
+        try queue.add(job(":1.1"))
+    }
+}
