@@ -10,12 +10,15 @@ struct HistoryCommand: AsyncParsableCommand {
             script can continue where it stopped. With --unread it lists undecided, shown, muted and expired events that are \
             not marked as read.
 
+            With --export it writes all of them, the oldest first, as JSON with one event a line.
+
             Exit code 1 if there is none.
 
             Examples:
               notifyctl history /post -n 10
               notifyctl history --unread
               notifyctl history --after 1795231492321669 -n 0 --json=short
+              notifyctl history --export | gzip -c
             """)
 
     @Argument(
@@ -24,19 +27,25 @@ struct HistoryCommand: AsyncParsableCommand {
     var topic = "/"
 
     @Option(help: "Begin after the event with this id.", completion: Completion.events) var after: UInt64?
-    @Option(name: .customShort("n", allowingJoined: true), help: "The most events to list; 0 means all.") var count = 50
+    @Option(name: .customShort("n", allowingJoined: true), help: "The most events to list; 0 means all. (default: 50)")
+    var count: Int?
     @Flag(help: "Only unread events.") var unread = false
+    @Flag(help: "Write all events as JSON, one a line.") var export = false
 
     @OptionGroup var bus: BusOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        if count < 0 { throw ValidationError("-n takes a number of at least 0.") }
+        if let count, count < 0 { throw ValidationError("-n takes a number of at least 0.") }
+        if export, count != nil || output.style != nil {
+            throw ValidationError("--export writes all events, each on a line: leave out -n and --json.")
+        }
     }
 
     func run() async throws {
         let history = HistoryReader(client: try await bus.connect(), topic: topic, isUnread: unread)
-        let limit = count == 0 ? Int.max : count
+        if export { return try await write(history) }
+        let limit = count == 0 ? Int.max : count ?? 50
         let records =
             if let after {
                 try await history.first(limit, after: EventID(rawValue: after))
@@ -52,6 +61,18 @@ struct HistoryCommand: AsyncParsableCommand {
             for record in records { output.write(record.json, text: record.line) }
         }
         if records.isEmpty { throw ExitCode.nothing }
+    }
+}
+
+extension HistoryCommand {
+    /// Writes page by page: there may be more than fits into memory.
+    private func write(_ history: HistoryReader) async throws {
+        var isEmpty = true
+        try await history.forEachPage(after: EventID(rawValue: after ?? 0)) { page in
+            for record in page { Terminal.print(record.json.text(pretty: false)) }
+            if !page.isEmpty { isEmpty = false }
+        }
+        if isEmpty { throw ExitCode.nothing }
     }
 }
 

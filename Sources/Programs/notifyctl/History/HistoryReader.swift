@@ -11,13 +11,22 @@ struct HistoryReader {
     ) async throws(NotifyError) -> [RecordedEvent] {
         var found: [RecordedEvent] = []
         var last = after
-        while found.count < count {
-            let page = try await client.history(topic, after: last)
-            guard let end = page.last?.event.id, end > last else { break }
-            last = end
-            found += (isUnread ? try await unseen(page) : page).filter(isWanted)
-        }
+        while found.count < count, let page = try await page(after: &last) { found += page.filter(isWanted) }
         return Array(found.prefix(count))
+    }
+
+    /// Reads everything after an event, in ascending order.
+    func forEachPage(after: EventID, _ body: ([RecordedEvent]) -> Void) async throws(NotifyError) {
+        var last = after
+        while let page = try await page(after: &last) { body(page) }
+    }
+
+    /// The events of the next page, which may be none; `nil` at the end.
+    private func page(after last: inout EventID) async throws(NotifyError) -> [RecordedEvent]? {
+        let page = try await client.history(topic, after: last)
+        guard let end = page.last?.event.id, end > last else { return nil }
+        last = end
+        return isUnread ? try await unseen(page) : page
     }
 
     /// The unread events of a page. The outcome of muted and expired ones does not tell it, so they are explained.

@@ -1,0 +1,180 @@
+import ChildProcesses
+import Foundation
+import NotifyClient
+import NotifyRehearsal
+import NotifyTestSupport
+import Testing
+
+/// What somebody has forgotten is gone from the daemon and from its files, and the rest is as it was.
+@Suite(.timeLimit(.minutes(3)))
+struct ForgetTests {
+    @Test func noTextOfAForgottenEventIsInAnyFile() async throws {
+        try await withRig { rig in
+            try await rig.publishSilently(400, at: "/chat", word: "secret")
+            let kept = try await rig.publishSilently(100, at: "/post", word: "harmless")
+            #expect(rig.filesHold("secret-title") && rig.filesHold("secret-body") && rig.filesHold("secret-field"))
+            #expect(try await rig.client.forget("/chat") == 400)
+            #expect(!rig.filesHold("secret"))
+            #expect(rig.filesHold("harmless-title-100-"))
+            #expect(try await rig.client.history("/chat").isEmpty)
+            #expect(try await rig.client.history().map(\.event.id) == kept)
+            #expect(try await rig.client.forget("/chat") == 0)
+            await rig.daemon.kill()
+            try await rig.daemon.start()
+            #expect(!rig.filesHold("secret"))
+            #expect(try await rig.client.history().map(\.event.id) == kept)
+        }
+    }
+
+    @Test func aForgottenEventIsUnknownAndItsRepeatIsNot() async throws {
+        try await withRig { rig in
+            let options = PublishOptions(source: "test", eventID: "1", banner: false)
+            let id = try await rig.client.publish("/post/27", title: "t", options: options)
+            #expect(try await rig.client.forget("/post/27", upTo: id) == 1)
+            for _ in 1...2 {
+                let error = await #expect(throws: NotifyError.self) { try await rig.client.explain(id) }
+                #expect(error?.name == "org.notifyd.Router1.Error.UnknownEvent")
+                await #expect(throws: NotifyError.self) { try await rig.client.claim(id) }
+                #expect(try await rig.client.publish("/post/27", title: "t", options: options) == id)
+                await rig.daemon.kill()
+                try await rig.daemon.start()
+            }
+            #expect(try await rig.client.publish("/post/27", options: PublishOptions(banner: false)) > id)
+        }
+    }
+
+    @Test func theBannerIsClosedAndWhatIsUndecidedOrAValueStays() async throws {
+        try await withRig { rig in
+            let shown = try await rig.client.publish("/post/1", title: "t")
+            let banner = try #require(await rig.server.banners.next(within: .seconds(5)))
+            #expect(await rig.listener.resolution(of: shown)?.outcome == "shown")
+            let open = try await rig.client.publish(
+                "/post/2", title: "t", options: PublishOptions(window: .seconds(60)))
+            let value = try await rig.client.publish("/post/3", options: PublishOptions(retain: true, banner: false))
+            let later = try await rig.client.publish("/post/4", options: PublishOptions(banner: false))
+            #expect(try await rig.client.forget("/post", upTo: value) == 1)
+            #expect(await rig.server.closes.next(within: .seconds(5))?.id == banner.id)
+            #expect(try await rig.client.history().map(\.event.id) == [open, value, later])
+            #expect(try await rig.client.unread() == 1)
+            #expect(try await rig.client.snapshot().values.map(\.event.id) == [value])
+            #expect(try await rig.client.claim(open) == .suppressed)
+            #expect(try await rig.client.forget("/") == 2)
+        }
+    }
+
+    /// Others have their turns while a whole history is deleted.
+    @Test func othersAreAnsweredMeanwhile() async throws {
+        try await withRig { rig in
+            try await rig.publishSilently(2000, at: "/chat", word: "secret")
+            async let count = rig.client.forget("/")
+            let other = try await NotifyClient(address: rig.bus.address)
+            let id = try await other.publish("/post/27", title: "t", options: PublishOptions(window: .seconds(60)))
+            #expect(try await other.claim(id) == .suppressed)
+            #expect(try await count >= 2000)
+            await other.close()
+        }
+    }
+
+    @Test func whoMayNotClaimOrControlMayNotForget() async throws {
+        for permission in ["claim", "control"] {
+            let policy = "[[policy]]\ntopic = \"/post\"\ndeny = [\"\(permission)\"]\n"
+            try await withRig(configuration: policy) { rig in
+                let options = PublishOptions(banner: false)
+                _ = try await rig.client.publish("/post/27", options: options)
+                _ = try await rig.client.publish("/chat", options: options)
+                for topic in ["/post/27", "/"] {
+                    let error = await #expect(throws: NotifyError.self) { try await rig.client.forget(topic) }
+                    #expect(error?.name == "org.notifyd.Router1.Error.AccessDenied")
+                }
+                #expect(try await rig.client.forget("/chat") == 1)
+                #expect(try await rig.client.history().count == 1)
+            }
+        }
+    }
+
+    // MARK: notifyctl
+
+    @Test func notifyctlForgetsTopicsAndOldEvents() async throws {
+        try await withRig { rig in
+            let ids = try await rig.publishSilently(5, at: "/chat", word: "x")
+            #expect(
+                try await rig.run("forget", "/chat", "--before", "\(ids[1])", "--json=short").output == [
+                    #"{"topic":"/chat","count":1}"#
+                ])
+            #expect(try await rig.run("forget", "/chat", "--before", "1h").output == ["0"])
+            #expect(try await rig.run("forget", "/chat", "--before", "0").output == ["0"])
+            let old = PublishOptions(banner: false, published: 1_000_000)
+            let past = try await rig.client.publish("/post/27", options: old)
+            let present = try await rig.client.publish("/post/27", options: PublishOptions(banner: false))
+            #expect(try await rig.run("forget", "/post", "--before", "1h").output == ["1"])
+            #expect(try await rig.client.history("/post").map(\.event.id) == [present])
+            #expect(past < present)
+            #expect(try await rig.run("forget", "/").output == ["5"])
+            #expect(try await rig.run("forget", "/").output == ["0"])
+            #expect(try await rig.run("forget", "chat").exit == .code(64))
+        }
+    }
+
+    @Test func anIDForgetsOneEventOrNone() async throws {
+        try await withRig { rig in
+            let ids = try await rig.publishSilently(3, at: "/chat", word: "x")
+            let refused = try await rig.run("forget", "\(ids[1])")
+            #expect(refused.exit == .code(1))
+            #expect(refused.errors.joined().contains("notifyctl forget /chat --before \(ids[1].rawValue + 1)"))
+            #expect(try await rig.client.history().count == 3)
+            #expect(try await rig.run("forget", "\(ids[0])").output == ["1"])
+            #expect(try await rig.run("forget", "\(ids[0])").exit == .code(1))
+            #expect(try await rig.client.history().map(\.event.id) == Array(ids[1...]))
+            let value = try await rig.client.publish("/v", options: PublishOptions(retain: true, banner: false))
+            let kept = try await rig.run("forget", "\(value)")
+            #expect(kept.exit == .code(1))
+            #expect(kept.errors.joined().contains("a current value"))
+        }
+    }
+
+    @Test func theWholeHistoryIsExported() async throws {
+        try await withRig { rig in
+            // More than a page.
+            let ids = try await rig.publishSilently(1500, at: "/chat", word: "x")
+            _ = try await rig.publishSilently(2, at: "/post", word: "x")
+            let lines = try await rig.run("history", "/chat", "--export").output
+            #expect(lines.count == 1500)
+            let found = try lines.map { line in
+                try #require(JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+            }
+            #expect(found.map { ($0["id"] as? NSNumber)?.uint64Value } == ids.map(\.rawValue))
+            #expect(found.allSatisfy { $0["topic"] as? String == "/chat" && $0["outcome"] as? String == "silent" })
+            #expect((found[7]["fields"] as? [String: Any])?["note"] as? String == "x-field-8-")
+            #expect(try await rig.run("history", "--export", "--after", "\(ids[1499])").output.count == 2)
+            #expect(try await rig.run("history", "/nothing", "--export").exit == .code(1))
+            #expect(try await rig.run("history", "--export", "-n", "3").exit == .code(64))
+        }
+    }
+}
+
+extension Rig {
+    /// Publishes events that get no banner.
+    @discardableResult
+    fileprivate func publishSilently(_ count: Int, at topic: String, word: String) async throws -> [EventID] {
+        var ids: [EventID] = []
+        for number in 1...count {
+            let size = number % 50 == 0 ? 6000 : 40 + number % 200
+            ids.append(
+                try await client.publish(
+                    topic, title: "\(word)-title-\(number)-",
+                    body: "\(word)-body-\(number)-" + String(repeating: "b", count: size),
+                    fields: ["note": .string("\(word)-field-\(number)-")], options: PublishOptions(banner: false)))
+        }
+        return ids
+    }
+
+    /// Whether a file of the journal has this text.
+    fileprivate func filesHold(_ text: String) -> Bool {
+        let state = "\(daemon.folder.path)/state/notifyd"
+        let files = (try? FileManager.default.contentsOfDirectory(atPath: state)) ?? []
+        #expect(files.contains("events.db"))
+        return files.contains { name in
+            FileManager.default.contents(atPath: "\(state)/\(name)")?.range(of: Data(text.utf8)) != nil
+        }
+    }
+}
