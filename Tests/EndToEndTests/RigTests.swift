@@ -36,6 +36,10 @@ struct RigTests {
         try await run("completions.sh")
     }
 
+    @Test func rootSendsToOneUserOrToAll() async throws {
+        try await run("users.sh")
+    }
+
     @Test func theExamplesDoWhatTheySay() async throws {
         try await run("examples.sh")
     }

@@ -3,12 +3,17 @@ import Glibc
 
 /// Finds the `notifyd` that belongs to this `notifyctl`.
 enum Daemon {
+    /// The path of this `notifyctl`.
+    static var ownPath: String? {
+        var buffer = [CChar](repeating: 0, count: 4096)
+        let length = readlink("/proc/self/exe", &buffer, buffer.count - 1)
+        return length > 0 ? String(decoding: buffer[..<length].map(UInt8.init(bitPattern:)), as: UTF8.self) : nil
+    }
+
     /// Beside this program, else in `$PATH`.
     static func locate() throws(ProcessError) -> String {
         var candidates: [String] = []
-        if let own = FileFacts.link(at: "/proc/self/exe"), let slash = own.lastIndex(of: "/") {
-            candidates.append(own[...slash] + "notifyd")
-        }
+        if let own = ownPath, let slash = own.lastIndex(of: "/") { candidates.append(own[...slash] + "notifyd") }
         let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/local/bin:/usr/bin:/bin"
         candidates += path.split(separator: ":").map { $0 + "/notifyd" }
         guard let found = candidates.first(where: { access($0, X_OK) == 0 }) else {

@@ -11,12 +11,15 @@ struct SendCommand: AsyncParsableCommand {
             notifyctl send post ID [TITLE [BODY]]
             notifyctl send invite --session SESSION --from NAME
             notifyctl send mate-finished --session SESSION --mate NAME [--distance METRES]
+            notifyctl send --user USER | --all-users …
             """,
         discussion: """
             The three short forms publish to /post/ID, /run/SESSION/invite and /run/SESSION/mate/NAME/finished.
 
             A field is a string unless it names its type: -f from=Mina -f distance:integer=5000. Types are string, \
             integer, number and boolean, or a letter of D-Bus: y b n q i u x t d s o g.
+
+            Root sends to the session of a user, or of every user who is logged in. --all-users prints a line for each, with the             name first, and goes on where one fails; its exit code is that of the first failure.
 
             With --wait the outcome follows the id: claimed, shown, silent, … Exit code 1 if there is none in time.
 
@@ -29,6 +32,7 @@ struct SendCommand: AsyncParsableCommand {
               notifyctl send /download/1 "linux.iso" --progress 40 --icon folder-download
               notifyctl send /door "Somebody is at the door" --action open=Open --image ./door.jpg
               make || notifyctl send /build/notifyd "It is broken" --urgency critical
+              sudo notifyctl send --all-users /machine/restart "The machine restarts at 18:00"
             """)
 
     @Argument(
@@ -70,6 +74,8 @@ struct SendCommand: AsyncParsableCommand {
 
     @OptionGroup(title: "Banner options") var appearance: AppearanceArguments
 
+    @Flag(help: "As root: send to every user who has a session bus.") var allUsers = false
+    @OptionGroup var recipient: SessionOptions
     @OptionGroup var bus: BusOptions
     @OptionGroup var output: OutputOptions
 
@@ -77,6 +83,9 @@ struct SendCommand: AsyncParsableCommand {
 
     func validate() throws {
         _ = try request()
+        if allUsers, recipient.user != nil || bus.address != nil {
+            throw ValidationError("--all-users goes to every user: leave out --user and --address.")
+        }
         if (source == nil) != (eventID == nil) {
             let given = source == nil ? "--event-id" : "--source"
             throw ValidationError("\(given) alone identifies no duplicates: give both --source and --event-id.")
@@ -89,14 +98,17 @@ struct SendCommand: AsyncParsableCommand {
 
     func run() async throws {
         var request = try request()
-        if request.body == "-" { request.body = try StandardInput.text(upTo: Self.longestBody) }
+        let user = try recipient.enter(bus)
+        let isFromInput = request.body == "-"
+        if isFromInput { request.body = try StandardInput.text(upTo: Self.longestBody) }
+        if allUsers { return try await sendToAll(body: isFromInput ? request.body : nil) }
         let client = try await bus.connect()
         // Subscribes before publishing, so that the outcome is not missed.
         let waiting = wait ? try await OutcomeWaiter(client, at: request.topic) : nil
         let id = try await client.publish(
             request.topic, title: request.title, body: request.body, fields: request.fields, options: options)
         guard let waiting else {
-            output.write(.object([("id", .integer(id.rawValue))]), text: "\(id)")
+            output.write(.object(user.members + [("id", .integer(id.rawValue))]), text: "\(id)")
             return
         }
         if output.json == .off { Terminal.print("\(id)") }
@@ -106,7 +118,21 @@ struct SendCommand: AsyncParsableCommand {
                     + (await state(of: id, client).map { " " + $0 } ?? ""))
             throw ExitCode.nothing
         }
-        output.write(.object([("id", .integer(id.rawValue))] + outcome.members), text: outcome.line)
+        output.write(.object(user.members + [("id", .integer(id.rawValue))] + outcome.members), text: outcome.line)
+    }
+
+    /// - Parameter body: what was read from standard input.
+    private func sendToAll(body: String?) async throws {
+        // Behind “--” there are texts.
+        let arguments = CommandLine.arguments.dropFirst(2)
+        let options = arguments.prefix { $0 != "--" }
+        let style = output.json == .off ? [] : ["--json=\(output.json.rawValue)"]
+        let others = options.filter { $0 != "--all-users" && $0 != "-j" }
+        try await AllUsers(
+            arguments: others + (output.isJSON ? style : []) + arguments.dropFirst(options.count),
+            input: body, isJSON: output.json != .off,
+            patience: (wait ? timeout.duration : .zero) + .seconds(60)
+        ).run()
     }
 
     /// What the daemon knows about an event without an announced outcome; `nil` if it does not answer. The call does not start
@@ -237,4 +263,9 @@ struct OutcomeWaiter {
         if let outcome = await outcomes.next(within: rest, where: { $0.id == id }) { return outcome }
         return isPending ? nil : Outcome(id: id, topic: event.topic, kind: .silent)
     }
+}
+
+extension UserSession? {
+    /// For the output about one user of several.
+    fileprivate var members: [(String, JSON)] { map { [("user", .string($0.name))] } ?? [] }
 }

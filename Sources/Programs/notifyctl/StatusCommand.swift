@@ -14,10 +14,12 @@ struct StatusCommand: AsyncParsableCommand {
               notifyctl status --json=short | jq .NotificationServer
             """)
 
+    @OptionGroup var session: SessionOptions
     @OptionGroup var bus: BusOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
+        try session.enter(bus)
         let client = try await bus.connect(starting: false)
         let screens = try await client.screens()
         var owners = ScreenOwners()
