@@ -4,11 +4,7 @@ import Glibc
 /// Finds the `notifyd` that belongs to this `notifyctl`.
 enum Daemon {
     /// The path of this `notifyctl`.
-    static var ownPath: String? {
-        var buffer = [CChar](repeating: 0, count: 4096)
-        let length = readlink("/proc/self/exe", &buffer, buffer.count - 1)
-        return length > 0 ? String(decoding: buffer[..<length].map(UInt8.init(bitPattern:)), as: UTF8.self) : nil
-    }
+    static var ownPath: String? { FileFacts.link(at: "/proc/self/exe") }
 
     /// Beside this program, else in `$PATH`.
     static func locate() throws(ProcessError) -> String {
