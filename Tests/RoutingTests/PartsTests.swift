@@ -173,6 +173,13 @@ extension Instant {
         #expect(deduplicator.count == 0)
     }
 
+    @Test func aRestartDoesNotLengthenTheRetentionTime() {
+        var deduplicator = Deduplicator(capacity: 10, retention: .seconds(24 * 3600))
+        deduplicator.record(chat, as: EventID(1), at: wakeUp, left: .seconds(60))
+        #expect(deduplicator.original(of: chat, at: wakeUp + .seconds(59)) == EventID(1))
+        #expect(deduplicator.original(of: chat, at: wakeUp + .seconds(60)) == nil)
+    }
+
     @Test(arguments: [Origin(source: "chat"), Origin(eventID: "17"), Origin()])
     func halfAPairIsNoGlobalID(_ origin: Origin) {
         var deduplicator = Deduplicator(capacity: 10, retention: .seconds(60))
