@@ -162,6 +162,9 @@ final class SlowBus {
         }
     }
 
+    /// The bus takes what is queued, and the daemon has not looked yet.
+    func takeUnnoticed() { machine.queuedBytes = 0 }
+
     /// The bus takes what is queued, and the daemon finds out when it looks.
     func takeAll() {
         machine.queuedBytes = 0

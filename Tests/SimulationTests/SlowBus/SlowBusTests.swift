@@ -69,6 +69,14 @@ struct SlowBusTests {
         #expect(announced(bus) == Array(0..<untilLimit + 20))
     }
 
+    @Test func whatIsNewWaitsBehindTheOthersThoughTheBusHasRoomAgain() {
+        let bus = SlowBus()
+        publish(0..<untilLimit + 10, on: bus)
+        bus.takeUnnoticed()
+        publish(untilLimit + 10..<untilLimit + 20, on: bus)
+        #expect(announced(bus) == Array(0..<untilLimit + 20))
+    }
+
     /// More than may wait in memory.
     private var beyondMemory: Int { 2 * untilLimit + SignalQueue.memoryLimit / Self.body.utf8.count }
 
