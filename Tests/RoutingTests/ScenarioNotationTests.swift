@@ -120,16 +120,6 @@ import Testing
         #expect(scenario.lane("publisher")?.marks.map(\.symbol) == ["a", "b"])
         #expect(scenario.lane("publisher")?.marks.map(\.column) == [0, 0])
     }
-
-    @Test(arguments: 0..<50 as Range<UInt64>)
-    func randomLanesAreDrawnAsTheyAreRead(_ seed: UInt64) throws {
-        var scenario = Scenario.random(seed: seed)
-        // Actors need answers, which are not known beforehand.
-        scenario.lanes.removeAll { if case .actor = $0.role { true } else { false } }
-        scenario.answers = []
-        scenario.settings.virtualOnly = "nobody knows what is to be expected"
-        #expect(try Scenario(parsing: scenario.description, file: "seed \(seed)") == scenario)
-    }
 }
 
 /// What a difference between expectation and reality looks like.

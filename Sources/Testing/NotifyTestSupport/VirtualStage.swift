@@ -9,7 +9,6 @@ public struct VirtualStage {
     private static let firstID = EventID(1_000)
 
     let scenario: Scenario
-    let isForgiving: Bool
     var router: Router
     var server: FakeNotificationServer
     var watch = InvariantChecker()
@@ -23,16 +22,14 @@ public struct VirtualStage {
     /// Replies of the server, which reach the router after the current effects.
     var inbox: [Input] = []
 
-    /// - Parameter isForgiving: skips impossible actions, such as dismissing a banner that is not shown.
     /// - Returns: the recording, with every violated invariant among the faults.
-    public static func play(_ scenario: Scenario, isForgiving: Bool = false) throws -> Recording {
-        var stage = try VirtualStage(scenario, isForgiving)
+    public static func play(_ scenario: Scenario) throws -> Recording {
+        var stage = try VirtualStage(scenario)
         return try stage.run()
     }
 
-    private init(_ scenario: Scenario, _ isForgiving: Bool) throws {
+    private init(_ scenario: Scenario) throws {
         self.scenario = scenario
-        self.isForgiving = isForgiving
         server = FakeNotificationServer(state: scenario.startsWithServer ? .well : .absent)
         router = Router(
             routes: try scenario.routeTable(),
