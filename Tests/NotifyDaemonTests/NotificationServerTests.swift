@@ -67,6 +67,15 @@ struct NotificationServerTests {
         #expect(server.startFailures == 1)
     }
 
+    @Test func theLateAnswerOfAnEarlierServerIsIgnored() {
+        server.ownerIs(":1.7")
+        server.ownerChanged(to: ":1.8")
+        link.questions[0](.success([]))
+        #expect(server.owner == nil)
+        link.questions[1](.success([]))
+        #expect(server.owner == ":1.8")
+    }
+
     @Test func itIsBelievedToo() {
         var inputs: [Input] = []
         server.onInput = { inputs.append($0) }
