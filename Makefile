@@ -140,6 +140,11 @@ fuzz: ## Fuzz everything that reads what others wrote, FUZZ_SECONDS each (60)
 	.ci/packages build
 	SWIFT='$(SWIFT)' .ci/fuzz
 
+.PHONY: mutants
+mutants: ## Plant thirty faults, and list which tests find them; writes docs/mutants.md
+	.ci/packages build mutants test
+	SWIFT='$(SWIFT)' .ci/mutants
+
 .PHONY: asan
 asan: ## Run all tests with the address and leak sanitizers
 	.ci/packages build test
