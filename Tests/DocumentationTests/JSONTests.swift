@@ -15,6 +15,7 @@ import Testing
             try await check("send", rig, "/post/28", "Title", "--wait")
             try await check("send", rig, "/run/r1/mate/Mina", "--retain", "--source", "a", "--event-id", "b")
             try await check("claim", rig, "\(first)")
+            try await check("withdraw", rig, "\(first)")
             try await check("claim-topic", rig, "/post")
             try await check("mark-read", rig, "/post")
             for command in ["show", "why"] { try await check(command, rig, "\(first)") }

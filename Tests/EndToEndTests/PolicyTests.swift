@@ -256,7 +256,7 @@ import Testing
 
 extension Rig {
     /// Reloads a new configuration.
-    fileprivate func reconfigure(_ text: String) async throws {
+    func reconfigure(_ text: String) async throws {
         try daemon.configure(text)
         daemon.signal(SIGHUP)
         guard await daemon.errors.next(within: .seconds(10), where: { $0.contains("Configuration reloaded") }) != nil

@@ -58,6 +58,7 @@ struct KnownJournal: Sendable {
     private mutating func write(_ number: UInt64, _ journal: Journal) throws {
         let topic = ["/post/1", "/post/2/reply", "/run/r1/mate/Mina", Self.longTopic + "/\(number)"][Int(number % 4)]
         var event = try sample(number, topic: topic, retained: number % 7 == 0)
+        if number % 6 == 0 { event.collapse = "progress" }
         // More than a page.
         if number % 15 == 0 { event.body = String(repeating: "Mina has a lot to say. ", count: 100) }
         try journal.commit([.accepted(event)])

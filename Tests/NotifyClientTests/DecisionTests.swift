@@ -99,6 +99,16 @@ struct DecisionTests {
         #expect(!lines[5].contains("x"))
     }
 
+    @Test(arguments: [Outcome.Kind.withdrawn, .replaced])
+    func whatIsNoMoreEndsItsWindowOrItsBanner(_ outcome: Outcome.Kind) {
+        let early = drawing(explanation(outcome, resolved: 40))
+        #expect(early[3].hasSuffix("closed at 40.0 ms; it would have ended at 100.0 ms"))
+        #expect(early[4].hasSuffix("none"))
+        var decision = explanation(outcome, resolved: 180)
+        decision.lateness = .zero
+        #expect(drawing(decision)[4].hasSuffix("----------B#######x-------  at 100.0 ms, \(outcome) at 180.0 ms"))
+    }
+
     @Test func afterARestartTimesCountFromPublishing() {
         var decision = explanation(.claimed, resolved: 31_000)
         decision.accepted = start

@@ -105,6 +105,21 @@ struct ExplanationTests {
             try explanation(decision).reason == "Nobody claimed it in the 2.0s that it had after a restart of notifyd.")
     }
 
+    @Test func anEventThatIsNoMoreSaysWhoseDoingThatWas() throws {
+        var decision = StoredDecision(outcome: .withdrawn, resolved: Self.second)
+        decision.claimant = ":1.7"
+        decision.program = "ci.service"
+        #expect(try explanation(decision).reason == "ci.service (:1.7) withdrew it.")
+        #expect(try explanation(decision).allClaims.isEmpty)
+        decision = StoredDecision(outcome: .replaced, resolved: Self.second)
+        decision.setCause(delay: nil, verdict: nil, successor: EventID(7))
+        #expect(try explanation(decision).reason == "Event 7 with the same collapse took its place.")
+        decision.banner = 3
+        #expect(
+            try explanation(decision.following(shown(.absent))).reason
+                == "It was shown. Event 7 with the same collapse took its place.")
+    }
+
     @Test func aLatencyThatNoClockKnowsIsNotMadeUp() throws {
         let reason = try explanation(claimed(.claimed, after: nil)).reason
         #expect(reason.contains("after a restart of the machine, so that its latency is not known"))

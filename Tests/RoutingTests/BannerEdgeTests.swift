@@ -94,7 +94,7 @@ struct BannerEdgeTests {
         var bench = Bench([Route(pattern: try TopicPattern("/ask/{id}"), window: .seconds(1), wait: .screens)])
         bench.take(.serverAppeared)
         let event = bench.publish("/ask/a")
-        bench.take(.withdrawn([event]))
+        bench.take(.notStored([event]))
         #expect(bench.wait(.seconds(5)).banners.isEmpty)
         #expect(bench.router.undecidedCount == 0)
     }

@@ -44,7 +44,7 @@ private let other = CoalescingKey.event(EventID(2))
         #expect(banners[key]?.waiting.isEmpty == true)
         #expect(banners.emptyBanner(key) == nil)
         let ended = banners.endCall(of: key)
-        #expect(ended === call)
+        #expect(ended.call === call)
         #expect(banners.takeInFlight(key).map(\.rawValue) == [1])
     }
 

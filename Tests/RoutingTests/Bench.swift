@@ -32,11 +32,15 @@ struct Bench {
     }
 
     @discardableResult
-    mutating func publish(_ topic: String, lifetime: Duration? = nil, options: PublishOptions = PublishOptions())
-        -> EventID
-    {
+    mutating func publish(
+        _ topic: String, lifetime: Duration? = nil, collapse: String? = nil, window: Duration? = nil,
+        banner: Bool? = nil, options: PublishOptions = PublishOptions()
+    ) -> EventID {
         var options = options
         options.lifetime = lifetime ?? options.lifetime
+        options.collapse = collapse
+        options.window = window
+        options.banner = banner
         let effects = take(
             .published(
                 Publication(topic: try! Topic(topic), title: "", body: "", options: options, sender: Self.peer)))

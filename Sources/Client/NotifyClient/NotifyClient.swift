@@ -82,6 +82,16 @@ public final class NotifyClient: Sendable {
             .result(EventID.init)
     }
 
+    /// Takes an event back, because it no longer matters. An undecided event gets no banner. A banner that shows it is closed,
+    /// or updated if it shows other events too. A muted or expired event counts as read; any other decided event keeps its
+    /// outcome.
+    ///
+    /// - Throws: `refused` with `UnknownEvent`, or with `AccessDenied` if another program published it and the policy does not
+    ///   let this one publish at its topic.
+    public func withdraw(_ id: EventID) async throws(NotifyError) {
+        _ = try await call("Withdraw", [.uint64(id.rawValue)])
+    }
+
     // MARK: - Calls
 
     func call(

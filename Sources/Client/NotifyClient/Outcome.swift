@@ -22,6 +22,10 @@ public struct Outcome: Hashable, Sendable {
         public static let muted = Kind(rawValue: "muted")
         /// Its time to live ended before a banner could be shown.
         public static let expired = Kind(rawValue: "expired")
+        /// Its publisher took it back.
+        public static let withdrawn = Kind(rawValue: "withdrawn")
+        /// A later event with the same ``PublishOptions/collapse`` took its place.
+        public static let replaced = Kind(rawValue: "replaced")
     }
 
     /// The event.
@@ -30,7 +34,7 @@ public struct Outcome: Hashable, Sendable {
     public var topic: String
     /// The outcome itself.
     public var kind: Kind
-    /// The unique name of the claimant.
+    /// The unique name of the claimant, or of who withdrew it.
     public var by: String?
     /// The app, unit or command of the claimant, for people. It does not identify a program.
     public var program: String?

@@ -23,6 +23,9 @@ public struct PublishOptions: Hashable, Sendable {
     public var banner: Bool?
     /// The time to claim the event; whole milliseconds, at most 60 s.
     public var window: Duration?
+    /// The event takes the place of the earlier one with the same text at the same topic, which gets the outcome `replaced`: a
+    /// banner that shows it is updated in place. At most 256 bytes.
+    public var collapse: String?
     /// When it happened, in microseconds since 1970-01-01 00:00 UTC; now, if not given.
     public var published: Int64?
     /// How its banner looks.
@@ -31,7 +34,7 @@ public struct PublishOptions: Hashable, Sendable {
     public init(
         source: String? = nil, eventID: String? = nil, retain: Bool? = nil, remove: Bool? = nil,
         timeToLive: Duration? = nil, urgency: Urgency? = nil, banner: Bool? = nil, window: Duration? = nil,
-        published: Int64? = nil, appearance: BannerOptions = BannerOptions()
+        published: Int64? = nil, collapse: String? = nil, appearance: BannerOptions = BannerOptions()
     ) {
         self.source = source
         self.eventID = eventID
@@ -43,6 +46,7 @@ public struct PublishOptions: Hashable, Sendable {
         self.window = window
         self.published = published
         self.appearance = appearance
+        self.collapse = collapse
     }
 
     /// The dictionary for the call `Publish`.
@@ -50,6 +54,7 @@ public struct PublishOptions: Hashable, Sendable {
         var values = try appearance.values()
         values["source"] = source.map(Value.string)
         values["event-id"] = eventID.map(Value.string)
+        values["collapse"] = collapse.map(Value.string)
         values["retain"] = retain.map(Value.boolean)
         values["remove"] = remove.map(Value.boolean)
         values["urgency"] = urgency.map { .byte($0.rawValue) }

@@ -47,6 +47,7 @@ extension StoredEvent {
         sum.add(expires.boot)
         // Rows of earlier versions do not have this column.
         appearance?.withUnsafeBytes { sum.add(bytes: $0) }
+        if let collapse { sum.add(collapse) }
         return sum.value
     }
 }

@@ -7,14 +7,18 @@ extension Journal {
     public func commit(_ entries: [JournalEntry]) throws(JournalError) {
         guard !entries.isEmpty else { return }
         replaced = [:]
+        overwritten = [:]
         try write(isAcknowledged: true) { db in
             // GRDB looks statements up by their text, which is long. Once is enough for all entries.
             var insertion = try FastStatement(db, Self.insertion)
             var update = try FastStatement(db, Self.update)
             for entry in entries {
                 switch entry {
-                case .accepted(let event): try self.insert(event, &insertion, db)
+                case .accepted(let event):
+                    try self.insert(event, &insertion, db)
+                    if event.collapse != nil { try self.markReplaced(by: event, &update, db) }
                 case .decided(let id, let decision):
+                    if decision.outcome == .replaced { try self.noteDecision(of: id, db) }
                     try self.update(id, self.withWindow(decision, of: id, db), &update)
                 case .claimed(let id, let claim): try self.insert(claim, of: id, db)
                 case .named(let claimant, let program, let ids):
@@ -31,6 +35,7 @@ extension Journal {
             }
         }
         replaced = [:]
+        overwritten = [:]
         for case .accepted(let event) in entries {
             count += 1
             lastAccepted = max(lastAccepted, Self.number(event.id))
@@ -41,12 +46,11 @@ extension Journal {
 
     private static let insertion = """
         INSERT INTO event (id, topic, title, body, fields, published, sender, source, source_id, urgency, retained,
-            route, coalescing, window, accepted, expires, expires_uptime, boot, appearance, checksum,
-            outcome)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
+            route, coalescing, window, accepted, expires, expires_uptime, boot, collapse, appearance, checksum, outcome)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
         """
 
-    private static let update = """
+    static let update = """
         UPDATE event SET outcome = ?, resolved = ?, opened = ?, deadline = ?, claimant = ?, latency = ?, form = ?,
             banner = ?, server = ?, shown_with = ?, count = ?, lateness = ?, cause = ?, replayed = ?,
             action = ?, program = ?, decision_checksum = ?
@@ -74,6 +78,7 @@ extension Journal {
         row.bind(event.expires.wall)
         row.bind(event.expires.uptime)
         row.bind(event.expires.boot)
+        row.bind(event.collapse)
         row.bind(appearance)
         row.bind(event.checksum(fields: fields, appearance: appearance))
         try row.run()

@@ -72,6 +72,10 @@ public final class Journal {
     /// The values that the current transaction replaces. They are current again if it fails.
     var replaced: [Topic: Int64] = [:]
 
+    /// The decisions of the events that the current transaction replaces, `nil` for undecided ones. They hold again if it
+    /// fails.
+    var overwritten: [EventID: StoredDecision?] = [:]
+
     /// The connection that writes and reads.
     var queue: DatabaseQueue?
 
@@ -159,6 +163,7 @@ public final class Journal {
         try carryOver(without: Set(refused))
         if !refused.isEmpty { try delete(refused) }
         replaced = [:]
+        overwritten = [:]
     }
 
     private func delete(_ refused: [EventID]) throws(JournalError) {
@@ -176,6 +181,7 @@ public final class Journal {
                 try db.execute(
                     sql: "INSERT OR IGNORE INTO value (topic, event) VALUES (?, ?)", arguments: [topic.description, id])
             }
+            try self.restoreDecisions(db)
         }
     }
 

@@ -127,6 +127,15 @@ enum JournalSchema {
                     ALTER TABLE claim ADD COLUMN program TEXT;
                     """)
         }
+        migrator.registerMigration("10") { db in
+            try db.execute(
+                sql: """
+                    ALTER TABLE event ADD COLUMN collapse TEXT;
+                    -- What a later event with the same topic and collapse replaces.
+                    CREATE INDEX event_collapse ON event(topic, collapse)
+                        WHERE collapse IS NOT NULL AND outcome BETWEEN 0 AND 9;
+                    """)
+        }
         migrator.registerMigration("11") { db in
             try db.execute(
                 sql: """

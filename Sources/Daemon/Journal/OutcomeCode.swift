@@ -33,6 +33,9 @@ extension Outcome {
         case .retracted: 11
         case .dismissed: 12
         case .silent: 13
+        // 14 and 15 are `muted` and `expired`, marked as read.
+        case .withdrawn: 16
+        case .replaced: 17
         }
     }
 }

@@ -23,7 +23,7 @@ package struct RowReader {
             fields: try FieldCoding.decode(bytes), published: try number("published"), sender: try text("sender"),
             origin: Origin(source: try optionalText("source"), eventID: try optionalText("source_id")),
             urgency: try optionalNumber("urgency").flatMap { Urgency(rawValue: UInt8(truncatingIfNeeded: $0)) },
-            retained: try number("retained") != 0,
+            collapse: try optionalText("collapse"), retained: try number("retained") != 0,
             appearance: try appearance.map(FieldCoding.decode) ?? [], route: try text("route"),
             key: try text("coalescing"),
             window: try number("window"), accepted: try number("accepted"),

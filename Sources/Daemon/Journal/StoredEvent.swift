@@ -12,6 +12,8 @@ public struct StoredEvent: Sendable, Equatable {
     public var sender: String
     public var origin: Origin
     public var urgency: Urgency?
+    /// The option `collapse`.
+    public var collapse: String?
     public var retained: Bool
     /// What the publisher says about the banner; see `Appearance`.
     public var appearance: [Field]
@@ -29,8 +31,8 @@ public struct StoredEvent: Sendable, Equatable {
 
     public init(
         id: EventID, topic: Topic, title: String, body: String, fields: [Field], published: Int64, sender: String,
-        origin: Origin, urgency: Urgency?, retained: Bool, appearance: [Field] = [], route: String, key: String,
-        window: Int64, accepted: Int64, expires: Expiry, decision: StoredDecision? = nil
+        origin: Origin, urgency: Urgency?, collapse: String? = nil, retained: Bool, appearance: [Field] = [],
+        route: String, key: String, window: Int64, accepted: Int64, expires: Expiry, decision: StoredDecision? = nil
     ) {
         self.id = id
         self.topic = topic
@@ -41,6 +43,7 @@ public struct StoredEvent: Sendable, Equatable {
         self.sender = sender
         self.origin = origin
         self.urgency = urgency
+        self.collapse = collapse
         self.retained = retained
         self.appearance = appearance
         self.route = route
@@ -60,7 +63,8 @@ public struct StoredEvent: Sendable, Equatable {
     /// Its cost in memory, in bytes. Its size in a message is less.
     public var memoryCost: Int {
         MemoryCost.ofEvent(
-            topic: topic, title: title, body: body, fields: fields, origin: origin, appearance: appearance)
+            topic: topic, title: title, body: body, fields: fields, origin: origin, collapse: collapse,
+            appearance: appearance)
     }
 }
 

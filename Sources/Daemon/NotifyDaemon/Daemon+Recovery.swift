@@ -67,7 +67,7 @@ extension Daemon {
         host.releaseMemory()
     }
 
-    private func restoration(of banners: [(banner: StoredBanner, events: [StoredEvent])]) -> Restoration {
+    private func restoration(of banners: [BannerLeftUp]) -> Restoration {
         storage.restoration(of: banners, routes: configuration.routes, at: clock)
     }
 
@@ -152,11 +152,13 @@ extension Daemon {
         }
     }
 
-    /// The topic of an event in memory, of this turn or in the journal.
-    func topic(of id: EventID) throws(Refusal) -> Topic? {
-        if let topic = router.topic(of: id) ?? storage.pendingTopic(of: id) { return topic }
+    /// The topic and the publisher of an event in memory, of this turn or in the journal.
+    func origin(of id: EventID) throws(Refusal) -> (topic: Topic, publisher: String)? {
+        if let topic = router.topic(of: id), let publisher = router.publisher(of: id) { return (topic, publisher) }
+        if let event = storage.pendingEvent(id) { return (event.topic, event.sender) }
         guard storage.isReadable else { return nil }
-        return try storage.read { journal throws(JournalError) in try journal.event(id)?.topic }
+        let event = try storage.read { journal throws(JournalError) in try journal.event(id) }
+        return event.map { ($0.topic, $0.sender) }
     }
 
     /// A stored event. In memory it has the route that it came under; otherwise it gets the current route of that name.
@@ -165,14 +167,14 @@ extension Daemon {
     }
 
     /// Loads the event that a call refers to. An event that was shown long ago or by an earlier run is loaded only for a
-    /// claim, because whether it is the last event of its banner may change later.
-    func load(_ id: EventID, isClaimed: Bool) throws(Refusal) {
+    /// call that may decide it (`Claim`, `Withdraw`), because whether it is the last event of its banner may change later.
+    func load(_ id: EventID, toDecide: Bool) throws(Refusal) {
         recalled = nil
         guard !router.remembers(id) else { return }
         // Without the journal the event is unknown. It may be undecided, and its claim must not be lost.
         guard storage.isReadable else { throw .storageUnavailable(storage.degradation) }
         endTurn()
-        if isClaimed { try loadBanners() }
+        if toDecide { try loadBanners() }
         guard !router.remembers(id) else { return }
         guard let event = try storage.read({ journal throws(JournalError) in try journal.event(id) }) else {
             throw .noEvent(id)
@@ -183,16 +185,35 @@ extension Daemon {
             // An earlier run left it undecided, and it has not been announced again yet.
             return announceEarly([event])
         }
-        if isClaimed, let marked = decision.markedRead {
+        if toDecide, let marked = decision.markedRead {
             storage.append(.decided(id, marked))
             markedRead += 1
             return host.endTurnWhenIdle()
         }
-        guard isClaimed, decision.outcome == .shown else { return }
+        if toDecide, decision.outcome == .shown { try recall(event, decision) }
+    }
+
+    private func recall(_ event: StoredEvent, _ decision: StoredDecision) throws(Refusal) {
         handle(
             .recalled(
                 storage.event(event, routes: configuration.routes), age: clock.age(of: event),
                 banner: try storage.bannerStillUp(event.id, decision, server: server)))
+    }
+
+    /// Loads the undecided or shown event whose place a new one takes. Of muted and expired ones the journal takes care.
+    func loadReplaced(by publication: Publication) throws(Refusal) {
+        guard let collapse = publication.options.collapse, storage.isWritable else { return }
+        let key = CollapseKey(topic: publication.topic, text: collapse)
+        guard !router.remembers(key) else { return }
+        try loadBanners()
+        guard !router.remembers(key) else { return }
+        var earlier = try storage.read { journal throws(JournalError) in try journal.replaceable(key) }
+        if let id = earlier?.id, storage.hasPendingDecision(of: id) {
+            endTurn()
+            earlier = try storage.read { journal throws(JournalError) in try journal.replaceable(key) }
+        }
+        guard let earlier else { return }
+        if let decision = earlier.decision { try recall(earlier, decision) } else { announceEarly([earlier]) }
     }
 
     /// Loads all global ids, before an event that may be a duplicate.

@@ -59,7 +59,8 @@ extension Statistics {
         [
             ("published", published), ("repeated", repeated), ("refused", refused), ("claimed", claimed),
             ("shown", shown), ("retracted", retracted), ("dismissed", dismissed), ("silent", silent),
-            ("muted", muted), ("expired", expired), ("recorded-claims", recordedClaims), ("banner-calls", bannerCalls),
+            ("muted", muted), ("expired", expired), ("withdrawn", withdrawn), ("replaced", replaced),
+            ("recorded-claims", recordedClaims), ("banner-calls", bannerCalls),
             ("banner-failures", bannerFailures), ("banners-closed", bannersClosed), ("banners-folded", bannersFolded),
             ("forgotten", forgotten),
         ]

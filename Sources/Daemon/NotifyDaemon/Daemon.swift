@@ -153,7 +153,9 @@ final class Daemon {
             case .resolve(let id, let topic, let resolution):
                 let program = program(of: resolution.claimant, claiming: id)
                 storage.append(entries.entry(id, resolution, by: program, clock))
-                outbox.append(.signal(.resolved(id, topic, resolution), about: id, at: now.instant))
+                // Where its successor is refused, a replaced event keeps its place.
+                let needed = resolution.successor ?? id
+                outbox.append(.signal(.resolved(id, topic, resolution), about: needed, at: now.instant))
                 log(id, topic, resolution)
             case .remove(let topic, let id, let origin, let isNews):
                 storage.append(.removed(topic, id, origin, accepted: clock.wall))
@@ -216,9 +218,11 @@ final class Daemon {
         // Replies come before signals that have waited already.
         sendQueuedSignals()
         if !refused.isEmpty {
-            handle(.withdrawn(refused))
+            handle(.notStored(refused))
             // A banner may show an event that was refused: none is sent, and the router makes new ones.
             for case .show(let request) in items { handle(.bannerFailed(request.call, .notAsked)) }
+        } else if router.hasReplacements {
+            handle(.stored)
         }
         if storage.expire(at: clock) { host.endTurnWhenIdle() }
         if !storage.degradation.isEmpty { armRetry() }

@@ -18,6 +18,13 @@ struct Banner {
     fileprivate(set) var first: EventID?
     /// The call in flight; a banner has at most one.
     fileprivate(set) var call: Call?
+    /// Whether the server shows an event that was withdrawn or replaced since.
+    fileprivate var isOutdated = false
+    /// Whether the call in flight tells the server of such an event.
+    fileprivate(set) var isCallOutdated = false
+    /// The event that takes the place of one behind the banner, while it is in its window: until then the banner stays up,
+    /// even if nothing else is behind it.
+    fileprivate(set) var successor: EventID?
 
     fileprivate init(serial: UInt64) {
         self.serial = serial
@@ -25,6 +32,11 @@ struct Banner {
 
     /// All unclaimed events behind the banner.
     var count: Int { waiting.count + inFlight.count + shown.count }
+
+    /// Whether the server has to be called: for events that wait, or to update what it shows.
+    var needsCall: Bool {
+        !waiting.isEmpty || isOutdated && id != nil && !shown.isEmpty && successor == nil
+    }
 
     /// A call to the server. Most banners have none, so it is allocated separately.
     final class Call: Sendable {
@@ -80,10 +92,12 @@ struct Banners {
         _read { yield banners[existing: key] }
     }
 
-    /// The number of a banner that is up without an event behind it. While a call is in flight the number may still change, so
+    /// The number of a banner that is up with nothing behind it and no successor. While a call is in flight the number may still change, so
     /// there is none: the banner is checked again when the call ends.
     func emptyBanner(_ key: CoalescingKey) -> BannerID? {
-        guard let banner = banners[key], banner.count == 0, banner.call == nil else { return nil }
+        guard let banner = banners[key], banner.count == 0, banner.call == nil, banner.successor == nil else {
+            return nil
+        }
         return banner.id
     }
 
@@ -117,7 +131,7 @@ struct Banners {
 
     mutating func summaryTimerFired() {
         summaryTimer = nil
-        if banners[.summary]?.waiting.isEmpty == false { enqueue(.summary) }
+        if banners[.summary]?.needsCall == true { enqueue(.summary) }
     }
 
     // MARK: Events
@@ -138,10 +152,57 @@ struct Banners {
     mutating func stopWaiting(_ id: EventID, in key: CoalescingKey) { banners[existing: key].waiting.remove(id) }
     mutating func takeWaiting(_ key: CoalescingKey) -> SortedIDs { banners[existing: key].waiting.take() }
     mutating func removeInFlight(_ id: EventID, from key: CoalescingKey) { banners[existing: key].inFlight.remove(id) }
+    mutating func putInFlight(_ id: EventID, in key: CoalescingKey) { banners[existing: key].inFlight.insert(id) }
     mutating func takeInFlight(_ key: CoalescingKey) -> SortedIDs { banners[existing: key].inFlight.take() }
     mutating func show(_ id: EventID, in key: CoalescingKey) { banners[existing: key].shown.insert(id) }
     mutating func removeShown(_ id: EventID, from key: CoalescingKey) { banners[existing: key].shown.remove(id) }
     mutating func takeShown(_ key: CoalescingKey) -> SortedIDs { banners[existing: key].shown.take() }
+
+    // MARK: Events that are withdrawn or replaced
+
+    /// An event behind the banner is withdrawn or replaced. Where the server shows it, the banner is updated.
+    mutating func markOutdated(_ key: CoalescingKey, isShown: Bool) {
+        if isShown { banners[existing: key].isOutdated = true }
+        if banners[existing: key].call != nil { banners[existing: key].isCallOutdated = true }
+        enqueueIfNeeded(key)
+    }
+
+    /// The server shows the events of a call.
+    ///
+    /// - Parameter isOutdated: whether one of them was withdrawn or replaced since.
+    mutating func setShown(_ key: CoalescingKey, isOutdated: Bool) { banners[existing: key].isOutdated = isOutdated }
+
+    /// The state before an event was replaced.
+    func revision(of key: CoalescingKey) -> Revision? {
+        banners[key].map { Revision(isOutdated: $0.isOutdated, call: $0.call?.id, isCallOutdated: $0.isCallOutdated) }
+    }
+
+    /// An event is behind the banner again, as before it was replaced. A later call does not tell the server of it.
+    mutating func restore(_ revision: Revision, of key: CoalescingKey) {
+        banners[existing: key].isOutdated = revision.isOutdated
+        guard let call = banners[existing: key].call?.id else { return }
+        banners[existing: key].isCallOutdated = call == revision.call ? revision.isCallOutdated : true
+    }
+
+    /// Keeps a banner that is up, or will be, for an event that takes the place of one behind it.
+    mutating func setSuccessor(_ id: EventID, of key: CoalescingKey) {
+        guard let banner = banners[key], banner.id != nil || banner.call != nil else { return }
+        banners[existing: key].successor = id
+    }
+
+    /// The event has left its window.
+    mutating func endSuccession(of id: EventID, in key: CoalescingKey) {
+        if banners[key]?.successor == id { endSuccession(in: key) }
+    }
+
+    mutating func endSuccession(in key: CoalescingKey) {
+        banners[existing: key].successor = nil
+        enqueueIfNeeded(key)
+    }
+
+    mutating func enqueueIfNeeded(_ key: CoalescingKey) {
+        if banners[existing: key].needsCall { enqueue(key) }
+    }
 
     // MARK: Calls
 
@@ -151,11 +212,13 @@ struct Banners {
         banners[existing: key].call = call
     }
 
-    mutating func endCall(of key: CoalescingKey) -> Banner.Call {
+    /// - Returns: also whether one of its events was withdrawn or replaced since.
+    mutating func endCall(of key: CoalescingKey) -> (call: Banner.Call, isOutdated: Bool) {
         guard let call = banners[existing: key].call.take() else {
             preconditionFailure("a call ends once, and its banner has it until then")
         }
-        return call
+        defer { banners[existing: key].isCallOutdated = false }
+        return (call, banners[existing: key].isCallOutdated)
     }
 
     // MARK: Numbers
@@ -176,6 +239,7 @@ struct Banners {
         guard let key = keys.removeValue(forKey: id) else { return }
         banners[existing: key].id = nil
         banners[existing: key].first = nil
+        banners[existing: key].isOutdated = false
         removeIfUnused(key)
     }
 
@@ -191,7 +255,19 @@ struct Banners {
         if let id { keys[id] = nil }
         banners[existing: key].first = nil
         banners[existing: key].call = nil
+        banners[existing: key].isOutdated = false
+        banners[existing: key].isCallOutdated = false
+        banners[existing: key].successor = nil
         return (id, takeShown(key), takeInFlight(key))
+    }
+}
+
+extension Banners {
+    /// Whether the server shows, and the call in flight tells it, only what is behind the banner.
+    struct Revision {
+        let isOutdated: Bool
+        let call: BannerCall?
+        let isCallOutdated: Bool
     }
 }
 

@@ -34,11 +34,11 @@ struct Deduplicator {
         order.append((origin, now + (left ?? retention)))
     }
 
-    /// Removes the entries of withdrawn events.
+    /// Removes the entries of events that could not be stored.
     mutating func remove(_ ids: [EventID]) {
-        let withdrawn = Set(ids)
+        let unstored = Set(ids)
         order.removeAll { entry in
-            guard let id = events[entry.origin], withdrawn.contains(id) else { return false }
+            guard let id = events[entry.origin], unstored.contains(id) else { return false }
             events[entry.origin] = nil
             bytes -= MemoryCost.globalID + entry.origin.textBytes
             return true

@@ -35,6 +35,8 @@ public final class Event: Sendable {
     public let origin: Origin
     /// The urgency that the publisher set; `nil`: the route's.
     public let urgency: Urgency?
+    /// What it takes the place of; `nil` for most events.
+    public let collapse: CollapseKey?
     /// Whether the event is the current value of its topic.
     public let retained: Bool
     /// What the publisher says about the banner; empty for most events. `appearance` reads it.
@@ -46,7 +48,8 @@ public final class Event: Sendable {
 
     public init(
         id: EventID, topic: Topic, title: String, body: String, fields: [Field], published: Int64, sender: String,
-        origin: Origin, urgency: Urgency?, retained: Bool, appearanceOptions: [Field] = [], route: Route
+        origin: Origin, urgency: Urgency?, collapse: String? = nil, retained: Bool, appearanceOptions: [Field] = [],
+        route: Route
     ) {
         self.id = id
         self.topic = topic
@@ -57,15 +60,44 @@ public final class Event: Sendable {
         self.sender = sender
         self.origin = origin
         self.urgency = urgency
+        self.collapse = collapse.map { CollapseKey(topic: topic, text: $0) }
         self.retained = retained
         self.appearanceOptions = appearanceOptions
         self.route = route
         memoryCost = MemoryCost.ofEvent(
-            topic: topic, title: title, body: body, fields: fields, origin: origin, appearance: appearanceOptions)
+            topic: topic, title: title, body: body, fields: fields, origin: origin, collapse: collapse,
+            appearance: appearanceOptions)
     }
 
     /// The key of its window and its banner.
-    public var key: CoalescingKey { route.key(topic: topic, event: id) }
+    public var key: CoalescingKey {
+        if let collapse, route.coalescing == .none { return .collapse(collapse) }
+        return route.key(topic: topic, event: id)
+    }
+}
+
+/// Events with equal keys replace each other: the same topic and the same `collapse`.
+///
+/// It is an object, so that it takes one word in an event and in a `CoalescingKey`.
+public final class CollapseKey: Hashable, Sendable {
+    /// The topic.
+    public let topic: Topic
+    /// The option `collapse`.
+    public let text: String
+
+    public init(topic: Topic, text: String) {
+        self.topic = topic
+        self.text = text
+    }
+
+    public static func == (left: CollapseKey, right: CollapseKey) -> Bool {
+        left.topic == right.topic && left.text.hasBytes(of: right.text)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(topic)
+        text.hashBytes(into: &hasher)
+    }
 }
 
 /// Where a publisher says an event comes from. Source and event-id together are a global id, by which duplicates are found.

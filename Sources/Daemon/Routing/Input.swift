@@ -13,6 +13,8 @@ public enum Input: Sendable {
     case completed(EventID, by: String)
     /// The holder of a provisional claim releases it.
     case released(EventID, by: String)
+    /// A publisher, with its unique bus name, takes an event back.
+    case withdrawn(EventID, by: String)
     /// A client passes on an event for all its screens.
     case passed(EventID, by: String)
     /// A client claims all events at or below a topic, also those that arrive during the grace.
@@ -39,11 +41,13 @@ public enum Input: Sendable {
     /// Mutes banners at or below a topic for a time; zero ends the mute of exactly this topic.
     case muted(TopicPrefix, for: Duration)
 
-    /// A shown event, loaded from the journal because a claim names it. The age is `nil` for an event of an earlier boot; the
+    /// A shown event, loaded from the journal because a claim names it, it is withdrawn or another takes its place. The age is `nil` for an event of an earlier boot; the
     /// banner is the one that shows this event alone, if it is up.
     case recalled(Event, age: Duration?, banner: BannerID?)
+    /// The events published so far are in the journal. Those they replaced need not be kept for `notStored` any longer.
+    case stored
     /// Events that could not be written to the journal. They were not announced, and count as never published.
-    case withdrawn([EventID])
+    case notStored([EventID])
     /// Decided events were deleted from the journal.
     case forgotten([EventID])
     /// The timer fired. It may fire early: only due timers have an effect.
@@ -86,7 +90,7 @@ public struct LateClaim: Sendable {
 public enum BannerFailure: Sendable {
     /// The server answered with an error or not in time.
     case noAnswer
-    /// The call was not made: an event of the banner could not be kept, or was claimed.
+    /// The call was not made: an event of the banner could not be kept, or was claimed or taken back.
     case notAsked
     /// The server does not know the banner to update, or says that it is not ours.
     case unknownBanner

@@ -29,7 +29,7 @@ struct LiveValues {
         return true
     }
 
-    /// Removes the values that are withdrawn events.
+    /// Removes the values that are events which could not be stored.
     mutating func remove(_ ids: [EventID]) {
         for (topic, entry) in entries where ids.contains(entry.id) { remove(topic) }
     }

@@ -6,14 +6,18 @@ public enum MemoryCost {
     static let event = 512
     /// What a global id costs beside its text: an entry each in a table and a queue, both with spare capacity.
     static let globalID = 192
+    /// What a `collapse` costs beside its text: the key, and its entry in a table.
+    static let collapse = 192
     /// The overhead of a string on the heap.
     static let text = 32
 
     /// The cost of an event with these contents.
     public static func ofEvent(
-        topic: Topic, title: String, body: String, fields: [Field], origin: Origin, appearance: [Field] = []
+        topic: Topic, title: String, body: String, fields: [Field], origin: Origin, collapse: String? = nil,
+        appearance: [Field] = []
     ) -> Int {
-        event + topic.description.utf8.count + title.utf8.count + body.utf8.count + origin.textBytes
+        (collapse.map { Self.collapse + $0.utf8.count } ?? 0) + event + topic.description.utf8.count + title.utf8.count
+            + body.utf8.count + origin.textBytes
             + fields.reduce(0) { $0 + $1.memoryCost } + appearance.reduce(0) { $0 + $1.memoryCost }
     }
 }

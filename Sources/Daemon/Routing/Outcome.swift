@@ -14,6 +14,10 @@ public enum Outcome: String, Sendable, CaseIterable {
     case muted
     /// Its lifetime ended before anyone could show it.
     case expired
+    /// Its publisher took it back.
+    case withdrawn
+    /// A later event with the same `collapse` took its place.
+    case replaced
 }
 
 /// The answer to a claim.
@@ -88,7 +92,7 @@ public struct ClaimRecord: Hashable, Sendable {
 public struct Resolution: Hashable, Sendable {
     /// The outcome itself.
     public var outcome: Outcome
-    /// The claimant's unique bus name.
+    /// The unique bus name of who claimed or withdrew it.
     public var claimant: String?
     /// From publishing to the claim; also `nil` for an event of an earlier boot.
     public var latency: Duration?
@@ -118,6 +122,8 @@ public struct Resolution: Hashable, Sendable {
     public var quiet: Quiet?
     /// The key of the button that was pressed.
     public var action: String?
+    /// The event that took its place. The outcome holds only if that event is stored.
+    public var successor: EventID?
 
     public init(
         _ outcome: Outcome, claimant: String? = nil, latency: Duration? = nil, banner: BannerID? = nil,

@@ -14,6 +14,8 @@ public struct PublishOptions: Sendable, Equatable {
     public var banner: Bool?
     /// The window; `nil`: the route's.
     public var window: Duration?
+    /// The event takes the place of the earlier one with the same text at the same topic.
+    public var collapse: String?
     /// When the event happened, microseconds since the epoch.
     public var published: Int64?
     /// The options that describe the banner; see `Appearance`. They are valid.
@@ -38,6 +40,7 @@ public struct PublishOptions: Sendable, Equatable {
             case "urgency":
                 let level = try entry.integer(in: 0...2, "(0 low, 1 normal, 2 critical)")
                 urgency = Urgency(rawValue: UInt8(level))
+            case "collapse": collapse = try entry.text(upTo: 256)
             case "banner": banner = try entry.boolean()
             case "window":
                 window = .milliseconds(
@@ -57,7 +60,7 @@ public struct PublishOptions: Sendable, Equatable {
     }
 
     private static let names = [
-        "banner", "event-id", "published", "remove", "retain", "source", "ttl", "urgency", "window",
+        "banner", "collapse", "event-id", "published", "remove", "retain", "source", "ttl", "urgency", "window",
     ]
 }
 

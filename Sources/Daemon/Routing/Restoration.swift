@@ -63,11 +63,14 @@ public struct RestoredBanner: Sendable {
     public let isSummary: Bool
     /// In the order of their ids; empty where all have another outcome.
     public let events: [Shown]
+    /// If there are none: the undecided event that takes the place of one of them.
+    public let successor: Event?
 
-    public init(_ id: BannerID, first: EventID, isSummary: Bool, events: [Shown]) {
+    public init(_ id: BannerID, first: EventID, isSummary: Bool, events: [Shown], successor: Event? = nil) {
         self.id = id
         self.first = first
         self.isSummary = isSummary
         self.events = events
+        self.successor = successor
     }
 }

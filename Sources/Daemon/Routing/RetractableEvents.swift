@@ -12,6 +12,9 @@ struct RetractableEvents {
         self.count + count <= limits.retractableEvents && bytes + added <= limits.retractableBytes
     }
 
+    /// Looks through all entries.
+    func contains(_ id: EventID) -> Bool { entries.contains { $0.id == id } }
+
     mutating func append(_ event: Event) {
         entries.append((event.id, event.memoryCost))
         bytes += event.memoryCost

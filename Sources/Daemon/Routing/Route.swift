@@ -149,6 +149,8 @@ public enum CoalescingKey: Hashable, Sendable {
     case route(ByteString)
     /// One event alone.
     case event(EventID)
+    /// Events that replace each other, where the route has a banner for each event.
+    case collapse(CollapseKey)
     /// The summary of events beyond the rate limit.
     case summary
 }
@@ -160,6 +162,7 @@ extension CoalescingKey: CustomStringConvertible {
         case .topic(let topic): topic.description
         case .route(let name): "route \(name)"
         case .event(let id): "event \(id)"
+        case .collapse(let key): "collapse \(key.text) of \(key.topic)"
         case .summary: "summary"
         }
     }

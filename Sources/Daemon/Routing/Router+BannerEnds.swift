@@ -29,7 +29,7 @@ extension Router {
         for id in ids {
             var resolution = Resolution(.dismissed, banner: banner)
             if id == ids.last { resolution.action = action }
-            decide(events.remove(existing: id), resolution)
+            decide(forget(existing: id), resolution)
         }
     }
 
@@ -89,11 +89,12 @@ extension Router {
     }
 
     private mutating func forgetEvent(_ oldest: EventID) {
-        guard let tracked = events.removeValue(forKey: oldest) else { return }
+        guard events.contains(oldest) else { return }
+        let tracked = forget(existing: oldest)
         statistics.forgotten += 1
         guard case .shown(let key, let id) = tracked.place else { return }
         banners.removeShown(oldest, from: key)
-        guard banners[existing: key].count == 0, banners[existing: key].call == nil else { return }
+        guard banners.emptyBanner(key) != nil else { return }
         // The banner stays up, and the journal still knows it.
         banners.hasUnknown = true
         banners.removeNumber(id)

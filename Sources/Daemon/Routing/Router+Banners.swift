@@ -8,7 +8,9 @@ extension Router {
             // It is queued again when the call in flight ends.
             guard banners[existing: key].call == nil else { continue }
             discardUnwanted(in: key, at: now)
-            guard let newest = banners[existing: key].waiting.last else {
+            guard banners[existing: key].needsCall,
+                let newest = banners[existing: key].waiting.last ?? banners[existing: key].shown.last
+            else {
                 if let banner = banners.emptyBanner(key) { close(banner) }
                 banners.removeIfUnused(key)
                 continue
@@ -23,7 +25,8 @@ extension Router {
         }
     }
 
-    /// - Parameter newest: the newest event that waits.
+    /// - Parameter newest: the newest event that waits. Where none does, the newest that is shown: what the server shows is
+    ///   outdated.
     private mutating func send(_ key: CoalescingKey, newest: EventID, at now: Instant) {
         // Without a banner limit, exclusive calls would allow only one banner for each write to the disk.
         let isExclusive = bannerSettings.maximumPerSecond > 0
@@ -41,22 +44,26 @@ extension Router {
             .showBanner(
                 BannerRequest(
                     call: call, replaces: banners[existing: key].id, newest: events[existing: newest].event,
-                    others: others(behind: banners[existing: key]), count: count,
+                    others: others(behind: banners[existing: key], except: newest), count: count,
                     isSummary: key == .summary && count > 1)))
     }
 
     /// The newest events behind a banner except the one it speaks of, newest first.
-    private func others(behind banner: Banner) -> [Event] {
-        let newest = Array(banner.inFlight.suffix(BannerRequest.namedEvents))
-        let others = newest.dropLast() + Array(banner.shown.suffix(BannerRequest.namedEvents - 1))
-        return others.sorted(by: >).prefix(BannerRequest.namedEvents - 1).map { events[existing: $0].event }
+    private func others(behind banner: Banner, except newest: EventID) -> [Event] {
+        let found =
+            Array(banner.inFlight.suffix(BannerRequest.namedEvents))
+            + Array(banner.shown.suffix(BannerRequest.namedEvents))
+        return found.filter { $0 != newest }.sorted(by: >).prefix(BannerRequest.namedEvents - 1).map {
+            events[existing: $0].event
+        }
     }
 
     /// Whether a request that has not left for the server is still correct: the call was not given up, and none of its events
-    /// was claimed.
+    /// was claimed, withdrawn or replaced.
     public func isCurrent(_ request: BannerRequest) -> Bool {
         guard let key = server.inFlight[request.call]?.key, let banner = banners[key] else { return false }
-        return banner.count == request.count && banner.inFlight.last == request.newest.id
+        let newest = banner.inFlight.last ?? banner.shown.last
+        return banner.count == request.count && newest == request.newest.id && !banner.isCallOutdated
     }
 
     /// Moves the events of a banner into the summary.
@@ -82,15 +89,15 @@ extension Router {
         server.succeeded()
         serverActivation = ServerActivation()
         serverStartTimer = nil
-        let answered = banners.endCall(of: key)
+        let (answered, isOutdated) = banners.endCall(of: key)
         let id = answer ?? banners[existing: key].id
         if let id { assignNumber(id, to: key, first: answered.first) }
         show(banners.takeInFlight(key), in: key, as: id, by: answered)
-        if let id, banners[existing: key].count == 0 {
-            close(id)
-        } else if !banners[existing: key].waiting.isEmpty {
-            banners.enqueue(key)
+        banners.setShown(key, isOutdated: isOutdated)
+        if let empty = banners.emptyBanner(key) {
+            close(empty)
         } else {
+            banners.enqueueIfNeeded(key)
             banners.removeIfUnused(key)
         }
         sendBanners(at: now)
@@ -141,13 +148,13 @@ extension Router {
     private mutating func requeue(_ key: CoalescingKey) {
         for id in banners.takeInFlight(key) { enqueue(id, in: key) }
         // Events may have been added during the call, also when all that were in flight are claimed.
-        if !banners[existing: key].waiting.isEmpty { banners.enqueue(key) }
+        banners.enqueueIfNeeded(key)
     }
 
     private mutating func callFailed(_ key: CoalescingKey, at now: Now) {
         statistics.bannerFailures += 1
         server.failed(at: now.instant, timers: &timers)
-        if let banner = banners[key], let id = banner.id, banner.count == 0 { close(id) }
+        if let banner = banners.emptyBanner(key) { close(banner) }
     }
 
     // MARK: Late answers
@@ -155,8 +162,10 @@ extension Router {
     mutating func callTimedOut(_ call: BannerCall, at now: Now) {
         guard let key = server.end(call, as: .failed, at: now.instant) else { return }
         let inFlight = banners[existing: key].inFlight
+        let (ended, isOutdated) = banners.endCall(of: key)
         server.keepTimedOut(
-            TimedOutCall(key: key, call: banners.endCall(of: key), inFlight: inFlight), limit: limits.timedOutCalls)
+            TimedOutCall(key: key, call: ended, inFlight: inFlight, isOutdated: isOutdated),
+            limit: limits.timedOutCalls)
         requeue(key)
         callFailed(key, at: now)
         banners.removeIfUnused(key)
@@ -180,10 +189,15 @@ extension Router {
             }
             assignNumber(id, to: key, first: first)
             show(waiting, in: key, as: id, by: late.call)
+            banners.setShown(key, isOutdated: late.isOutdated)
+            banners.enqueueIfNeeded(key)
         } else if banners.keys[id] != key {
             // The number belonged to another banner until now.
             bannerDisappeared(id)
             close(id)
+        } else if late.isOutdated, banners[existing: key].call == nil {
+            banners.setShown(key, isOutdated: true)
+            banners.enqueueIfNeeded(key)
         }
         sendBanners(at: now)
     }

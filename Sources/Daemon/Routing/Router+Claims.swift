@@ -37,48 +37,26 @@ extension Router {
     private mutating func resolveClaim(
         _ id: EventID, by claimant: String, as form: ClaimForm, latency: Duration? = nil, at now: Now
     ) -> (verdict: Verdict, window: CoalescingKey?) {
-        guard var tracked = events.removeValue(forKey: id) else {
-            preconditionFailure("only an event in memory can be claimed")
-        }
-        holds.remove(id)
-        for screen in tracked.asked { screens.removeQuestion(screen, about: id) }
+        let tracked = take(id)
         var resolution = Resolution(
             .retracted, claimant: claimant, latency: latency ?? tracked.latency(at: now.instant))
         resolution.form = form
+        resolution.banner = tracked.number
         var verdict = Verdict.recorded
-        var window: CoalescingKey?
-        var closing: BannerID?
         switch tracked.place {
-        case .window(let key):
+        case .window, .held, .waiting:
             resolution.outcome = .claimed
-            window = key
-            // Later events may have extended the window.
-            tracked.deadline = windows.claim(id, in: key)
-        case .held:
-            resolution.outcome = .claimed
-        case .waiting(let key):
-            resolution.outcome = .claimed
-            banners.stopWaiting(id, in: key)
-            closing = banners.emptyBanner(key)
-            banners.removeIfUnused(key)
-        case .inFlight(let key):
-            banners.removeInFlight(id, from: key)
-            // The banner is closed when the server has answered with its number.
+            verdict = .suppressed
+        case .inFlight(let key), .shown(let key, _):
+            // Where a call is in flight, the banner is closed when the server has answered.
             if banners[existing: key].count == 0 { verdict = .retracted }
-        case .shown(let key, let banner):
-            resolution.banner = banner
-            banners.removeShown(id, from: key)
-            if banners[existing: key].count == 0 { verdict = .retracted }
-            closing = banners.emptyBanner(key)
-        case .gone(let banner):
-            resolution.banner = banner
+        case .gone: break
         }
-        if resolution.outcome == .claimed { verdict = .suppressed }
         if verdict == .recorded { statistics.recordedClaims += 1 }
         resolution.verdict = verdict
         decide(tracked, resolution)
-        if let closing { close(closing) }
-        return (verdict, window)
+        closeBannerIfEmpty(without: tracked)
+        return (verdict, tracked.window)
     }
 
     /// Closes a window without unclaimed events, and ends one without awaited answers.

@@ -21,7 +21,7 @@ extension Router {
             id: nextID, topic: publication.topic, title: publication.title, body: publication.body,
             fields: publication.fields, published: options.published ?? publication.received,
             sender: publication.sender, origin: options.origin, urgency: options.urgency,
-            retained: isRetained, appearanceOptions: options.appearance, route: route)
+            collapse: options.collapse, retained: isRetained, appearanceOptions: options.appearance, route: route)
         if silence == nil, claim == nil, let refusal = checkRoom(for: event) { return refuse(refusal) }
         if isRetained,
             let refusal = values.refusal(of: event.topic, bytes: event.memoryCost, limits: limits)
@@ -30,19 +30,24 @@ extension Router {
         }
 
         let id = takeID()
+        let earlier = event.collapse.flatMap { takeEarlier($0, for: id) }
         statistics.published += 1
         deduplicator.record(options.origin, as: id, at: now.uptime)
         let expires = now.uptime + (options.lifetime ?? route.lifetime)
         effects.append(.reply(.accepted(id)))
         if isRetained { setValue(id, of: event.topic, bytes: event.memoryCost, until: expires) }
+        var isOver = false
         if let silence {
             statistics.count(.silent)
             effects.append(.announce(event, Announcement(window: nil, silence: silence, expires: expires)))
         } else if let claim {
             announce(event, claimed: claim, expires: expires)
         } else {
-            openWindow(for: event, length: options.window ?? route.window, expires: expires, at: now)
+            isOver = openWindow(for: event, length: options.window ?? route.window, expires: expires, at: now)
         }
+        if let earlier { replace(earlier, by: event, at: now) }
+        if isOver { endWindowIfAnswered(event.key, at: now) }
+        if isOver || earlier != nil { sendBanners(at: now) }
     }
 
     mutating func takeID() -> EventID {
@@ -70,10 +75,11 @@ extension Router {
     /// Announces an event and awaits claims in its window.
     ///
     /// - Parameter age: how long ago it was accepted; `nil` for an event of an earlier boot.
+    /// - Returns: whether the window is to be ended at once.
     mutating func openWindow(
         for event: Event, length: Duration, expires: Uptime, age: Duration? = .zero, isReplayed: Bool = false,
         at now: Now
-    ) {
+    ) -> Bool {
         let asked = ask(about: event)
         let isAwaited = TrackedEvent.isAwaited(event, asked: asked)
         let window = windows.add(
@@ -84,17 +90,14 @@ extension Router {
             event: event, accepted: now.instant.before(by: age), expires: expires, place: .window(event.key),
             opened: window.opened, deadline: deadline, asked: asked, isReplayed: isReplayed,
             isOfEarlierBoot: age == nil)
-        events[event.id] = tracked
+        keep(tracked)
         undecided.add(event)
         effects.append(
             .announce(
                 event,
                 Announcement(window: isOver ? .zero : deadline - now.instant, isReplayed: isReplayed, expires: expires))
         )
-        if isOver {
-            endWindow(event.key, at: now)
-            sendBanners(at: now)
-        }
+        return isOver
     }
 
     mutating func refuse(_ refusal: Refusal) {

@@ -20,23 +20,53 @@ extension Router {
                 resolution.isReplayed = true
                 resolution.isOfEarlierBoot = age == nil
                 effects.append(.resolve(event.id, event.topic, resolution))
+                if event.collapse != nil { endSuccession(of: event) }
                 continue
             }
             let expires = now.uptime + remembered.left
             if let claim = standingClaim(on: event.topic) {
                 announce(event, claimed: claim, expires: expires, age: age, isReplayed: true)
+                if event.collapse != nil { endSuccession(of: event) }
             } else {
                 let length = max(window, restoration.minimumWindow)
-                openWindow(for: event, length: length, expires: expires, age: age, isReplayed: true, at: now)
+                let isOver = openWindow(
+                    for: event, length: length, expires: expires, age: age, isReplayed: true, at: now)
+                guard isOver else { continue }
+                endWindow(event.key, at: now)
+                sendBanners(at: now)
             }
         }
+        if unrestored == 0 { endLostSuccessions() }
     }
 
-    /// Restores a banner. One without events is closed: a replayed event has a new window, and then its own banner.
+    /// An event that a restored banner was kept for is decided.
+    private mutating func endSuccession(of event: Event) {
+        if banners[event.key]?.successor == event.id { endSuccession(in: event.key) }
+    }
+
+    /// The banners that are still kept for events which do not come any more.
+    private mutating func endLostSuccessions() {
+        for key in restoredSuccessions {
+            guard let successor = banners[key]?.successor, events[successor]?.window != key else { continue }
+            endSuccession(in: key)
+        }
+        restoredSuccessions = []
+    }
+
+    /// Restores a banner without events. It is kept for an undecided event that takes the place of its last one, and closed
+    /// otherwise: any other replayed event has a new window, and then its own banner.
+    private mutating func restoreEmpty(_ banner: RestoredBanner) {
+        guard let successor = banner.successor, banners[successor.key] == nil else { return close(banner.id) }
+        banners.setNumber(banner.id, of: successor.key, first: banner.first)
+        banners.setSuccessor(successor.id, of: successor.key)
+        restoredSuccessions.append(successor.key)
+    }
+
+    /// Restores a banner.
     private mutating func restore(_ banner: RestoredBanner, at now: Now) {
         guard banners.keys[banner.id] == nil else { return }
         let shown = banner.events.filter { events[$0.event.id] == nil }
-        guard let newest = shown.last?.event else { return close(banner.id) }
+        guard let newest = shown.last?.event else { return restoreEmpty(banner) }
         let bytes = shown.reduce(0) { $0 + $1.event.memoryCost }
         guard retractable.hasRoom(for: shown.count, bytes: bytes, limits: limits) else {
             banners.hasUnknown = true
@@ -60,12 +90,13 @@ extension Router {
     /// Takes in a shown event. The times of its window are not needed: they are recorded already.
     private mutating func keep(_ event: Event, age: Duration?, in place: TrackedEvent.Place, at now: Now) {
         let accepted = now.instant.before(by: age)
-        events[event.id] = TrackedEvent(
-            event: event, accepted: accepted, expires: now.uptime, place: place, opened: accepted, deadline: accepted,
-            isOfEarlierBoot: age == nil)
+        keep(
+            TrackedEvent(
+                event: event, accepted: accepted, expires: now.uptime, place: place, opened: accepted,
+                deadline: accepted, isOfEarlierBoot: age == nil))
     }
 
-    /// Takes a shown event into memory again for a claim.
+    /// Takes a shown event into memory again, because it is claimed, withdrawn or replaced.
     mutating func recall(_ event: Event, age: Duration?, banner: BannerID?, at now: Now) {
         guard events[event.id] == nil else { return }
         var place = TrackedEvent.Place.gone(banner)
@@ -79,49 +110,15 @@ extension Router {
         keepRetractable(event)
     }
 
-    /// Removes an event. If its window has ended in the turn in which it was published, it may already be in flight.
-    ///
-    /// - Returns: the window that it was in, if it was in one.
-    private mutating func withdraw(_ id: EventID) -> CoalescingKey? {
-        guard let tracked = events[id], tracked.isUndecided else { return nil }
-        holds.remove(id)
-        forgetQuestions(about: id)
-        undecided.remove(tracked.event)
-        events[id] = nil
-        switch tracked.place {
-        case .window(let key):
-            windows.claim(id, in: key)
-            return key
-        case .waiting(let key):
-            dequeue(id, from: key)
-        case .inFlight(let key):
-            banners.removeInFlight(id, from: key)
-        case .held, .shown, .gone:
-            break
-        }
-        return nil
-    }
-
     /// Drops decided events. A banner that shows nothing else is closed.
     mutating func forget(_ ids: [EventID], at now: Now) {
         for id in ids {
-            guard let tracked = events[id], !tracked.isUndecided else { continue }
-            events[id] = nil
+            guard events[id]?.isUndecided == false else { continue }
+            let tracked = forget(existing: id)
             guard case .shown(let key, _) = tracked.place else { continue }
             banners.removeShown(id, from: key)
             if let banner = banners.emptyBanner(key) { close(banner) }
         }
-        sendBanners(at: now)
-    }
-
-    /// Removes events that could not be kept, as if they had never been published.
-    mutating func withdraw(_ ids: [EventID], at now: Now) {
-        // Windows end after all withdrawn events have left them.
-        for key in ids.compactMap({ withdraw($0) }) { closeWindowIfDone(key, at: now) }
-        statistics.published -= min(UInt64(ids.count), statistics.published)
-        statistics.refused += UInt64(ids.count)
-        deduplicator.remove(ids)
-        values.remove(ids)
         sendBanners(at: now)
     }
 }

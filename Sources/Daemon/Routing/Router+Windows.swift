@@ -6,16 +6,21 @@ extension Router {
             preconditionFailure("a closed window has no timer and no awaited answers")
         }
         let deadline = min(window.deadline, now.instant)
+        var hasCollapse = false
         for id in window.held {
             forgetQuestions(about: id)
             events[existing: id].place = .held(key)
             events[existing: id].deadline = deadline
+            hasCollapse = hasCollapse || events[existing: id].event.collapse != nil
         }
         for id in window.unclaimed {
             forgetQuestions(about: id)
             events[existing: id].deadline = deadline
+            hasCollapse = hasCollapse || events[existing: id].event.collapse != nil
             queueOrDiscard(id, for: key, at: now)
         }
+        // A banner that was kept for one of them is updated for all of them.
+        if hasCollapse { endSuccession(in: key) }
     }
 
     mutating func endWindowIfAnswered(_ key: CoalescingKey, at now: Now) {
@@ -60,7 +65,7 @@ extension Router {
     private mutating func discard(_ id: EventID, _ outcome: Outcome, _ quiet: Quiet? = nil) {
         var resolution = Resolution(outcome)
         resolution.quiet = quiet
-        decide(events.remove(existing: id), resolution)
+        decide(forget(existing: id), resolution)
     }
 
     /// Discards waiting events that have expired or been muted since they were queued.

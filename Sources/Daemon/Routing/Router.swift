@@ -12,7 +12,8 @@
 ///
 /// The rules of the design: `Router+Publishing` (1 and 2), `Router+Claims` (3, 4 and 6), `Router+Windows` (5).
 /// `Router+Banners` and `Router+BannerEnds` talk to the server. `Router+Holds`, `Router+Topics` and `Router+Screens` are the
-/// other ways to claim; `Router+Quiet` pauses and mutes.
+/// other ways to claim; `Router+Quiet` pauses and mutes. `Router+Removing` takes events out of their places,
+/// `Router+Withdrawing` and `Router+Replacing` end them for their publishers.
 public struct Router {
     struct TrackedEvent {
         enum Place {
@@ -42,6 +43,29 @@ public struct Router {
         var isReplayed = false
         /// Whether it was accepted before the last boot. No clock says how long ago, and `accepted` has no meaning.
         var isOfEarlierBoot = false
+
+        /// The window that it is in.
+        var window: CoalescingKey? {
+            if case .window(let key) = place { key } else { nil }
+        }
+
+        /// The server's number of the banner that shows it or has shown it.
+        var number: BannerID? {
+            switch place {
+            case .shown(_, let number): number
+            case .gone(let number): number
+            case .window, .waiting, .held, .inFlight: nil
+            }
+        }
+
+        /// The banner that it is behind, or may be the successor of.
+        var banner: CoalescingKey? {
+            switch place {
+            case .window(let key): event.collapse == nil ? nil : key
+            case .waiting(let key), .inFlight(let key), .shown(let key, _): key
+            case .held, .gone: nil
+            }
+        }
 
         /// The time from publishing to a moment; `nil` for an event of an earlier boot.
         func latency(at moment: Instant) -> Duration? { isOfEarlierBoot ? nil : moment - accepted }
@@ -87,6 +111,12 @@ public struct Router {
     var unrestored = 0
     var deduplicator: Deduplicator
     var retractable = RetractableEvents()
+    /// The newest event in memory with each `collapse`.
+    var collapsing: [CollapseKey: EventID] = [:]
+    /// Events that were replaced since the last `stored`, in case their successors cannot be stored.
+    var replacements: [Replacement] = []
+    /// Restored banners that are kept for events which may not be restored yet.
+    var restoredSuccessions: [CoalescingKey] = []
 
     // Standing and provisional claims.
     var screens: ScreenRegistry
@@ -156,6 +186,12 @@ public struct Router {
     public var waitingBanners: Int { banners.waitingCount }
     /// Whether the event is in memory: undecided, or shown and retractable.
     public func remembers(_ id: EventID) -> Bool { events.contains(id) }
+    /// Whether the newest event with this `collapse` is in memory.
+    public func remembers(_ key: CollapseKey) -> Bool { collapsing[key] != nil }
+    /// Whether events were replaced since the last `Input.stored`.
+    public var hasReplacements: Bool { !replacements.isEmpty }
+    /// The unique name of the publisher of an event in memory.
+    public func publisher(of id: EventID) -> String? { events[id]?.event.sender }
     /// The topic of an event in memory.
     public func topic(of id: EventID) -> Topic? { events[id]?.event.topic }
     /// An event in memory, with the route under which it was accepted.
@@ -207,11 +243,13 @@ public struct Router {
         case .published(let publication): publish(publication, at: now)
         case .claimed(let id, let claimant): claim(id, by: claimant, at: now)
         case .recalled(let event, let age, let banner): recall(event, age: age, banner: banner, at: now)
-        case .withdrawn(let ids): withdraw(ids, at: now)
+        case .stored: replacements = []
+        case .notStored(let ids): dropUnstored(ids, at: now)
         case .forgotten(let ids): forget(ids, at: now)
         case .claimedProvisionally(let id, let duration, let claimant): hold(id, for: duration, by: claimant, at: now)
         case .completed(let id, let claimant): complete(id, by: claimant, at: now)
         case .released(let id, let claimant): release(id, by: claimant, at: now)
+        case .withdrawn(let id, let publisher): withdraw(id, by: publisher, at: now)
         case .passed(let id, let caller): pass(id, by: caller, at: now)
         case .topicClaimed(let topic, let grace, let claimant): claimTopic(topic, grace: grace, by: claimant, at: now)
         case .markedRead(let topic, let last, let claimant): markRead(topic, upTo: last, by: claimant, at: now)

@@ -3,6 +3,8 @@ struct TimedOutCall {
     let key: CoalescingKey
     let call: Banner.Call
     let inFlight: SortedIDs
+    /// Whether an event that it tells the server of was withdrawn or replaced since.
+    var isOutdated = false
 }
 
 /// Calls to the notification server: those in flight, those that timed out, when the next is allowed, and what delayed them.
@@ -67,6 +69,15 @@ struct ServerCalls {
         timedOut[call.call.id] = call
         if timedOut.count > limit, let oldest = timedOut.keys.min(by: { $0.rawValue < $1.rawValue }) {
             timedOut[oldest] = nil
+        }
+    }
+
+    /// An event is withdrawn or replaced.
+    ///
+    /// - Parameter isShown: whether the banner shows it. Each of its calls tells the server of it then.
+    mutating func markOutdated(_ key: CoalescingKey, event id: EventID, isShown: Bool) {
+        for (call, late) in timedOut where late.key == key && (isShown || late.inFlight.contains(id)) {
+            timedOut[call]?.isOutdated = true
         }
     }
 

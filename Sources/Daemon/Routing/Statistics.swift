@@ -20,6 +20,10 @@ public struct Statistics: Equatable, Sendable {
     public var muted: UInt64 = 0
     /// Events that got the outcome `expired`.
     public var expired: UInt64 = 0
+    /// Events that got the outcome `withdrawn`, some of them after `shown`.
+    public var withdrawn: UInt64 = 0
+    /// Events that got the outcome `replaced`, some of them after `shown`.
+    public var replaced: UInt64 = 0
     /// Claims with the verdict `recorded`.
     public var recordedClaims: UInt64 = 0
     /// Banners asked for, updates included.
@@ -44,6 +48,8 @@ public struct Statistics: Equatable, Sendable {
         case .silent: silent += 1
         case .muted: muted += 1
         case .expired: expired += 1
+        case .withdrawn: withdrawn += 1
+        case .replaced: replaced += 1
         }
     }
 }

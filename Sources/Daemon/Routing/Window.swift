@@ -22,13 +22,21 @@ struct Window {
         limit = max(now + maximum, deadline)
     }
 
+    /// The window of an event that comes back to it, where it has been closed.
+    fileprivate init(restoring tracked: Router.TrackedEvent, at now: Instant) {
+        opened = tracked.opened
+        deadline = max(tracked.deadline, now)
+        limit = max(opened + tracked.event.route.maximumWindow, deadline)
+    }
+
     var isFullyClaimed: Bool { unclaimed.isEmpty && held.isEmpty }
     /// Whether every screen that was asked about the unclaimed events has passed.
     var canEndEarly: Bool { awaited.isEmpty && !unclaimed.isEmpty }
 
-    /// A short length does not shorten the window of earlier events.
+    /// A short length does not shorten the window of earlier events, unless the event takes the place of the only one.
     mutating func add(_ id: EventID, length: Duration, isAwaited: Bool, at now: Instant) {
-        deadline = max(deadline, min(now + length, limit))
+        let ownDeadline = min(now + length, limit)
+        deadline = isFullyClaimed ? ownDeadline : max(deadline, ownDeadline)
         unclaimed.insert(id)
         if isAwaited { awaited.insert(id) }
     }
@@ -43,6 +51,17 @@ struct Window {
         if isReplayed { extend(until: now + length) }
         if deadline != before { timer = timers.schedule(.window(event.key), at: deadline) }
         return self
+    }
+
+    /// Puts an event back, and arms the timer if it is not armed for the deadline.
+    fileprivate mutating func restore(
+        _ tracked: Router.TrackedEvent, _ key: CoalescingKey, isAwaited: Bool, timers: inout Router.Timers
+    ) {
+        let before = timer == nil ? nil : deadline
+        unclaimed.insert(tracked.event.id)
+        if isAwaited { awaited.insert(tracked.event.id) }
+        extend(until: tracked.deadline)
+        if deadline != before { timer = timers.schedule(.window(key), at: deadline) }
     }
 
     /// Extends the window, beyond its limit if necessary.
@@ -98,6 +117,15 @@ struct Windows {
         }
         return windows[existing: key].add(
             event, length: length, isAwaited: isAwaited, isReplayed: isReplayed, at: now, timers: &timers)
+    }
+
+    /// Puts an event back that has left its window.
+    mutating func restore(
+        _ tracked: Router.TrackedEvent, _ key: CoalescingKey, isAwaited: Bool, at now: Instant,
+        timers: inout Router.Timers
+    ) {
+        if !windows.contains(key) { windows[key] = Window(restoring: tracked, at: now) }
+        windows[existing: key].restore(tracked, key, isAwaited: isAwaited, timers: &timers)
     }
 
     /// - Returns: the window's deadline.

@@ -56,7 +56,7 @@ extension OutputOptions {
 }
 
 extension Outcome.Kind {
-    /// Green: claimed or read. Yellow: undecided or shown. Red: never shown.
+    /// Green: claimed or read. Yellow: undecided or shown. Red: never shown. Dim: nothing to do about it.
     var style: Terminal.Style {
         switch self {
         case .claimed, .dismissed, .retracted: .green

@@ -27,6 +27,7 @@ struct SendCommand: AsyncParsableCommand {
               notifyctl send post 27 "Mina has answered" "Nice!" --wait
               notifyctl send mate-finished --session r1 --mate Mina --distance 5000
               notifyctl send /build/notifyd "It is green" --urgency low --source ci --event-id 4711
+              notifyctl send /build/notifyd "3 of 9 tests" --collapse progress
               notifyctl send /run/r1/mate/Mina -f distance:integer=1200 --retain
               make 2>&1 | tail -n 5 | notifyctl send /build/notifyd "It is done" -
               notifyctl send /download/1 "linux.iso" --progress 40 --icon folder-download
@@ -61,6 +62,7 @@ struct SendCommand: AsyncParsableCommand {
 
     @Option(help: "Where the event comes from; with --event-id it identifies duplicates.") var source: String?
     @Option(help: "The id of the event there.") var eventID: String?
+    @Option(help: "Take the place of the earlier event with the same KEY at the same topic.") var collapse: String?
     @Option(help: "The time to claim the event; at most 1m.", transform: DurationArgument.parse)
     var window: DurationArgument?
     @Option(
@@ -90,9 +92,10 @@ struct SendCommand: AsyncParsableCommand {
             let given = source == nil ? "--event-id" : "--source"
             throw ValidationError("\(given) alone identifies no duplicates: give both --source and --event-id.")
         }
-        if remove, wait || retain {
+        if remove, wait || retain || collapse != nil {
             throw ValidationError(
-                "--remove publishes no event: it has no outcome to --wait for, and nothing to --retain.")
+                "--remove publishes no event: it has no outcome to --wait for, nothing to --retain and nothing to --collapse."
+            )
         }
     }
 
@@ -157,7 +160,7 @@ struct SendCommand: AsyncParsableCommand {
             source: source, eventID: eventID, retain: retain ? true : nil, remove: remove ? true : nil,
             timeToLive: ttl?.duration,
             urgency: urgency.flatMap { urgencies[$0] }, banner: noBanner ? false : nil, window: window?.duration,
-            appearance: appearance.options)
+            collapse: collapse, appearance: appearance.options)
     }
 
     // MARK: - Arguments

@@ -15,7 +15,9 @@ public func fuzzPublish(_ bytes: [UInt8]) {
     call.appendArbitraryDictionary(&choices, names: ["from", "distance"])
     call.appendArbitraryDictionary(
         &choices,
-        names: ["source", "event-id", "retain", "remove", "ttl", "urgency", "banner", "window", "published"])
+        names: [
+            "source", "event-id", "retain", "remove", "ttl", "urgency", "banner", "window", "published", "collapse",
+        ])
     call.sealForReading()
     let limits = Limits()
     do {

@@ -20,7 +20,7 @@ struct InvariantChecker {
         let replies = effects.count { if case .reply = $0 { true } else { false } }
         switch input {
         case .published, .claimed, .claimedProvisionally, .completed, .released, .passed, .topicClaimed, .screenOpened,
-            .screenUpdated, .screenClosed, .muted, .pausedFor, .markedRead:
+            .screenUpdated, .screenClosed, .muted, .pausedFor, .markedRead, .withdrawn:
             if replies != 1 { faults.append("a call was answered \(replies) times at \(now.milliseconds)") }
         default:
             if replies != 0 { faults.append("there was an answer to no call at \(now.milliseconds)") }
@@ -64,9 +64,12 @@ struct InvariantChecker {
             if let hold = holds[newest] {
                 faults.append("banner for \(newest) at \(now.milliseconds), which \(hold.by) holds")
             }
-            if outcomes[newest] != nil { faults.append("banner for \(newest), which was \(outcomes[newest]!.last!)") }
+            // What the server shows is asked for again when another event behind the banner was withdrawn or replaced.
+            if let outcome = outcomes[newest]?.last, outcome != .shown || request.replaces == nil {
+                faults.append("banner for \(newest), which was \(outcome)")
+            }
             let unclaimed = windowEnds.keys.count {
-                ![.claimed, .retracted].contains(outcomes[$0]?.last) && holds[$0] == nil
+                ![.claimed, .retracted, .withdrawn, .replaced].contains(outcomes[$0]?.last) && holds[$0] == nil
             }
             if request.count > unclaimed {
                 faults.append("a banner for \(request.count) events, where \(unclaimed) are unclaimed")
@@ -79,8 +82,8 @@ struct InvariantChecker {
     private mutating func check(_ resolution: Resolution, of id: EventID, at now: Duration) {
         let before = outcomes[id]
         switch (before?.last, resolution.outcome) {
-        case (nil, .claimed), (nil, .expired), (nil, .muted), (nil, .retracted), (.shown, .retracted),
-            (.shown, .dismissed):
+        case (nil, .claimed), (nil, .expired), (nil, .muted), (nil, .retracted), (nil, .withdrawn), (nil, .replaced),
+            (.shown, .retracted), (.shown, .dismissed), (.shown, .withdrawn), (.shown, .replaced):
             break
         case (nil, .shown):
             if let end = windowEnds[id], now < end {

@@ -76,7 +76,7 @@ public struct Lane: Equatable, Sendable {
     /// The lanes of expectation, in the order in which they are drawn: what the server is asked for, then the outcomes.
     public static let expectations = [
         "banner", "update", "close", "action", "claimed", "shown", "retracted", "dismissed", "silent", "muted",
-        "expired",
+        "expired", "withdrawn", "replaced",
     ]
 }
 
@@ -92,7 +92,7 @@ extension Lane.Role {
             self = .server
         } else if name == "mute" || name == "unmute" {
             self = .mute(name == "mute")
-        } else if name.hasPrefix("publisher") {
+        } else if name.hasPrefix("publisher"), !name.contains(" ") {
             self = .publisher
         } else {
             let words = name.split(separator: " ")

@@ -131,6 +131,8 @@ package final class RealStage {
     }
 
     private func call(_ verb: Verb, _ symbol: Symbol, by name: String) async throws {
+        // The publisher's own connection, because only it may withdraw without a permission.
+        if let publisher = publishers[name] { return try await withdraw(symbol, by: publisher, verb, name) }
         let actor = actors[name]!
         let answer: RealActor.Answer =
             switch verb {
@@ -144,9 +146,24 @@ package final class RealStage {
             case .completes: try await actor.ask("Complete", [try event(symbol)])
             case .releases: try await actor.ask("Release", [try event(symbol)])
             case .passes: try await actor.ask("Pass", [try event(symbol)])
+            case .withdraws: try await actor.ask("Withdraw", [try event(symbol)])
             case .updates: try await actor.ask("UpdateScreen", [.uint64(try screen(symbol)), .variants([:])])
             case .closes: try await actor.ask("CloseScreen", [.uint64(try screen(symbol))])
             }
+        trace.inputs.answers.append(Recording.Answer(actor: name, verb: verb, symbol: symbol, text: answer.text))
+    }
+
+    private func withdraw(_ symbol: Symbol, by client: NotifyClient, _ verb: Verb, _ name: String) async throws {
+        guard verb == .withdraws, case .uint64(let id) = try event(symbol) else {
+            throw StageError(description: "a publisher only publishes and withdraws")
+        }
+        var answer = RealActor.Answer.done
+        do throws(NotifyError) {
+            try await client.withdraw(EventID(rawValue: id))
+        } catch {
+            guard error.code == .refused else { throw error }
+            answer = .refused(error.shortName ?? "\(error)")
+        }
         trace.inputs.answers.append(Recording.Answer(actor: name, verb: verb, symbol: symbol, text: answer.text))
     }
 
@@ -245,6 +262,7 @@ extension Scenario.EventLine {
             case ("window", .duration(let length)): result.window = length
             case ("ttl", .duration(let length)): result.timeToLive = length
             case ("source", .text(let text)): result.source = text
+            case ("collapse", .text(let text)): result.collapse = text
             case ("event-id", .text(let text)): result.eventID = text
             default: throw StageError(description: "an event cannot have \(option)")
             }

@@ -120,7 +120,7 @@ extension Scenario.RouteLine {
 }
 
 extension Scenario.EventLine {
-    static let keys = ["banner", "event-id", "retain", "source", "ttl", "window"]
+    static let keys = ["banner", "collapse", "event-id", "retain", "source", "ttl", "window"]
 }
 
 extension Scenario.ScreenLine {

@@ -10,6 +10,8 @@ public enum Verb: String, Equatable, Sendable, CaseIterable {
     case releases
     /// `Pass`.
     case passes
+    /// `Withdraw`.
+    case withdraws
     /// `UpdateScreen` that changes nothing, of whatever screen, and whatever is answered.
     case updates
     /// `CloseScreen` likewise.
@@ -27,7 +29,7 @@ public enum Verb: String, Equatable, Sendable, CaseIterable {
         switch self {
         case .claims, .holds: Self.verdicts + ["LimitExceeded"]
         case .completes, .releases: [Self.done, Self.unknown, "NotClaimant"]
-        case .passes: [Self.done, Self.unknown]
+        case .passes, .withdraws: [Self.done, Self.unknown]
         case .updates, .closes: [Self.done, "AccessDenied", "UnknownScreen"]
         }
     }

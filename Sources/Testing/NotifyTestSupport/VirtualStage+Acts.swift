@@ -55,6 +55,7 @@ extension VirtualStage {
             case .completes: .completed(try event(symbol), by: actor)
             case .releases: .released(try event(symbol), by: actor)
             case .passes: .passed(try event(symbol), by: actor)
+            case .withdraws: .withdrawn(try event(symbol), by: actor)
             case .updates: .screenUpdated(try screen(symbol), ScreenOptions(), by: actor)
             case .closes: .screenClosed(try screen(symbol), by: actor)
             }

@@ -6,7 +6,7 @@ struct HostileCalls {
     private var lastSerial: UInt32 = 1
 
     private static let options = [
-        "source", "event-id", "retain", "remove", "ttl", "urgency", "banner", "window", "published",
+        "source", "event-id", "collapse", "retain", "remove", "ttl", "urgency", "banner", "window", "published",
     ]
     private static let screenOptions = ["mode", "state", "lease", "clear"]
 
@@ -17,7 +17,7 @@ struct HostileCalls {
         ("ClaimProvisionally", ["I", "M"]), ("Complete", ["I"]), ("Release", ["I"]), ("Pass", ["I"]),
         ("ClaimTopic", ["T", "M"]), ("OpenScreen", ["T", "O"]), ("UpdateScreen", ["I", "O"]), ("CloseScreen", ["I"]),
         ("Unread", ["T"]), ("Explain", ["I"]), ("Mute", ["T", "u"]), ("Pause", ["u"]),
-        ("MarkRead", ["T", "I"]), ("Forget", ["T", "I"]),
+        ("MarkRead", ["T", "I"]), ("Forget", ["T", "I"]), ("Withdraw", ["I"]),
     ]
 
     init(seed: UInt64) {

@@ -8,6 +8,7 @@ struct Ledger {
         /// The end of the event's window, as far as it was announced.
         var windowEnds: Instant?
         var outcomes: [Outcome] = []
+        var successor: EventID?
     }
 
     private var accounts: [EventID: Account] = [:]
@@ -32,12 +33,13 @@ struct Ledger {
             case .resolve(let id, _, let resolution):
                 guard accounts[id] != nil else { return "the outcome of event \(id) came before the event" }
                 accounts[id]!.outcomes.append(resolution.outcome)
+                accounts[id]!.successor = resolution.successor
                 if let broken = checkClaim(input, id, resolution) { return broken }
                 if !Self.allowed.contains(accounts[id]!.outcomes) {
                     return "event \(id) has the outcomes \(accounts[id]!.outcomes)"
                 }
-            case .show(let newest, _, _, _, _):
-                if let broken = checkBanner(newest) { return broken }
+            case .show(let newest, _, _, let replaced, _):
+                if let broken = checkBanner(newest, isUpdate: replaced != nil) { return broken }
             case .reply, .refused, .close, .relay, .note, .remove, .quietChanged, .markRead:
                 break
             }
@@ -47,6 +49,7 @@ struct Ledger {
 
     private static let allowed: [[Outcome]] = [
         [.silent], [.claimed], [.muted], [.expired], [.shown], [.shown, .retracted], [.shown, .dismissed], [.retracted],
+        [.withdrawn], [.replaced], [.shown, .withdrawn], [.shown, .replaced],
     ]
 
     /// Every call has one answer, before anything else; nothing else is answered.
@@ -54,18 +57,27 @@ struct Ledger {
         let replies = observed.filter(\.isReply).count
         switch input {
         case .published, .claimed, .claimedProvisionally, .completed, .released, .passed, .topicClaimed, .screenOpened,
-            .screenUpdated, .screenClosed, .muted, .pausedFor, .markedRead:
+            .screenUpdated, .screenClosed, .muted, .pausedFor, .markedRead, .withdrawn:
             return replies == 1 && observed[0].isReply ? nil : "a call has \(replies) answers"
         case .peerLeft, .attentionChanged, .paused, .timerFired, .serverAppeared, .serverVanished, .bannerShown,
             .bannerFailed, .bannerClosed, .actionInvoked, .reconfigured, .restored, .recalled, .claimedLate,
-            .withdrawn, .forgotten:
+            .stored, .notStored, .forgotten:
             return replies == 0 ? nil : "an answer without a call"
         }
     }
 
     /// A claim touches the event it names, and no other.
     private func checkClaim(_ input: Input, _ id: EventID, _ resolution: Resolution) -> String? {
-        guard resolution.outcome == .claimed || resolution.outcome == .retracted else { return nil }
+        switch (resolution.outcome, input) {
+        case (.claimed, _), (.retracted, _): break
+        case (.withdrawn, .withdrawn(let named, _)):
+            return named == id ? nil : "a withdrawal of \(named) touched \(id)"
+        case (.replaced, .published(let publication)):
+            let isMeant = publication.options.collapse != nil && publication.topic == accounts[id]!.topic
+            return isMeant ? nil : "event \(id) was replaced by another topic's event"
+        case (.withdrawn, _), (.replaced, _): return "event \(id) was \(resolution.outcome) by nobody's doing"
+        default: return nil
+        }
         switch input {
         case .claimed(let named, _), .completed(let named, _):
             return named == id ? nil : "a claim of \(named) touched \(id)"
@@ -81,8 +93,10 @@ struct Ledger {
         }
     }
 
-    private func checkBanner(_ newest: EventID) -> String? {
+    /// - Parameter isUpdate: such a banner may have shown all of its events before.
+    private func checkBanner(_ newest: EventID, isUpdate: Bool) -> String? {
         guard let account = accounts[newest] else { return "a banner for an event that was never announced" }
+        if isUpdate, account.outcomes == [.shown] { return nil }
         return account.outcomes.isEmpty ? nil : "a banner for event \(newest), which is \(account.outcomes)"
     }
 
@@ -100,9 +114,14 @@ struct Ledger {
     }
 
     /// Nobody was told of the event: it has never been.
-    mutating func withdraw(_ id: EventID) {
+    mutating func drop(_ id: EventID) {
         accounts[id] = nil
         order.removeAll { $0 == id }
+        // And what it replaced has not been replaced.
+        for earlier in order where accounts[earlier]!.successor == id {
+            accounts[earlier]!.successor = nil
+            accounts[earlier]!.outcomes.removeLast()
+        }
     }
 
     func whatIsUnfinished(_ router: Router) -> String? {

@@ -85,12 +85,14 @@ struct ModelRunner {
             guard case .reply(.accepted(let id)) = observed.first else { break }
             events[label] = id
             // A repeat was kept when it came first.
-            if extras.isNotKept, observed.count > 1 { try withdraw(id, callsBefore: before) }
+            guard observed.count > 1 else { break }
+            if extras.isNotKept { try drop(id, callsBefore: before) } else { try both(.stored) }
         case .claim(let label, let peer): try both(.claimed(event(label), by: peer))
         case .hold(let label, let time, let peer): try both(.claimedProvisionally(event(label), within: time, by: peer))
         case .complete(let label, let peer): try both(.completed(event(label), by: peer))
         case .release(let label, let peer): try both(.released(event(label), by: peer))
         case .pass(let label, let peer): try both(.passed(event(label), by: peer))
+        case .withdraw(let label, let peer): try both(.withdrawn(event(label), by: peer))
         case .claimTopic(let topic, let grace, let peer): try both(.topicClaimed(topic, grace: grace, by: peer))
         case .markRead(let topic, let label, let peer):
             try both(.markedRead(topic, upTo: label.map(event) ?? EventID(0), by: peer))
@@ -121,11 +123,11 @@ struct ModelRunner {
     }
 
     /// The shell does not make the calls of a turn that could not be kept, and says so.
-    private mutating func withdraw(_ id: EventID, callsBefore: Int) throws(Disagreement) {
+    private mutating func drop(_ id: EventID, callsBefore: Int) throws(Disagreement) {
         let unmade = calls[callsBefore...]
         calls.removeSubrange(callsBefore...)
-        ledger.withdraw(id)
-        try both(.withdrawn([id]))
+        ledger.drop(id)
+        try both(.notStored([id]))
         for call in unmade { try fail(call, .notAsked) }
     }
 

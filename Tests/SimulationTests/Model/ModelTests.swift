@@ -65,7 +65,8 @@ struct ModelTests {
         let counters: [(String, KeyPath<Statistics, UInt64>)] = [
             ("a repeat", \.repeated), ("a refusal", \.refused), ("claimed", \.claimed), ("shown", \.shown),
             ("retracted", \.retracted), ("dismissed", \.dismissed), ("silent", \.silent), ("muted", \.muted),
-            ("expired", \.expired), ("a recorded claim", \.recordedClaims), ("a failed call", \.bannerFailures),
+            ("expired", \.expired), ("withdrawn", \.withdrawn), ("replaced", \.replaced),
+            ("a recorded claim", \.recordedClaims), ("a failed call", \.bannerFailures),
             ("a closed banner", \.bannersClosed), ("a folded banner", \.bannersFolded), ("forgotten", \.forgotten),
         ]
         return counters.map { counter in (counter.0, all.reduce(0) { $0 + $1[keyPath: counter.1] }) }

@@ -99,6 +99,7 @@ enum Observed: Equatable, CustomStringConvertible {
         if let lateness = resolution.lateness { words.append("late \(lateness.text)") }
         if let verdict = resolution.verdict { words.append("told \(verdict.rawValue)") }
         if let delay = resolution.delay { words.append("because \(delay.rawValue)") }
+        if let successor = resolution.successor { words.append("by \(successor)") }
         if let quiet = resolution.quiet { words.append("for \(quiet.topic) is \(quiet.cause.rawValue)") }
         return words.joined(separator: " ")
     }

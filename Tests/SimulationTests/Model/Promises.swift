@@ -72,6 +72,11 @@ extension Router {
         if counts.banner != behindBanners { return "banners hold \(behindBanners), \(counts.banner) think they do" }
         let questions = screens.all.reduce(0) { $0 + $1.asked.count }
         if counts.questions != questions { return "screens have \(questions) questions, events \(counts.questions)" }
+        let collapsing = events.values.filter { $0.event.collapse != nil }.map(\.event)
+        if Set(collapsing.compactMap(\.collapse)).count != self.collapsing.count { return "the table of collapses" }
+        for event in collapsing where self.collapsing[event.collapse!] != event.id {
+            return "event \(event.id) was not replaced"
+        }
         if banners.all.filter({ $0.id != nil }).count != banners.keys.count { return "the numbers of banners" }
         if banners.all.filter({ $0.call != nil }).count != server.inFlight.count { return "the calls of banners" }
         for key in banners.orderedKeys {
@@ -99,8 +104,13 @@ extension Router {
     private func bannerThatIsStuck() -> String? {
         for key in banners.orderedKeys {
             let banner = banners[existing: key]
-            if banner.count == 0, banner.call == nil { return "a banner of claimed events stays" }
-            guard server.allowsCall, banner.call == nil, !banner.waiting.isEmpty else { continue }
+            if let successor = banner.successor, events[successor]?.window != key, !restoredSuccessions.contains(key) {
+                return "a banner is kept for event \(successor), which has left its window"
+            }
+            if banner.count == 0, banner.call == nil, banner.successor == nil || banner.id == nil {
+                return "a banner of claimed events stays"
+            }
+            guard server.allowsCall, banner.call == nil, banner.needsCall else { continue }
             if key != .summary || banners.summaryTimer == nil { return "a banner waits for nothing" }
         }
         return nil
@@ -114,7 +124,7 @@ extension Router {
             ("screens", screens.count),
             ("holds", holds.count), ("graces", graces.count), ("claimants with graces", graces.countByClaimant.count),
             ("grace index", graces.index.isEmpty ? 0 : 1), ("mutes", quietPeriods.muteCount), ("values", values.count),
-            ("windows", windows.count),
+            ("windows", windows.count), ("replacements", replacements.count),
             ("banners", banners.count), ("numbers", banners.keys.count), ("calls", server.inFlight.count),
             ("timed-out calls", server.timedOut.count), ("entries", liveEntries),
         ]

@@ -18,20 +18,32 @@ extension ReferenceRouter {
         lineUp(key)
     }
 
-    private mutating func lineUp(_ key: CoalescingKey) {
-        let hasSomethingToSay = behind(key).contains { $0.place == .waiting }
-        if hasSomethingToSay, key != .summary || summaryRest == nil, !line.contains(key) { line.append(key) }
+    mutating func lineUp(_ key: CoalescingKey) {
+        if hasSomethingToSay(key), key != .summary || summaryRest == nil, !line.contains(key) { line.append(key) }
     }
 
-    /// A banner with no unclaimed event behind it is closed; while a call for it is under way, that waits for the answer.
+    /// There is news, or what the server shows is no longer true; the latter can wait for a successor.
+    private func hasSomethingToSay(_ key: CoalescingKey) -> Bool {
+        if behind(key).contains(where: { $0.place == .waiting }) { return true }
+        guard let banner = banner(key), banner.isOutdated, banner.number != nil else { return false }
+        return banner.successor == nil && behind(key).contains { $0.place == .shown }
+    }
+
+    /// A banner with no unclaimed event behind it and no successor is closed; while a call for it is under way, that waits for the answer.
     mutating func closeIfEmpty(_ key: CoalescingKey) {
         guard let banner = banner(key), banner.call == nil, behind(key).isEmpty else { return }
-        if let number = banner.number { out.append(.close(number)) }
+        if let number = banner.number {
+            if banner.successor != nil { return }
+            out.append(.close(number))
+        }
         forget(key)
     }
 
     private mutating func forget(_ key: CoalescingKey) {
-        change(key) { $0.number = nil }
+        change(key) { banner in
+            banner.number = nil
+            banner.isOutdated = false
+        }
         guard let banner = banner(key), banner.call == nil, behind(key).isEmpty else { return }
         banners.removeAll { $0.key == key }
         line.removeAll { $0 == key }
@@ -59,17 +71,20 @@ extension ReferenceRouter {
                     finish(id, muted(by: quiet))
                 }
             }
-            guard let newest = waiting(key).last, let banner = banner(key) else { continue }
+            guard hasSomethingToSay(key), let banner = banner(key) else { continue }
+            let newest = waiting(key).last ?? shown(key).last!
             if banner.number == nil, key != .summary, !admit(item(newest)!.sender) {
                 for id in waiting(key) { wait(id, for: .summary) }
                 forget(key)
             } else {
-                send(key)
+                send(key, newest)
             }
         }
     }
 
     private func waiting(_ key: CoalescingKey) -> [EventID] { ids { $0.place == .waiting && $0.banner == key } }
+
+    private func shown(_ key: CoalescingKey) -> [EventID] { ids { $0.place == .shown && $0.banner == key } }
 
     /// Inside choice: so many new banners appear within a second, whoever sent their newest event, and as many again of
     /// senders of whom nothing has appeared in that second. An update in place is not a new banner.
@@ -83,10 +98,9 @@ extension ReferenceRouter {
         return true
     }
 
-    private mutating func send(_ key: CoalescingKey) {
+    private mutating func send(_ key: CoalescingKey, _ newest: EventID) {
         lastCall += 1
         let call = Up.Call(id: BannerCall(lastCall), at: now.instant, stamp: stamp(), obstacles: obstacles.count)
-        let newest = waiting(key).last!
         for id in waiting(key) { change(id) { $0.place = .carried } }
         change(key) { $0.call = call }
         let isLimited = configuration.banners.maximumPerSecond > 0
@@ -117,6 +131,7 @@ extension ReferenceRouter {
         callEnded(key, .busy)
         if let answer { number(key, answer) }
         show(ids { $0.banner == key && $0.place == .carried }, in: key, by: banner.call!)
+        change(key) { $0.isOutdated = banner.call!.isOutdated }
         closeIfEmpty(key)
         lineUp(key)
     }
@@ -171,7 +186,8 @@ extension ReferenceRouter {
         let oldest = shownOrder.removeFirst()
         guard let item = item(oldest) else { return }
         items.removeAll { $0.id == oldest }
-        if item.place == .shown, behind(item.banner).isEmpty, banner(item.banner)?.call == nil { forget(item.banner) }
+        guard item.place == .shown, behind(item.banner).isEmpty, let banner = banner(item.banner) else { return }
+        if banner.call == nil, banner.successor == nil { forget(item.banner) }
     }
 
     mutating func bannerFailed(_ call: BannerCall, _ failure: BannerFailure) {
@@ -258,9 +274,14 @@ extension ReferenceRouter {
         {
             number(late.key, answer)
             show(waiting, in: late.key, by: late.call)
+            change(late.key) { $0.isOutdated = late.call.isOutdated }
+            lineUp(late.key)
         } else if banner(late.key)?.number != answer {
             if let other = banners.first(where: { $0.number == answer }) { lose(other.key) }
             out.append(.close(answer))
+        } else if late.call.isOutdated, banner(late.key)?.call == nil {
+            change(late.key) { $0.isOutdated = true }
+            lineUp(late.key)
         }
     }
 
@@ -347,7 +368,10 @@ extension ReferenceRouter {
         let calls = banners.compactMap(\.call)
         for call in calls.sorted(by: { $0.at < $1.at }) { ended(.busy, since: call.at) }
         for key in banners.map(\.key) {
-            change(key) { $0.call = nil }
+            change(key) {
+                $0.call = nil
+                $0.successor = nil
+            }
             waitAgain(key, .busy)
             lose(key)
         }

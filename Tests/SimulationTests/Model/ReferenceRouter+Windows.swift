@@ -40,6 +40,10 @@ extension ReferenceRouter {
             return refuse("LimitExceeded")
         }
 
+        let earlier = options.collapse.flatMap { collapse in
+            items.filter { $0.topic == publication.topic && $0.collapse == collapse }.max { $0.id < $1.id }
+        }
+        let before = earlier.flatMap { banner($0.banner) }
         let id = takeID()
         remember(options.origin, as: id)
         out.append(.reply(.accepted(id)))
@@ -54,16 +58,26 @@ extension ReferenceRouter {
                 Announcement(window: window, silence: silence, expires: expires))
         }
 
-        if silence != nil { return out.append(announcement(nil)) }
+        func replace() {
+            if let earlier { self.replace(earlier, by: id, before) }
+        }
+
+        if silence != nil {
+            out.append(announcement(nil))
+            return replace()
+        }
         if let claim {
             out.append(announcement(nil))
+            defer { replace() }
             var resolution = Resolution(.claimed, claimant: claim.claimant, latency: .zero)
             resolution.form = claim.form
             resolution.verdict = .suppressed
             return out.append(.resolve(id, publication.topic.description, resolution))
         }
 
-        let item = newItem(id, publication, route)
+        // The new event joins the window of the earlier one.
+        let item = newItem(id, publication, route, replacing: earlier)
+        items.removeAll { $0.id == earlier?.id }
         items.append(item)
         for index in items.indices where items[index].place == .window && items[index].key == item.key {
             items[index].windowEnds = item.windowEnds
@@ -71,10 +85,11 @@ extension ReferenceRouter {
         }
         if isOverEarly(item.key) {
             out.append(announcement(.zero))
-            endWindow(item.key)
         } else {
             out.append(announcement(max(.zero, item.windowEnds - now.instant)))
         }
+        replace()
+        endIfOverEarly(item.key)
     }
 
     /// The oldest makes room.
@@ -82,16 +97,6 @@ extension ReferenceRouter {
         guard origin.isGlobalID else { return }
         if remembered.count == limits.globalIDs { remembered.removeFirst() }
         remembered.append((origin, id, now.uptime + limits.deduplicationTime))
-    }
-
-    /// As if it had never been published; only its number is used up.
-    mutating func withdraw(_ id: EventID) {
-        remembered.removeAll { $0.id == id }
-        values.removeAll { $0.id == id }
-        guard let item = item(id), item.place != .shown, item.place != .gone else { return }
-        items.removeAll { $0.id == id }
-        closeIfEmpty(item.banner)
-        endIfOverEarly(item.key)
     }
 
     /// The journal does not have it any more.
@@ -109,14 +114,18 @@ extension ReferenceRouter {
 
     /// The first event of a key opens a window; a further one extends it, but never beyond what was set at the opening.
     ///
-    /// Inside choices: a further event with a shorter window of its own does not shorten what is there, and a first event
-    /// that asks for more than its route's maximum gets it.
-    private mutating func newItem(_ id: EventID, _ publication: Publication, _ route: Route) -> Item {
+    /// Inside choices: a further event with a shorter window of its own does not shorten what is there, unless it takes the place
+    /// of the only one, and a first event that asks for more than its route's maximum gets it.
+    private mutating func newItem(
+        _ id: EventID, _ publication: Publication, _ route: Route, replacing earlier: Item?
+    ) -> Item {
         let key: CoalescingKey =
             switch route.coalescing {
             case .topic: .topic(publication.topic)
             case .route: .route(route.name.bytes)
-            case .none: .event(id)
+            case .none:
+                publication.options.collapse.map { .collapse(CollapseKey(topic: publication.topic, text: $0)) }
+                    ?? .event(id)
             }
         let length = publication.options.window ?? route.window
         var ends = now.instant + length
@@ -126,13 +135,15 @@ extension ReferenceRouter {
         if let other = items.first(where: { $0.place == .window && $0.key == key }) {
             opened = other.windowOpened
             limit = other.windowLimit
-            ends = max(other.windowEnds, min(ends, limit))
+            let isAlone = !items.contains { $0.place == .window && $0.key == key && $0.id != earlier?.id }
+            ends = isAlone ? min(ends, limit) : max(other.windowEnds, min(ends, limit))
             stamp = ends == other.windowEnds ? other.windowStamp : self.stamp()
         } else {
             stamp = self.stamp()
         }
         return Item(
-            id: id, topic: publication.topic, sender: publication.sender, route: route, accepted: now.instant,
+            id: id, topic: publication.topic, collapse: publication.options.collapse, sender: publication.sender,
+            route: route, accepted: now.instant,
             expires: now.uptime + (publication.options.lifetime ?? route.lifetime), key: key, banner: key,
             windowEnds: ends, windowOpened: opened, windowLimit: limit, windowStamp: stamp, deadline: now.instant,
             asked: asking(about: publication.topic))
@@ -180,6 +191,8 @@ extension ReferenceRouter {
             }
             if !isHeld { showOrSettle(id) }
         }
+        if banner(key)?.successor != nil { endSuccession(key) }
+        closeIfEmpty(key)
     }
 
     /// Nobody claimed it in time: it becomes a banner, unless it is too late for one or none is wanted.

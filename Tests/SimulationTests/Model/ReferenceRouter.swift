@@ -22,6 +22,7 @@ struct ReferenceRouter {
 
         let id: EventID
         let topic: Topic
+        let collapse: String?
         let sender: String
         let route: Route
         let accepted: Instant
@@ -33,7 +34,7 @@ struct ReferenceRouter {
         /// The end of the window it is in: the same for all that are in it.
         var windowEnds: Instant
         let windowOpened: Instant
-        let windowLimit: Instant
+        var windowLimit: Instant
         var windowStamp: Int
         /// The end of the window it was in.
         var deadline: Instant
@@ -73,15 +74,21 @@ struct ReferenceRouter {
             let stamp: Int
             /// How many obstacles had ended until then.
             let obstacles: Int
+            /// Whether an event that it tells the server of was withdrawn or replaced since.
+            var isOutdated = false
         }
 
         let key: CoalescingKey
         var number: BannerID?
         var call: Call?
+        /// Whether it shows an event that was withdrawn or replaced since.
+        var isOutdated = false
+        /// The event in its window that takes the place of one behind it.
+        var successor: EventID?
     }
 
     struct Overdue {
-        let call: Up.Call
+        var call: Up.Call
         let key: CoalescingKey
         let carried: [EventID]
     }
@@ -111,6 +118,8 @@ struct ReferenceRouter {
     var banners: [Up] = []
     var line: [CoalescingKey] = []
     var overdue: [Overdue] = []
+    /// What was replaced since everything was last stored, with its banner before that.
+    var replaced: [(earlier: Item, by: EventID, before: Up?)] = []
     var serverIsThere = false
     var failures = 0
     var serverRest: Moment?
@@ -170,7 +179,9 @@ struct ReferenceRouter {
         case .bannerClosed(let number, let reason): bannerClosed(number, reason)
         case .actionInvoked(let number, let action): actionInvoked(number, action)
         case .reconfigured: preconditionFailure("a configuration comes by name")
-        case .withdrawn(let ids): for id in ids { withdraw(id) }
+        case .withdrawn(let id, let peer): withdraw(id, by: peer)
+        case .stored: replaced = []
+        case .notStored(let ids): drop(ids)
         case .forgotten(let ids): for id in ids { forget(id) }
         case .restored, .recalled, .claimedLate: preconditionFailure("scripts run without a journal")
         }
@@ -320,6 +331,14 @@ struct ReferenceRouter {
         guard let item = item(id) else { return }
         resolve(item, resolution)
         items.removeAll { $0.id == id }
+        leave(item)
+    }
+
+    /// A removed event was the successor of a banner, or the last one behind it.
+    mutating func leave(_ item: Item) {
+        if item.place == .window, banner(item.key)?.successor == item.id { endSuccession(item.key) }
+        // What is on screen is not kept for a successor once it is claimed or withdrawn.
+        if item.place == .carried || item.place == .shown, behind(item.banner).isEmpty { endSuccession(item.banner) }
         closeIfEmpty(item.banner)
     }
 }

@@ -26,6 +26,7 @@ struct ScriptGenerator {
         case ..<32: .claim(someEvent(), by: somebody())
         case ..<36: hold()
         case ..<40: confirmation()
+        case ..<42: .withdraw(someEvent(), by: somebody())
         case ..<43: .pass(someEvent(), by: random.chance(70) ? somebodyWithAScreen() : somebody())
         case ..<44: .claimTopic(somePrefix(), grace: someGrace(), by: somebody())
         case ..<45: .markRead(somePrefix(), upTo: random.chance(70) ? someEvent() : nil, by: somebody())
@@ -44,6 +45,7 @@ struct ScriptGenerator {
         published.append(label)
         var extras = Step.Extras()
         if random.chance(10) { extras.eventID = random.below(4) }
+        if random.chance(25) { extras.collapse = random.below(2) }
         if random.chance(4) { extras.banner = random.chance(30) }
         if random.chance(8) { extras.window = .milliseconds(random.pick([0, 1, 100, 700, 3000])) }
         if random.chance(10) { extras.lifetime = .seconds(random.pick([1, 2, 10, 60])) }

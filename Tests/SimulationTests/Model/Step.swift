@@ -9,6 +9,7 @@ enum Step: Sendable {
     case complete(Int, by: String)
     case release(Int, by: String)
     case pass(Int, by: String)
+    case withdraw(Int, by: String)
     case claimTopic(TopicPrefix, grace: Duration, by: String)
     case markRead(TopicPrefix, upTo: Int?, by: String)
     case forget(Int)
@@ -46,6 +47,7 @@ enum Step: Sendable {
     /// What is unusual about a publication.
     struct Extras: Sendable {
         var eventID: Int?
+        var collapse: Int?
         var banner: Bool?
         var window: Duration?
         var lifetime: Duration?
@@ -59,6 +61,7 @@ enum Step: Sendable {
         func publication(at topic: Topic, by peer: String, body: String = "", received: Int64 = 0) -> Publication {
             var options = PublishOptions()
             if let eventID { options.origin = Origin(source: "script", eventID: "\(eventID)") }
+            options.collapse = collapse.map { "c\($0)" }
             options.banner = banner
             options.window = window
             options.lifetime = lifetime

@@ -10,6 +10,7 @@ extension Step: CustomStringConvertible {
         case .complete(let event, let peer): "\(peer) completes e\(event)"
         case .release(let event, let peer): "\(peer) releases e\(event)"
         case .pass(let event, let peer): "\(peer) passes on e\(event)"
+        case .withdraw(let event, let peer): "\(peer) withdraws e\(event)"
         case .claimTopic(let topic, let grace, let peer): "\(peer) claims topic \(topic), grace \(grace.text)"
         case .markRead(let topic, let label, let peer):
             "\(peer) marks \(topic) as read up to \(label.map { "e\($0)" } ?? "the end")"
@@ -54,6 +55,7 @@ extension Step.Extras: CustomStringConvertible {
     var description: String {
         var words: [String] = []
         if let eventID { words.append("event-id \(eventID)") }
+        if let collapse { words.append("collapse c\(collapse)") }
         if let banner { words.append("banner \(banner)") }
         if let window { words.append("window \(window.text)") }
         if let lifetime { words.append("ttl \(lifetime.text)") }

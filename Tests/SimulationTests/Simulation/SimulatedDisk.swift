@@ -42,6 +42,8 @@ final class SimulatedDisk: Disk {
     var life = Life()
     /// Told of what changes an outcome in a way that no outcome may change.
     var onFault: (String) -> Void = { _ in }
+    /// Told that a replaced event keeps its place, because the new one could not be kept.
+    var onRestore: () -> Void = {}
     var onWrite: () -> Void = {}
     var onRead: () -> Void = {}
     var trace: ((String) -> Void)?

@@ -11,6 +11,8 @@ final class SimulatedStore: EventStore {
     /// What a transaction that failed has left visible, until the file is opened again.
     private var visible: SimulatedDisk.Contents?
     private var replaced: [Topic: EventID] = [:]
+    /// The decisions, or none, that a transaction which failed has overwritten because a later event took the place.
+    private var overwritten: [EventID: StoredDecision?] = [:]
     let damagedRows: UInt64 = 0
     let setAside: String? = nil
 
@@ -27,10 +29,14 @@ final class SimulatedStore: EventStore {
     func commit(_ entries: [JournalEntry]) throws(JournalError) {
         guard !entries.isEmpty else { return }
         replaced = [:]
+        overwritten = [:]
         disk.trace?("commit \(entries.map(\.summary).joined(separator: ", "))")
         // What a failed transaction replaces has to be known even if nothing of it reaches the disk.
         for case .accepted(let event) in entries where event.retained && replaced[event.topic] == nil {
             replaced[event.topic] = disk.contents.values[event.topic]
+        }
+        for entry in entries {
+            for id in gives(entry, disk.contents) { overwritten[id] = .some(disk.contents.events[id]?.decision) }
         }
         try write(cost: entries.count) { contents in
             let before = entries.map { entry -> Outcome? in
@@ -43,6 +49,17 @@ final class SimulatedStore: EventStore {
             }
         }
         replaced = [:]
+        overwritten = [:]
+    }
+
+    /// The events that give up their places with this entry.
+    private func gives(_ entry: JournalEntry, _ contents: SimulatedDisk.Contents) -> [EventID] {
+        switch entry {
+        case .decided(let id, let decision) where decision.outcome == .replaced: [id]
+        case .accepted(let event) where event.collapse != nil:
+            contents.earlier(than: event).filter { $0.decision?.markedRead != nil }.map(\.id)
+        default: []
+        }
     }
 
     private func apply(_ entry: JournalEntry, to contents: inout SimulatedDisk.Contents) {
@@ -53,6 +70,9 @@ final class SimulatedStore: EventStore {
             contents.ids.append(event.id)
             if contents.ids.count > 1, contents.ids[contents.ids.count - 2] > event.id { contents.ids.sort() }
             if event.retained { contents.values[event.topic] = event.id }
+            for earlier in contents.earlier(than: event) {
+                if let marked = earlier.decision?.markedRead { contents.events[earlier.id]?.decision = marked }
+            }
         case .decided(let id, let decision):
             if contents.events[id] == nil { disk.onFault("event \(id) is decided, and is not there") }
             var decision = decision
@@ -79,7 +99,7 @@ final class SimulatedStore: EventStore {
     /// An outcome is final, but for what was shown.
     private func check(_ id: EventID, _ old: Outcome?, _ new: Outcome?) {
         guard let old, let new, old != new else { return }
-        if old == .shown, new == .retracted || new == .dismissed { return }
+        if old == .shown, [.retracted, .dismissed, .withdrawn, .replaced].contains(new) { return }
         disk.onFault("event \(id) was \(old) and is \(new)")
     }
 
@@ -91,14 +111,18 @@ final class SimulatedStore: EventStore {
         guard !refused.isEmpty else { return }
         let gone = Set(refused)
         let replaced = replaced
+        let overwritten = overwritten
         try write(cost: 1) { contents in
             contents.values = contents.values.filter { !gone.contains($0.value) }
             contents.ids.removeAll { gone.contains($0) }
             for id in refused { contents.events[id] = nil }
             contents.removals.removeAll { gone.contains($0.id) }
             for (topic, id) in replaced where contents.values[topic] == nil { contents.values[topic] = id }
+            for (id, decision) in overwritten { contents.events[id]?.decision = decision }
         }
+        if !overwritten.isEmpty { disk.onRestore() }
         self.replaced = [:]
+        self.overwritten = [:]
         disk.trace?("reopened without \(refused)")
     }
 
@@ -260,6 +284,12 @@ final class SimulatedStore: EventStore {
         try all.filter { $0.decision?.outcome == .shown && $0.decision?.shownWith == banner.first }.suffix(limit)
     }
 
+    func replaceable(_ key: CollapseKey) throws(JournalError) -> StoredEvent? {
+        try all.last {
+            $0.topic == key.topic && $0.collapse == key.text && ($0.decision == nil || $0.decision?.outcome == .shown)
+        }
+    }
+
     func undecided(_ topic: TopicPrefix) throws(JournalError) -> [StoredEvent] {
         try all.filter { $0.decision == nil && topic.covers($0.topic) }
     }
@@ -289,6 +319,15 @@ final class SimulatedStore: EventStore {
 
     func lastID() throws(JournalError) -> EventID {
         max(try all.last?.id ?? EventID(0), contents.lastRemoval)
+    }
+}
+
+extension SimulatedDisk.Contents {
+    /// The earlier events with the same collapse at the same topic.
+    func earlier(than event: StoredEvent) -> [StoredEvent] {
+        guard let collapse = event.collapse else { return [] }
+        return ids.prefix { $0 < event.id }.compactMap { events[$0] }
+            .filter { $0.topic == event.topic && $0.collapse == collapse }
     }
 }
 

@@ -60,12 +60,14 @@ extension Simulation {
     /// What a call refers to is known to the router before anything is made of the call.
     private func recall(_ input: Input, _ daemon: Daemon) throws(Refusal) {
         switch input {
-        case .claimed(let id, _): try daemon.load(id, isClaimed: true)
+        case .claimed(let id, _), .withdrawn(let id, _): try daemon.load(id, toDecide: true)
         case .claimedProvisionally(let id, _, _), .completed(let id, _), .released(let id, _), .passed(let id, _):
-            try daemon.load(id, isClaimed: false)
+            try daemon.load(id, toDecide: false)
         case .topicClaimed(let topic, _, _), .markedRead(let topic, _, _): try daemon.load(topic)
         case .screenOpened, .screenUpdated: try daemon.loadBanners()
-        case .published(let push) where push.options.origin.isGlobalID: try daemon.loadGlobalIDs()
+        case .published(let push):
+            if push.options.origin.isGlobalID { try daemon.loadGlobalIDs() }
+            try daemon.loadReplaced(by: push)
         default: break
         }
     }

@@ -19,6 +19,7 @@ extension Simulation {
         case .complete(let label, let peer): call(peer, .completed(event(label), by: peer))
         case .release(let label, let peer): call(peer, .released(event(label), by: peer))
         case .pass(let label, let peer): call(peer, .passed(event(label), by: peer))
+        case .withdraw(let label, let peer): call(peer, .withdrawn(event(label), by: peer))
         case .claimTopic(let topic, let grace, let peer): call(peer, .topicClaimed(topic, grace: grace, by: peer))
         case .markRead(let topic, let label, let peer):
             call(peer, .markedRead(topic, upTo: label.map(event) ?? EventID(0), by: peer))

@@ -120,6 +120,7 @@ final class Simulation {
         self.trace = trace
         disk.trace = trace
         disk.onWrite = { [unowned self] in time += commitTime }
+        disk.onRestore = { [unowned witness] in witness.noteRestoration() }
         disk.onFault = { [unowned witness] in witness.complain($0) }
         server.onAnswer = { [unowned self] number, answer in serverAnswers(number, answer) }
     }

@@ -71,7 +71,8 @@ struct SimulationTests {
             ("a call during recovery", \.duringRecovery),
             ("an end during recovery", \.endsOfRecovery), ("a death", \.deaths),
             ("an outcome that waits for the disk", \.onTrust),
-            ("a reader", \.read), ("a mark as read", \.marked),
+            ("a replaced event", \.replaced),
+            ("a replaced event that keeps its place", \.restored), ("a reader", \.read), ("a mark as read", \.marked),
         ]
         return counters.map { counter in (counter.0, all.reduce(0) { $0 + $1[keyPath: counter.1] }) }
     }

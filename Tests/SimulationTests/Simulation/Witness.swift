@@ -21,6 +21,9 @@ final class Witness {
         var deaths = 0
         /// Outcomes that were told while the journal could not be written.
         var onTrust = 0
+        var replaced = 0
+        /// Replaced events that kept their place, because the new one could not be kept.
+        var restored = 0
         var read = 0
         /// Marks as read that were acknowledged.
         var marked = 0
@@ -87,7 +90,9 @@ final class Witness {
         case .reply(.refused, _): counts.refused += 1
         case .reply, .action: break
         case .event(let event, let announcement, let windowEnds): announced(event, announcement, windowEnds)
-        case .resolved(let id, let resolution): resolved(id, resolution.outcome, isDegraded)
+        case .resolved(let id, let resolution):
+            resolved(id, resolution.outcome, isDegraded)
+            checkSuccessor(of: id, resolution.outcome, resolution.successor)
         case .removed(let topic, let id):
             if let value = disk.contents.values[topic], value < id, !isDegraded {
                 complain("the value \(value) of \(topic) is on disk after its removal \(id)")
@@ -104,6 +109,7 @@ final class Witness {
         }
         if let event = disk.contents.events[id] {
             acknowledged.append(id)
+            if event.body == publication.body { checkReplaced(by: event) }
             if isNamed { remember(id, origin, at: moment) }
             let isTheSame = event.body == publication.body || isNamed && event.origin == origin
             if !isTheSame { complain("\(publication.body) was given the id \(id) of \(event.body)") }
@@ -152,7 +158,7 @@ final class Witness {
     /// What is told is on disk, or will be when the disk is well again.
     private func expect(_ outcome: Outcome, of id: EventID, _ isDegraded: Bool) {
         let kept = self.outcome(id)
-        if kept == outcome || outcome == .shown && (kept == .retracted || kept == .dismissed) { return }
+        if kept == outcome || outcome == .shown && kept.map(Self.followsShown) == true { return }
         guard isDegraded else {
             return complain(
                 "event \(id) is \(outcome) to the world, and \(kept.map(\.rawValue) ?? "undecided") on disk")
@@ -190,7 +196,28 @@ final class Witness {
 
     private static let allowed: [[Outcome]] = [
         [.claimed], [.muted], [.expired], [.shown], [.shown, .retracted], [.shown, .dismissed], [.retracted],
+        [.withdrawn], [.replaced], [.shown, .withdrawn], [.shown, .replaced],
     ]
+
+    private static func followsShown(_ outcome: Outcome) -> Bool {
+        [.retracted, .dismissed, .withdrawn, .replaced].contains(outcome)
+    }
+
+    /// The event that took the place of another one is on disk.
+    private func checkSuccessor(of id: EventID, _ outcome: Outcome, _ successor: EventID?) {
+        guard outcome == .replaced else { return }
+        counts.replaced += 1
+        guard let successor, disk.contents.events[successor] != nil else {
+            return complain("event \(id) is replaced by an event that is not on disk")
+        }
+    }
+
+    /// Of the events with the same collapse at the same topic only the last can be unread.
+    private func checkReplaced(by event: StoredEvent) {
+        for earlier in disk.contents.earlier(than: event) where earlier.isUnread {
+            complain("event \(earlier.id) is unread, and \(event.id) takes its place")
+        }
+    }
 
     private func resolved(_ id: EventID, _ outcome: Outcome, _ isDegraded: Bool) {
         var account = accounts[id] ?? Account()
@@ -214,8 +241,13 @@ final class Witness {
             guard let account = accounts[id] else {
                 return complain("a banner for event \(id), of which nobody has heard")
             }
+            // A commit that failed may be on the disk: that an event is replaced by one that was refused is taken back later.
+            let isRefused = disk.contents.events[id]?.decision?.successor.map { accounts[$0] == nil } ?? false
+            let kept = isRefused ? nil : outcome(id)
+            // An update without a new event: another one was withdrawn or replaced.
+            let wasShown = kept == .shown || account.heard.first == .shown
+            if request.replaces != nil, !carried.contains(id), wasShown { continue }
             // A claim that is handled in the same turn comes too late for a call that was decided on before.
-            let kept = outcome(id)
             if kept != nil, kept != .retracted { complain("a banner for event \(id), which is \(kept!)") }
             if !account.heard.isEmpty { complain("a banner for event \(id), which is \(account.heard) to the world") }
             if account.isClaimed { complain("a banner for event \(id), which was claimed in time") }
@@ -284,6 +316,7 @@ final class Witness {
     }
 
     func noteReading() { counts.marked += 1 }
+    func noteRestoration() { counts.restored += 1 }
 
     func read(_ history: [EventID]) {
         counts.read += 1
@@ -321,9 +354,10 @@ final class Witness {
         for id in disk.contents.ids {
             let kept = outcome(id)
             guard let kept else { return complain("event \(id) has no outcome") }
+            checkSuccessor(of: id, kept, disk.contents.events[id]?.decision?.successor)
             if kept == .shown { complain("event \(id) was claimed and is still shown") }
             guard let told = accounts[id]?.heard.last, told != kept else { continue }
-            let isUnheard = counts.deaths > 0 && told == .shown && (kept == .retracted || kept == .dismissed)
+            let isUnheard = counts.deaths > 0 && told == .shown && Self.followsShown(kept)
             if !isUnheard { complain("event \(id) is \(kept), and was announced as \(told)") }
         }
         // Nobody knows of a banner that was asked for by a daemon that died before it could write that down.

@@ -112,6 +112,8 @@ public struct Explanation: Hashable, Sendable {
     public var source: String?
     /// The publisher's own id within ``source``.
     public var eventID: String?
+    /// What it takes, or took, the place of: ``PublishOptions/collapse``.
+    public var collapse: String?
     /// Whether the event was announced again after a restart of the daemon.
     public var isReplayed: Bool
     /// Whether the machine was restarted after the event was published and before it was decided. No clock measures latencies
@@ -127,7 +129,7 @@ public struct Explanation: Hashable, Sendable {
         reason: String = "", claims: [Claim] = [], banner: UInt32? = nil, count: Int? = nil, lateness: Duration? = nil,
         delay: BannerDelay? = nil, action: String? = nil, sender: String? = nil, source: String? = nil,
         eventID: String? = nil,
-        isReplayed: Bool = false, isOfEarlierBoot: Bool = false, isRead: Bool = false
+        isReplayed: Bool = false, isOfEarlierBoot: Bool = false, isRead: Bool = false, collapse: String? = nil
     ) {
         self.id = id
         self.topic = topic
@@ -153,6 +155,7 @@ public struct Explanation: Hashable, Sendable {
         self.isReplayed = isReplayed
         self.isOfEarlierBoot = isOfEarlierBoot
         self.isRead = isRead
+        self.collapse = collapse
     }
 }
 
@@ -179,7 +182,8 @@ extension Explanation {
             sender: record["sender"]?.string, source: record["source"]?.string,
             eventID: record["event-id"]?.string,
             isReplayed: record["replayed"]?.boolean ?? false,
-            isOfEarlierBoot: record["earlier-boot"]?.boolean ?? false, isRead: record["read"]?.boolean ?? false)
+            isOfEarlierBoot: record["earlier-boot"]?.boolean ?? false, isRead: record["read"]?.boolean ?? false,
+            collapse: record["collapse"]?.string)
     }
 }
 

@@ -26,7 +26,15 @@ extension Explanation {
             let cause = decision.cause.flatMap { MuteCause($0) }
             return cause?.sentence(decided: decision.resolved) ?? "Its topic was muted."
         case .expired: return "Its time to live ended before it could be shown."
+        case .withdrawn: return "\(shownBefore)\(claimant) withdrew it."
+        case .replaced:
+            let successor = decision.successor.map { "Event \($0)" } ?? "A later event"
+            return "\(shownBefore)\(successor) with the same collapse took its place."
         }
+    }
+
+    private var shownBefore: String {
+        event.decision?.banner == nil ? "" : "It was shown. "
     }
 
     // MARK: Undecided

@@ -20,7 +20,7 @@ struct FairQueue<Call> {
 
     enum Kind {
         case publish
-        /// May decide an event, and can be too late for it.
+        /// May decide an event, and can be too late for it; also `Withdraw`.
         case claim
         /// Changes nothing.
         case reading

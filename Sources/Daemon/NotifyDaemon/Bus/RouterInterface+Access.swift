@@ -18,7 +18,15 @@ extension RouterInterface {
     /// For calls about an event. An event that is neither in memory nor in the journal cannot be changed.
     func authorize(_ permission: Permission, _ id: EventID, _ call: borrowing BusMessage) throws(Refusal) {
         guard !daemon.policy.rules.isEmpty else { return }
-        if let topic = try daemon.topic(of: id) { try authorize(permission, .topic(topic), call) }
+        if let event = try daemon.origin(of: id) { try authorize(permission, .topic(event.topic), call) }
+    }
+
+    /// For `Withdraw`: whoever published the event, and whoever may publish at its topic.
+    func authorizeWithdrawal(_ id: EventID, _ call: borrowing BusMessage) throws(Refusal) {
+        guard !daemon.policy.rules.isEmpty, let event = try daemon.origin(of: id) else { return }
+        // An earlier run may have been on another bus, which gave the same unique names to other programs.
+        if id >= daemon.router.firstID, event.publisher == call.sender { return }
+        try authorize(.publish, .topic(event.topic), call)
     }
 
     // MARK: Properties

@@ -18,7 +18,17 @@ extension RouterInterface {
         return PreparedCall(bytes: publication.size, kind: .publish) { [unowned self] call throws(Refusal) in
             try authorize(.publish, .topic(publication.topic), call)
             if publication.options.origin.isGlobalID { try daemon.loadGlobalIDs() }
+            try daemon.loadReplaced(by: publication)
             try perform(.published(publication), for: call)
+        }
+    }
+
+    func withdraw(_ call: borrowing BusMessage) throws(Refusal) -> PreparedCall {
+        let id = try codec.event(call)
+        return PreparedCall(kind: .claim) { [unowned self] call throws(Refusal) in
+            try authorizeWithdrawal(id, call)
+            try daemon.load(id, toDecide: true)
+            try perform(.withdrawn(id, by: call.sender), for: call)
         }
     }
 
@@ -28,7 +38,7 @@ extension RouterInterface {
         let id = try codec.event(call)
         return PreparedCall(kind: .claim) { [unowned self] call throws(Refusal) in
             try authorize(.claim, id, call)
-            try daemon.load(id, isClaimed: true)
+            try daemon.load(id, toDecide: true)
             try perform(.claimed(id, by: call.sender), for: call)
         }
     }
@@ -39,7 +49,7 @@ extension RouterInterface {
         }
         return PreparedCall(kind: .claim) { [unowned self] call throws(Refusal) in
             try authorize(.claim, id, call)
-            try daemon.load(id, isClaimed: false)
+            try daemon.load(id, toDecide: false)
             try perform(.claimedProvisionally(id, within: time, by: call.sender), for: call)
         }
     }
@@ -48,7 +58,7 @@ extension RouterInterface {
         let id = try codec.event(call)
         return PreparedCall(kind: .claim) { [unowned self] call throws(Refusal) in
             try authorize(.claim, id, call)
-            try daemon.load(id, isClaimed: false)
+            try daemon.load(id, toDecide: false)
             try perform(.completed(id, by: call.sender), for: call)
         }
     }
@@ -193,7 +203,7 @@ extension RouterInterface {
     private func loadPermitted(_ id: EventID, _ call: borrowing BusMessage) throws(Refusal) {
         guard !daemon.router.remembers(id) else { return }
         try authorize(.claim, id, call)
-        try daemon.load(id, isClaimed: false)
+        try daemon.load(id, toDecide: false)
     }
 
     private func perform(_ input: Input, for call: borrowing BusMessage) throws(Refusal) {

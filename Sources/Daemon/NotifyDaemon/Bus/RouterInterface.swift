@@ -49,6 +49,7 @@ final class RouterInterface {
         method(
             "Publish", in: [("topic", "s"), ("title", "s"), ("body", "s"), ("fields", "a{sv}"), ("options", "a{sv}")],
             out: event, RouterInterface.publish)
+        method("Withdraw", in: event, RouterInterface.withdraw)
         method("Claim", in: event, out: [("verdict", "s")], RouterInterface.claim)
         method(
             "ClaimProvisionally", in: [("id", "t"), ("milliseconds", "u")], out: [("verdict", "s")],

@@ -3,7 +3,7 @@ import Routing
 
 /// What a rule allows or denies.
 enum Permission: String, CaseIterable, Sendable {
-    /// `Send`, `Publish`.
+    /// `Send`, `Publish`, and `Withdraw` of what somebody else has published.
     case publish
     /// `Claim`, `ClaimProvisionally`, `Complete`, `ClaimTopic`, `OpenScreen`, `UpdateScreen`. Giving up a claim
     /// (`Release`, `Pass`, `CloseScreen`) needs no permission.

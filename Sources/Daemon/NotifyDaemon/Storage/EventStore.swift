@@ -49,6 +49,7 @@ protocol EventStore: AnyObject {
     func event(_ id: EventID) throws(JournalError) -> StoredEvent?
     func claims(on id: EventID) throws(JournalError) -> [ClaimRecord]
     func othersShown(with id: EventID, banner: UInt32, server: String) throws(JournalError) -> Bool
+    func replaceable(_ key: CollapseKey) throws(JournalError) -> StoredEvent?
     func banners() throws(JournalError) -> [StoredBanner]
     func banner(startingWith first: EventID) throws(JournalError) -> StoredBanner?
     func shown(in banner: StoredBanner, limit: Int) throws(JournalError) -> [StoredEvent]

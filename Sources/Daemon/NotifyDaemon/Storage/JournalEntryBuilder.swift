@@ -26,7 +26,8 @@ struct JournalEntryBuilder {
         StoredEvent(
             id: event.id, topic: event.topic, title: event.title, body: event.body, fields: event.fields,
             published: event.published, sender: event.sender, origin: event.origin, urgency: event.urgency,
-            retained: event.retained, appearance: event.appearanceOptions, route: event.route.name,
+            collapse: event.collapse?.text, retained: event.retained, appearance: event.appearanceOptions,
+            route: event.route.name,
             key: event.key.description,
             window: window?.microseconds ?? 0, accepted: accepted,
             expires: Expiry(wall: clock.moment(expires), uptime: expires.microseconds, boot: clock.boot))
@@ -62,7 +63,8 @@ struct JournalEntryBuilder {
         if let quiet = resolution.quiet {
             decision.cause = MuteCause(quiet, clock).description
         } else {
-            decision.setCause(delay: resolution.delay, verdict: resolution.verdict)
+            decision.setCause(
+                delay: resolution.delay, verdict: resolution.verdict, successor: resolution.successor)
         }
         decision.action = resolution.action
         decision.program = program

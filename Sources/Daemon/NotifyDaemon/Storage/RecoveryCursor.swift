@@ -1,6 +1,15 @@
 import Journal
 import Routing
 
+/// A banner that an earlier run left up.
+struct BannerLeftUp {
+    let banner: StoredBanner
+    /// Those that it shows.
+    let events: [StoredEvent]
+    /// The undecided event that takes the place of its first one, if it shows none.
+    let successor: StoredEvent?
+}
+
 /// How far the daemon has read what earlier runs left. There may be 100,000 global ids and as many undecided events.
 /// They are read in batches, one per turn, global ids first, so that calls are served meanwhile.
 ///
@@ -61,13 +70,14 @@ struct RecoveryCursor {
     /// The next banners with their events: a batch, or all that are left. If one cannot be read, all are left.
     mutating func banners(
         from storage: Storage, all: Bool = false
-    ) throws(Refusal) -> [(banner: StoredBanner, events: [StoredEvent])] {
-        var found: [(banner: StoredBanner, events: [StoredEvent])] = []
+    ) throws(Refusal) -> [BannerLeftUp] {
+        var found: [BannerLeftUp] = []
         var size = 0
         for banner in banners {
             guard all || size < portion else { break }
             let events = try storage.read { journal throws(JournalError) in try journal.shown(in: banner, limit: .max) }
-            found.append((banner, events))
+            let successor = events.isEmpty ? try storage.successor(of: banner) : nil
+            found.append(BannerLeftUp(banner: banner, events: events, successor: successor))
             size += max(1, events.count)
         }
         banners = banners.dropFirst(found.count)

@@ -63,7 +63,7 @@ extension Storage {
         Event(
             id: stored.id, topic: stored.topic, title: stored.title, body: stored.body, fields: stored.fields,
             published: stored.published, sender: stored.sender, origin: stored.origin, urgency: stored.urgency,
-            retained: stored.retained, appearanceOptions: stored.appearance,
+            collapse: stored.collapse, retained: stored.retained, appearanceOptions: stored.appearance,
             route: routes.route(named: stored.route, for: stored.topic))
     }
 
@@ -79,19 +79,26 @@ extension Storage {
         return banners
     }
 
-    /// - Parameter banners: with their events.
-    func restoration(
-        of banners: [(banner: StoredBanner, events: [StoredEvent])], routes: RouteTable, at clock: WallClock
-    ) -> Restoration {
+    func restoration(of banners: [BannerLeftUp], routes: RouteTable, at clock: WallClock) -> Restoration {
         var restoration = Restoration()
-        restoration.banners = banners.map { banner, events in
+        restoration.banners = banners.map { left in
             RestoredBanner(
-                BannerID(banner.number), first: banner.first, isSummary: banner.isSummary,
-                events: events.map {
-                    RestoredBanner.Shown(event($0, routes: routes), age: clock.age(of: $0))
-                })
+                BannerID(left.banner.number), first: left.banner.first, isSummary: left.banner.isSummary,
+                events: left.events.map { RestoredBanner.Shown(event($0, routes: routes), age: clock.age(of: $0)) },
+                successor: left.successor.map { event($0, routes: routes) })
         }
         return restoration
+    }
+
+    /// The undecided event that takes the place of the first one of a banner.
+    func successor(of banner: StoredBanner) throws(Refusal) -> StoredEvent? {
+        try read { journal throws(JournalError) in
+            guard let first = try journal.event(banner.first), first.decision?.outcome == .replaced,
+                let collapse = first.collapse,
+                let latest = try journal.replaceable(CollapseKey(topic: first.topic, text: collapse))
+            else { return nil }
+            return latest.decision == nil ? latest : nil
+        }
     }
 
     /// The number of an event's banner, if it may still be up and shows no other event.

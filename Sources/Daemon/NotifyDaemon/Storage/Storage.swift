@@ -81,10 +81,15 @@ final class Storage {
         pending.append(entry)
     }
 
-    /// The topic of an event of this turn.
-    func pendingTopic(of id: EventID) -> Topic? {
-        for case .accepted(let event) in pending where event.id == id { return event.topic }
+    /// An event of this turn.
+    func pendingEvent(_ id: EventID) -> StoredEvent? {
+        for case .accepted(let event) in pending where event.id == id { return event }
         return nil
+    }
+
+    /// Whether this turn has decided an event, which the file does not say yet.
+    func hasPendingDecision(of id: EventID) -> Bool {
+        pending.contains { if case .decided(id, _) = $0 { true } else { false } }
     }
 
     /// Commits the entries of the turn.
@@ -119,7 +124,11 @@ final class Storage {
             case .quietReplaced: continue
             case .named: break
             case .bannerUp, .bannerGone, .allBannersGone: break
-            case .decided(let id, _), .claimed(let id, _):
+            case .decided(let id, let decision):
+                if failed.contains(id) { continue }
+                // Without the new event the earlier one keeps its place.
+                if let successor = decision.successor, failed.contains(successor) { continue }
+            case .claimed(let id, _):
                 if failed.contains(id) { continue }
             case .removed(let topic, let id, _, let accepted):
                 // The value will be removed, but the removal is not acknowledged and may be repeated, so its global id

@@ -51,9 +51,10 @@ struct Decision {
         return max(window * 3 / 2, min(last, window * 4))
     }
 
-    /// Whether the window ended early because all its events were claimed.
+    /// Whether the window ended early for the event: all its events were claimed, or this one was withdrawn or replaced.
     private var isCutShort: Bool {
-        guard outcome == .claimed, let resolved, let deadline else { return false }
+        let leaves: [Outcome.Kind?] = [.claimed, .withdrawn, .replaced]
+        guard leaves.contains(outcome), let resolved, let deadline else { return false }
         return resolved < deadline
     }
 
@@ -133,7 +134,7 @@ struct Decision {
         let end: Duration? =
             switch outcome {
             case .retracted?: retraction.flatMap(time)
-            case .dismissed?: resolved
+            case .dismissed?, .withdrawn?, .replaced?: resolved
             default: nil
             }
         lane.spans = [(start, end ?? .seconds(Int64.max / 2_000_000), "#")]
@@ -145,19 +146,29 @@ struct Decision {
         }
         if let end {
             lane.marks.append((end, "x"))
-            let closing = explanation.action.map { ", “\(Terminal.plain($0))” pressed at" } ?? ", closed by the user at"
-            lane.note += outcome == .dismissed ? closing : ", taken back at"
-            lane.note += " \(end.displayText)"
+            lane.note += ", \(ending) at \(end.displayText)"
         } else if outcome == .retracted {
             lane.note += retraction == nil ? ", not taken back" : ", taken back after the machine was started"
         }
         return lane
     }
 
+    private var ending: String {
+        switch outcome {
+        case .dismissed?:
+            explanation.action.map { "“\(Terminal.plain($0))” pressed" } ?? "closed by the user"
+        case .withdrawn?: "withdrawn"
+        case .replaced?: "replaced"
+        default: "taken back"
+        }
+    }
+
     private var bannerTime: Duration? {
         switch outcome {
         case .shown?: deadline.map { $0 + (explanation.lateness ?? .zero) } ?? resolved
         case .retracted?, .dismissed?: deadline.map { $0 + (explanation.lateness ?? .zero) }
+        // Not all of these were shown.
+        case .withdrawn?, .replaced?: explanation.lateness.flatMap { lateness in deadline.map { $0 + lateness } }
         default: nil
         }
     }

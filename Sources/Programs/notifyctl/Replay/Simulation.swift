@@ -51,7 +51,7 @@ struct Simulation {
             let coalescing: Route.Coalescing =
                 switch push {
                 case let push? where push.key.hasPrefix("route "): .route
-                case let push? where push.key.hasPrefix("event "): .none
+                case let push? where push.key.hasPrefix("event ") || push.key.hasPrefix("collapse "): .none
                 default: .topic
                 }
             return Route(
@@ -124,7 +124,7 @@ struct Simulation {
             switch resolution.outcome {
             case .claimed: result.claimed.insert(id)
             case .shown, .retracted: result.shown.insert(id)
-            case .dismissed, .silent, .muted, .expired: break
+            case .dismissed, .silent, .muted, .expired, .withdrawn, .replaced: break
             }
         case .showBanner(let request):
             if request.replaces == nil { result.banners += 1 }

@@ -1,0 +1,96 @@
+/// Takes events out of memory and out of their places: for claims, for `Withdraw` and `collapse`, and where an event could not
+/// be stored.
+extension Router {
+    /// Takes in an event that has a place.
+    mutating func keep(_ tracked: TrackedEvent) {
+        events[tracked.event.id] = tracked
+        if let key = tracked.event.collapse { collapsing[key] = max(collapsing[key] ?? EventID(0), tracked.event.id) }
+    }
+
+    /// Removes an event from memory. It must not have a place any more.
+    mutating func forget(existing id: EventID) -> TrackedEvent {
+        let tracked = events.remove(existing: id)
+        if let key = tracked.event.collapse, collapsing[key] == id { collapsing[key] = nil }
+        return tracked
+    }
+
+    /// Removes an event in memory from its place. Its window and its banner stay, even without other events.
+    mutating func take(_ id: EventID) -> TrackedEvent {
+        var tracked = forget(existing: id)
+        holds.remove(id)
+        for screen in tracked.asked { screens.removeQuestion(screen, about: id) }
+        switch tracked.place {
+        // Later events may have extended the window.
+        case .window(let key): tracked.deadline = windows.claim(id, in: key)
+        case .waiting(let key): banners.stopWaiting(id, in: key)
+        case .inFlight(let key): banners.removeInFlight(id, from: key)
+        case .shown(let key, _): banners.removeShown(id, from: key)
+        case .held, .gone: break
+        }
+        return tracked
+    }
+
+    /// Closes the banner that a removed event was behind, if nothing else is.
+    mutating func closeBannerIfEmpty(without tracked: TrackedEvent) {
+        guard let key = tracked.banner else { return }
+        switch tracked.place {
+        case .window: banners.endSuccession(of: tracked.event.id, in: key)
+        // What the server shows is claimed or withdrawn, so it does not stay for a successor.
+        case .inFlight, .shown: if banners[existing: key].count == 0 { banners.endSuccession(in: key) }
+        case .waiting, .held, .gone: break
+        }
+        if let banner = banners.emptyBanner(key) { close(banner) }
+        banners.removeIfUnused(key)
+    }
+
+    /// A banner that was kept for an event of a window is not any longer. It is closed if nothing is behind it.
+    mutating func endSuccession(in key: CoalescingKey) {
+        guard banners[key]?.successor != nil else { return }
+        banners.endSuccession(in: key)
+        if let banner = banners.emptyBanner(key) { close(banner) }
+    }
+
+    /// What the server shows of an event that was taken out of its place is outdated.
+    mutating func markOutdated(_ tracked: TrackedEvent) {
+        let id = tracked.event.id
+        switch tracked.place {
+        case .shown(let key, _):
+            banners.markOutdated(key, isShown: true)
+            server.markOutdated(key, event: id, isShown: true)
+        case .inFlight(let key):
+            banners.markOutdated(key, isShown: false)
+            server.markOutdated(key, event: id, isShown: false)
+        // A call that timed out may still show it.
+        case .waiting(let key), .held(let key): server.markOutdated(key, event: id, isShown: false)
+        case .window, .gone: break
+        }
+    }
+
+    // MARK: Events that could not be stored
+
+    /// Removes events that could not be stored, as if they had never been published. Those they replaced come back first, so
+    /// that no banner is closed that shows them.
+    mutating func dropUnstored(_ ids: [EventID], at now: Now) {
+        let unstored = Set(ids)
+        var windows = restoreReplaced(by: unstored, at: now)
+        windows += ids.compactMap { dropUnstored($0) }
+        // Windows end after all these events have left them.
+        for key in windows { closeWindowIfDone(key, at: now) }
+        statistics.published -= min(UInt64(ids.count), statistics.published)
+        statistics.refused += UInt64(ids.count)
+        deduplicator.remove(ids)
+        values.remove(ids)
+        sendBanners(at: now)
+    }
+
+    /// If its window has ended in the turn in which it was published, it may already be in flight.
+    ///
+    /// - Returns: the window that it was in, if it was in one.
+    private mutating func dropUnstored(_ id: EventID) -> CoalescingKey? {
+        guard events[id]?.isUndecided == true else { return nil }
+        let tracked = take(id)
+        undecided.remove(tracked.event)
+        closeBannerIfEmpty(without: tracked)
+        return tracked.window
+    }
+}

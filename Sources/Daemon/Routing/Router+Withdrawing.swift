@@ -1,0 +1,15 @@
+/// `Withdraw`: a publisher takes an event back.
+extension Router {
+    /// A decided event keeps its outcome, unless it is shown or was shown.
+    mutating func withdraw(_ id: EventID, by publisher: String, at now: Now) {
+        guard isKnown(id) else { return refuseUnknown(id) }
+        effects.append(.reply(.done))
+        guard remembers(id) else { return }
+        let tracked = take(id)
+        markOutdated(tracked)
+        decide(tracked, Resolution(.withdrawn, claimant: publisher, banner: tracked.number))
+        closeBannerIfEmpty(without: tracked)
+        if let window = tracked.window { closeWindowIfDone(window, at: now) }
+        sendBanners(at: now)
+    }
+}

@@ -1,0 +1,151 @@
+import GRDB
+import Routing
+import Testing
+
+@testable import Journal
+
+/// What a later event with the same `collapse` does to the earlier one on disk.
+struct ReplacingTests {
+    private func event(_ id: UInt64, _ collapse: String? = "k", topic: String = "/post/27") throws -> StoredEvent {
+        var event = try sample(id, topic: topic)
+        event.collapse = collapse
+        return event
+    }
+
+    private func replaced(by id: UInt64) -> StoredDecision {
+        var decision = StoredDecision(outcome: .replaced, resolved: 2)
+        decision.setCause(delay: nil, verdict: nil, successor: EventID(id))
+        return decision
+    }
+
+    private let key = CollapseKey(topic: try! Topic("/post/27"), text: "k")
+
+    @Test func onlyAnUndecidedOrShownEventIsReplaced() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            for (index, outcome) in Outcome.allCases.enumerated() {
+                let id = EventID(UInt64(index + 1))
+                try journal.commit([
+                    .accepted(try event(id.rawValue)), .decided(id, .init(outcome: outcome, resolved: 1)),
+                ])
+                let found = try journal.replaceable(key)?.id
+                #expect(found == (outcome == .shown ? id : nil), "\(outcome)")
+                if outcome == .shown { try journal.commit([.decided(id, .init(outcome: .retracted, resolved: 1))]) }
+            }
+            try journal.commit([.accepted(try event(100)), .accepted(try event(101, topic: "/post/28"))])
+            #expect(try journal.replaceable(key)?.id == EventID(100))
+            #expect(try journal.replaceable(CollapseKey(topic: key.topic, text: "K")) == nil)
+        }
+    }
+
+    @Test func theSuccessorIsKept() throws {
+        try withFolder { folder in
+            do {
+                let journal = try Journal(directory: folder)
+                var shown = StoredDecision(outcome: .shown, resolved: 1)
+                shown.opened = 1
+                shown.lateness = 3
+                shown.setCause(delay: .absent, verdict: nil)
+                try journal.commit([.accepted(try event(1)), .decided(EventID(1), shown)])
+                try journal.commit([.accepted(try event(2)), .decided(EventID(1), replaced(by: 2))])
+                journal.close()
+            }
+            let journal = try Journal(directory: folder)
+            let decision = try #require(try journal.event(EventID(1))?.decision)
+            #expect(decision.outcome == .replaced)
+            #expect(decision.successor == EventID(2))
+            #expect(decision.delay == .absent)
+            #expect(decision.lateness == 3)
+            #expect(try journal.event(EventID(2))?.collapse == "k")
+            #expect(try journal.unread(.all) == 1)
+            #expect(journal.damagedRows == 0)
+        }
+    }
+
+    @Test(arguments: [Outcome.muted, .expired]) func whatWasNeverShownIsRead(_ outcome: Outcome) throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            try journal.commit([
+                .accepted(try event(1)), .decided(EventID(1), StoredDecision(outcome: outcome, resolved: 1)),
+                .accepted(try event(2, nil)), .decided(EventID(2), StoredDecision(outcome: outcome, resolved: 1)),
+            ])
+            try journal.commit([.accepted(try event(3))])
+            #expect(try journal.event(EventID(1))?.decision?.isRead == true)
+            #expect(try journal.event(EventID(2))?.decision?.isRead == false)
+            #expect(try journal.unread(.all) == 2)
+            #expect(journal.damagedRows == 0)
+        }
+    }
+
+    /// Nobody can say whether a commit that failed is on the disk.
+    @Test func aRefusedEventReplacesNothing() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            var shown = StoredDecision(outcome: .shown, resolved: 1)
+            shown.shownWith = EventID(2)
+            let muted = StoredDecision(outcome: .muted, resolved: 1)
+            try journal.commit([
+                .accepted(try event(1)), .accepted(try event(2, "l")), .decided(EventID(2), shown),
+                .accepted(try event(3, "m")), .decided(EventID(3), muted),
+            ])
+            let later: [JournalEntry] = [
+                .accepted(try event(4)), .decided(EventID(1), replaced(by: 4)), .accepted(try event(5, "l")),
+                .decided(EventID(2), replaced(by: 5)), .accepted(try event(6, "m")),
+            ]
+            #expect(throws: JournalError.self) { try journal.commit(later + [.accepted(try event(6))]) }
+            let overwritten = journal.overwritten
+            #expect(overwritten == [EventID(1): nil, EventID(2): shown, EventID(3): muted])
+            try journal.reopen(without: [])
+            try journal.commit(later)
+            journal.stopWriting()
+            journal.overwritten = overwritten
+            try journal.reopen(without: [4, 5, 6].map { EventID($0) })
+            #expect(try journal.event(EventID(1))?.decision == nil)
+            #expect(try journal.event(EventID(2))?.decision == shown)
+            #expect(try journal.event(EventID(3))?.decision == muted)
+            #expect(try journal.event(EventID(4)) == nil)
+            #expect(try journal.undecidedIDs() == [EventID(1)])
+            #expect(try journal.unread(.all) == 3)
+            #expect(journal.damagedRows == 0)
+        }
+    }
+
+    @Test func aJournalOfAnEarlierVersionIsRead() throws {
+        try withFolder { folder in
+            let path = "\(folder)/\(Journal.fileName)"
+            do {
+                let journal = try Journal(directory: folder)
+                try journal.commit([.accepted(try event(1, nil))])
+                journal.close()
+                let queue = try DatabaseQueue(path: path)
+                try queue.write { db in
+                    try db.execute(
+                        sql: """
+                            DROP INDEX event_collapse;
+                            ALTER TABLE event DROP COLUMN collapse;
+                            DELETE FROM grdb_migrations WHERE identifier = '10';
+                            """)
+                }
+                try queue.close()
+            }
+            let journal = try Journal(directory: folder)
+            #expect(journal.setAside == nil)
+            #expect(try journal.event(EventID(1)) == event(1, nil))
+            try journal.commit([.accepted(try event(2))])
+            #expect(try journal.replaceable(key)?.id == EventID(2))
+            #expect(journal.damagedRows == 0)
+        }
+    }
+
+    @Test func theIndexIsUsed() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            let plan = try journal.read { db in
+                try Row.fetchAll(
+                    db, sql: "EXPLAIN QUERY PLAN SELECT * \(Journal.collapsed)", arguments: ["/post/27", "k"]
+                ).map { $0["detail"] as String }
+            }
+            #expect(plan.allSatisfy { $0.contains("event_collapse (topic=? AND collapse=?)") }, "\(plan)")
+        }
+    }
+}
