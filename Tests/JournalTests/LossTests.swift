@@ -59,6 +59,41 @@ struct LossTests {
         }
     }
 
+    /// SQLite names the log after the file that a link leads to, so the next start does not find the log.
+    @Test func aLinkInThePlaceOfTheFileIsAnotherFile() throws {
+        try withJournal { journal, directory in
+            let moved = directory + "/moved.db"
+            try FileManager.default.moveItem(atPath: journal.path, toPath: moved)
+            try FileManager.default.createSymbolicLink(atPath: journal.path, withDestinationPath: moved)
+            refuse(journal, 10)
+            try journal.reopen(without: [EventID(10)])
+            #expect(journal.takeLoss()?.carriedOver == 2)
+            try journal.commit([.accepted(try sample(11))])
+            #expect(try Set(found(journal)).isSuperset(of: [2, 4, 11]))
+        }
+    }
+
+    @Test func aJournalBehindALinkIsOneUntilTheLinkChanges() throws {
+        try withFolder { folder in
+            let directory = folder + "/notifyd"
+            try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+            let elsewhere = folder + "/elsewhere.db"
+            try Data().write(to: URL(filePath: elsewhere))
+            try FileManager.default.createSymbolicLink(
+                atPath: directory + "/events.db", withDestinationPath: elsewhere)
+            let journal = try Journal(directory: directory)
+            try journal.commit([.accepted(try sample(1))])
+            try journal.commit([.accepted(try sample(2))])
+            try FileManager.default.removeItem(atPath: directory + "/events.db")
+            try FileManager.default.createSymbolicLink(
+                atPath: directory + "/events.db", withDestinationPath: folder + "/another.db")
+            try Data().write(to: URL(filePath: folder + "/another.db"))
+            refuse(journal, 10)
+            try journal.reopen(without: [EventID(10)])
+            #expect(try found(journal) == [1, 2])
+        }
+    }
+
     @Test func whatWasPromisedWaitsForTheAttemptThatSucceeds() throws {
         try withJournal { journal, directory in
             try FileManager.default.removeItem(atPath: directory)

@@ -90,9 +90,17 @@ struct DecisionTests {
         #expect(lines[4].hasSuffix("at 37.10 s, 37.00 s late: no notification server"))
     }
 
+    @Test func anEventThatWasClaimedOnItsWayHasNoBanner() {
+        var decision = explanation(.retracted, resolved: 180)
+        decision.claims = [claim(180, .retracted)]
+        #expect(drawing(decision)[5].hasSuffix("claimed before the notification server answered"))
+        #expect(!drawing(decision)[5].contains("B#"))
+    }
+
     @Test func aClaimThatClosedNoBannerTakesNoneBack() {
         var decision = explanation(.retracted, resolved: 180)
         decision.claims = [claim(180, .recorded)]
+        decision.lateness = .zero
         let lines = drawing(decision)
         #expect(lines[4].hasSuffix("Claim at 180.0 ms: recorded"))
         #expect(lines[5].hasSuffix("at 100.0 ms, not taken back"))

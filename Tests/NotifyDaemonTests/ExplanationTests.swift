@@ -33,6 +33,7 @@ struct ExplanationTests {
         decision.claimant = ":1.7"
         decision.latency = latency
         decision.form = .claim
+        if outcome == .retracted { decision.lateness = 0 }
         decision.setCause(delay: nil, verdict: verdict)
         return decision
     }
@@ -56,6 +57,14 @@ struct ExplanationTests {
         #expect(closing.allClaims.map(\.verdict) == [.retracted])
         #expect(!closing.reason.contains("No banner"))
         #expect(try explanation(claimed(.claimed, after: 0)).allClaims.map(\.verdict) == [.suppressed])
+    }
+
+    @Test func anEventThatWasClaimedOnItsWayWasNotShown() throws {
+        var decision = claimed(.retracted, after: Self.second, .retracted)
+        decision.lateness = nil
+        let reason = try explanation(decision).reason
+        #expect(reason.contains("after it was sent to the notification server"))
+        #expect(!reason.contains("It was shown"))
     }
 
     @Test(arguments: [Int64(20_000), nil])

@@ -16,9 +16,11 @@ struct FilePresence {
         /// Only our own checkpoints make a file shorter.
         let size: UInt64
 
-        init(_ path: String) throws(JournalError) {
+        /// - Parameter followsLinks: a link in the place of the file is another file to the next start.
+        init(_ path: String, followsLinks: Bool = false) throws(JournalError) {
             var status = statx()
-            guard statx(AT_FDCWD, path, 0, UInt32(STATX_INO | STATX_SIZE), &status) == 0 else {
+            let flags = followsLinks ? 0 : AT_SYMLINK_NOFOLLOW
+            guard statx(AT_FDCWD, path, flags, UInt32(STATX_INO | STATX_SIZE), &status) == 0 else {
                 switch errno {
                 case ENOENT, ENOTDIR: throw .gone("\(path) was deleted or moved while notifyd had it open")
                 case EACCES: throw .readOnly
@@ -49,17 +51,28 @@ struct FilePresence {
 
     private var file: File
     private var log: File
+    /// The name that the journal was opened by, if a link leads from it to the file. SQLite names the log after the file.
+    private let link: String?
 
     /// - Parameter path: a journal that was opened just now.
     init(_ path: String) throws(JournalError) {
-        file = try File(path)
-        log = try File(path + "-wal")
+        let resolved = realpath(path, nil).map { pointer in
+            defer { free(pointer) }
+            return String(cString: pointer)
+        }
+        link = resolved == path ? nil : path
+        file = try File(resolved ?? path)
+        log = try File((resolved ?? path) + "-wal")
     }
 
     /// Call it before a transaction.
     ///
     /// - Throws: `JournalError.gone` if a name leads to another file, or if a file is shorter than before.
     func check() throws(JournalError) {
+        if let link {
+            let now = try File(link, followsLinks: true)
+            guard file.isSame(as: now) else { throw .gone("\(link) was replaced while notifyd had it open") }
+        }
         for known in [file, log] where try known.found().size < known.size {
             throw .gone("\(known.path) was truncated while notifyd had it open")
         }

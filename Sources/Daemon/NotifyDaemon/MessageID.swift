@@ -142,7 +142,7 @@ extension MessageID {
         case .watched: (.info, "A session is in use again; screens claim events")
         case .noSystemBus: (.debug, "There is no system bus; locked and idle sessions are not detected")
         case .noLogind: (.debug, "A call to logind failed")
-        case .outdatedAction: (.notice, "A button was pressed that is no longer configured; nothing is done")
+        case .outdatedAction: (.notice, "A button was pressed that is no longer configured; no command is run")
         case .tooManyCommands: (.error, "Too many commands of buttons are running, this one is not started")
         case .commandStarted: (.debug, "The command of a button was started")
         case .commandNotStarted: (.error, "The command of a button could not be started")

@@ -65,7 +65,8 @@ extension Choices {
         let event = StoredEvent(
             id: EventID(number()), topic: topic, title: text(), body: text(), fields: decoded, published: number(),
             sender: text(), origin: Origin(source: text(), eventID: text()), urgency: nil,
-            collapse: flag() ? text() : nil, retained: flag(), appearance: decodedAppearance, route: text(), key: text(),
+            collapse: flag() ? text() : nil, retained: flag(), appearance: decodedAppearance, route: text(),
+            key: text(),
             window: number(), accepted: number(),
             expires: Expiry(wall: number(), uptime: number(), boot: text()))
         return [

@@ -124,7 +124,8 @@ final class NotificationServer {
             capabilitiesKnownSince = clock()
         case .failure(let failure):
             isSilent = failure.isTimeout
-            guard isSilent, !hasLoggedSilence else { return }
+            // Known capabilities stay in use.
+            guard isSilent, capabilitiesKnownSince == nil, !hasLoggedSilence else { return }
             hasLoggedSilence = true
             logger.record(.noCapabilities, ["server": "\(server)"])
         }

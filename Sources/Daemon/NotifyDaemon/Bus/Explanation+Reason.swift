@@ -11,6 +11,8 @@ extension Explanation {
             return "\(claimant) claimed it (\(decision.form?.rawValue ?? "Claim")) \(Self.moment(ofClaim: decision))."
         case .shown:
             return [failedHold ?? unclaimed(decision), late(decision)].compactMap(\.self).joined(separator: " ")
+        case .retracted where decision.lateness == nil:
+            return "\(claimant) claimed it after it was sent to the notification server, which had not answered yet."
         case .retracted:
             let rest =
                 decision.verdict == .recorded

@@ -56,19 +56,20 @@ final class DiskReserve {
 
     var isFull: Bool {
         var status = stat()
-        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_size >= Self.bytes
+        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_size >= Self.bytes
     }
 
     /// Reserves the space if there is plenty: the last megabytes of a disk belong to the journal.
     func fill() {
         guard !isFull else { return }
-        // Opening a pipe could block, and a device has no space.
-        if FileKind.obstacle(at: path) != nil { unlink(path) }
+        // Opening a pipe could block, a device has no space, and what a link leads to is not ours.
+        var status = stat()
+        if lstat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG { unlink(path) }
         var space = statvfs()
         guard statvfs(directory, &space) == 0,
             UInt64(space.f_bavail) * UInt64(space.f_bsize) > UInt64(4 * Self.bytes)
         else { return }
-        let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0o600)
+        let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0o600)
         guard file >= 0 else { return }
         defer { close(file) }
         if posix_fallocate(file, 0, Self.bytes) != 0 { unlink(path) }

@@ -126,7 +126,12 @@ struct Decision {
     private var banner: Timeline.Lane {
         var lane = Timeline.Lane(actor: "banner")
         guard let start = bannerTime else {
-            lane.note = outcome == nil ? "none yet" : "none"
+            lane.note =
+                switch outcome {
+                case nil: "none yet"
+                case .retracted?: "claimed before the notification server answered"
+                default: "none"
+                }
             return lane
         }
         lane.style = Terminal.red
@@ -166,9 +171,9 @@ struct Decision {
     private var bannerTime: Duration? {
         switch outcome {
         case .shown?: deadline.map { $0 + (explanation.lateness ?? .zero) } ?? resolved
-        case .retracted?, .dismissed?: deadline.map { $0 + (explanation.lateness ?? .zero) }
+        case .dismissed?: deadline.map { $0 + (explanation.lateness ?? .zero) }
         // Not all of these were shown.
-        case .withdrawn?, .replaced?: explanation.lateness.flatMap { lateness in deadline.map { $0 + lateness } }
+        case .retracted?, .withdrawn?, .replaced?: explanation.lateness.flatMap { lateness in deadline.map { $0 + lateness } }
         default: nil
         }
     }
