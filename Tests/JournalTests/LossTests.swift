@@ -67,9 +67,8 @@ struct LossTests {
             try FileManager.default.createSymbolicLink(atPath: journal.path, withDestinationPath: moved)
             refuse(journal, 10)
             try journal.reopen(without: [EventID(10)])
-            #expect(journal.takeLoss()?.carriedOver == 2)
             try journal.commit([.accepted(try sample(11))])
-            #expect(try Set(found(journal)).isSuperset(of: [2, 4, 11]))
+            #expect(try found(journal) == [1, 2, 3, 4, 11])
         }
     }
 

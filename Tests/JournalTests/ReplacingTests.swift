@@ -122,8 +122,9 @@ struct ReplacingTests {
                     try db.execute(
                         sql: """
                             DROP INDEX event_collapse;
+                            ALTER TABLE event DROP COLUMN appearance;
                             ALTER TABLE event DROP COLUMN collapse;
-                            DELETE FROM grdb_migrations WHERE identifier = '10';
+                            DELETE FROM grdb_migrations WHERE identifier IN ('10', '11');
                             """)
                 }
                 try queue.close()

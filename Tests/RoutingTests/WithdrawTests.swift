@@ -67,6 +67,14 @@ struct WithdrawTests {
         #expect(bench.take(.bannerShown(request.call, BannerID(7))).closed == [BannerID(7)])
     }
 
+    @Test mutating func aBannerThatLosesAnOlderEventStillSpeaksOfTheNewest() {
+        let (first, second) = showTwo()
+        let update = withdraw(first).banners[0]
+        #expect(update.replaces == BannerID(7))
+        #expect(update.newest.id == second)
+        #expect(update.count == 1)
+    }
+
     @Test mutating func anUpdateSpeaksOfTheNewestThatIsLeft() {
         let (first, second) = showTwo()
         let update = withdraw(second).banners[0]

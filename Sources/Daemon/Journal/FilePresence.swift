@@ -69,10 +69,7 @@ struct FilePresence {
     ///
     /// - Throws: `JournalError.gone` if a name leads to another file, or if a file is shorter than before.
     func check() throws(JournalError) {
-        if let link {
-            let now = try File(link, followsLinks: true)
-            guard file.isSame(as: now) else { throw .gone("\(link) was replaced while notifyd had it open") }
-        }
+        if let link, !isReached(by: link) { throw .gone("\(link) was replaced while notifyd had it open") }
         for known in [file, log] where try known.found().size < known.size {
             throw .gone("\(known.path) was truncated while notifyd had it open")
         }
@@ -93,5 +90,10 @@ struct FilePresence {
     var isLogInPlace: Bool { log.isInPlace }
 
     /// Whether the name still leads to the file, apart from its log.
-    var isFileInPlace: Bool { file.isInPlace }
+    var isFileInPlace: Bool { file.isInPlace && link.map(isReached) ?? true }
+
+    /// Whether a name leads to the file, perhaps by a link.
+    func isReached(by name: String) -> Bool {
+        (try? File(name, followsLinks: true)).map(file.isSame) ?? false
+    }
 }

@@ -158,6 +158,8 @@ public final class Journal {
         // A directory that was moved away may be back.
         if unlinked?.presence.isFileInPlace == true { closeUnlinked() }
         removeLog()
+        // A link to the open file is in its place, and the log is part of the file now.
+        if unlinked?.presence.isReached(by: path) == true { closeUnlinked() }
         try makeDirectory()
         try openOrCreate()
         try carryOver(without: Set(refused))
