@@ -173,7 +173,8 @@ struct Decision {
         case .shown?: deadline.map { $0 + (explanation.lateness ?? .zero) } ?? resolved
         case .dismissed?: deadline.map { $0 + (explanation.lateness ?? .zero) }
         // Not all of these were shown.
-        case .retracted?, .withdrawn?, .replaced?: explanation.lateness.flatMap { lateness in deadline.map { $0 + lateness } }
+        case .retracted?, .withdrawn?, .replaced?:
+            explanation.lateness.flatMap { lateness in deadline.map { $0 + lateness } }
         default: nil
         }
     }
