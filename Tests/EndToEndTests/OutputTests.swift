@@ -101,6 +101,10 @@ import Testing
             #expect(result.exit == .code(64))
             #expect(result.errors.first?.contains("“bogus” is not a command") == true)
             #expect(try await rig.run("help", "config", "check").exit == .code(0))
+            for mistyped in [try await rig.run("sned", "/x"), try await rig.run("config", "chek")] {
+                #expect(mistyped.exit == .code(64))
+                #expect(mistyped.errors.first?.contains("is not a command. “notifyctl help” lists them.") == true)
+            }
         }
     }
 }

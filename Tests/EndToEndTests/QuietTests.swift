@@ -97,7 +97,10 @@ struct QuietTests {
             let doctor = try await rig.run("doctor").output.joined(separator: "\n")
             #expect(doctor.contains("none: paused until ") && doctor.contains("muted: /"))
 
-            #expect(try await rig.run("resume").exit == .code(0))
+            let resumed = try await rig.run("resume")
+            #expect(resumed.exit == .code(0))
+            #expect(resumed.output.count == 2)
+            #expect(resumed.output.allSatisfy { $0.hasPrefix("Still quiet: /") && $0.contains(" is muted until ") })
             let still = try await rig.run("mute", "/chat", "0").output
             #expect(still.count == 1 && still[0].hasPrefix("/chat is still quiet: / is muted until "))
             let below = try await rig.run("mute", "/", "0").output

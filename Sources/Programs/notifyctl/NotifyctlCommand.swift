@@ -34,7 +34,7 @@ struct NotifyctlCommand: AsyncParsableCommand {
         StandardStreams.prepare()
         requireTextArguments()
         do {
-            try checkHelpRequest(CommandLine.arguments.dropFirst())
+            try checkCommand(CommandLine.arguments.dropFirst())
             var command = try await asyncParseAsRoot()
             if var command = command as? any AsyncParsableCommand { try await command.run() } else { try command.run() }
         } catch  where CommandLine.arguments.contains("--generate-completion-script") && exitCode(for: error).isSuccess
@@ -47,11 +47,12 @@ struct NotifyctlCommand: AsyncParsableCommand {
         end(with: nil)
     }
 
-    /// Rejects “help” with an unknown command; the parser would print the general help.
-    static func checkHelpRequest(_ arguments: ArraySlice<String>) throws {
-        guard arguments.first == "help" else { return }
+    /// Rejects an unknown command, also after “help”. The parser would call it an unexpected argument, or print the general help.
+    static func checkCommand(_ arguments: ArraySlice<String>) throws {
+        let names = arguments.first == "help" ? arguments.dropFirst() : arguments
         var command: any ParsableCommand.Type = self
-        for name in arguments.dropFirst() where !name.hasPrefix("-") {
+        for name in names {
+            if name.hasPrefix("-") || command.configuration.subcommands.isEmpty { return }
             guard let found = command.configuration.subcommands.first(where: { $0.configuration.commandName == name })
             else {
                 throw ValidationError("“\(Terminal.plain(name))” is not a command. “notifyctl help” lists them.")

@@ -46,9 +46,8 @@ struct MuteCommand: AsyncParsableCommand {
     private func sentence(_ quiet: Quiet) -> String {
         let now = Timestamp.now
         if quiet.cause == .paused { return "All banners are \(Terminal.plain(quiet.words(at: now)))." }
-        let verb = quiet.covers(topic) ? "\(topic) is still quiet: \(quiet.topic)" : "Below it \(quiet.topic)"
-        return Terminal.plain(
-            "\(verb) is muted" + (quiet.until.map { " until " + Timestamp($0).end(seenAt: now) } ?? "") + ".")
+        let verb = quiet.covers(topic) ? "\(topic) is still quiet: " : "Below it "
+        return Terminal.plain(verb) + quiet.sentence(at: now)
     }
 }
 
@@ -81,7 +80,10 @@ struct PauseCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        guard let duration else { return try await setPaused(true, bus, output) }
+        guard let duration else {
+            _ = try await setPaused(true, bus)
+            return output.write(.object([("paused", .bool(true))]), text: nil)
+        }
         let client = try await bus.connect()
         try await client.pause(for: duration.duration)
         await complainIfNotStored(client)
@@ -95,7 +97,7 @@ struct ResumeCommand: AsyncParsableCommand {
         commandName: "resume",
         abstract: "Let banners appear again after “pause”.",
         discussion: """
-            Mutes are not affected.
+            Mutes are not affected; those that remain are printed.
 
             Examples:
               notifyctl resume
@@ -104,7 +106,23 @@ struct ResumeCommand: AsyncParsableCommand {
     @OptionGroup var bus: BusOptions
     @OptionGroup var output: OutputOptions
 
-    func run() async throws { try await setPaused(false, bus, output) }
+    func run() async throws {
+        let client = try await setPaused(false, bus)
+        // An older daemon does not have this property.
+        let rest = (try? await client.quiet()) ?? []
+        let members: [(String, JSON)] = [("paused", .bool(false))]
+        let now = Timestamp.now
+        output.write(
+            .object(members + (rest.isEmpty ? [] : [("quiet", .array(rest.map(\.json)))])),
+            text: rest.isEmpty ? nil : rest.map { "Still quiet: " + $0.sentence(at: now) }.joined(separator: "\n"))
+    }
+}
+
+extension Quiet {
+    /// A mute and its end.
+    fileprivate func sentence(at now: Int64) -> String {
+        Terminal.plain("\(topic) is muted" + (until.map { " until " + Timestamp($0).end(seenAt: now) } ?? "") + ".")
+    }
 }
 
 struct QuietCommand: AsyncParsableCommand {
@@ -134,11 +152,11 @@ struct QuietCommand: AsyncParsableCommand {
     }
 }
 
-private func setPaused(_ flag: Bool, _ bus: BusOptions, _ output: OutputOptions) async throws {
+private func setPaused(_ flag: Bool, _ bus: BusOptions) async throws -> NotifyClient {
     let client = try await bus.connect()
     try await client.setPaused(flag)
     await complainIfNotStored(client)
-    output.write(.object([("paused", .bool(flag))]), text: nil)
+    return client
 }
 
 /// Warns if the change is not on disk yet: it is in force, but may be lost when the daemon ends.
