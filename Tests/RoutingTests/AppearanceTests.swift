@@ -68,6 +68,7 @@ import Testing
         #expect(completed.app == "Chat")
         #expect(completed.progress == 40)
         #expect(try event([]).appearance == own)
+        #expect(try event(Self.all + [Field(name: "later", value: .byte(1))]).appearance == completed)
         // An option of a later version in the journal, or damage.
         #expect(try event([Field(name: "progress", value: .byte(200))]).appearance == own)
     }

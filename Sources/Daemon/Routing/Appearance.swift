@@ -62,7 +62,8 @@ extension Appearance {
     /// Of a banner's time on screen.
     public static let maximumTimeout: Duration = .seconds(24 * 3600)
 
-    /// Reads the options of an event, all of which are in `optionNames`.
+    /// Reads the options of an event. Publishing refuses names that are not in `optionNames`; a journal may have them from a
+    /// later version.
     init(_ options: [Field]) throws(Refusal) {
         for option in options {
             switch option.name {
@@ -79,7 +80,7 @@ extension Appearance {
             case "resident": resident = try option.boolean()
             case "progress": progress = UInt8(try option.integer(in: 0...100, "percent"))
             case "actions": actions = try Self.actions(option)
-            default: preconditionFailure("'\(option.name)' does not describe a banner")
+            default: break
             }
         }
     }
