@@ -96,7 +96,10 @@ struct BannerActionTests {
             _ = try await stage.outcome(of: id)
             server.invoke("tell", on: 1)
             try await stage.logged("that is all")
-            let told = stage.daemon.errors.all.filter { $0.hasPrefix("NOTIFYD_") }
+            // The rehearsal passes this one on, so that the programs know of a sanitizer.
+            let told = stage.daemon.errors.all.filter {
+                $0.hasPrefix("NOTIFYD_") && !$0.hasPrefix("NOTIFYD_TIMEOUT_FACTOR=")
+            }
             #expect(
                 told == [
                     "NOTIFYD_ACTION=tell", "NOTIFYD_BODY=`touch \(trap)`; touch \(trap)", "NOTIFYD_FIELD_B=true",

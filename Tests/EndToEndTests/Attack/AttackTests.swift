@@ -85,7 +85,7 @@ struct AttackTests {
     }
 }
 
-private func number(_ name: String) -> Int? {
+func number(_ name: String) -> Int? {
     getenv(name).flatMap { Int(String(cString: $0)) }
 }
 
