@@ -50,19 +50,20 @@ extension Daemon {
     }
 
     private func endRecovery() {
-        if recovery?.isLong == true {
-            releasesMemoryAt = host.now.instant + configuration.recoveryWindow + .seconds(1)
-        }
+        if recovery?.isLong == true { releaseMemory(after: configuration.recoveryWindow + .seconds(1)) }
         recovery = nil
     }
 
-    func releaseMemory() {
-        guard let moment = releasesMemoryAt else { return }
-        guard moment <= host.now.instant else {
-            // Queued signals have armed the same timer.
-            if signalQueue.isEmpty { host.armRecoveryTimer(at: moment) }
-            return
-        }
+    func releaseMemory(after time: Duration) {
+        let moment = host.now.instant + time
+        releasesMemoryAt = max(releasesMemoryAt ?? moment, moment)
+    }
+
+    /// Called at the end of each turn.
+    func releaseMemoryIfDue() {
+        // Queued signals have armed the same timer.
+        guard let moment = releasesMemoryAt, signalQueue.isEmpty else { return }
+        guard moment <= host.now.instant else { return host.armRecoveryTimer(at: moment) }
         releasesMemoryAt = nil
         host.releaseMemory()
     }

@@ -22,7 +22,7 @@ final class Daemon {
     /// What is left to read of earlier runs; `nil` before a journal is open, and once all is read.
     var recovery: RecoveryCursor?
     let recoveryPortion: Int
-    /// When the windows of a long recovery have ended, and their memory can be released.
+    /// When free memory is released: the windows of a long recovery have ended then, or the signals of a long turn have left.
     var releasesMemoryAt: Instant?
     var isRestored = false
     var isRetryArmed = false
@@ -153,6 +153,7 @@ final class Daemon {
             case .resolve(let id, let topic, let resolution):
                 let program = program(of: resolution.claimant, claiming: id)
                 storage.append(entries.entry(id, resolution, by: program, clock))
+                storage.commitIfLong()
                 // Where its successor is refused, a replaced event keeps its place.
                 let needed = resolution.successor ?? id
                 outbox.append(.signal(.resolved(id, topic, resolution), about: needed, at: now.instant))
@@ -204,7 +205,7 @@ final class Daemon {
         recoverNextBatch()
         markNextBatch()
         forgetNextPortion()
-        releaseMemory()
+        releaseMemoryIfDue()
     }
 
     /// Commits the entries and empties the outbox.
@@ -212,6 +213,7 @@ final class Daemon {
         deliver(outbox.takeBannersReadyBeforeCommit(), refusing: [])
         let hasRecordedQuiet = recordQuiet()
         let refused = storage.commit()
+        if storage.takeWasTurnLong() { releaseMemory(after: .seconds(1)) }
         let items = outbox.takeAll()
         deliver(items, refusing: Set(refused))
         announceQuiet(afterCommitOf: hasRecordedQuiet)

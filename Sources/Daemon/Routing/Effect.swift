@@ -1,13 +1,15 @@
 /// What the shell must do, in the order given.
+///
+/// One call may have an effect for every event in memory, so the large cases are allocated separately.
 public enum Effect: Sendable {
     /// Answer the call that caused this input; every call gets exactly one answer.
     case reply(Reply)
     /// Announce an event (signal `Event`).
     case announce(Event, Announcement)
     /// Announce an outcome (signal `Resolved`).
-    case resolve(EventID, Topic, Resolution)
+    indirect case resolve(EventID, Topic, Resolution)
     /// Ask the notification server for a banner, and report `bannerShown` or `bannerFailed`.
-    case showBanner(BannerRequest)
+    indirect case showBanner(BannerRequest)
     /// Ask the bus to start a notification server.
     case startServer
     /// Ask the notification server to close a banner.
@@ -21,12 +23,12 @@ public enum Effect: Sendable {
     /// Announce that a button was pressed (signal `ActionInvoked`).
     case relayAction(Event, action: String)
     /// Keep a step of a claim that did not decide the event.
-    case noteClaim(EventID, ClaimRecord)
+    indirect case noteClaim(EventID, ClaimRecord)
     /// Keep that a topic has no current value. Id and origin are those of the removal. If the topic had a value until now
     /// (`isNews`), announce it (signal `Removed`).
-    case remove(Topic, EventID, Origin, isNews: Bool)
+    indirect case remove(Topic, EventID, Origin, isNews: Bool)
     /// Mark stored events at or below a topic, up to an id, as read where they are not in memory.
-    case markRead(TopicPrefix, upTo: EventID, by: String, as: ClaimForm)
+    indirect case markRead(TopicPrefix, upTo: EventID, by: String, as: ClaimForm)
     /// Keep and announce what `Router.quiet` says now.
     case quietChanged
     /// Hand in `timerFired` at this moment; replaces the one asked for before.

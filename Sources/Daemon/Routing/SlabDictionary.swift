@@ -36,7 +36,10 @@ struct SlabDictionary<Key: Hashable, Value> {
             let slot = slots[key] ?? take(for: key)
             let (chunk, place) = Int(slot).quotientAndRemainder(dividingBy: Self.slotsAtOnce)
             yield &chunks[chunk][place]
-            if chunks[chunk][place] == nil { give(slot, of: key) }
+            if chunks[chunk][place] == nil {
+                give(slot, of: key)
+                releaseIfEmpty()
+            }
         }
     }
 
@@ -71,8 +74,10 @@ struct SlabDictionary<Key: Hashable, Value> {
     mutating func removeValue(forKey key: Key) -> Value? {
         guard let slot = slots[key] else { return nil }
         let (chunk, place) = Int(slot).quotientAndRemainder(dividingBy: Self.slotsAtOnce)
+        let value = chunks[chunk][place].take()
         give(slot, of: key)
-        return chunks[chunk][place].take()
+        releaseIfEmpty()
+        return value
     }
 
     private mutating func take(for key: Key) -> Int32 {
@@ -90,5 +95,10 @@ struct SlabDictionary<Key: Hashable, Value> {
     private mutating func give(_ slot: Int32, of key: Key) {
         slots[key] = nil
         free.append(slot)
+    }
+
+    /// Releases the memory of a large table that has become empty. Call it after the value has left its slot.
+    private mutating func releaseIfEmpty() {
+        if slots.isEmpty, chunks.count > 1 { self = SlabDictionary() }
     }
 }

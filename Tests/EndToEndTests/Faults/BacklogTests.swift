@@ -75,4 +75,39 @@ struct BacklogTests {
             #expect(Set(history.map(\.outcome)) == ["claimed"])
         }
     }
+
+    @Test(
+        arguments: [
+            ("ClaimTopic", ["/", .uint32(0)]), ("OpenScreen", ["/", .variants([:])]), ("MarkRead", ["/", .uint64(0)]),
+        ] as [(String, [Value])])
+    func aCallThatClaimsAllEventsTakesLittleMemoryBesideThem(_ member: String, _ arguments: [Value]) async throws {
+        try await withFaultRig(isStarted: false) { rig in
+            let count = max(Self.count, 20_000)
+            let ids = try rig.writeBacklog(of: count)
+            try await rig.daemon.start()
+            try await rig.until("all are announced again", within: .seconds(60)) {
+                rig.signals.all.count { $0.member == "Event" } >= count
+            }
+            try rig.resetPeakMemory()
+            let before = try rig.peakMemory()
+            let begin = ContinuousClock.now
+            try await rig.call(member, arguments, timeout: .seconds(60))
+            let answered = ContinuousClock.now - begin
+            try await rig.until("all are claimed", within: .seconds(60)) {
+                rig.signals.all.count { $0.member == "Resolved" } >= count
+            }
+            let peak = try rig.peakMemory()
+            #expect(rig.signals.all.filter { $0.member == "Resolved" }.map { $0.arguments[1] } == ids.map(Value.uint64))
+            if ChildProcess.sanitizerEnvironment.isEmpty {
+                #expect(peak - before <= count * 200 + 4 << 20)
+                try await rig.until("what the events took is free again") {
+                    try rig.residentMemory() <= before - count * 250
+                }
+            }
+            print(
+                "\(member) of \(count) events: answered after \(answered);",
+                "\(before >> 20) MiB before, \(peak >> 20) MiB at most, \(try rig.residentMemory() >> 20) MiB afterwards"
+            )
+        }
+    }
 }

@@ -32,11 +32,23 @@ extension FaultRig {
         return ids
     }
 
-    /// The most memory that the daemon has had, as the kernel says: `VmHWM` of proc_pid_status(5), in bytes.
-    func peakMemory() throws -> Int {
+    /// The most memory that the daemon has had, as the kernel says, in bytes.
+    func peakMemory() throws -> Int { try memory("VmHWM:") }
+
+    /// The memory that the daemon has now, in bytes.
+    func residentMemory() throws -> Int { try memory("VmRSS:") }
+
+    /// - Parameter key: a line of proc_pid_status(5).
+    private func memory(_ key: String) throws -> Int {
         let process = try #require(daemon.identifier)
         let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
-        let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") })
+        let line = try #require(status.split(separator: "\n").first { $0.hasPrefix(key) })
         return try #require(Int(line.split(separator: " ")[1].trimmingCharacters(in: .whitespaces))) * 1024
+    }
+
+    /// Makes `peakMemory` count from now: `clear_refs` of proc_pid_clear_refs(5).
+    func resetPeakMemory() throws {
+        let process = try #require(daemon.identifier)
+        try "5".write(toFile: "/proc/\(process)/clear_refs", atomically: false, encoding: .utf8)
     }
 }

@@ -79,6 +79,8 @@ final class Simulation {
     let commitTime: Int64
     /// How many events of an earlier run are announced again in a turn.
     let recoveryPortion: Int
+    /// How many entries a transaction has.
+    let journalPortion: Int
     /// Whether the daemon is killed once more before everything is claimed, and that by its topic.
     let restartsAtTheEnd: Bool
 
@@ -112,6 +114,7 @@ final class Simulation {
         commitTime = random.pick([0, 0, 100, 30_000])
         recoveryPortion = random.pick([1, 3, 128])
         restartsAtTheEnd = random.chance(50)
+        journalPortion = random.pick([1, 3, Storage.usualPortion])
         configuration = setup.configuration
         loaded = [setup.configuration]
         disk = SimulatedDisk(seed: passage.seed)
@@ -161,7 +164,8 @@ final class Simulation {
         let logger = Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }
         let daemon = Daemon(
             configuration: Self.configurations[configuration], limits: limits, recoveryPortion: recoveryPortion,
-            storage: Storage(disk: disk, logger: logger), link: self, host: self, logger: logger)
+            storage: Storage(disk: disk, logger: logger, portion: journalPortion), link: self, host: self,
+            logger: logger)
         self.daemon = daemon
         daemon.server.ownerIs(server.name)
         daemon.start()

@@ -19,7 +19,8 @@ enum Outgoing {
 /// A signal of `org.notifyd.Router1`.
 enum Signal {
     case event(Event, Announcement)
-    case resolved(EventID, Topic, Resolution)
+    /// Allocated separately, because there may be one for every event in memory.
+    indirect case resolved(EventID, Topic, Resolution)
     case removed(Topic, EventID)
     case action(Event, String)
 

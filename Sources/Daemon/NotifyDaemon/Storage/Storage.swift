@@ -26,7 +26,15 @@ final class Storage {
     private let disk: any Disk
     private let logger: Logger
     private(set) var journal: (any EventStore)?
+    /// Entries of one transaction. A turn with more of them, such as the claim of all events, has several.
+    static let usualPortion = 4096
+
+    private let portion: Int
     private var pending: [JournalEntry] = []
+    /// The events of this turn that could not be stored.
+    private var refusedInTurn: Set<EventID> = []
+    /// Whether this turn had more entries than a transaction.
+    private var wasTurnLong = false
     private var backlog: [JournalEntry] = []
     /// Index of an event's newest decision in the backlog.
     private var decisions: [EventID: Int] = [:]
@@ -40,8 +48,11 @@ final class Storage {
     private var rewritten = 0
 
     /// Opens the journal. If that fails, the daemon runs degraded.
-    init(disk: any Disk, logger: Logger) {
+    ///
+    /// - Parameter portion: entries of one transaction.
+    init(disk: any Disk, logger: Logger, portion: Int = usualPortion) {
         self.disk = disk
+        self.portion = portion
         self.logger = logger
         do throws(JournalError) {
             let journal = try disk.openJournal()
@@ -96,7 +107,27 @@ final class Storage {
     ///
     /// - Returns: the events that could not be stored and must not be acknowledged.
     func commit() -> [EventID] {
-        guard !pending.isEmpty else { return [] }
+        commitPending()
+        defer { refusedInTurn = [] }
+        return refusedInTurn.sorted()
+    }
+
+    /// Commits the entries of a long turn before its end, so that they take little memory. Nothing of the turn has been sent,
+    /// and an entry that depends on an event comes after it, so that `keepInMemory` finds out whether it was refused.
+    func commitIfLong() {
+        guard pending.count >= portion else { return }
+        wasTurnLong = true
+        commitPending()
+    }
+
+    /// Whether a turn was long since the last call.
+    func takeWasTurnLong() -> Bool {
+        defer { wasTurnLong = false }
+        return wasTurnLong
+    }
+
+    private func commitPending() {
+        guard !pending.isEmpty else { return }
         let entries = pending
         pending = []
         guard let journal, journal.isOpen else { return keepInMemory(entries) }
@@ -105,18 +136,20 @@ final class Storage {
             try journal.commit(entries)
             Failpoint.afterCommit.hit()
             for case .accepted in entries { sinceExpiry += 1 }
-            return []
         } catch {
             degrade(error)
-            return keepInMemory(entries)
+            keepInMemory(entries)
         }
     }
 
     /// While the journal cannot be written, outcomes are kept in memory. Events are refused, and deleted from the file
     /// in case they are in it.
-    private func keepInMemory(_ entries: [JournalEntry]) -> [EventID] {
-        var failed: Set<EventID> = []
-        for case .accepted(let event) in entries { failed.insert(event.id) }
+    private func keepInMemory(_ entries: [JournalEntry]) {
+        var failed = refusedInTurn
+        for case .accepted(let event) in entries {
+            failed.insert(event.id)
+            refused.append(event.id)
+        }
         for var entry in entries {
             switch entry {
             case .accepted: continue
@@ -142,10 +175,9 @@ final class Storage {
             if case .decided(let id, _) = entry { decisions[id] = backlog.count }
             backlog.append(entry)
         }
-        refused += failed
         // A removal is written later, but not acknowledged now.
         for case .removed(_, let id, _, _) in entries { failed.insert(id) }
-        return failed.sorted()
+        refusedInTurn = failed
     }
 
     /// Retries after a failure.
