@@ -33,18 +33,33 @@ public final class Event: Sendable {
     public let sender: String
     /// Where the publisher says it comes from.
     public let origin: Origin
-    /// The urgency that the publisher set; `nil`: the route's.
-    public let urgency: Urgency?
-    /// What it takes the place of; `nil` for most events.
-    public let collapse: CollapseKey?
-    /// Whether the event is the current value of its topic.
-    public let retained: Bool
-    /// What the publisher says about the banner; empty for most events. `appearance` reads it.
-    public let appearanceOptions: [Field]
     /// The route at the time it was accepted; it applies until the event is forgotten.
     public let route: Route
+    /// `nil` for most events, so that they take less memory.
+    private let extras: Extras?
+    private let cost: Int32
+    /// Whether the event is the current value of its topic.
+    public let retained: Bool
+    /// The urgency that the publisher set; `nil`: the route's.
+    public let urgency: Urgency?
+
+    /// What few events have.
+    private final class Extras: Sendable {
+        let collapse: CollapseKey?
+        let appearanceOptions: [Field]
+
+        init(_ collapse: CollapseKey?, _ appearanceOptions: [Field]) {
+            self.collapse = collapse
+            self.appearanceOptions = appearanceOptions
+        }
+    }
+
+    /// What it takes the place of; `nil` for most events.
+    public var collapse: CollapseKey? { extras?.collapse }
+    /// What the publisher says about the banner; empty for most events. `appearance` reads it.
+    public var appearanceOptions: [Field] { extras?.appearanceOptions ?? [] }
     /// What the event takes in memory, in bytes; computed once because every queue asks for it.
-    public let memoryCost: Int
+    public var memoryCost: Int { Int(cost) }
 
     public init(
         id: EventID, topic: Topic, title: String, body: String, fields: [Field], published: Int64, sender: String,
@@ -60,13 +75,14 @@ public final class Event: Sendable {
         self.sender = sender
         self.origin = origin
         self.urgency = urgency
-        self.collapse = collapse.map { CollapseKey(topic: topic, text: $0) }
         self.retained = retained
-        self.appearanceOptions = appearanceOptions
         self.route = route
-        memoryCost = MemoryCost.ofEvent(
-            topic: topic, title: title, body: body, fields: fields, origin: origin, collapse: collapse,
-            appearance: appearanceOptions)
+        let key = collapse.map { CollapseKey(topic: topic, text: $0) }
+        extras = key == nil && appearanceOptions.isEmpty ? nil : Extras(key, appearanceOptions)
+        cost = Int32(
+            clamping: MemoryCost.ofEvent(
+                topic: topic, title: title, body: body, fields: fields, origin: origin, collapse: collapse,
+                appearance: appearanceOptions))
     }
 
     /// The key of its window and its banner.
