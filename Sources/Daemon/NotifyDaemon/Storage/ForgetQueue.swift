@@ -39,19 +39,19 @@ struct ForgetQueue {
     private var deleting = Deque<ForgetJob>()
     /// The jobs of the current batch whose events are deleted.
     private var deleted: [ForgetJob] = []
-    private var countByCaller: [String: Int] = [:]
+    private var calls = CallCounter()
 
-    var isEmpty: Bool { countByCaller.isEmpty }
+    var isEmpty: Bool { calls.isEmpty }
 
     /// - Throws: `Refusal.limitExceeded` at a limit.
     mutating func add(_ job: ForgetJob) throws(Refusal) {
         let count = waiting.count + deleting.count + deleted.count
-        guard count < Self.limit, countByCaller[job.caller, default: 0] < Self.limitPerConnection else {
+        guard count < Self.limit, calls[job.caller] < Self.limitPerConnection else {
             throw .limitExceeded(
                 "calls of Forget: \(Self.limit), or \(Self.limitPerConnection) of one connection, are under way "
                     + "already; wait for their answers")
         }
-        countByCaller[job.caller, default: 0] += 1
+        calls.add(job.caller)
         waiting.append(job)
     }
 
@@ -67,7 +67,7 @@ struct ForgetQueue {
 
     /// Ends the batch, whose events are deleted.
     mutating func takeDeleted() -> [ForgetJob] {
-        for job in deleted { release(job) }
+        for job in deleted { calls.remove(job.caller) }
         defer { deleted = [] }
         return deleted
     }
@@ -76,10 +76,5 @@ struct ForgetQueue {
     mutating func takeAll() -> [ForgetJob] {
         defer { self = ForgetQueue() }
         return deleted + deleting + waiting
-    }
-
-    private mutating func release(_ job: ForgetJob) {
-        let count = countByCaller[job.caller]!
-        countByCaller[job.caller] = count > 1 ? count - 1 : nil
     }
 }

@@ -38,14 +38,14 @@ struct MarkReadQueue {
     static var limitPerConnection: Int { 1_000 }
 
     private var marks = Deque<MarkReadJob>()
-    private var countByClaimant: [String: Int] = [:]
+    private var calls = CallCounter()
 
     var isEmpty: Bool { marks.isEmpty }
     var count: Int { marks.count }
 
     /// - Throws: `Refusal.limitExceeded` at a limit.
     func requireRoom(for claimant: String) throws(Refusal) {
-        guard marks.count < Self.limit, countByClaimant[claimant, default: 0] < Self.limitPerConnection else {
+        guard marks.count < Self.limit, calls[claimant] < Self.limitPerConnection else {
             throw .limitExceeded(
                 "topics that are being marked as read: \(Self.limit), or \(Self.limitPerConnection) of one connection, are "
                     + "waiting already; try again in a moment")
@@ -54,13 +54,12 @@ struct MarkReadQueue {
 
     mutating func put(_ mark: MarkReadJob) {
         marks.append(mark)
-        countByClaimant[mark.claimant, default: 0] += 1
+        calls.add(mark.claimant)
     }
 
     mutating func takeNext() -> MarkReadJob? {
         guard let mark = marks.popFirst() else { return nil }
-        let count = countByClaimant[mark.claimant]!
-        countByClaimant[mark.claimant] = count > 1 ? count - 1 : nil
+        calls.remove(mark.claimant)
         return mark
     }
 }
