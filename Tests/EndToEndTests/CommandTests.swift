@@ -153,6 +153,31 @@ import Testing
         }
     }
 
+    @Test func anEventThatIsOnlyHeldIsNotCalledSuppressed() async throws {
+        try await withRig { rig in
+            let process = try await rig.subscriber(to: "/post") {
+                try rig.start("listen", "/post", "--claim", "--exec", "false", "-n", "1")
+            }
+            let id = try await rig.client.publish("/post/1", title: "Title", options: Self.long)
+            #expect(await process.waitForExit() == .code(0))
+            #expect(await process.allLines(of: 1) == ["\(id)  /post/1  Title  → held"])
+            #expect(await rig.listener.resolution(of: id)?.outcome == "shown")
+            let why = try await rig.run("why", "\(id)").output
+            #expect(why.contains { $0.contains(": held; released at") }, "\(why)")
+        }
+    }
+
+    @Test func theJSONOfAnEventTellsThatItIsHeld() async throws {
+        try await withRig { rig in
+            let process = try await rig.subscriber(to: "/post") {
+                try rig.start("listen", "/post", "--claim", "--exec", "true", "-n", "1", "--json=short")
+            }
+            try await rig.client.publish("/post/1", title: "Title", options: Self.long)
+            #expect(await process.waitForExit() == .code(0))
+            #expect(await process.allLines(of: 1)?.first?.contains(#""verdict":"suppressed","held":true"#) == true)
+        }
+    }
+
     @Test func whatComesWhileACommandRunsWaitsForItsTurnWithoutABanner() async throws {
         try await withRig { rig in
             let process = try await rig.subscriber(to: "/post") {

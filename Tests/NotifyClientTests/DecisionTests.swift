@@ -73,7 +73,7 @@ struct DecisionTests {
         ]
         #expect(
             drawing(decision)[4]
-                == "  :1.2       -C--r---------------------  ClaimProvisionally at 10.0 ms: suppressed; \(words)")
+                == "  :1.2       -C--r---------------------  ClaimProvisionally at 10.0 ms: held; \(words)")
     }
 
     @Test func aBannerThatIsUpStaysToTheEdge() {

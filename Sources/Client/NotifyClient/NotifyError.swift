@@ -47,6 +47,9 @@ extension NotifyError {
     /// The error name with which a daemon replies that cannot start because of its configuration.
     package static let badConfiguration = "org.freedesktop.DBus.Error.InvalidFileContent"
 
+    /// The error name with which a daemon replies that is too old to have a method.
+    package static let unknownMethod = "org.freedesktop.DBus.Error.UnknownMethod"
+
     static let clientClosed = NotifyError(.closed, "The client was closed.")
     static let lost = NotifyError(.notReachable, "The connection to the message bus is gone.")
     static let cancelled = NotifyError(.cancelled, "The call was cancelled.")

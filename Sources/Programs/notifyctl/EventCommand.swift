@@ -9,10 +9,12 @@ struct EventCommand {
     init(_ command: String) { self.command = command }
 
     /// Returns whether the command ended with 0. A failure is reported, and does not affect other events.
-    func run(for event: Event, _ verdict: Verdict?) async -> Bool {
+    ///
+    /// - Parameter text: what the banner of the event says.
+    func run(for event: Event, _ answer: ClaimAnswer?, _ text: BannerText?) async -> Bool {
         let shell: ChildProcess
         do {
-            shell = try start(event, verdict)
+            shell = try start(event, answer, text)
         } catch {
             Terminal.complain("The command for event \(event.id) cannot be started: \(error.description)")
             return false
@@ -33,9 +35,12 @@ struct EventCommand {
         return false
     }
 
-    private func start(_ event: Event, _ verdict: Verdict?) throws(ProcessError) -> ChildProcess {
-        let json = JSON.object(event.members(verdict: verdict)).text(pretty: false)
-        let variables = EventEnvironment(event, verdict, json: json)
+    private func start(
+        _ event: Event, _ answer: ClaimAnswer?, _ text: BannerText?
+    ) throws(ProcessError) -> ChildProcess {
+        let members = event.members(verdict: answer?.verdict, isHeld: answer?.isHeld ?? false, text: text)
+        let json = JSON.object(members).text(pretty: false)
+        let variables = EventEnvironment(event, answer?.verdict, text, json: json)
         let own = ChildProcess.currentEnvironment.filter { !$0.key.hasPrefix("NOTIFYD_") }
         func start(isSmall: Bool) throws(ProcessError) -> ChildProcess {
             let input = try Self.file(with: json + "\n")

@@ -7,11 +7,11 @@ struct EventEnvironment {
 
     /// The variables of every event; its limits keep them short.
     private let basic: [(name: String, value: String)]
-    private let fields: [(name: String, value: String)]
-    private let json: String
+    /// The others.
+    private let long: [(name: String, value: String)]
 
-    init(_ event: Event, _ verdict: Verdict?, json: String) {
-        self.json = json
+    /// - Parameter text: what the banner of the event says.
+    init(_ event: Event, _ verdict: Verdict?, _ text: BannerText?, json: String) {
         let values: [(name: String, value: String?)] = [
             ("ID", "\(event.id)"), ("TOPIC", event.topic), ("TITLE", event.title), ("BODY", event.body),
             ("PUBLISHED", event.published.map { String($0) }),
@@ -19,7 +19,8 @@ struct EventEnvironment {
             ("SOURCE", event.source), ("EVENT_ID", event.eventID), ("VERDICT", verdict?.rawValue),
         ]
         basic = values.compactMap { name, value in value.map { ("NOTIFYD_" + name, $0) } }
-        fields = Self.fields(of: event)
+        let banner = text.map { [("NOTIFYD_SUMMARY", $0.title), ("NOTIFYD_TEXT", $0.body)] } ?? []
+        long = banner + [("NOTIFYD_JSON", json)] + Self.fields(of: event)
     }
 
     /// - Parameter isSmall: leaves out variables that can be long, because the whole environment was too large.
@@ -27,7 +28,7 @@ struct EventEnvironment {
         var result: [String: String] = [:]
         for (name, value) in basic { result[name] = value }
         var omitted: [String] = []
-        for (name, value) in [("NOTIFYD_JSON", json)] + fields {
+        for (name, value) in long {
             if isSmall || name.utf8.count + value.utf8.count + 2 > Self.longest {
                 omitted.append(name)
             } else {

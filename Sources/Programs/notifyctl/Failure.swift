@@ -57,7 +57,7 @@ extension NotifyError {
             "\(Terminal.plain(message)) notifyd is busy or hangs; see “systemctl --user status notifyd”."
         case .readerTooSlow:
             "The reader of the output is too slow: events were missed. With --since ID none is missed."
-        case .refused where name == "org.freedesktop.DBus.Error.UnknownMethod":
+        case .refused where name == NotifyError.unknownMethod:
             "The running notifyd is older than this notifyctl. Start the new one: “systemctl --user restart notifyd”."
         default: Terminal.plain(description)
         }

@@ -12,7 +12,7 @@ struct ListenCommand: AsyncParsableCommand {
             --exec runs a shell command for each event, one after the other. The event is in its environment, never in \
             the command: NOTIFYD_ID, NOTIFYD_TOPIC, NOTIFYD_TITLE, NOTIFYD_BODY, NOTIFYD_PUBLISHED (microseconds since \
             1970), NOTIFYD_WINDOW (ms left to claim), NOTIFYD_SENDER, NOTIFYD_SOURCE, NOTIFYD_EVENT_ID, \
-            NOTIFYD_VERDICT (with --claim), NOTIFYD_JSON (all of it), and NOTIFYD_FIELD_NAME for each field, its name in \
+            NOTIFYD_VERDICT (with --claim), NOTIFYD_SUMMARY and NOTIFYD_TEXT (what its banner says), NOTIFYD_JSON (all of it), and NOTIFYD_FIELD_NAME for each field, its name in \
             capitals with _ for what is neither a letter nor a digit. The event as JSON is also on its standard input. \
             Variables that are too long for the system are missing, and listed in NOTIFYD_OMITTED. A command that cannot be \
             started fails for that event only.
@@ -101,16 +101,23 @@ struct ListenCommand: AsyncParsableCommand {
     }
 
     private func read(_ events: Events, _ client: NotifyClient, _ listing: Listing) async throws -> Int {
+        let texts = BannerTexts(client)
         guard let exec else {
-            return try await forEach(events) { event in
-                show(event, claim ? await claimed(event, client.claim) : nil, in: listing)
-                return true
+            return try await withOrderedOutput(texts) { (heard: (event: Event, answer: ClaimAnswer?), text) in
+                show(heard.event, heard.answer, text, in: listing)
+            } _: { output in
+                try await forEach(events) { event in
+                    let verdict = claim ? await claimed(event, client.claim) : nil
+                    let answer = verdict.map { ClaimAnswer($0, isProvisional: false) }
+                    await output.put((event, answer), textOf: event.needsText ? event.id : nil)
+                    return true
+                }
             }
         }
         // Events that arrive while a command runs are held, so that their banners do not appear before they are handled.
-        let (queue, continuation) = AsyncStream.makeStream(of: (Event, Verdict?).self)
+        let (queue, continuation) = AsyncStream.makeStream(of: (Event, ClaimAnswer?).self)
         let handled = Locked(HandledEvents())
-        async let running: Void = run(exec, for: queue, handled, client, listing)
+        async let running: Void = run(exec, for: queue, handled, texts, listing)
         defer { continuation.finish() }
         let hold = { (id: EventID) async throws(NotifyError) in
             try await client.claimProvisionally(id, within: holdTime)
@@ -122,7 +129,9 @@ struct ListenCommand: AsyncParsableCommand {
             }
             let stage = handled.withLock { $0.hear(event) }
             let verdict = await claimed(event, stage == .done ? client.claim : hold)
-            if stage == .new { continuation.yield((event, verdict)) }
+            if stage == .new {
+                continuation.yield((event, verdict.map { ClaimAnswer($0, isProvisional: true) }))
+            }
             return stage == .new
         }
         continuation.finish()
@@ -140,8 +149,8 @@ struct ListenCommand: AsyncParsableCommand {
         return heard
     }
 
-    private func show(_ event: Event, _ verdict: Verdict?, in listing: Listing) {
-        output.write(event, verdict, outcome: claim ? verdict?.cell ?? Cell("") : nil, in: listing)
+    private func show(_ event: Event, _ answer: ClaimAnswer?, _ text: BannerText?, in listing: Listing) {
+        output.write(event, answer, hasAnswers: claim, text, in: listing)
     }
 
     /// A failed claim does not end the command.
@@ -156,15 +165,17 @@ struct ListenCommand: AsyncParsableCommand {
 
     /// Runs the command for one event after the other. Events that are still held when notifyctl ends get their banners.
     private func run(
-        _ exec: String, for events: AsyncStream<(Event, Verdict?)>, _ handled: Locked<HandledEvents>,
-        _ client: NotifyClient, _ listing: Listing
+        _ exec: String, for events: AsyncStream<(Event, ClaimAnswer?)>, _ handled: Locked<HandledEvents>,
+        _ texts: BannerTexts, _ listing: Listing
     ) async {
-        for await (event, verdict) in events {
-            show(event, verdict, in: listing)
-            let isDone = await EventCommand(exec).run(for: event, verdict)
+        for await (event, answer) in events {
+            // A template may replace the title, so it is asked even if there is one.
+            let text = await texts.text(of: event.id)
+            show(event, answer, event.needsText ? text : nil, in: listing)
+            let isDone = await EventCommand(exec).run(for: event, answer, text)
             defer { handled.withLock { $0.end(event.id, isDone: isDone) } }
-            guard verdict == .suppressed else { continue }
-            let held = HeldEvent(id: event.id, client: client, limit: holdTime)
+            guard answer?.isHeld == true else { continue }
+            let held = HeldEvent(id: event.id, client: texts.client, limit: holdTime)
             if let complaint = await held.settle(isDone: isDone) { Terminal.complain(complaint) }
         }
     }

@@ -6,20 +6,26 @@ extension Event {
     /// - Parameters:
     ///   - time: the text for the time of publishing.
     ///   - outcome: its outcome or the verdict of a claim; `nil`: without this column.
-    func cells(time: (Timestamp) -> String, outcome: Cell?) -> [Cell] {
+    ///   - text: what its banner says, if it has no title.
+    func cells(time: (Timestamp) -> String, outcome: Cell?, text: BannerText? = nil) -> [Cell] {
         [Cell(published.map { time(Timestamp($0)) } ?? "", .dim), .id("\(id)")] + (outcome.map { [$0] } ?? [])
-            + [Cell(topic, .bold), parts.joined()]
+            + [Cell(topic, .bold), parts(text).joined()]
     }
 
-    /// Title, body and fields.
-    private var parts: [Cell] {
-        (title.isEmpty ? [] : [Cell(title)]) + (body.isEmpty ? [] : [Cell("– " + body)])
+    /// Title, body and fields. The banner supplies what the event lacks.
+    private func parts(_ text: BannerText?) -> [Cell] {
+        let title = title.isEmpty ? text?.title ?? "" : title
+        let body = body.isEmpty ? text?.body ?? "" : body
+        return (title.isEmpty ? [] : [Cell(title)]) + (body.isEmpty ? [] : [Cell("– " + body)])
             + fields.map { Cell($0.key + "=" + $0.value.text, .dim) } + (isReplayed ? [Cell("(again)")] : [])
     }
 
-    func line(verdict: Verdict? = nil) -> String {
-        let answer = verdict.map { [Cell("→ \($0.rawValue)")] } ?? []
-        return ([Cell("\(id)"), Cell(topic, .bold)] + parts + answer).joined().written().text
+    /// - Parameters:
+    ///   - answer: what became of a claim.
+    ///   - text: what its banner says, if it has no title.
+    func line(answer: String? = nil, text: BannerText? = nil) -> String {
+        let answer = answer.map { [Cell("→ " + $0)] } ?? []
+        return ([Cell("\(id)"), Cell(topic, .bold)] + parts(text) + answer).joined().written().text
     }
 
     /// What was published.
@@ -30,28 +36,43 @@ extension Event {
         ]
     }
 
-    func members(verdict: Verdict? = nil) -> [(String, JSON)] {
+    /// - Parameters:
+    ///   - isHeld: whether the verdict is that of a provisional claim.
+    ///   - text: what its banner says, if that was asked.
+    func members(verdict: Verdict? = nil, isHeld: Bool = false, text: BannerText? = nil) -> [(String, JSON)] {
         content
             + JSON.present([
                 ("published", published.map(JSON.integer)), ("window", window.map(JSON.milliseconds)),
                 ("source", source.map(JSON.string)), ("event-id", eventID.map(JSON.string)),
                 ("sender", sender.map(JSON.string)), ("replayed", JSON.ifTrue(isReplayed)),
                 ("retained", JSON.ifTrue(isRetained)), ("verdict", (verdict?.rawValue).map(JSON.string)),
-            ])
+                ("held", JSON.ifTrue(isHeld)),
+            ]) + (text?.members ?? [])
     }
+}
+
+extension BannerText {
+    var members: [(String, JSON)] { [("summary", .string(title)), ("text", .string(body))] }
 }
 
 extension OutputOptions {
     /// Writes an event that has arrived.
     ///
-    /// - Parameter outcome: see ``Event/cells(time:outcome:)``.
-    func write(_ event: Event, _ verdict: Verdict? = nil, outcome: Cell? = nil, in listing: Listing) {
+    /// - Parameters:
+    ///   - answer: the reply to a claim of it.
+    ///   - hasAnswers: whether events are claimed, so that there is a column for it.
+    ///   - text: what its banner says, if that was asked.
+    func write(
+        _ event: Event, _ answer: ClaimAnswer? = nil, hasAnswers: Bool = false, _ text: BannerText? = nil,
+        in listing: Listing
+    ) {
         let now = Timestamp.now
+        let outcome = hasAnswers ? answer?.cell ?? Cell("") : nil
         write(
-            .object(event.members(verdict: verdict)),
+            .object(event.members(verdict: answer?.verdict, isHeld: answer?.isHeld ?? false, text: text)),
             text: listing.line(
-                event.cells(time: { $0.clock(seenAt: now) }, outcome: outcome), elsewhere: event.line(verdict: verdict))
-        )
+                event.cells(time: { $0.clock(seenAt: now) }, outcome: outcome, text: text),
+                elsewhere: event.line(answer: answer?.word, text: text)))
     }
 }
 
@@ -74,8 +95,19 @@ extension Outcome.Kind? {
     var cell: Cell { self?.cell ?? Cell("undecided", .bold) }
 }
 
-extension Verdict {
-    var cell: Cell { Cell(rawValue, self == .recorded ? .dim : .green) }
+/// The reply to a claim, which may be provisional.
+struct ClaimAnswer: Sendable {
+    let verdict: Verdict
+    /// Whether the event is only held: the claim has to be confirmed.
+    let isHeld: Bool
+
+    init(_ verdict: Verdict, isProvisional: Bool) {
+        self.verdict = verdict
+        isHeld = isProvisional && verdict == .suppressed
+    }
+
+    var word: String { isHeld ? "held" : verdict.rawValue }
+    var cell: Cell { Cell(word, isHeld ? .yellow : verdict == .recorded ? .dim : .green) }
 }
 
 extension Outcome {

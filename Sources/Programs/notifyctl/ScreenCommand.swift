@@ -69,7 +69,13 @@ struct ScreenCommand: AsyncParsableCommand {
             let answers = Task { if mode == .ask { await answerQuestions(client) } }
             let listing = Listing()
             // In mode auto there are none, and this waits for a signal.
-            for try await event in screen.questions { output.write(event, in: listing) }
+            try await withOrderedOutput(BannerTexts(client)) { (event: Event, text) in
+                output.write(event, nil, text, in: listing)
+            } _: { questions in
+                for try await event in screen.questions {
+                    await questions.put(event, textOf: event.needsText ? event.id : nil)
+                }
+            }
             answers.cancel()
             await screen.close()
         }

@@ -33,7 +33,11 @@ extension NotifyClient {
         let reply = try await call("Snapshot", [.string(topic)], autoStart: autoStart)
         let cursor = try reply.result(EventID.init)
         var values = try reply.arguments.dropFirst().first.list(RecordedEvent.init)
-        for index in values.indices { values[index].event.isRetained = true }
+        for index in values.indices {
+            values[index].event.isRetained = true
+            // As in its signal.
+            if values[index].outcome == .silent { values[index].event.window = .zero }
+        }
         return Snapshot(cursor: cursor, values: values)
     }
 
@@ -48,7 +52,14 @@ extension NotifyClient {
     ///
     /// - Throws: `refused` with `UnknownEvent` or `StorageUnavailable`.
     public func render(_ id: EventID) async throws(NotifyError) -> BannerText {
-        let texts = try await call("Render", [.uint64(id.rawValue)]).arguments
+        try await render(id, autoStart: true)
+    }
+
+    /// - Parameter autoStart: whether the bus starts a daemon that is not running.
+    package func render(
+        _ id: EventID, autoStart: Bool, timeout: Duration = Connection.usualTimeout
+    ) async throws(NotifyError) -> BannerText {
+        let texts = try await call("Render", [.uint64(id.rawValue)], autoStart: autoStart, timeout: timeout).arguments
         guard case .string(let title)? = texts.first, case .string(let body)? = texts.dropFirst().first else {
             throw .strangeReply
         }

@@ -190,6 +190,7 @@ extension Explanation.Claim {
         case "Release": "released" + moment
         case "ranout": "not confirmed in time" + (time.map { ", which ended at \($0.displayText)" } ?? "")
         case "left": "left the bus" + moment
+        case "ClaimProvisionally" where verdict == .suppressed: "\(form)\(moment): held"
         default: "\(Terminal.plain(form))\(moment): \(Terminal.plain(verdict.rawValue))"
         }
     }

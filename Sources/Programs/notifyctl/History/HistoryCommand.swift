@@ -52,13 +52,18 @@ struct HistoryCommand: AsyncParsableCommand {
             } else {
                 try await history.last(limit)
             }
+        let texts = await BannerTexts(history.client).texts(of: records)
         if output.json == .off, Terminal.isInteractive {
             let now = Timestamp.now
-            for line in Columns.stackedLines(records.map { $0.cells(at: now) }, within: Terminal.size?.columns) {
+            let rows = records.map { $0.cells(at: now, texts[$0.event.id]) }
+            for line in Columns.stackedLines(rows, within: Terminal.size?.columns) {
                 Terminal.print(line)
             }
         } else {
-            for record in records { output.write(record.json, text: record.line) }
+            for record in records {
+                let text = texts[record.event.id]
+                output.write(record.json(text), text: record.line(text))
+            }
         }
         if records.isEmpty { throw ExitCode.nothing }
     }
@@ -69,7 +74,7 @@ extension HistoryCommand {
     private func write(_ history: HistoryReader) async throws {
         var isEmpty = true
         try await history.forEachPage(after: EventID(rawValue: after ?? 0)) { page in
-            for record in page { Terminal.print(record.json.text(pretty: false)) }
+            for record in page { Terminal.print(record.json(nil).text(pretty: false)) }
             if !page.isEmpty { isEmpty = false }
         }
         if isEmpty { throw ExitCode.nothing }
@@ -84,16 +89,17 @@ extension RecordedEvent {
         }
     }
 
-    fileprivate func cells(at now: Int64) -> [Cell] {
-        event.cells(time: { $0.text(seenAt: now) }, outcome: outcome.cell)
+    fileprivate func cells(at now: Int64, _ text: BannerText?) -> [Cell] {
+        event.cells(time: { $0.text(seenAt: now) }, outcome: outcome.cell, text: text)
     }
 
-    var line: String {
+    /// - Parameter text: what its banner says, if it has no title.
+    fileprivate func line(_ text: BannerText?) -> String {
         let time = event.published.map { Terminal.dim(Timestamp($0).text) + "  " } ?? ""
-        return time + event.line() + "  → " + Terminal.plain(outcome?.rawValue ?? "undecided")
+        return time + event.line(text: text) + "  → " + Terminal.plain(outcome?.rawValue ?? "undecided")
     }
 
-    var json: JSON {
-        .object(event.members() + [("outcome", .string(outcome?.rawValue ?? ""))])
+    fileprivate func json(_ text: BannerText?) -> JSON {
+        .object(event.members(text: text) + [("outcome", .string(outcome?.rawValue ?? ""))])
     }
 }

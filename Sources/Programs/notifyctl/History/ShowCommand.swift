@@ -26,15 +26,21 @@ struct ShowCommand: AsyncParsableCommand {
                 explanation.topic, after: EventID(rawValue: id.rawValue - 1), limit: 1
             ).first, record.event.id == id
         else { throw ExitCode.nothing }
+        let banner = record.needsText ? await BannerTexts(client).text(of: id) : nil
         output.write(
-            .object(record.event.content + explanation.members), text: text(of: record, explanation))
+            .object(record.event.content + (banner?.members ?? []) + explanation.members),
+            text: text(of: record, explanation, banner))
     }
 
-    private func text(of record: RecordedEvent, _ explanation: Explanation) -> String {
+    private func text(of record: RecordedEvent, _ explanation: Explanation, _ banner: BannerText?) -> String {
         let event = record.event
         var rows: [(String, Cell)] = [("Topic", Cell(event.topic, .bold))]
         if !event.title.isEmpty { rows.append(("Title", Cell(event.title))) }
         if !event.body.isEmpty { rows.append(("Body", Cell(event.body))) }
+        if let banner {
+            rows.append(("Summary", Cell(banner.title)))
+            if !banner.body.isEmpty { rows.append(("Text", Cell(banner.body))) }
+        }
         for (name, value) in event.fields {
             rows.append((name, Cell(value.text)))
         }

@@ -40,13 +40,19 @@ struct WatchCommand: AsyncParsableCommand {
         }
         let listing = Listing()
         let (isComplete, isInterrupted) = try await TerminationSignals.run(within: timeout?.duration) {
-            var seen = 0
-            for try await change in changes {
-                output.write(change.json, text: listing.line(change.cells, elsewhere: change.line))
-                seen += 1
-                if seen == count { return true }
+            try await withOrderedOutput(BannerTexts(client)) { (change: Change, text) in
+                output.write(
+                    change.json(text), text: listing.line(change.cells(text), elsewhere: change.line(text)))
+            } _: { lines in
+                var seen = 0
+                for try await change in changes {
+                    let isAsked = change.kind != .removed && change.value.needsText
+                    await lines.put(change, textOf: isAsked ? change.value.id : nil)
+                    seen += 1
+                    if seen == count { return true }
+                }
+                return false
             }
-            return false
         }
         if isComplete != true, !isInterrupted { throw ExitCode.nothing }
     }
@@ -54,9 +60,11 @@ struct WatchCommand: AsyncParsableCommand {
 
 extension Change {
     /// For a line on a terminal: what happened, then the value.
-    fileprivate var cells: [Cell] {
+    ///
+    /// - Parameter text: what the banner of the value says, if it has no title.
+    fileprivate func cells(_ text: BannerText?) -> [Cell] {
         let now = Timestamp.now
-        let value = value.cells(time: { $0.clock(seenAt: now) }, outcome: nil)
+        let value = value.cells(time: { $0.clock(seenAt: now) }, outcome: nil, text: text)
         return switch kind {
         case .added: [Cell("+", .green)] + value
         case .modified: [Cell("~")] + value
@@ -65,16 +73,16 @@ extension Change {
         }
     }
 
-    var line: String {
+    fileprivate func line(_ text: BannerText?) -> String {
         switch kind {
-        case .added: Terminal.green("+ ") + value.line()
-        case .modified: "~ " + value.line()
+        case .added: Terminal.green("+ ") + value.line(text: text)
+        case .modified: "~ " + value.line(text: text)
         case .removed: Terminal.red("- ") + "\(value.id)  " + Terminal.bold(Terminal.plain(topic))
-        default: Terminal.plain(kind.rawValue) + "  " + value.line()
+        default: Terminal.plain(kind.rawValue) + "  " + value.line(text: text)
         }
     }
 
-    var json: JSON {
-        .object([("change", .string(kind.rawValue))] + value.members())
+    fileprivate func json(_ text: BannerText?) -> JSON {
+        .object([("change", .string(kind.rawValue))] + value.members(text: text))
     }
 }
