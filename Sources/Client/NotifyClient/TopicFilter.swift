@@ -18,6 +18,7 @@ struct TopicFilter: Sendable {
         guard text.utf8.first == UInt8(ascii: "/") else { throw wrong("it does not begin with /") }
         if text == "/" { return }
         guard text.utf8.count <= 255 else { throw wrong("it has more than 255 bytes") }
+        if let fault = UnsendableCharacter(in: text) { throw wrong(fault.description) }
         for character in text.unicodeScalars {
             if "'\\{}*".unicodeScalars.contains(character) { throw wrong("\(character) is not allowed in it") }
             if character.properties.generalCategory == .control { throw wrong("it holds a control character") }
