@@ -1,4 +1,5 @@
 import ChildProcesses
+import Glibc
 import NotifyClient
 import NotifyRehearsal
 import NotifyTestSupport
@@ -50,14 +51,14 @@ import Testing
     @Test(arguments: ["2>/dev/full", "2>&-", "2> >(exec true)", ">/dev/full 2>/dev/full", ">&- 2>&-"])
     func aFailureKeepsItsCodeWhenItCannotBeSaid(_ redirection: String) async throws {
         let failing = [
-            ("notifyctl why 4711", "1"), ("notifyctl send post/1", "64"), ("notifyctl nonsense", "64"),
+            ("notifyctl why 4711", "1"), ("notifyctl send post/1", "65"), ("notifyctl nonsense", "64"),
             ("notifyctl help nonsense", "64"), ("notifyctl claim-topic post", "65"),
             ("notifyctl status --address unix:path=/nowhere", "69"),
-            ("notifyctl claim-topic /post --grace 11s", "77"),
+            ("notifyctl pause", "77"),
             ("notifyctl config check /nowhere.toml", "78"), ("notifyd --nonsense", "64"),
             ("notifyd --check-config --config /nowhere.toml", "78"),
         ]
-        try await withRig { rig in
+        try await withRig(configuration: "[[policy]]\ndeny = [\"control\"]\nuser = \(getuid())\n") { rig in
             let lines = failing.map { "{ \($0.0)\n} \(redirection); echo \"$?\" >&3" }
             let process = try ChildProcess(
                 "bash", ["-c", "exec 3>&1\n" + lines.joined(separator: "\n")], environment: rig.environment,

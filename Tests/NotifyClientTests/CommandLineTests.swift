@@ -39,6 +39,149 @@ struct CommandLineTests {
         _ = try NotifyctlCommand.parseAsRoot(arguments)
     }
 
+    @Test(arguments: [
+        ["send", "/a", "--window", "500us"], ["send", "/a", "--window", "1500us"], ["send", "/a", "--show-for", "1us"],
+        ["claim-topic", "/a", "--grace", "500us"], ["listen", "--claim", "--exec", "true", "--within", "1500us"],
+    ])
+    func aPartOfAMillisecondIsRefusedWhereMillisecondsAreCounted(_ arguments: [String]) {
+        let error = usageError(arguments)
+        #expect(error.contains("is not a number of whole milliseconds. Write a time such as 1ms"), "\(error)")
+    }
+
+    @Test(arguments: [
+        (["send", "/a", "--window", "61s"], "at most 1m"), (["send", "/a", "--ttl", "29d"], "at most 28d"),
+        (["send", "/a", "--ttl", "0"], "at least 1s"), (["send", "/a", "--show-for", "25h"], "at most 1d"),
+        (["claim-topic", "/a", "--grace", "11s"], "at most 10s"),
+        (["listen", "--claim", "--exec", "true", "--within", "11m"], "at most 10m"),
+        (["listen", "--claim", "--exec", "true", "--within", "0"], "at least 1ms"),
+        (["replay", "--window", "61s"], "at most 1m"),
+        (["send", "/a", "--wait", "--timeout", "400d"], "the longest is 366d"),
+        (["listen", "--timeout", "400d"], "the longest is 366d"),
+        (["watch", "/", "--timeout", "400d"], "the longest is 366d"),
+        (["screen", "/a", "--lease", "400d"], "the longest is 366d"), (["mute", "/a", "400d"], "the longest is 366d"),
+        (["pause", "400d"], "the longest is 366d"), (["replay", "--since", "400d"], "the longest is 366d"),
+        (["forget", "/", "--before", "400d"], "how long ago"),
+    ])
+    func aTimeOutOfItsRangeIsAUsageErrorOfEveryCommand(_ arguments: [String], _ words: String) {
+        let error = usageError(arguments)
+        #expect(error.contains(words), "\(error)")
+    }
+
+    @Test func everyOptionThatTakesATimeHasARange() throws {
+        // Those of the test above, and the one that begins a list.
+        let known: Set = [
+            "--window", "--ttl", "--show-for", "--grace", "--within", "--timeout", "--lease", "--since", "--before",
+        ]
+        for command in NotifyctlCommand.configuration.subcommands {
+            let help = command.helpMessage(columns: 500)
+            for line in help.split(separator: "\n") where line.hasPrefix("  --") {
+                guard line.contains("How long") || line.contains("for this long") || line.contains("after this long")
+                else {
+                    continue
+                }
+                let name = String(line.dropFirst(2).prefix { $0 != " " })
+                #expect(known.contains(name), "\(command.configuration.commandName ?? "") \(name)")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        (["history", "-n", "-1"], "“-1” is not a number of at least 0."),
+        (["listen", "-n", "-1"], "“-1” is not a number of at least 1."), (["watch", "/", "-n", "0"], "of at least 1."),
+        (["top", "-n-1"], "of at least 1."), (["history", "-n", "many"], "“many” is not a number of at least 0."),
+        (["history", "--after", "-5"], "“-5” is not the id of an event."), (["listen", "--since", "x"], "not the id"),
+        (["mark-read", "/", "--up-to", "-3"], "not the id"), (["claim", "last"], "“last” is not the id of an event."),
+        (["show", "first"], "neither the id of an event nor “last”"), (["why", "--", "-5"], "neither the id"),
+        (["withdraw", "x"], "neither the id"), (["replay", "--since", "-5m"], "“-5m” is neither the id"),
+        (["forget", "/", "--before", "-5m"], "neither an id nor a time"),
+        (["send", "/a", "--ttl", "-5s"], "not a time"),
+        (["send", "/a", "--window", "-5s"], "not a time"), (["send", "/a", "--show-for", "-5s"], "not a time"),
+        (["send", "/a", "--wait", "--timeout", "-5s"], "not a time"), (["listen", "--timeout", "-5s"], "not a time"),
+        (["listen", "--claim", "--exec", "true", "--within", "-5s"], "not a time"),
+        (["watch", "/", "--timeout", "-5s"], "not a time"), (["screen", "/a", "--lease", "-5s"], "not a time"),
+        (["claim-topic", "/a", "--grace", "-5s"], "not a time"), (["replay", "--window", "-5s"], "not a time"),
+        (["send", "/a", "--progress", "-5"], "“-5” is not a percentage from 0 to 100."),
+        (["send", "/a", "--progress", "101"], "not a percentage from 0 to 100."),
+        (["send", "/a", "--distance", "5m"], "“5m” is not a whole number of metres."),
+    ])
+    func anInvalidNumberIsRefusedWithWhatIsValid(_ arguments: [String], _ words: String) {
+        let error = usageError(arguments)
+        #expect(error.contains(words), "\(error)")
+    }
+
+    @Test(arguments: [
+        (["history", "-5"], "write 5."), (["mute", "/a", "-5m"], "write 5m."), (["claim", "-7"], "write 7."),
+        (["send", "/a", "-5"], "goes after “--”"),
+        (["send", "/a", "--app", "-5"], "after “=” as the value of an option"),
+        (["pause", "-1h"], "write 1h."), (["send", "/a", "-f", "-5"], "after “=”"),
+    ])
+    func anArgumentWithAMinusIsExplained(_ arguments: [String], _ words: String) throws {
+        let error = try #require(throws: ValidationError.self) {
+            try NotifyctlCommand.checkSigns(arguments[...])
+            try NotifyctlCommand.checkSigns(arguments[...], rejectedWith: parserError(arguments))
+        }
+        #expect(error.message.contains(words), "\(error.message)")
+    }
+
+    @Test func otherErrorsAreAsTheParserSaysThem() throws {
+        for arguments in [["history", "--nonsense"], ["claim"], ["claim", "--", "-5"], ["history", "-n", "-5"]] {
+            try NotifyctlCommand.checkSigns(arguments[...])
+            try NotifyctlCommand.checkSigns(arguments[...], rejectedWith: parserError(arguments))
+        }
+    }
+
+    private func parserError(_ arguments: [String]) -> String {
+        do {
+            _ = try NotifyctlCommand.parseAsRoot(arguments)
+            return ""
+        } catch {
+            return NotifyctlCommand.fullMessage(for: error)
+        }
+    }
+
+    @Test(arguments: [
+        (["send", "/a", "title", "--remove"], "leave out the title"),
+        (["send", "/a", "", "body", "--remove"], "leave out the body"),
+        (["send", "/a", "-f", "a=b", "--remove"], "leave out -f"),
+        (["send", "/a", "--remove", "--wait"], "leave out --wait"),
+        (["send", "/a", "--remove", "--ttl", "5s"], "leave out --ttl"),
+        (["send", "/a", "--remove", "--icon", "x"], "leave out --icon"),
+        (["send", "/a", "--remove", "--no-banner"], "leave out --no-banner"),
+        (["send", "/a", "--timeout", "5s"], "give --wait"),
+        (["send", "/a", "--no-banner", "--urgency", "low"], "leave out --urgency"),
+        (["send", "/a", "--no-banner", "--window", "5s"], "leave out --window"),
+        (["send", "/a", "--no-banner", "--action", "a=b"], "leave out --action"),
+        (["listen", "--within", "5s"], "--claim and --exec"),
+        (["listen", "--exec", "x", "--within", "5s"], "--claim and"),
+        (["screen", "/a", "-j", "--", "true"], "leave out -j and --json"),
+        (["history", "--export", "-j"], "leave out -n, -j and --json"), (["replay", "--daemon", "x"], "give both"),
+        (["forget", "7", "--before", "5"], "belongs to a topic"),
+    ])
+    func anOptionWithoutAnEffectIsRefused(_ arguments: [String], _ words: String) {
+        let error = usageError(arguments)
+        #expect(error.contains(words), "\(error)")
+    }
+
+    @Test(arguments: [
+        ["send", "/a", "--remove", "--source", "a", "--event-id", "b"],
+        ["send", "/a", "--no-banner", "--ttl", "5s", "--retain"],
+        ["send", "/a", "--wait", "--timeout", "5s"], ["send", "/a", "--app=-5"],
+    ])
+    func optionsThatHaveAnEffectTogetherAreTaken(_ arguments: [String]) throws {
+        _ = try NotifyctlCommand.parseAsRoot(arguments)
+    }
+
+    /// The message of an error with the exit code 64.
+    private func usageError(_ arguments: [String]) -> String {
+        do {
+            _ = try NotifyctlCommand.parseAsRoot(arguments)
+            return "none"
+        } catch {
+            #expect(NotifyctlCommand.exitCode(for: error).rawValue == 64)
+            return NotifyctlCommand.message(for: error)
+        }
+    }
+
     @Test(arguments: ["--source", "--event-id"]) func halfOfANameIsRefused(_ option: String) throws {
         let error = try #require(throws: (any Error).self) {
             _ = try NotifyctlCommand.parseAsRoot(["send", "/a", option, "x"])
@@ -86,8 +229,9 @@ struct CommandLineTests {
 
     @Test(arguments: [
         ["post"], ["post", ""], ["post", "1/2"], ["invite", "--session", "r1"], ["invite", "--from", "Mina"],
-        ["mate-finished", "--session", "r1"], ["27"], ["/a", "t", "b", "more"], ["/a", "--mate", "x"],
-        ["/a", "-f", "a=1", "-f", "a=2"], ["/a", "-j", "--json=short"], ["/a", "--timeout", "5"],
+        ["mate-finished", "--session", "r1"], ["/a", "t", "b", "more"], ["/a", "--mate", "x"],
+        ["/a", "-f", "a=1", "-f", "a=2"], ["/a", "-f", "a:o=b"], ["/a", "-j", "--json=short"],
+        ["/a", "--timeout", "5"],
     ])
     func whatMakesNoSenseIsAUsageError(_ arguments: [String]) async {
         let error = await #expect(throws: (any Error).self) { try await SendCommand.asyncParse(arguments) }

@@ -11,21 +11,30 @@ struct AppearanceArguments: ParsableArguments {
     @Option(help: "A name of the sound theme.") var sound: String?
     @Option(help: "The desktop file of the application, without .desktop.") var desktopEntry: String?
     @Option(
-        help: "How long the banner stays up, at most 24h; 0 means until it is closed.",
-        transform: DurationArgument.parse)
+        parsing: .unconditional,
+        help: "How long the banner stays up, in whole milliseconds, at most 24h; 0 means until it is closed.",
+        transform: DurationArgument.parse(.zero ... .seconds(86400), in: .milliseconds(1)))
     var showFor: DurationArgument?
     @Flag(help: "The notification server keeps no record of the banner.") var transient = false
     @Flag(help: "The banner stays up when one of its buttons is pressed.") var resident = false
-    @Option(help: "A progress in percent, 0 to 100.") var progress: Int?
+    @Option(
+        parsing: .unconditional, help: "A progress in percent, 0 to 100.",
+        transform: NumberArgument.parse(0...100, "a percentage"))
+    var progress: Int?
     @Option(
         name: .customLong("action"), help: ArgumentHelp("A button, at most 8.", valueName: "key=label"),
         transform: ButtonArgument.parse)
     var actions: [ButtonArgument] = []
 
-    func validate() throws {
-        if let progress, !(0...100).contains(progress) {
-            throw ValidationError("--progress is a percentage, 0 to 100.")
-        }
+    /// The first of these options that is given.
+    var firstGiven: String? {
+        let given = [
+            ("--app", app != nil), ("--icon", icon != nil), ("--image", image != nil), ("--category", category != nil),
+            ("--sound", sound != nil), ("--desktop-entry", desktopEntry != nil), ("--show-for", showFor != nil),
+            ("--transient", transient), ("--resident", resident), ("--progress", progress != nil),
+            ("--action", !actions.isEmpty),
+        ]
+        return given.first { $0.1 }?.0
     }
 
     var options: BannerOptions {

@@ -2,18 +2,18 @@ import ArgumentParser
 import NotifyClient
 
 /// An event on the command line: an id, or `last`.
-enum EventArgument: ExpressibleByArgument, Hashable, Sendable {
+enum EventArgument: Hashable, Sendable {
     case id(EventID)
     case last
 
-    init?(argument: String) {
-        if argument == "last" {
-            self = .last
-        } else if let id = UInt64(argument) {
-            self = .id(EventID(rawValue: id))
-        } else {
-            return nil
+    static func parse(_ text: String) throws -> EventArgument {
+        if text == "last" { return .last }
+        guard let id = UInt64(text) else {
+            throw ValidationError(
+                "“\(text)” is neither the id of an event nor “last”. Write the number that “send”, “listen” and “history” print."
+            )
         }
+        return .id(EventID(rawValue: id))
     }
 
     /// - Throws: `ExitCode.nothing` if there is no event.
@@ -32,7 +32,7 @@ struct EventOptions: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
             "The id of the event, as “send”, “listen” and “history” print it, or “last”.", valueName: "id"),
-        completion: Completion.eventsAndLast)
+        completion: Completion.eventsAndLast, transform: EventArgument.parse)
     var event: EventArgument
 
     func explanation(_ client: NotifyClient) async throws -> Explanation {
@@ -64,7 +64,7 @@ struct FieldArgument: Sendable {
         guard let read = readers[type] else {
             throw ValidationError("“\(type)” in “\(name)” is not a type. There are \(types).")
         }
-        guard let typed = read(value) else {
+        guard let typed = read(value), typed.flaw() == nil else {
             throw ValidationError("“\(value)” is not a valid \(type) for the field “\(key)”.")
         }
         return FieldArgument(key: key, value: typed)

@@ -13,7 +13,9 @@ struct ClaimCommand: AsyncParsableCommand {
               notifyctl claim 1795231492321669
             """)
 
-    @Argument(help: "The id of the event, as “send” and “listen” print it.", completion: Completion.events)
+    @Argument(
+        help: "The id of the event, as “send” and “listen” print it.", completion: Completion.events,
+        transform: NumberArgument.eventID)
     var id: UInt64
 
     @OptionGroup var bus: BusOptions

@@ -15,7 +15,10 @@ struct ClaimTopicCommand: AsyncParsableCommand {
 
     @Argument(help: "A topic, such as /post/27.", completion: Completion.prefixes)
     var topic: String
-    @Option(help: "Go on claiming for this long; at most 10s. (default: 0s)", transform: DurationArgument.parse)
+    @Option(
+        parsing: .unconditional,
+        help: "Go on claiming for this long, in whole milliseconds; at most 10s. (default: 0s)",
+        transform: DurationArgument.parse(.zero ... .seconds(10), in: .milliseconds(1)))
     var grace = DurationArgument(duration: .zero)
 
     @OptionGroup var bus: BusOptions

@@ -52,10 +52,3 @@ struct OutputOptions: ParsableArguments {
         }
     }
 }
-
-extension ParsableArguments {
-    /// For commands that end after a number of lines or screens.
-    func requireOneOrMore(_ count: Int?) throws {
-        if let count, count < 1 { throw ValidationError("-n takes a number of at least 1.") }
-    }
-}

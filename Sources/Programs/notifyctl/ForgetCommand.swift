@@ -25,6 +25,7 @@ struct ForgetCommand: AsyncParsableCommand {
         completion: Completion.prefixes)
     var subject: String
     @Option(
+        parsing: .unconditional,
         help:
             "Only events before this one or this time: an id, a date with or without a time, or how long ago, such as 30d.",
         completion: Completion.events, transform: MomentArgument.parse)
@@ -34,14 +35,16 @@ struct ForgetCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        if UInt64(subject) != nil {
-            if before != nil { throw ValidationError("--before belongs to a topic; \(subject) is an event.") }
-        } else if subject.utf8.first != UInt8(ascii: "/") {
-            throw ValidationError("“\(subject)” is neither a topic, such as /post/27, nor the id of an event.")
+        if UInt64(subject) != nil, before != nil {
+            throw ValidationError("--before belongs to a topic; \(subject) is an event.")
         }
     }
 
     func run() async throws {
+        guard UInt64(subject) != nil || subject.utf8.first == UInt8(ascii: "/") else {
+            throw NotifyError(
+                .invalidArgument, "“\(subject)” is neither a topic, such as /post/27, nor the id of an event.")
+        }
         let client = try await bus.connect()
         let (topic, last) = try await scope(client)
         // To the interface, 0 means all.

@@ -39,29 +39,32 @@ struct ListenCommand: AsyncParsableCommand {
     var topics: [String] = []
 
     @Flag(help: "Claim every event.") var claim = false
-    @Option(name: .customShort("n", allowingJoined: true), help: "Stop after this many events.") var count: Int?
-    @Option(help: "Stop after this long.", transform: DurationArgument.parse) var timeout: DurationArgument?
+    @Option(
+        name: .customShort("n", allowingJoined: true), parsing: .unconditional, help: "Stop after this many events.",
+        transform: NumberArgument.parse(1 ... .max))
+    var count: Int?
+    @Option(parsing: .unconditional, help: "Stop after this long.", transform: DurationArgument.parse)
+    var timeout: DurationArgument?
     @Option(help: ArgumentHelp("Run a shell command for each event.", valueName: "command"), completion: .file())
     var exec: String?
     @Option(
+        parsing: .unconditional,
         help: "How long a command may take, including its time in the queue; at most 10m. (default: 1m)",
-        transform: DurationArgument.parse)
+        transform: DurationArgument.parse(.milliseconds(1) ... .seconds(600), in: .milliseconds(1)))
     var within: DurationArgument?
     @Option(
+        parsing: .unconditional,
         help: "Begin after the event with this id, and miss none; 0 begins with the oldest event.",
-        completion: Completion.events) var since: UInt64?
+        completion: Completion.events, transform: NumberArgument.eventID)
+    var since: UInt64?
     @Flag(help: "Also print the buttons that are pressed on banners.") var actions = false
 
     @OptionGroup var bus: BusOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        try requireOneOrMore(count)
         if within != nil, !claim || exec == nil {
             throw ValidationError("--within is the time to confirm a claim, so it needs --claim and --exec.")
-        }
-        guard holdTime >= .milliseconds(1), holdTime <= .seconds(600) else {
-            throw ValidationError("--within takes a time from 1ms to 10m.")
         }
     }
 

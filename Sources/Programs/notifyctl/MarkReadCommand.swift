@@ -17,8 +17,9 @@ struct MarkReadCommand: AsyncParsableCommand {
     @Argument(help: "A topic, such as /post/27; / means every topic.", completion: Completion.prefixes)
     var topic: String
     @Option(
-        name: .customLong("up-to"), help: "Only events up to this id. (default: all events)",
-        completion: Completion.events)
+        name: .customLong("up-to"), parsing: .unconditional,
+        help: "Only events up to this id. (default: all events)", completion: Completion.events,
+        transform: NumberArgument.eventID)
     var last: UInt64?
 
     @OptionGroup var bus: BusOptions

@@ -19,7 +19,7 @@ struct MuteCommand: AsyncParsableCommand {
     var topic: String
     @Argument(
         help: "How long, such as 10m or 2h; 0 ends the mute.", completion: .list(["10m", "1h", "8h", "1d", "0"]),
-        transform: DurationArgument.parseSeconds)
+        transform: DurationArgument.parse(in: .seconds(1)))
     var duration: DurationArgument
 
     @OptionGroup var bus: BusOptions
@@ -65,7 +65,7 @@ struct PauseCommand: AsyncParsableCommand {
 
     @Argument(
         help: "How long, such as 10m or 2h. (default: until “resume”)", completion: .list(["10m", "1h", "8h", "1d"]),
-        transform: DurationArgument.parseSeconds)
+        transform: DurationArgument.parse(in: .seconds(1)))
     var duration: DurationArgument?
 
     @OptionGroup var bus: BusOptions

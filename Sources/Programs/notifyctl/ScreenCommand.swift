@@ -32,8 +32,9 @@ struct ScreenCommand: AsyncParsableCommand {
     @Option(help: "Who decides about an event: auto claims each one, ask asks.") var mode = Mode.auto
     @Option(help: "focused, visible or hidden.") var state = State.focused
     @Option(
+        parsing: .unconditional,
         help: "How long the screen stays open if notifyctl hangs or is stopped; whole seconds.",
-        transform: DurationArgument.parseSeconds)
+        transform: DurationArgument.parse(in: .seconds(1)))
     var lease: DurationArgument?
     @Flag(help: "Do not claim existing events.") var noClear = false
 
@@ -43,6 +44,9 @@ struct ScreenCommand: AsyncParsableCommand {
     func validate() throws {
         if mode == .ask, !command.isEmpty {
             throw ValidationError("--mode ask reads standard input, so it takes no command.")
+        }
+        if output.json != .off, !command.isEmpty {
+            throw ValidationError("With a command nothing is printed: leave out -j and --json.")
         }
     }
 

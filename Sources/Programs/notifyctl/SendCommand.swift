@@ -54,20 +54,27 @@ struct SendCommand: AsyncParsableCommand {
     @Option(help: "The run, for invite and mate-finished.") var session: String?
     @Option(help: "Who invites, for invite.") var from: String?
     @Option(help: "Who finished, for mate-finished.") var mate: String?
-    @Option(help: "How far, in metres, for mate-finished.") var distance: Int64?
+    @Option(
+        parsing: .unconditional, help: "How far, in metres, for mate-finished.",
+        transform: NumberArgument.parse(Int64.min ... .max, "a whole number of metres"))
+    var distance: Int64?
 
     @Flag(help: "Wait for the outcome and print it.") var wait = false
-    @Option(help: "How long to wait for the outcome. (default: 10s)", transform: DurationArgument.parse)
-    var timeout = DurationArgument(duration: .seconds(10))
+    @Option(
+        parsing: .unconditional, help: "How long to wait for the outcome. (default: 10s)",
+        transform: DurationArgument.parse)
+    var timeout: DurationArgument?
 
     @Option(help: "Where the event comes from; with --event-id it identifies duplicates.") var source: String?
     @Option(help: "The id of the event there.") var eventID: String?
     @Option(help: "Take the place of the earlier event with the same KEY at the same topic.") var collapse: String?
-    @Option(help: "The time to claim the event; at most 1m.", transform: DurationArgument.parse)
+    @Option(
+        parsing: .unconditional, help: "The time to claim the event, in whole milliseconds; at most 1m.",
+        transform: DurationArgument.parse(.zero ... .seconds(60), in: .milliseconds(1)))
     var window: DurationArgument?
     @Option(
-        help: "How long the event is worth showing, in whole seconds; at most 28d.",
-        transform: DurationArgument.parseSeconds)
+        parsing: .unconditional, help: "How long the event is worth showing, in whole seconds; at most 28d.",
+        transform: DurationArgument.parse(.seconds(1) ... .seconds(28 * 86400), in: .seconds(1)))
     var ttl: DurationArgument?
     @Option(help: "low, normal or critical.") var urgency: Urgency?
     @Flag(help: "Never a banner for this event.") var noBanner = false
@@ -84,7 +91,7 @@ struct SendCommand: AsyncParsableCommand {
     enum Urgency: String, ExpressibleByArgument, CaseIterable { case low, normal, critical }
 
     func validate() throws {
-        _ = try request()
+        let request = try request()
         if allUsers, recipient.user != nil || bus.address != nil {
             throw ValidationError("--all-users goes to every user: leave out --user and --address.")
         }
@@ -92,15 +99,40 @@ struct SendCommand: AsyncParsableCommand {
             let given = source == nil ? "--event-id" : "--source"
             throw ValidationError("\(given) alone identifies no duplicates: give both --source and --event-id.")
         }
-        if remove, wait || retain || collapse != nil {
+        if timeout != nil, !wait {
+            throw ValidationError("--timeout is how long to wait for the outcome: give --wait, or leave it out.")
+        }
+        if remove, let option = meaningless(in: request) {
             throw ValidationError(
-                "--remove publishes no event: it has no outcome to --wait for, nothing to --retain and nothing to --collapse."
-            )
+                "--remove removes the value of the topic, and publishes no event: leave out \(option).")
+        }
+        if noBanner,
+            let option = window.map({ _ in "--window" }) ?? urgency.map({ _ in "--urgency" }) ?? appearance.firstGiven
+        {
+            throw ValidationError("--no-banner leaves nothing to claim or to show: leave out \(option).")
         }
     }
 
+    /// The first argument that is about an event, which a removal is not.
+    private func meaningless(in request: Request) -> String? {
+        let given = [
+            ("the title", !request.title.isEmpty), ("the body", !request.body.isEmpty), ("-f", !fields.isEmpty),
+            ("--wait", wait), ("--retain", retain), ("--collapse", collapse != nil), ("--window", window != nil),
+            ("--ttl", ttl != nil), ("--urgency", urgency != nil), ("--no-banner", noBanner),
+        ]
+        return given.first { $0.1 }?.0 ?? appearance.firstGiven
+    }
+
+    private var patience: Duration { timeout?.duration ?? .seconds(10) }
+
     func run() async throws {
         var request = try request()
+        guard request.topic.utf8.first == UInt8(ascii: "/") else {
+            throw NotifyError(
+                .invalidArgument,
+                "“\(place)” is not a topic. Topics begin with /, like /post/27; short forms are post, invite and mate-finished."
+            )
+        }
         let user = try recipient.enter(bus)
         let isFromInput = request.body == "-"
         if isFromInput { request.body = try StandardInput.text(upTo: Self.longestBody) }
@@ -115,9 +147,9 @@ struct SendCommand: AsyncParsableCommand {
             return
         }
         if output.json == .off { Terminal.print("\(id)") }
-        guard let outcome = await waiting.outcome(of: id, within: timeout.duration) else {
+        guard let outcome = await waiting.outcome(of: id, within: patience) else {
             Terminal.complain(
-                "There was no outcome of event \(id) within \(timeout.duration.shortText)."
+                "There was no outcome of event \(id) within \(patience.shortText)."
                     + (await state(of: id, client).map { " " + $0 } ?? ""))
             throw ExitCode.nothing
         }
@@ -134,7 +166,7 @@ struct SendCommand: AsyncParsableCommand {
         try await AllUsers(
             arguments: others + (output.isJSON ? style : []) + arguments.dropFirst(options.count),
             input: body, isJSON: output.json != .off,
-            patience: (wait ? timeout.duration : .zero) + .seconds(60)
+            patience: (wait ? patience : .zero) + .seconds(60)
         ).run()
     }
 
@@ -198,11 +230,6 @@ struct SendCommand: AsyncParsableCommand {
             known["distance"] = distance.map(Value.int64)
             try refuse("--from")
         default:
-            guard place.utf8.first == UInt8(ascii: "/") else {
-                throw ValidationError(
-                    "“\(place)” is not a topic. Topics begin with /, like /post/27; short forms are post, invite and mate-finished."
-                )
-            }
             try refuse("--session", "--from", "--mate", "--distance")
         }
         guard texts.count <= 2 else {

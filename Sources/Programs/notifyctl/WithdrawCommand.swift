@@ -17,7 +17,7 @@ struct WithdrawCommand: AsyncParsableCommand {
     @Argument(
         help: ArgumentHelp(
             "The id of the event, as “send”, “listen” and “history” print it, or “last”.", valueName: "id"),
-        completion: Completion.events)
+        completion: Completion.eventsAndLast, transform: EventArgument.parse)
     var event: EventArgument
 
     @OptionGroup var bus: BusOptions

@@ -26,8 +26,13 @@ struct HistoryCommand: AsyncParsableCommand {
         completion: Completion.prefixes)
     var topic = "/"
 
-    @Option(help: "Begin after the event with this id.", completion: Completion.events) var after: UInt64?
-    @Option(name: .customShort("n", allowingJoined: true), help: "The most events to list; 0 means all. (default: 50)")
+    @Option(
+        parsing: .unconditional, help: "Begin after the event with this id.", completion: Completion.events,
+        transform: NumberArgument.eventID)
+    var after: UInt64?
+    @Option(
+        name: .customShort("n", allowingJoined: true), parsing: .unconditional,
+        help: "The most events to list; 0 means all. (default: 50)", transform: NumberArgument.parse(0 ... .max))
     var count: Int?
     @Flag(help: "Only unread events.") var unread = false
     @Flag(help: "Write all events as JSON, one a line.") var export = false
@@ -36,9 +41,8 @@ struct HistoryCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        if let count, count < 0 { throw ValidationError("-n takes a number of at least 0.") }
-        if export, count != nil || output.style != nil {
-            throw ValidationError("--export writes all events, each on a line: leave out -n and --json.")
+        if export, count != nil || output.style != nil || output.isJSON {
+            throw ValidationError("--export writes all events, as JSON with one a line: leave out -n, -j and --json.")
         }
     }
 

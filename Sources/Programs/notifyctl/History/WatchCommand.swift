@@ -22,15 +22,15 @@ struct WatchCommand: AsyncParsableCommand {
         completion: Completion.prefixes)
     var topic: String
 
-    @Option(name: .customShort("n", allowingJoined: true), help: "Stop after this many lines.") var count: Int?
-    @Option(help: "Stop after this long.", transform: DurationArgument.parse) var timeout: DurationArgument?
+    @Option(
+        name: .customShort("n", allowingJoined: true), parsing: .unconditional, help: "Stop after this many lines.",
+        transform: NumberArgument.parse(1 ... .max))
+    var count: Int?
+    @Option(parsing: .unconditional, help: "Stop after this long.", transform: DurationArgument.parse)
+    var timeout: DurationArgument?
 
     @OptionGroup var bus: BusOptions
     @OptionGroup var output: OutputOptions
-
-    func validate() throws {
-        try requireOneOrMore(count)
-    }
 
     func run() async throws {
         let client = try await bus.connect()

@@ -20,9 +20,14 @@ struct ReplayCommand: AsyncParsableCommand {
               notifyctl replay --since 7d --config new.toml
             """)
 
-    @Option(help: "Begin after this event, or this long ago: an id, or a time such as 24h.")
+    @Option(
+        parsing: .unconditional,
+        help: "Begin after this event, or this long ago: an id, or a time such as 24h. (default: 24h)",
+        transform: StartArgument.parse)
     var since = StartArgument.ago(.seconds(86400))
-    @Option(help: "The window to try. (default: 60ms, without --config)", transform: DurationArgument.parse)
+    @Option(
+        parsing: .unconditional, help: "The window to try; at most 1m. (default: 60ms, without --config)",
+        transform: DurationArgument.parse(.zero ... .seconds(60)))
     var window: DurationArgument?
     @Option(help: "The configuration file to try.", completion: .file(extensions: ["toml"])) var config: String?
     @Option(
@@ -32,25 +37,25 @@ struct ReplayCommand: AsyncParsableCommand {
     @OptionGroup var bus: BusOptions
     @OptionGroup var output: OutputOptions
 
-    enum StartArgument: ExpressibleByArgument {
+    enum StartArgument {
         case id(UInt64)
         case ago(Duration)
 
-        init?(argument: String) {
-            if let id = UInt64(argument) {
-                self = .id(id)
-            } else if let time = Duration(text: argument) {
-                self = .ago(time)
-            } else {
-                return nil
+        static func parse(_ text: String) throws -> StartArgument {
+            if let id = UInt64(text) { return .id(id) }
+            guard let time = Duration(text: text) else {
+                throw ValidationError(
+                    "“\(text)” is neither the id of an event nor a time. Write how long ago, such as 90m, 12h or 30d; the longest "
+                        + "is 366d.")
             }
+            return .ago(time)
         }
-
-        var defaultValueDescription: String { "24h" }
     }
 
     func validate() throws {
-        if let window, window.duration > .seconds(60) { throw ValidationError("A window is 0 to 60 seconds long.") }
+        if daemon != nil, config == nil {
+            throw ValidationError("--daemon reads the file of --config: give both, or leave it out.")
+        }
     }
 
     func run() async throws {

@@ -20,15 +20,13 @@ struct TopCommand: AsyncParsableCommand {
               notifyctl top -n 60 --json=short | jq .rates.events
             """)
 
-    @Option(name: .customShort("n", allowingJoined: true), help: "Print this many snapshots, a second apart, and exit.")
+    @Option(
+        name: .customShort("n", allowingJoined: true), parsing: .unconditional,
+        help: "Print this many snapshots, a second apart, and exit.", transform: NumberArgument.parse(1 ... .max))
     var count: Int?
 
     @OptionGroup var bus: BusOptions
     @OptionGroup var output: OutputOptions
-
-    func validate() throws {
-        try requireOneOrMore(count)
-    }
 
     func run() async throws {
         let feed = ActivityFeed(try await bus.connect(starting: false))
