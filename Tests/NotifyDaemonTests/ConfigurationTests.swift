@@ -215,6 +215,34 @@ struct ConfigurationTests {
         #expect(error?.summary.hasSuffix("(and 1 more)") == true)
     }
 
+    @Test func allMistakesOfARouteAreTold() throws {
+        let error = #expect(throws: ConfigurationError.self) {
+            try read(
+                """
+                [[route]]
+                topic = "/a/{x}/{x}"
+                title = "{{#open}}"
+                body = "{{>part}} {{anything}}"
+                window = "2y"
+                max_window = "10ms"
+                [[route]]
+                topic = "/b"
+                title = "{{a}} {{b}} {{a}} {{>part}} {{#open}}"
+                body = "{{c}} {{d}}"
+                require = { c = "text" }
+                """)
+        }
+        let mistakes = error?.mistakes.map { "\($0.line) \($0.reason)" } ?? []
+        let expected = [
+            "2 the capture {x} is there twice", "3 'title': a section is not closed", "4 'body': {{>part}} stands for",
+            "5 'window' is \"2y\"", "9 'title': {{>part}} stands for", "9 'title': a section is not closed",
+            "9 'title': {{a}} may be absent", "9 'title': {{b}} may be absent", "10 'body': {{d}} may be absent",
+            "11 the type of the field 'c'",
+        ]
+        #expect(mistakes.count == expected.count, "\(mistakes)")
+        for words in expected { #expect(mistakes.contains { $0.hasPrefix(words) }, "\(words) is not in \(mistakes)") }
+    }
+
     @Test func moreThanTwentyMistakesAreCounted() throws {
         let error = #expect(throws: ConfigurationError.self) {
             try read((1...27).map { "key\($0) = 1" }.joined(separator: "\n"))

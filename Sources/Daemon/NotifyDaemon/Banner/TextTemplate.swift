@@ -7,7 +7,11 @@ import Routing
 package struct TextTemplate: Sendable {
     /// Why a text is not a template.
     package struct Mistake: Error {
-        package let reason: String
+        /// At least one.
+        package let reasons: [String]
+
+        fileprivate init(_ reasons: [String]) { self.reasons = reasons }
+        fileprivate init(reason: String) { self.init([reason]) }
     }
 
     /// Bytes of a template. The library's run time is proportional to bytes times tags.
@@ -28,33 +32,40 @@ package struct TextTemplate: Sendable {
     /// Whether the template has a section for each of several events.
     let listsEvents: Bool
 
-    /// - Parameter names: names that always have a value, beside `title`, `body`, `topic` and `count`. Any other name
-    ///   may be absent, and is only allowed inside its own section, `{{#distance}}…{{/distance}}`.
-    package init(_ text: String, names: Set<ByteString>) throws(Mistake) {
+    /// - Parameter names: names that always have a value, beside `title`, `body`, `topic` and `count`; `nil` if they are not
+    ///   known. Any other name may be absent, and is only allowed inside its own section, `{{#distance}}…{{/distance}}`.
+    package init(_ text: String, names: Set<ByteString>?) throws(Mistake) {
         self.tags = try Self.checkSize(of: text)
         let tags = TemplateTags(text)
+        var reasons: [String] = []
         if let partial = tags.partial {
-            throw Mistake(
-                reason: "{{\(partial)}} stands for another template, and a route has none; write its text here, or "
-                    + "{{name}} for a value")
+            reasons.append(
+                "{{\(partial)}} stands for another template, and a route has none; write its text here, or {{name}} for a value"
+            )
         }
+        var template: MustacheTemplate?
         do {
             template = try MustacheTemplate(string: "{{% CONTENT_TYPE:TEXT}}" + text)
         } catch let error as MustacheTemplate.ParserError {
-            throw Mistake(
-                reason: "\(Self.words(for: error.error)) (in line \(error.context.lineNumber) of the template)")
+            reasons.append("\(Self.words(for: error.error)) (in line \(error.context.lineNumber) of the template)")
         } catch {
-            throw Mistake(reason: "\(error)")
+            reasons.append("\(error)")
         }
+        if let names { reasons += Self.absences(in: tags, known: names.union(["title", "body", "topic", "count"])) }
+        guard let template, reasons.isEmpty else { throw Mistake(reasons) }
+        self.template = template
         source = text
-        let known = names.union(["title", "body", "topic", "count"])
-        for name in tags.unguarded where !known.contains(name.bytes) {
-            throw Mistake(
-                reason: "{{\(name)}} may be absent; require the field, or write {{#\(name)}}…{{/\(name)}} around it "
-                    + "(always there: \(known.sorted().map(\.description).joined(separator: ", ")))")
-        }
         mentionsCount = tags.all.contains("count")
         listsEvents = tags.all.contains("events")
+    }
+
+    /// A reason for each name that may be absent.
+    private static func absences(in tags: TemplateTags, known: Set<ByteString>) -> [String] {
+        var told = known
+        return tags.unguarded.filter { told.insert($0.bytes).inserted }.map { name in
+            "{{\(name)}} may be absent; require the field, or write {{#\(name)}}…{{/\(name)}} around it "
+                + "(always there: \(known.sorted().map(\.description).joined(separator: ", ")))"
+        }
     }
 
     /// Refuses templates for which the library needs too much time or stack.

@@ -209,7 +209,7 @@ package struct ConfigurationReader {
         let window = reader.duration("window", upTo: Limits.maximumWindow)
         let maximum = reader.duration("max_window", upTo: Limits.maximumWindow * 5)
         let shortest = window ?? defaults.window
-        if let maximum, maximum < shortest {
+        if let maximum, maximum < shortest, window != nil || !reader.has("window") {
             reader.note(
                 "max_window",
                 "'max_window' is \(maximum.text); it must not be shorter than the window, \(shortest.text)")
@@ -217,11 +217,10 @@ package struct ConfigurationReader {
         let title = reader.string("title")
         let body = reader.string("body")
         let required = readRequired(&reader)
-        let wording = pattern.map { pattern in
-            let names = Set((pattern.captureNames + required.map(\.name)).map(\.bytes))
-            return BannerTemplates(
-                title: compile(title, "title", names, reader), body: compile(body, "body", names, reader))
-        }
+        // Without a topic the names of captures are not known, but there may be other mistakes.
+        let names = pattern.map { Set(($0.captureNames + required.names).map(\.bytes)) }
+        let wording = BannerTemplates(
+            title: compile(title, "title", names, reader), body: compile(body, "body", names, reader))
         let route = Route(
             pattern: pattern, banner: reader.boolean("banner") ?? true,
             retain: reader.boolean("retain") ?? false,
@@ -231,29 +230,33 @@ package struct ConfigurationReader {
             coalescing: reader.word("coalesce", of: Route.Coalescing.self) ?? .topic, wording: wording,
             appearance: readAppearance(&reader),
             lifetime: reader.duration("ttl", upTo: Limits.maximumLifetime, from: .seconds(1)) ?? defaults.lifetime,
-            required: required)
+            required: required.fields)
         reader.finish()
         return pattern == nil ? nil : route
     }
 
-    private func compile(_ text: String?, _ key: String, _ names: Set<ByteString>, _ reader: TableReader)
+    private func compile(_ text: String?, _ key: String, _ names: Set<ByteString>?, _ reader: TableReader)
         -> TextTemplate?
     {
         guard let text else { return nil }
         do throws(TextTemplate.Mistake) {
             return try TextTemplate(text, names: names)
         } catch {
-            reader.note(key, "'\(key)': \(error.reason)")
+            for reason in error.reasons { reader.note(key, "'\(key)': \(reason)") }
             return nil
         }
     }
 
-    private func readRequired(_ reader: inout TableReader) -> [(name: String, type: Route.FieldType)] {
-        guard let table = reader.subtable("require") else { return [] }
+    /// - Returns: the fields, and their names together with those whose type is a mistake, so that a template with such a
+    ///   name is no further mistake.
+    private func readRequired(
+        _ reader: inout TableReader
+    ) -> (fields: [(name: String, type: Route.FieldType)], names: [String]) {
+        guard let table = reader.subtable("require") else { return ([], []) }
         let maximum = Limits().fields
         guard table.entries.count <= maximum else {
             reader.note("require", "'require' names \(table.entries.count) fields; an event has at most \(maximum)")
-            return []
+            return ([], table.entries.map(\.key))
         }
         var required: [(name: String, type: Route.FieldType)] = []
         for entry in table.entries.sorted(by: { $0.key.bytes < $1.key.bytes }) where !entry.node.isBad {
@@ -265,7 +268,7 @@ package struct ConfigurationReader {
             }
             required.append((entry.key, type))
         }
-        return required
+        return (required, table.entries.map(\.key))
     }
 }
 
