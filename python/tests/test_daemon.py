@@ -347,6 +347,19 @@ async def test_unread_events_are_marked_as_read(client: Client) -> None:
     assert await client.unread() == 0
 
 
+async def test_a_button_is_pressed_without_a_banner(client: Client) -> None:
+    async with client.actions("/run") as actions:
+        id = await client.publish("/run/r1/invite", fields={"from": "Mina"}, window=60)
+        with pytest.raises(notifyd.InvalidEvent):
+            await client.press(id, "later")
+        await client.press(id, "accept")
+        action = await soon(anext(actions))
+        assert (action.id, action.action) == (id, "accept")
+    assert await outcome(client, id) == "claimed"
+    with pytest.raises(notifyd.NotClaimant):
+        await client.press(id, "accept")
+
+
 async def test_values_are_added_modified_and_removed_over_restarts(rig: Rig, client: Client) -> None:
     def told(change: notifyd.Change) -> tuple[str, str, object]:
         return change.kind, change.value.topic, change.value.fields.get("distance")

@@ -77,6 +77,18 @@ extension NotifyClient {
 }
 
 extension NotifyClient {
+    /// Presses a button of an event, for programs that show events themselves. It is announced by `ActionInvoked`, and its command
+    /// runs. Then the event is claimed, unless its banner stays up when a button is pressed (`resident`).
+    ///
+    /// - Parameters:
+    ///   - action: the key of a button of the event; see ``InboxEntry/appearance``.
+    ///   - id: an event that nobody has seen.
+    /// - Throws: `refused` with `UnknownEvent`, with `InvalidEvent` if the event has no such button, with `NotClaimant` if it was
+    ///   claimed or seen already, or with `AccessDenied`.
+    public func press(_ action: String, of id: EventID) async throws(NotifyError) {
+        _ = try await call("Press", [.uint64(id.rawValue), .string(action)])
+    }
+
     /// Deletes the decided events at or below a topic from the journal. When it returns, their titles, bodies and fields are
     /// not in the file any more. Undecided events and current values stay; banners that show nothing else are closed.
     ///

@@ -134,6 +134,12 @@ final class Daemon {
         perform(router.handle(input, at: now).dropFirst(), at: now)
     }
 
+    /// Announces a pressed button and runs its command, once the entries of this turn are committed.
+    func relay(_ action: String, of event: Event) {
+        outbox.append(.relay(event, action: action, token: nil))
+        host.endTurnWhenIdle()
+    }
+
     /// Collects journal entries and outgoing messages until the turn ends.
     private func perform(_ effects: ArraySlice<Effect>, at now: Now) {
         guard !effects.isEmpty else { return }

@@ -17,7 +17,7 @@ struct HostileCalls {
         ("ClaimProvisionally", ["I", "M"]), ("Complete", ["I"]), ("Release", ["I"]), ("Pass", ["I"]),
         ("ClaimTopic", ["T", "M"]), ("OpenScreen", ["T", "O"]), ("UpdateScreen", ["I", "O"]), ("CloseScreen", ["I"]),
         ("Unread", ["T"]), ("Explain", ["I"]), ("Mute", ["T", "u"]), ("Pause", ["u"]),
-        ("MarkRead", ["T", "I"]), ("Forget", ["T", "I"]), ("Withdraw", ["I"]),
+        ("MarkRead", ["T", "I"]), ("Forget", ["T", "I"]), ("Withdraw", ["I"]), ("Press", ["I", "s"]),
     ]
 
     init(seed: UInt64) {

@@ -192,6 +192,15 @@ class Client:
         """Declines an event for all screens of this client that ask."""
         await self._call("Pass", "t", (_id(id),))
 
+    async def press(self, id: int, action: str) -> None:
+        """Presses a button of an unread event, for programs that show events themselves. It is announced by
+        ``ActionInvoked``, and its command runs. Then the event is claimed, unless it is resident.
+
+        ``action``: the key of the button. Raises InvalidEvent if the event has no such button, and NotClaimant if it
+        was claimed or read before.
+        """
+        await self._call("Press", "ts", (_id(id), text(action)))
+
     async def claim_topic(self, topic: str, grace: float = 0) -> int:
         """Claims every undecided or shown event at or below a topic, and goes on claiming new events there for a
         while. Call it when the user opens something. Returns how many events were claimed at once.

@@ -79,6 +79,14 @@ extension RouterInterface {
         }
     }
 
+    func press(_ call: borrowing BusMessage) throws(Refusal) -> PreparedCall {
+        let (id, action) = try codec.read(call) { call in (EventID(try call.readNumber("t")), try call.readString()) }
+        return PreparedCall(kind: .claim) { [unowned self] call throws(Refusal) in
+            try authorize(.claim, id, call)
+            try daemon.press(action, of: id, by: call.sender, for: RetainedMessage(retaining: call))
+        }
+    }
+
     // MARK: Claiming a topic
 
     func claimTopic(_ call: borrowing BusMessage) throws(Refusal) -> PreparedCall {

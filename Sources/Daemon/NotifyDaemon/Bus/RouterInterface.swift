@@ -57,6 +57,7 @@ final class RouterInterface {
         method("Complete", in: event, RouterInterface.complete)
         method("Release", in: event, RouterInterface.release)
         method("Pass", in: event, RouterInterface.pass)
+        method("Press", in: event + [("action", "s")], RouterInterface.press)
         method(
             "ClaimTopic", in: [("topic", "s"), ("grace_milliseconds", "u")], out: [("count", "u")],
             RouterInterface.claimTopic)

@@ -1,0 +1,86 @@
+import ChildProcesses
+import Glibc
+import NotifyClient
+import NotifyRehearsal
+import NotifyTestSupport
+import Testing
+
+/// `Press`: a button of an event without its banner.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct PressTests {
+    private func refusal(_ body: () async throws -> Void) async -> NotifyError? {
+        await #expect(throws: NotifyError.self) { try await body() }
+    }
+
+    @Test func aPressIsAnnouncedRunsTheCommandAndClaims() async throws {
+        let route = #"""
+            [[route]]
+            topic = "/run/{session}/invite"
+            actions = [ { key = "accept", label = "Join", exec = ["sh", "-c", "echo pressed $NOTIFYD_ACTION $NOTIFYD_ID >&2"] } ]
+            """#
+        try await withBannerStage(route) { stage in
+            let server = try await stage.server()
+            let shown = try await stage.client.publish("/run/r1/invite", fields: ["from": "Mina"])
+            let banner = try await stage.banner(on: server)
+            #expect(try await stage.outcome(of: shown).kind == "shown")
+            let unknown = await refusal { try await stage.client.press("later", of: shown) }
+            #expect(unknown?.shortName == "InvalidEvent")
+            #expect(unknown?.message.contains("its buttons are 'accept'") == true)
+            try await stage.client.press("accept", of: shown)
+            #expect(try await stage.action() == ["/run/r1/invite", .uint64(shown.rawValue), "accept"])
+            #expect(try await stage.outcome(of: shown).kind == "retracted")
+            #expect(try await stage.close(on: server) == banner.id)
+            try await stage.logged("pressed accept \(shown)")
+            let again = await refusal { try await stage.client.press("accept", of: shown) }
+            #expect(again?.shortName == "NotClaimant")
+            #expect(await refusal { try await stage.client.press("accept", of: 1) }?.shortName == "UnknownEvent")
+        }
+    }
+
+    @Test func undecidedAndMutedEventsHaveButtonsToo() async throws {
+        try await withBannerStage { stage in
+            let buttons = BannerOptions(buttons: [.init(key: "yes", label: "Yes")])
+            let open = try await stage.client.publish(
+                "/a", options: PublishOptions(window: .seconds(60), appearance: buttons))
+            try await stage.client.press("yes", of: open)
+            #expect(try await stage.action() == ["/a", .uint64(open.rawValue), "yes"])
+            #expect(try await stage.outcome(of: open).kind == "claimed")
+            try await stage.client.mute("/b", for: .seconds(600))
+            let muted = try await stage.client.publish("/b", options: PublishOptions(appearance: buttons))
+            #expect(try await stage.outcome(of: muted).kind == "muted")
+            #expect(await refusal { try await stage.client.press("no", of: muted) }?.shortName == "InvalidEvent")
+            #expect(try await stage.client.unread() == 1)
+            try await stage.client.press("yes", of: muted)
+            #expect(try await stage.action() == ["/b", .uint64(muted.rawValue), "yes"])
+            #expect(try await stage.client.unread() == 0)
+            #expect(await refusal { try await stage.client.press("yes", of: muted) }?.shortName == "NotClaimant")
+        }
+    }
+
+    @Test func aResidentEventIsPressedAgainAndAgain() async throws {
+        try await withBannerStage { stage in
+            let server = try await stage.server()
+            let look = BannerOptions(isResident: true, buttons: [.init(key: "next", label: "Next")])
+            let id = try await stage.client.publish("/a", options: PublishOptions(appearance: look))
+            #expect(try await stage.outcome(of: id).kind == "shown")
+            for _ in 1...2 {
+                try await stage.client.press("next", of: id)
+                #expect(try await stage.action() == ["/a", .uint64(id.rawValue), "next"])
+            }
+            #expect(server.closes.all.isEmpty)
+            #expect(try await stage.client.claim(id) == .retracted)
+        }
+    }
+
+    @Test func whoMayNotClaimMayNotPress() async throws {
+        let rule = "[[policy]]\ntopic = \"/a\"\ndeny = [\"claim\"]\nuser = \(getuid())\n"
+        try await withBannerStage(rule) { stage in
+            let id = try await stage.client.publish(
+                "/a",
+                options: PublishOptions(
+                    window: .seconds(60), appearance: BannerOptions(buttons: [.init(key: "yes", label: "Yes")])))
+            #expect(await refusal { try await stage.client.press("yes", of: id) }?.shortName == "AccessDenied")
+            #expect(try await stage.client.explain(id).outcome == nil)
+        }
+    }
+}
