@@ -89,3 +89,20 @@ extension Value {
     /// The value as plain text: as in JSON, but strings without quotes.
     var text: String { string ?? JSON(self).text(pretty: false) }
 }
+
+/// Writes a JSON array to standard output, element by element.
+struct JSONArrayWriter {
+    let isPretty: Bool
+    private var isEmpty = true
+
+    init(isPretty: Bool) { self.isPretty = isPretty }
+
+    mutating func write(_ element: JSON) {
+        let begin = isEmpty ? "[" : ","
+        let text = element.text(pretty: isPretty, indentation: "  ")
+        Terminal.write(isPretty ? begin + "\n  " + text : begin + text)
+        isEmpty = false
+    }
+
+    func end() { Terminal.write(isEmpty ? "[]\n" : isPretty ? "\n]\n" : "]\n") }
+}

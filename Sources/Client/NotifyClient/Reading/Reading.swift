@@ -45,7 +45,12 @@ extension NotifyClient {
     ///
     /// - Throws: `refused` with `InvalidTopic` or `StorageUnavailable`.
     public func unread(_ topic: String = "/") async throws(NotifyError) -> Int {
-        try await call("Unread", [.string(topic)]).result { $0.integer() }
+        try await unread(topic, autoStart: true)
+    }
+
+    /// - Parameter autoStart: whether the bus starts a daemon that is not running.
+    package func unread(_ topic: String, autoStart: Bool) async throws(NotifyError) -> Int {
+        try await call("Unread", [.string(topic)], autoStart: autoStart).result { $0.integer() }
     }
 
     /// What a banner of an event alone says, by the route of the event.
@@ -77,10 +82,18 @@ extension NotifyClient {
     public func inbox(
         _ topic: String = "/", before: EventID? = nil, limit: Int = 1000
     ) async throws(NotifyError) -> [InboxEntry] {
+        try await inbox(topic, before: before, limit: limit, autoStart: true)
+    }
+
+    /// - Parameter autoStart: whether the bus starts a daemon that is not running.
+    package func inbox(
+        _ topic: String, before: EventID? = nil, limit: Int, autoStart: Bool
+    ) async throws(NotifyError) -> [InboxEntry] {
         let arguments: [Value] = [
             .string(topic), .uint64(before?.rawValue ?? 0), .uint32(UInt32(clamping: limit)),
         ]
-        guard let elements = try await call("Inbox", arguments).arguments.first?.elements else { throw .strangeReply }
+        let reply = try await call("Inbox", arguments, autoStart: autoStart)
+        guard let elements = reply.arguments.first?.elements else { throw .strangeReply }
         return try elements.map { element throws(NotifyError) in
             guard let entry = InboxEntry(element) else { throw .strangeReply }
             return entry

@@ -21,6 +21,13 @@ struct Timestamp {
             ? Timestamp.ago(age) : dayInWords(at: now) + " " + time.prefix(5)
     }
 
+    /// The age for a narrow column: `now`, `3 s`, `5 min`, `14:05`, `yesterday 14:05`, `2026-05-03 17:04`.
+    func age(seenAt now: Int64) -> String {
+        let text = text(seenAt: now)
+        if text.hasSuffix(" ago") { return String(text.dropLast(4)) }
+        return text.hasPrefix("today ") ? String(text.dropFirst(6)) : text
+    }
+
     /// `now`, `3 s ago`, `5 min ago`, `2 h ago`.
     static func ago(_ age: Duration) -> String {
         switch age.components.seconds {

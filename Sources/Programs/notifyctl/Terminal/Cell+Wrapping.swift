@@ -12,6 +12,11 @@ extension Cell {
         }
         return lines.isEmpty ? [self] : lines
     }
+
+    /// Lines, wrapped between words; a word longer than a line is broken.
+    func folded(to width: Int) -> [Cell] {
+        wrapped(to: width).flatMap { $0.columns <= width ? [$0] : $0.broken(at: width) }
+    }
 }
 
 extension Columns {

@@ -27,6 +27,26 @@ struct Cell: Hashable, Sendable {
         runs.flatMap { run in run.text.split(separator: " ").map { Cell(String($0), run.style) } }
     }
 
+    /// Lines that are full, and the rest. A character that is wider than a line has a line of its own.
+    func broken(at width: Int) -> [Cell] {
+        var lines = [Cell("")]
+        var room = width
+        for run in runs {
+            var piece = ""
+            for character in run.text {
+                if character.columns > room, room < width || !piece.isEmpty {
+                    lines[lines.count - 1] = lines[lines.count - 1] + Cell(piece, run.style)
+                    lines.append(Cell(""))
+                    (piece, room) = ("", width)
+                }
+                piece.append(character)
+                room -= character.columns
+            }
+            lines[lines.count - 1] = lines[lines.count - 1] + Cell(piece, run.style)
+        }
+        return lines
+    }
+
     static func + (left: Cell, right: Cell) -> Cell {
         var sum = left
         sum.runs += right.runs

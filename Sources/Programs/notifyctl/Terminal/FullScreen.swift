@@ -21,8 +21,8 @@ final class FullScreen: @unchecked Sendable {
 
     /// - Parameters:
     ///   - onChange: called when the terminal was resized or must be redrawn.
-    ///   - onKey: called for each key.
-    init(onChange: @escaping @Sendable () -> Void, onKey: @escaping @Sendable (UInt8) -> Void) {
+    ///   - onInput: called with the bytes that were typed; see ``KeyDecoder``.
+    init(onChange: @escaping @Sendable () -> Void, onInput: @escaping @Sendable ([UInt8]) -> Void) {
         self.onChange = onChange
         enter()
         watch = TerminationSignals([SIGWINCH, SIGTSTP, SIGCONT]) { [weak self] in self?.handle($0) }
@@ -32,7 +32,7 @@ final class FullScreen: @unchecked Sendable {
             let count = read(STDIN_FILENO, &buffer, buffer.count)
             // The terminal is gone.
             if count == 0 { keys.cancel() }
-            for key in buffer.prefix(max(0, count)) { onKey(key) }
+            if count > 0 { onInput(Array(buffer[..<count])) }
         }
         keys.activate()
         self.keys = keys

@@ -82,8 +82,8 @@ struct TopCommand: AsyncParsableCommand {
         let isEnded = Locked(false)
         let screen = FullScreen(
             onChange: { feed.ring() },
-            onKey: { key in
-                guard key == UInt8(ascii: "q") else { return }
+            onInput: { bytes in
+                guard bytes.contains(UInt8(ascii: "q")) else { return }
                 isEnded.withLock { $0 = true }
                 feed.ring()
             })

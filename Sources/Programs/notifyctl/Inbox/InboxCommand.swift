@@ -1,0 +1,97 @@
+import ArgumentParser
+import Glibc
+import NotifyClient
+
+struct InboxCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "inbox",
+        abstract: "Show what nobody has seen, live.",
+        discussion: """
+            Shows the unread events grouped by topic, the newest first, with the text of their banners. It follows what \
+            happens elsewhere, and continues when notifyd restarts. Keys mark events as read, claim them, mute topics and \
+            press buttons; ? lists them, and q ends it.
+
+            With -n or --json, or if the output is not a terminal, it prints a list. Exit code 1 if there is none.
+
+            Examples:
+              notifyctl inbox
+              notifyctl inbox /run --json=short | jq -r '.[].title'
+            """)
+
+    @Argument(
+        help: "A topic, such as /post/27, and everything below it; / means every topic.",
+        completion: Completion.prefixes)
+    var topic = "/"
+
+    @Option(name: .customShort("n", allowingJoined: true), help: "Print a list of at most this many events.")
+    var count: Int?
+
+    @OptionGroup var bus: BusOptions
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        try requireOneOrMore(count)
+    }
+
+    func run() async throws {
+        let client = try await bus.connect()
+        guard count == nil, output.json == .off, FullScreen.isPossible else { return try await list(client) }
+        // Errors such as a wrong topic are told without a screen.
+        _ = try await client.inbox(topic, limit: 1)
+        let topic = topic
+        try await TerminationSignals.run([SIGINT, SIGTERM, SIGHUP]) { try await InboxView(client, topic).run() }
+    }
+
+    // MARK: List
+
+    private static let pageSize = 500
+
+    /// Writes page by page: there may be more than fits into memory.
+    private func list(_ client: NotifyClient) async throws {
+        var writer = JSONArrayWriter(isPretty: output.json == .pretty)
+        var left = count ?? .max
+        var last: EventID?
+        while left > 0 {
+            let page = try await client.inbox(topic, before: last, limit: min(left, Self.pageSize))
+            guard let end = page.last?.id else { break }
+            (last, left) = (end, left - page.count)
+            if output.json == .off { write(page) } else { page.forEach { writer.write($0.json) } }
+        }
+        if output.json != .off { writer.end() }
+        if last == nil { throw ExitCode.nothing }
+    }
+
+    private func write(_ page: [InboxEntry]) {
+        guard Terminal.isInteractive else { return page.forEach { Terminal.print($0.line) } }
+        let now = Timestamp.now
+        for line in Columns.stackedLines(page.map { $0.cells(at: now) }, within: Terminal.size?.columns) {
+            Terminal.print(line)
+        }
+    }
+}
+
+extension InboxEntry {
+    /// As an event, for the same lines as those of `history`.
+    private var event: Event {
+        Event(id: id, topic: topic, title: text.title, body: text.body, published: published)
+    }
+
+    func cells(at now: Int64) -> [Cell] { event.cells(time: { $0.text(seenAt: now) }, outcome: outcome.cell) }
+
+    var line: String { RecordedEvent(event: event, outcome: outcome).line }
+
+    var json: JSON {
+        .object(
+            JSON.present([
+                ("id", .integer(id.rawValue)), ("topic", .string(topic)), ("title", .string(text.title)),
+                ("body", .string(text.body)), ("published", .integer(published)),
+                ("outcome", .string(outcome?.rawValue ?? "")), ("app", appearance.app.map(JSON.string)),
+                ("icon", appearance.icon.map(JSON.string)), ("urgency", urgency.map { .string("\($0)") }),
+                ("actions", .array(appearance.buttons.map(\.json))),
+            ]))
+    }
+}
+
+extension BannerOptions.Button {
+    fileprivate var json: JSON { .object([("key", .string(key)), ("label", .string(label))]) }
+}

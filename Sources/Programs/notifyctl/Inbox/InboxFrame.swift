@@ -1,0 +1,159 @@
+import NotifyClient
+
+/// Draws an ``InboxScreen``.
+struct InboxFrame {
+    private enum Row {
+        case heading(InboxList.Group)
+        case entry(InboxEntry)
+        case text(Cell)
+    }
+
+    static let keys: [(key: String, meaning: String)] = [
+        ("up, down, j, k", "select an event"),
+        ("PgUp, PgDn", "a page up or down"),
+        ("Home, End, g, G", "the first or the last event"),
+        ("Enter, Space", "show or hide the whole text"),
+        ("r", "mark the event as read: its banner is closed"),
+        ("R", "mark its topic as read, and all below it"),
+        ("c", "claim the event, and say what that did"),
+        ("m", "mute its topic for an hour"),
+        ("w", "why it was shown, or not"),
+        ("1 to 8", "press that button of the event"),
+        ("b", "press its only button"),
+        ("/", "show only events with a text; Esc: all again"),
+        ("q, Ctrl-C", "end"),
+    ]
+
+    private static let hints =
+        "Enter text  r read  R topic  c claim  m mute  w why  1-8 button  / filter  ? help  q end"
+    private static let indentation = "    "
+
+    let now: Int64
+    let width: Int
+    let height: Int
+
+    /// The lines of the whole terminal.
+    func lines(_ screen: inout InboxScreen) -> [String] {
+        let head = header(screen).prefix(max(0, height - 1)).map { $0.written(within: width).text }
+        let room = max(0, height - head.count - 1)
+        let body =
+            switch screen.mode {
+            case .list, .filter: list(&screen, room)
+            case .help:
+                text(
+                    Columns.wrapped(Self.keys.map { [Cell($0.key, .bold), Cell($0.meaning)] }, within: width),
+                    &screen, room)
+            case .explanation(let explanation):
+                text(Decision(explanation, now: now).lines(within: width), &screen, room)
+            }
+        let space = [String](repeating: "", count: room - body.count)
+        return head + body + space + [footer(screen).written(within: width).text]
+    }
+
+    private func text(_ lines: [String], _ screen: inout InboxScreen, _ room: Int) -> [String] {
+        Array(lines[screen.visible(of: lines.count, height: room)])
+    }
+
+    // MARK: Head and foot
+
+    private func header(_ screen: InboxScreen) -> [Cell] {
+        let gap = Cell("   ")
+        var first = Cell("Inbox", .bold)
+        if let total = screen.list.total { first = first + gap + Cell("\(total) unread") }
+        if let pause = screen.quiet.pause { first = first + gap + Cell("banners \(pause.words(at: now))", .yellow) }
+        if !screen.list.filter.isEmpty, screen.mode != .filter {
+            first = first + gap + Cell("with “\(screen.list.filter)”", .yellow)
+        }
+        let second: [Cell] =
+            switch screen.daemon {
+            case .absent: [Cell("notifyd is not running; waiting for it", .red)]
+            case .failing(let words): [Cell(words, .red)]
+            case .unasked, .running: []
+            }
+        return [first] + second + (screen.quiet.mutes().map { [Cell("muted: " + $0, .yellow)] } ?? [])
+    }
+
+    private func footer(_ screen: InboxScreen) -> Cell {
+        switch screen.mode {
+        case .filter: Cell("/" + screen.list.filter) + Cell("_", .dim)
+        case .help, .explanation: Cell("any other key goes back", .dim)
+        case .list: screen.status.map { Cell($0, .bold) } ?? Cell(Self.hints, .dim)
+        }
+    }
+
+    // MARK: Events
+
+    private func list(_ screen: inout InboxScreen, _ room: Int) -> [String] {
+        var rows: [Row] = []
+        var selected: Range<Int>?
+        for group in screen.list.groups {
+            let isFirst = group.entries.first?.id == screen.list.selection
+            let start = rows.count
+            rows.append(.heading(group))
+            for entry in group.entries {
+                let index = rows.count
+                rows.append(.entry(entry))
+                if screen.list.expanded.contains(entry.id) { rows += details(of: entry).map(Row.text) }
+                // With its heading, if it is the first of its topic.
+                if entry.id == screen.list.selection { selected = (isFirst ? start : index)..<rows.count }
+            }
+        }
+        if rows.isEmpty { rows = [.text(Cell(absence(screen), .dim))] }
+        let unlisted = (screen.list.total ?? 0) - screen.list.entries.count
+        if screen.list.hasMore, unlisted > 0, screen.list.filter.isEmpty {
+            let advice = screen.list.entries.count < InboxList.capacity ? "" : "; name a topic to see them"
+            rows.append(.text(Cell("and \(unlisted) older\(advice)", .dim)))
+        }
+        let visible = screen.visible(of: rows.count, height: room, selected: selected)
+        let times = screen.list.entries.map { Timestamp($0.published).age(seenAt: now).columns }.max() ?? 0
+        return rows[visible].map { row in
+            let cell =
+                switch row {
+                case .heading(let group):
+                    Cell(group.topic, .bold) + Cell(group.entries.count > 1 ? "  \(group.entries.count)" : "", .dim)
+                case .entry(let entry):
+                    line(of: entry, isSelected: entry.id == screen.list.selection, times: times)
+                case .text(let cell): cell
+                }
+            return cell.written(within: width).text
+        }
+    }
+
+    private func absence(_ screen: InboxScreen) -> String {
+        guard screen.list.total != nil else { return screen.daemon == .unasked ? "asking notifyd" : "" }
+        return screen.list.entries.isEmpty ? "Nothing unread." : "Nothing has this text; Esc shows all."
+    }
+
+    private func line(of entry: InboxEntry, isSelected: Bool, times: Int) -> Cell {
+        let time = Timestamp(entry.published).age(seenAt: now)
+        let gap = String(repeating: " ", count: max(0, times - time.columns))
+        var cell = Cell(isSelected ? "> " : "  ", .bold) + Cell(gap + time, .dim) + Cell("  ")
+        if entry.outcome != .shown { cell = cell + entry.outcome.cell + Cell("  ") }
+        if entry.urgency == .critical { cell = cell + Cell("! ", .red) }
+        if let app = entry.appearance.app { cell = cell + Cell(Self.flat(app) + ": ", .dim) }
+        cell = cell + Cell(Self.flat(entry.text.title), isSelected ? .bold : .plain)
+        if !entry.text.body.isEmpty { cell = cell + Cell(" – " + Self.flat(entry.text.body)) }
+        if !entry.appearance.buttons.isEmpty { cell = cell + Cell("  [\(entry.appearance.buttons.count)]", .dim) }
+        return cell
+    }
+
+    /// The whole text, the buttons, and where it is from.
+    private func details(of entry: InboxEntry) -> [Cell] {
+        let room = max(1, width - Self.indentation.columns)
+        let texts =
+            [entry.text.title]
+            + entry.text.body.split(separator: "\n", omittingEmptySubsequences: false)
+            .map(String.init)
+        var lines = texts.filter { !$0.isEmpty }.flatMap { Cell($0).folded(to: room) }
+        let buttons = entry.appearance.buttons.enumerated().map { Cell("\($0 + 1) ", .bold) + Cell($1.label) }
+        if !buttons.isEmpty { lines += buttons.joined().folded(to: room) }
+        let origin = [Cell("\(entry.id)", .dim), Cell(Timestamp(entry.published).text, .dim)]
+        lines += ((entry.appearance.app.map { [Cell($0, .dim)] } ?? []) + origin).joined().folded(to: room)
+        return lines.map { Cell(Self.indentation) + $0 }
+    }
+
+    /// Text on one line.
+    private static func flat(_ text: String) -> String {
+        text.split { $0.isNewline || $0 == "\t" }.joined(separator: " ")
+    }
+}

@@ -1,0 +1,95 @@
+import NotifyClient
+import Routing
+
+/// Runs an ``InboxScreen`` on the terminal: draws it, and does what its keys ask.
+struct InboxView: Sendable {
+    /// The shortest time between two frames.
+    private static let pause = Duration.milliseconds(30)
+
+    private let feed: InboxFeed
+    private let commands: AsyncStream<InboxScreen.Command>
+    private let commanding: AsyncStream<InboxScreen.Command>.Continuation
+
+    init(_ client: NotifyClient, _ topic: String) {
+        feed = InboxFeed(client, topic)
+        (commands, commanding) = AsyncStream.makeStream()
+    }
+
+    /// Until the user ends it.
+    func run() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await feed.run() }
+            group.addTask { await perform() }
+            group.addTask { await draw() }
+            defer { group.cancelAll() }
+            // The task that draws ends with the key that ends the program, and the first error ends it as well.
+            try await group.next()
+        }
+    }
+
+    private func draw() async {
+        let isEnded = Locked(false)
+        let decoder = Locked(KeyDecoder())
+        let screen = FullScreen(
+            onChange: { feed.ring() },
+            onInput: { bytes in
+                for key in decoder.withLock({ $0.keys(bytes) }) {
+                    guard let command = feed.update({ $0.take(key) }) else { continue }
+                    if command == .quit {
+                        isEnded.withLock { $0 = true }
+                        feed.ring()
+                    } else {
+                        commanding.yield(command)
+                    }
+                }
+                feed.loadIfNeeded()
+            })
+        defer { screen.leave() }
+        while !Task.isCancelled, !isEnded.withLock({ $0 }) {
+            let size = Terminal.size ?? (80, 24)
+            let frame = InboxFrame(now: Timestamp.now, width: size.columns, height: size.rows)
+            screen.draw(feed.draw { frame.lines(&$0) })
+            await feed.news()
+            try? await Task.sleep(for: Self.pause)
+        }
+    }
+
+    // MARK: Commands
+
+    private func perform() async {
+        for await command in commands {
+            do throws(NotifyError) {
+                let words = try await perform(command)
+                feed.update { screen in if let words { screen.report(words) } }
+            } catch {
+                feed.update { $0.report(error.advice) }
+            }
+            feed.refresh()
+        }
+    }
+
+    /// - Returns: what was done, for the user.
+    private func perform(_ command: InboxScreen.Command) async throws(NotifyError) -> String? {
+        let client = feed.client
+        switch command {
+        case .read(let id):
+            try await client.claim(id)
+            return "Read."
+        case .readTopic(let topic, let last):
+            return "Read at and below \(topic): \(try await client.markRead(topic, upTo: last))."
+        case .claim(let id): return "Claimed: \(try await client.claim(id))."
+        case .mute(let topic):
+            try await client.mute(topic, for: InboxScreen.mute)
+            let end = Timestamp.now + InboxScreen.mute.microseconds
+            return "\(topic) is muted until \(Timestamp(end).end(seenAt: Timestamp.now))."
+        case .explain(let id):
+            let explanation = try await client.explain(id)
+            feed.update { $0.show(explanation) }
+            return nil
+        case .press(let button, let id):
+            try await client.press(button.key, of: id)
+            return "Pressed “\(button.label)”."
+        case .quit: return nil
+        }
+    }
+}

@@ -1,0 +1,168 @@
+import ChildProcesses
+import Glibc
+import NotifyClient
+import NotifyRehearsal
+import NotifyTestSupport
+import Testing
+
+@testable import notifyctl
+
+/// `notifyctl inbox` with a real daemon, on a pseudo-terminal and elsewhere.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct InboxTests {
+    private static let entering = "\u{1b}[?1049h\u{1b}[?25l"
+    private static let leaving = "\u{1b}[?25h\u{1b}[?1049l"
+
+    private func environment(_ rig: Rig, _ more: [String: String] = [:]) -> [String: String] {
+        rig.environment.merging(["TERM": "xterm-256color"]) { $1 }.merging(more) { $1 }
+    }
+
+    /// The lines of the last picture.
+    private func picture(_ terminal: PseudoTerminal) -> [String] {
+        let frame = terminal.text.split(separator: "\u{1b}[H").last ?? ""
+        // The terminal puts a carriage return before each line feed.
+        return frame.replacing(/\u{1b}\[[0-9;?]*[A-Za-z]/, with: "").split { $0.isNewline }.map(String.init)
+    }
+
+    private func shows(_ terminal: PseudoTerminal, _ isRight: ([String]) -> Bool) async throws -> Bool {
+        try await terminal.shows { _ in isRight(picture(terminal)) }
+    }
+
+    @Test func pushesComeAndWhatIsDecidedElsewhereGoes() async throws {
+        try await withRig { rig in
+            let terminal = try PseudoTerminal()
+            let before = terminal.modes
+            let inbox = try terminal.run(BuiltPrograms.notifyctl, ["inbox"], environment: environment(rig))
+            #expect(try await terminal.shows("Nothing unread."))
+            #expect(terminal.text.hasPrefix(Self.entering))
+            let first = try await rig.client.publish("/post/27", title: "First", body: "\u{1b}[31mred")
+            #expect(try await shows(terminal) { $0.contains { $0.hasPrefix("> ") && $0.contains("First – [31mred") } })
+            try await rig.client.send("/post/28", title: "Second")
+            #expect(try await shows(terminal) { $0.contains("/post/28") })
+            // It is above, and the selection has not moved.
+            #expect(picture(terminal).contains { $0.hasPrefix("> ") && $0.contains("First") })
+            try await rig.client.claim(first)
+            #expect(try await shows(terminal) { $0.contains { $0.hasPrefix("> ") && $0.contains("Second") } })
+            #expect(!picture(terminal).joined().contains("First"))
+            terminal.type("q")
+            #expect(await inbox.waitForExit() == .code(0))
+            #expect(try await terminal.shows { $0.hasSuffix(Self.leaving) })
+            #expect(terminal.modes == before)
+        }
+    }
+
+    @Test func keysReadClaimMuteExplainAndPress() async throws {
+        try await withRig { rig in
+            let ids = [
+                try await rig.client.send("/a/1", title: "One"), try await rig.client.send("/a/2", title: "Two"),
+                try await rig.client.publish("/run/r1/invite", fields: ["from": "Mina"]),
+                try await rig.client.send("/b", title: "Three"), try await rig.client.send("/b", title: "Four"),
+            ]
+            for id in ids { #expect(await rig.listener.resolution(of: id)?.outcome == "shown") }
+            let terminal = try PseudoTerminal()
+            let inbox = try terminal.run(BuiltPrograms.notifyctl, ["inbox"], environment: environment(rig))
+            #expect(try await shows(terminal) { $0.first == "Inbox   5 unread" })
+            terminal.type("R")
+            #expect(try await shows(terminal) { $0.last == "Read at and below /b: 2." })
+            terminal.type("w")
+            #expect(try await shows(terminal) { $0.contains { $0.contains("shown: ") } })
+            terminal.type("x1")
+            #expect(try await shows(terminal) { $0.last == "Pressed “Join”." })
+            #expect(await rig.listener.resolution(of: ids[2])?.outcome == "retracted")
+            terminal.type("m")
+            #expect(try await shows(terminal) { $0.last?.hasPrefix("/a/2 is muted until ") == true })
+            #expect(try await rig.client.quiet().map(\.topic) == ["/a/2"])
+            terminal.type("c")
+            #expect(try await shows(terminal) { $0.last == "Claimed: retracted." })
+            terminal.type("r")
+            #expect(try await shows(terminal) { $0.contains("Nothing unread.") })
+            #expect(try await rig.client.unread() == 0)
+            // Muted events have no outcome that tells when they are read.
+            let muted = try await rig.client.send("/a/2", title: "Muted")
+            #expect(await rig.listener.resolution(of: muted)?.outcome == "muted")
+            #expect(try await shows(terminal) { $0.contains { $0.contains("muted  Muted") } })
+            try await rig.client.markRead("/a")
+            #expect(try await shows(terminal) { $0.contains("Nothing unread.") })
+            terminal.type("\u{3}")
+            #expect(await inbox.waitForExit() == .code(0))
+        }
+    }
+
+    @Test func itGoesOnOverARestartAndFollowsTheSizeOfTheTerminal() async throws {
+        try await withRig { rig in
+            let id = try await rig.client.send("/run/r1/mate/영희/finished", title: "영희가 5 km를 뛰었다, 축하해요")
+            #expect(await rig.listener.resolution(of: id)?.outcome != nil)
+            let terminal = try PseudoTerminal(columns: 40, rows: 8)
+            let inbox = try terminal.run(
+                BuiltPrograms.notifyctl, ["inbox", "/"], environment: environment(rig, ["NO_COLOR": "1"]))
+            #expect(try await terminal.shows("영희가"))
+            #expect(!terminal.text.contains("\u{1b}[1m"))
+            await rig.daemon.stop()
+            #expect(try await terminal.shows("notifyd is not running"))
+            try await rig.daemon.start()
+            #expect(try await shows(terminal) { !$0.joined().contains("not running") })
+            terminal.resize(columns: 24, rows: 5)
+            #expect(try await shows(terminal) { $0.count == 4 && $0.allSatisfy { $0.columns <= 24 } })
+            #expect(await inbox.end() == .code(0))
+            #expect(try await terminal.shows { $0.hasSuffix(Self.leaving) })
+        }
+    }
+
+    @Test func thousandsOfEventsAreReadInPages() async throws {
+        try await withRig { rig in
+            try await rig.client.mute("/", for: .seconds(600))
+            for number in 1...700 {
+                try await rig.client.publish("/n/\(number)", title: "N", options: PublishOptions(window: .zero))
+            }
+            try await rig.until("all are muted") { try await rig.client.unread() == 700 }
+            let terminal = try PseudoTerminal()
+            let inbox = try terminal.run(BuiltPrograms.notifyctl, ["inbox"], environment: environment(rig))
+            #expect(try await shows(terminal) { $0.contains("/n/700") })
+            for _ in 1...3 {
+                let last = picture(terminal)
+                terminal.type("G")
+                #expect(try await shows(terminal) { $0 != last })
+                try await rig.until("the next portion is there") {
+                    terminal.type("G")
+                    return picture(terminal) != last
+                }
+            }
+            #expect(
+                try await shows(terminal) { lines in
+                    terminal.type("G")
+                    return lines.contains("/n/1")
+                })
+            terminal.type("q")
+            #expect(await inbox.waitForExit() == .code(0))
+        }
+    }
+
+    @Test func elsewhereItIsAListNewestFirst() async throws {
+        try await withRig { rig in
+            #expect(try await rig.run("inbox").exit == .code(1))
+            #expect(try await rig.run("inbox", "--json=short").output == ["[]"])
+            let buttons = BannerOptions(app: "Fotos", icon: "camera", buttons: [.init(key: "a", label: "Open")])
+            try await rig.client.publish(
+                "/post/27", title: "Nice!", body: "b", options: PublishOptions(urgency: .critical, appearance: buttons))
+            let id = try await rig.client.publish("/run/r1/invite", fields: ["from": "Mina"])
+            #expect(await rig.listener.resolution(of: id)?.outcome == "shown")
+            let list = try await rig.run("inbox")
+            #expect(list.exit == .code(0))
+            #expect(list.output.count == 2)
+            #expect(list.output[0].hasSuffix("/run/r1/invite  Mina invites you to a run  → shown"))
+            #expect(list.output[1].hasSuffix("/post/27  Nice!  – b  → shown"))
+            #expect(try await rig.run("inbox", "-n", "1").output == [list.output[0]])
+            #expect(try await rig.run("inbox", "/post").output == [list.output[1]])
+            let json = try await rig.run("inbox", "/post", "--json=short").output.joined()
+            #expect(json.hasPrefix(#"[{"id":"#))
+            #expect(
+                json.contains(
+                    #""outcome":"shown","app":"Fotos","icon":"camera","urgency":"critical","actions":[{"key":"a","label":"Open"}]}]"#
+                ))
+            #expect(try await rig.run("inbox", "--json=pretty").output.first == "[")
+            #expect(try await rig.run("inbox", "post").exit == .code(65))
+            await rig.daemon.stop()
+            #expect(try await rig.run("inbox").exit == .code(69))
+        }
+    }
+}

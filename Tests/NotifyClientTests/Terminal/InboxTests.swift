@@ -1,0 +1,211 @@
+import NotifyClient
+import Testing
+
+@testable import notifyctl
+
+/// The list of unread events, its keys and its picture, without a daemon.
+struct InboxTests {
+    private static let now: Int64 = 1_800_000_000_000_000
+
+    private func entry(
+        _ id: UInt64, _ topic: String = "/post/27", _ title: String? = nil, _ body: String = "",
+        buttons: [BannerOptions.Button] = []
+    ) -> InboxEntry {
+        InboxEntry(
+            id: EventID(rawValue: id), topic: topic, text: BannerText(title: title ?? "Event \(id)", body: body),
+            published: Self.now - 120_000_000, outcome: .shown, appearance: BannerOptions(buttons: buttons))
+    }
+
+    private func list(_ entries: [InboxEntry], hasMore: Bool = false, total: Int? = nil) -> InboxList {
+        var list = InboxList()
+        list.take(entries, hasMore: hasMore, total: total ?? entries.count)
+        return list
+    }
+
+    /// A screen in a class: a macro cannot change a value.
+    private final class Bench {
+        var screen = InboxScreen()
+
+        @discardableResult
+        func take(_ key: Key) -> InboxScreen.Command? { screen.take(key) }
+
+        func lines(width: Int = 80, height: Int = 10) -> [String] {
+            InboxFrame(now: now, width: width, height: height).lines(&screen)
+        }
+    }
+
+    private func bench(_ entries: InboxEntry...) -> Bench {
+        let bench = Bench()
+        bench.screen.list = list(entries)
+        bench.screen.daemon = .running
+        return bench
+    }
+
+    private func outcome(_ id: UInt64, _ kind: Outcome.Kind) -> Outcome {
+        Outcome(id: EventID(rawValue: id), topic: "/post/27", kind: kind)
+    }
+
+    // MARK: The list
+
+    @Test func topicsAreOrderedByTheirNewestEvents() {
+        let list = list([entry(5, "/b"), entry(4, "/a"), entry(3, "/b")])
+        #expect(list.groups.map(\.topic) == ["/b", "/a"])
+        #expect(list.groups.map { $0.entries.map(\.id) } == [[5, 3], [4]])
+        #expect(list.selection == 5)
+    }
+
+    @Test func theSelectionStaysOnItsEventAndMovesOnWithItsEnd() {
+        var list = list([entry(3), entry(2), entry(1)])
+        list.move(by: 1)
+        list.take([entry(9, "/b"), entry(4), entry(3), entry(2), entry(1)], hasMore: false, total: 5)
+        #expect(list.selection == 2)
+        list.receive(outcome(2, .claimed))
+        #expect(list.selection == 1)
+        #expect(list.total == 4)
+        list.receive(outcome(1, .dismissed))
+        #expect(list.selection == 3)
+        list.receive(outcome(3, .muted))
+        #expect(list.selected?.outcome == .muted)
+        for id: UInt64 in [3, 4, 9] { list.receive(outcome(id, .withdrawn)) }
+        #expect(list.selection == nil)
+        #expect(list.total == 0)
+    }
+
+    @Test func anOutcomeDuringALoadIsNewerThanThePage() {
+        var list = list([entry(2), entry(1)])
+        list.beginLoading()
+        list.receive(outcome(1, .claimed))
+        list.take([entry(2), entry(1)], hasMore: false, total: 2)
+        #expect(list.entries.map(\.id) == [2])
+        #expect(list.total == 1)
+        let answers = [list.receive(outcome(7, .shown)), list.receive(outcome(7, .claimed))]
+        #expect(answers == [true, false])
+    }
+
+    @Test func olderEventsAreLoadedInPortionsUpToALimit() {
+        var list = list((1...200).reversed().map { entry($0) }, hasMore: true, total: 5000)
+        #expect(!list.isShort)
+        list.moveToLast()
+        #expect(list.selection == 1)
+        #expect(list.isShort)
+        for _ in 1...100 { list.moveToLast() }
+        #expect(list.wanted == InboxList.capacity)
+        list.take((1...5000).reversed().map { entry($0) }, hasMore: false, total: 5000)
+        #expect(list.entries.count == InboxList.capacity)
+        #expect(list.hasMore)
+    }
+
+    @Test func aFilterFindsTopicsTextsAndApplications() {
+        var list = list([entry(3, "/a", "Tea"), entry(2, "/b", "Coffee", "with TEA"), entry(1, "/tea")])
+        list.filter = "tea"
+        #expect(list.groups.map(\.topic) == ["/a", "/b", "/tea"])
+        list.filter = "coffee"
+        #expect(list.selection == 2)
+        list.filter = "nothing"
+        #expect(list.selection == nil)
+    }
+
+    // MARK: Keys
+
+    @Test func keysSelectAndAsk() {
+        let button = BannerOptions.Button(key: "yes", label: "Yes")
+        let bench = bench(entry(3), entry(2, buttons: [button]), entry(1, "/other"))
+        #expect(bench.take(.character("r")) == .read(3))
+        #expect(bench.take(.character("R")) == .readTopic("/post/27", upTo: 3))
+        bench.take(.character("1"))
+        bench.take(.down)
+        #expect(bench.take(.character("1")) == .press(button, 2))
+        #expect(bench.take(.character("b")) == .press(button, 2))
+        bench.take(.character("2"))
+        #expect(bench.lines().last == "Its button is 1.")
+        bench.take(.end)
+        #expect(bench.take(.character("m")) == .mute("/other"))
+        #expect(bench.take(.character("c")) == .claim(1))
+        #expect(bench.take(.character("w")) == .explain(1))
+        #expect(bench.take(.character("q")) == .quit)
+        let empty = self.bench()
+        for key in "rRmcwb1" { #expect(empty.take(.character(key)) == nil) }
+        for key: Key in [.up, .down, .pageUp, .pageDown, .home, .end, .enter] { #expect(empty.take(key) == nil) }
+    }
+
+    @Test func aFilterIsTypedAndLettersInItAreNoCommands() {
+        let bench = bench(entry(2, "/a", "Quince"), entry(1, "/b", "Rhubarb"))
+        for key in "/qui" { bench.take(.character(key)) }
+        #expect(bench.lines().last == "/qui_")
+        bench.take(.backspace)
+        bench.take(.enter)
+        #expect(bench.lines().first == "Inbox   2 unread   with “qu”")
+        #expect(bench.take(.character("r")) == .read(2))
+        bench.take(.escape)
+        #expect(bench.screen.list.groups.count == 2)
+    }
+
+    // MARK: Pictures
+
+    @Test func aPictureHasTopicsTimesTextsAndButtons() {
+        let bench = bench(
+            entry(
+                3, "/run/r1", "Mina invites you", "to a run\nby the river", buttons: [.init(key: "a", label: "Join")]),
+            entry(2), entry(1))
+        bench.take(.enter)
+        bench.screen.quiet = [Quiet(topic: "/", cause: .paused), Quiet(topic: "/post", cause: .muted)]
+        let picture = bench.lines(height: 12)
+        #expect(picture.count == 12)
+        #expect(
+            Array(picture.prefix(7)) == [
+                "Inbox   3 unread   banners paused", "muted: /post", "/run/r1",
+                "> 2 min  Mina invites you – to a run by the river  [1]", "    Mina invites you", "    to a run",
+                "    by the river",
+            ])
+        #expect(picture[7] == "    1 Join")
+        #expect(picture[8].hasPrefix("    3  "))
+        #expect(picture[9] == "/post/27  2")
+    }
+
+    @Test(arguments: [(40, 8), (20, 3), (1, 1), (80, 24)])
+    func everyLineFitsTheTerminalWhateverAPushSays(_ width: Int, _ height: Int) {
+        let bench = bench(
+            entry(
+                2, "/run/r1/mate/영희", "영희가 5 km를 뛰었다 👩‍👩‍👧",
+                "\u{1b}[31mred\u{1b}[0m\u{202e}\u{7}" + String(repeating: "축하", count: 60)),
+            entry(1, "/b", String(repeating: "x", count: 300)))
+        for key: Key in [.enter, .down, .enter] { bench.take(key) }
+        for mode: [Key] in [[], [.character("?")], [.character("q"), .character("/"), .character("영")]] {
+            for key in mode { _ = bench.take(key) }
+            let picture = bench.lines(width: width, height: height)
+            #expect(picture.count == height)
+            #expect(picture.allSatisfy { $0.columns <= max(2, width) })
+            #expect(!picture.joined().unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x202e })
+        }
+    }
+
+    @Test func theSelectedEventIsAlwaysVisible() {
+        let bench = Bench()
+        bench.screen.list = list((1...60).reversed().map { entry($0, "/post/\($0 % 7)") })
+        for key: Key in Array(repeating: .down, count: 59) + Array(repeating: .up, count: 59) + [.end, .pageUp, .home] {
+            _ = bench.take(key)
+            #expect(bench.lines(height: 7).count { $0.hasPrefix("> ") } == 1)
+        }
+        #expect(bench.lines(height: 7)[1] == "/post/4  9")
+    }
+
+    @Test func itSaysWhatIsMissing() {
+        let bench = Bench()
+        #expect(bench.lines()[1] == "asking notifyd")
+        bench.screen.daemon = .absent
+        #expect(bench.lines()[1] == "notifyd is not running; waiting for it")
+        bench.screen.daemon = .running
+        bench.screen.list = list([])
+        #expect(bench.lines()[1] == "Nothing unread.")
+        bench.screen.list = list([entry(2)], hasMore: true, total: 12)
+        #expect(bench.lines()[3] == "and 11 older")
+    }
+
+    @Test func timesAreShort() {
+        let noon: Int64 = 1_795_348_800_000_000
+        #expect(Timestamp(noon).age(seenAt: noon) == "now")
+        #expect(Timestamp(noon).age(seenAt: noon + 120_000_000) == "2 min")
+        #expect(Timestamp(noon).age(seenAt: noon + 7_200_000_000).count == 5)
+        #expect(Timestamp(noon).age(seenAt: noon + 86_400_000_000).hasPrefix("yesterday "))
+    }
+}
