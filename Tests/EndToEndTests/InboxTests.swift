@@ -165,4 +165,66 @@ struct InboxTests {
             #expect(try await rig.run("inbox").exit == .code(69))
         }
     }
+
+    // MARK: Status bars
+
+    @Test func aStatusBarHearsOfEveryChangeOverARestart() async throws {
+        try await withRig { rig in
+            let bar = try ChildProcess(
+                BuiltPrograms.notifyctl, ["inbox", "--follow", "polybar"], environment: rig.environment, capturing: [1])
+            func shows(_ line: String) async -> Bool {
+                await bar.lines(of: 1).next(within: .seconds(10), where: { $0 == line }) != nil
+            }
+            #expect(await shows(""))
+            let id = try await rig.client.send("/post/27", title: "Nice!")
+            #expect(await shows("1 Nice!"))
+            try await rig.client.setPaused(true)
+            #expect(await shows("1 (quiet) Nice!"))
+            await rig.daemon.stop()
+            #expect(await shows(""))
+            try await rig.daemon.start()
+            #expect(await shows("1 (quiet) Nice!"))
+            try await rig.client.setPaused(false)
+            try await rig.client.claim(id)
+            #expect(await shows(""))
+            bar.signal(SIGTERM)
+            #expect(await bar.waitForExit() == .code(0))
+        }
+    }
+
+    @Test func aBurstIsAFewLines() async throws {
+        try await withRig { rig in
+            let bar = try ChildProcess(
+                BuiltPrograms.notifyctl, ["inbox", "/n", "--follow", "json"], environment: rig.environment,
+                capturing: [1])
+            #expect(await bar.lines(of: 1).next(within: .seconds(10)) != nil)
+            let start = ContinuousClock.now
+            for number in 1...200 { try await rig.client.send("/n/\(number)", title: "N") }
+            try await rig.client.send("/elsewhere", title: "N")
+            let isLast: @Sendable (String) -> Bool = { $0.hasPrefix(#"{"running":true,"unread":200,"#) }
+            #expect(await bar.lines(of: 1).next(within: .seconds(20), where: isLast) != nil)
+            let most = Int((ContinuousClock.now - start) / .milliseconds(200)) + 2
+            #expect(bar.lines(of: 1).all.count <= most)
+            await bar.end()
+            #expect(try await rig.run("inbox", "--follow", "waybar", "-n", "1").exit == .code(64))
+            #expect(try await rig.run("inbox", "post", "--follow", "waybar").exit == .code(65))
+        }
+    }
+
+    @Test func itEndsQuietlyWithItsReader() async throws {
+        try await withRig { rig in
+            let shell = try ChildProcess(
+                "/bin/bash",
+                ["-c", "\(BuiltPrograms.notifyctl) inbox --follow json | head -n 1; echo ${PIPESTATUS[0]}"],
+                environment: rig.environment, capturing: [1, 2])
+            #expect(await shell.lines(of: 1).next(within: .seconds(10)) != nil)
+            // The pipe breaks with the next line that is written.
+            try await rig.until("it has ended") {
+                try await rig.client.send("/n", title: "N")
+                return await shell.waitForExit(within: .milliseconds(300)) != nil
+            }
+            #expect(await shell.allLines(of: 1)?.last == "141")
+            #expect(await shell.allLines(of: 2)?.isEmpty == true)
+        }
+    }
 }

@@ -25,8 +25,8 @@ struct NotifyctlCommand: AsyncParsableCommand {
         subcommands: [
             SendCommand.self, ListenCommand.self, ScreenCommand.self, ClaimCommand.self, ClaimTopicCommand.self,
             WithdrawCommand.self, MarkReadCommand.self, InboxCommand.self, WatchCommand.self, HistoryCommand.self,
-            ForgetCommand.self, ShowCommand.self, WhyCommand.self, ReplayCommand.self, MuteCommand.self, PauseCommand.self,
-            ResumeCommand.self, QuietCommand.self,
+            ForgetCommand.self, ShowCommand.self, WhyCommand.self, ReplayCommand.self, MuteCommand.self,
+            PauseCommand.self, ResumeCommand.self, QuietCommand.self,
             StatusCommand.self, TopCommand.self, DoctorCommand.self, ConfigCommand.self, DemoCommand.self,
         ])
 

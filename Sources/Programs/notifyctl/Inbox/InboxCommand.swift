@@ -13,8 +13,12 @@ struct InboxCommand: AsyncParsableCommand {
 
             With -n or --json, or if the output is not a terminal, it prints a list. Exit code 1 if there is none.
 
+            With --follow it prints a line for a status bar, and another one after each change: the number of unread events, \
+            the newest of them, and whether banners are held back. It waits for notifyd and does not start it.
+
             Examples:
               notifyctl inbox
+              notifyctl inbox --follow waybar
               notifyctl inbox /run --json=short | jq -r '.[].title'
             """)
 
@@ -26,20 +30,42 @@ struct InboxCommand: AsyncParsableCommand {
     @Option(name: .customShort("n", allowingJoined: true), help: "Print a list of at most this many events.")
     var count: Int?
 
+    @Option(help: "Print lines for a status bar: json, waybar, polybar or i3status (i3status-rust).")
+    var follow: StatusBar?
+
     @OptionGroup var bus: BusOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
         try requireOneOrMore(count)
+        if follow != nil, count != nil || output.json != .off {
+            throw ValidationError("--follow prints lines in its own form: leave out -n and --json.")
+        }
     }
 
     func run() async throws {
+        if let follow { return try await self.follow(follow) }
         let client = try await bus.connect()
         guard count == nil, output.json == .off, FullScreen.isPossible else { return try await list(client) }
         // Errors such as a wrong topic are told without a screen.
         _ = try await client.inbox(topic, limit: 1)
         let topic = topic
         try await TerminationSignals.run([SIGINT, SIGTERM, SIGHUP]) { try await InboxView(client, topic).run() }
+    }
+
+    private func follow(_ bar: StatusBar) async throws {
+        let client = try await NotifyClient(address: bus.address)
+        let follower = InboxFollower(client, topic, address: bus.address ?? NotifyClient.sessionBusAddress ?? "")
+        let last = Locked<String?>(nil)
+        try await TerminationSignals.run {
+            try await follower.run { status in
+                let line = bar.line(status, at: Timestamp.now)
+                last.withLock { last in
+                    if line != last { Terminal.print(line) }
+                    last = line
+                }
+            }
+        }
     }
 
     // MARK: List
@@ -55,14 +81,17 @@ struct InboxCommand: AsyncParsableCommand {
             let page = try await client.inbox(topic, before: last, limit: min(left, Self.pageSize))
             guard let end = page.last?.id else { break }
             (last, left) = (end, left - page.count)
-            if output.json == .off { write(page) } else { page.forEach { writer.write($0.json) } }
+            if output.json == .off { write(page) } else { for entry in page { writer.write(entry.json) } }
         }
         if output.json != .off { writer.end() }
         if last == nil { throw ExitCode.nothing }
     }
 
     private func write(_ page: [InboxEntry]) {
-        guard Terminal.isInteractive else { return page.forEach { Terminal.print($0.line) } }
+        guard Terminal.isInteractive else {
+            for entry in page { Terminal.print(entry.line) }
+            return
+        }
         let now = Timestamp.now
         for line in Columns.stackedLines(page.map { $0.cells(at: now) }, within: Terminal.size?.columns) {
             Terminal.print(line)

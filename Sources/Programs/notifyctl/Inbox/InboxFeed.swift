@@ -68,7 +68,8 @@ final class InboxFeed: Sendable {
                     self.ordering.yield()
                 }
             }
-            try await group.waitForAll()
+            // The first error ends all of them.
+            while try await group.next() != nil {}
         }
     }
 

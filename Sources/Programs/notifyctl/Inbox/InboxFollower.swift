@@ -1,0 +1,118 @@
+import NotifyClient
+
+/// Reports the ``InboxStatus`` of a topic after every change, over restarts of the daemon, and does not start it.
+final class InboxFollower: Sendable {
+    /// The shortest time between two reports.
+    static let pause = Duration.milliseconds(200)
+    /// How often the daemon is asked without a signal: none tells that a muted or expired event was marked as read.
+    private static let period = Duration.seconds(30)
+    /// How long the daemon may be away before that is reported.
+    private static let patience = Duration.seconds(2)
+
+    private let client: NotifyClient
+    private let topic: String
+    private let address: String
+    private let orders: AsyncStream<Void>
+    private let ordering: AsyncStream<Void>.Continuation
+
+    init(_ client: NotifyClient, _ topic: String, address: String) {
+        self.client = client
+        self.topic = topic
+        self.address = address
+        (orders, ordering) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Until the task is cancelled.
+    ///
+    /// - Throws: `invalidArgument` if the topic is none, and other errors of a subscription.
+    func run(_ report: @escaping @Sendable (InboxStatus) -> Void) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await self.listen(to: self.client.events) }
+            group.addTask { try await self.listen(to: self.client.outcomes) }
+            group.addTask { await self.watchDaemon() }
+            group.addTask { await self.orderRegularly() }
+            group.addTask { await self.reportChanges(report) }
+            // The first error ends all of them.
+            while try await group.next() != nil {}
+        }
+    }
+
+    // MARK: Signals
+
+    private func listen<Element: Sendable>(
+        to subscribe: ([String], Int) async throws -> Subscription<Element>
+    ) async throws {
+        while !Task.isCancelled {
+            do {
+                for try await _ in try await subscribe([topic], 4096) { ordering.yield() }
+            } catch let error as NotifyError where error.code == .readerTooSlow {
+                ordering.yield()
+            }
+        }
+    }
+
+    /// The daemon comes or goes, or what holds banners back changes.
+    private func watchDaemon() async {
+        let properties = MatchRule(
+            sender: Router.name, interface: "org.freedesktop.DBus.Properties", member: "PropertiesChanged")
+        while !Task.isCancelled {
+            let (end, ending) = AsyncStream.makeStream(of: Never.self)
+            let connection = try? await Connection.open(
+                address, onSignal: { [ordering] _ in ordering.yield() }, onClose: { ending.finish() })
+            if let connection {
+                for rule in [.ownerChanged(of: Router.name), properties] { try? await connection.addMatch(rule) }
+                ordering.yield()
+                for await _ in end {}
+                connection.close()
+            }
+            try? await Task.sleep(for: .seconds(1))
+        }
+    }
+
+    private func orderRegularly() async {
+        while !Task.isCancelled {
+            try? await Task.sleep(for: Self.period)
+            ordering.yield()
+        }
+    }
+
+    // MARK: Reports
+
+    private func reportChanges(_ report: (InboxStatus) -> Void) async {
+        var last: InboxStatus?
+        var isAwaySince: ContinuousClock.Instant?
+        while !Task.isCancelled {
+            var status = await status()
+            if Task.isCancelled { return }
+            if status == nil {
+                let start = isAwaySince ?? .now
+                isAwaySince = start
+                if .now - start >= Self.patience { status = InboxStatus() }
+            } else {
+                isAwaySince = nil
+            }
+            if let status, status != last {
+                report(status)
+                last = status
+            }
+            try? await Task.sleep(for: Self.pause)
+            // Without an answer it asks again, until that is reported.
+            if status != nil { for await _ in orders { break } }
+        }
+    }
+
+    /// `nil` if the daemon does not answer.
+    private func status() async -> InboxStatus? {
+        do {
+            let unread = try await client.unread(topic, autoStart: false)
+            let newest = try await client.inbox(topic, limit: InboxStatus.named, autoStart: false)
+            // An older daemon does not have this property.
+            let quiet = (try? await client.quiet()) ?? []
+            return InboxStatus(
+                isRunning: true, unread: max(unread, newest.count), newest: newest,
+                quiet: InboxStatus.quiet(quiet, at: topic))
+        } catch {
+            return nil
+        }
+    }
+}
