@@ -16,6 +16,10 @@ struct RigTests {
         try await run("gnome-shell.sh")
     }
 
+    @Test func waybarShowsWhatIsUnread() async throws {
+        try await run("waybar.sh")
+    }
+
     @Test func aServerThatFailsOrHangsDelaysNobody() async throws {
         try await run("dbusmock.sh")
     }

@@ -7,15 +7,6 @@ rig_begin "$@"
 needs dunst dunst dunstctl dunst Xvfb xvfb
 start_bus
 
-start_display() {
-    mkfifo "$T/display"
-    Xvfb -displayfd 3 -screen 0 900x400x24 -nolisten tcp 3> "$T/display" > "$T/xvfb.log" 2>&1 < /dev/null &
-    PROCESSES+=($!)
-    local number
-    read -r -t "$PATIENCE" number < "$T/display" || fail "Xvfb does not start"
-    export DISPLAY=:$number
-}
-
 # start_dunst MARKUP: "full" makes dunst announce the capability body-markup, "no" does not.
 start_dunst() {
     printf '[global]\nfont = DejaVu Sans 12\nmarkup = %s\nhistory_length = 50\n' "$1" > "$T/dunstrc"
@@ -37,7 +28,7 @@ drawn() {
         -e 's/&quot;/"/g' -e 's/&amp;/\&/g'
 }
 
-start_display
+start_xvfb 900x400
 start_dunst full
 # Windows of a second leave a loaded machine time for the claims that are meant to be in time.
 start_daemon <<'TOML'

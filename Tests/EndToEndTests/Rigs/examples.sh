@@ -124,11 +124,8 @@ eventually "and what is gone" says mates '^영희 is gone$'
 
 # --- GTK: a window that shows a post
 
-mkfifo "$T/display"
-Xvfb -displayfd 3 -screen 0 900x400x24 -nolisten tcp 3> "$T/display" > "$T/xvfb.log" 2>&1 < /dev/null &
-PROCESSES+=($!)
-read -r -t "$PATIENCE" number < "$T/display" || fail "Xvfb does not start"
-example window env DISPLAY=":$number" GDK_BACKEND=x11 GSK_RENDERER=cairo GTK_A11Y=none "$EXAMPLES/gtk/post-window.py" 27
+start_xvfb 900x400
+example window env GDK_BACKEND=x11 GSK_RENDERER=cairo GTK_A11Y=none "$EXAMPLES/gtk/post-window.py" 27
 WINDOW=$!
 window_screen() { screens | grep -q -E '^/post/27 (focused|visible)$'; }
 eventually "a window that shows post 27 has a screen" window_screen

@@ -248,3 +248,52 @@ mock() {
 # calls MEMBER: the arguments of every such call the mock has received, one JSON array a line.
 calls() { mock GetMethodCalls s "$1" | jq -c '.data[0][][1] | map(.data)'; }
 calls_are() { [ "$(calls "$1" | wc -l)" -eq "$2" ]; }
+
+# --- screens ---------------------------------------------------------------------------------------
+
+# start_xvfb SIZE: an X server without a screen, in DISPLAY.
+start_xvfb() {
+    local number
+    mkfifo "$T/display-$1"
+    # What it draws is in the file $T/Xvfb_screen0.
+    Xvfb -displayfd 3 -screen 0 "$1x24" -fbdir "$T" -nolisten tcp 3> "$T/display-$1" > "$T/xvfb.log" 2>&1 < /dev/null &
+    PROCESSES+=($!)
+    read -r -t "$PATIENCE" number < "$T/display-$1" || fail "Xvfb does not start"
+    export DISPLAY=:$number
+}
+
+# start_sway SIZE: sway without a screen, in WAYLAND_DISPLAY.
+start_sway() {
+    printf 'output * resolution %s background #202020 solid_color\n' "$1" > "$T/sway.conf"
+    # It refuses to run as root, so root is somebody else there.
+    local somebody=()
+    if [ "$(id -u)" -eq 0 ]; then
+        somebody=(unshare --user --map-user=1000 --map-group=1000)
+        "${somebody[@]}" true 2> "$T/unshare.log" || skip "sway does not run as root, and there are no user namespaces"
+    fi
+    background "$T/sway.log" "${somebody[@]}" env WLR_BACKENDS=headless WLR_LIBINPUT_NO_DEVICES=1 WLR_RENDERER=pixman \
+        XDG_SESSION_TYPE=wayland sway --config "$T/sway.conf"
+    SWAY=$!
+    # It takes the first free name.
+    local socket
+    has_socket() { socket=$(find "$XDG_RUNTIME_DIR" -maxdepth 1 -type s -name 'wayland-*' | head -n 1) && [ -n "$socket" ]; }
+    eventually_quiet "$PATIENCE" has_socket || fail "sway does not start"
+    export WAYLAND_DISPLAY=${socket##*/}
+    can_draw() { grim -t ppm "$T/sway.ppm" 2> "$T/grim.log"; }
+    eventually_quiet "$PATIENCE" can_draw || fail "sway has no output"
+}
+
+# keep_pictures FOLDER NAME …: puts pictures where a person can look at them: in $NOTIFYD_PICTURES, else beside the products.
+keep_pictures() {
+    local folder=${NOTIFYD_PICTURES:-$PRODUCTS/pictures}/$1 name
+    shift
+    mkdir -p "$folder"
+    for name in "$@"; do
+        if [ -f "$T/$name.png" ]; then
+            cp "$T/$name.png" "$folder"
+        else
+            /usr/bin/python3 "$RIGS/png.py" "$T/$name.ppm" "$folder/$name.png"
+        fi
+    done
+    say "pictures: $folder"
+}
