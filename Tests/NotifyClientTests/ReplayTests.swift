@@ -65,6 +65,18 @@ struct ReplayTests {
         #expect(throws: (any Error).self) { try ConfiguredRoutes.parse(["topic=/a"]) }
     }
 
+    @Test func aMutedEventIsShownIfItsRouteBreaksThrough() throws {
+        let routes = try ConfiguredRoutes.parse([
+            "topic=/post/{id}\tbanner=true\twindow=100000\tmax_window=500000\twait=anyone\tcoalesce=topic\tbreak_through=true",
+            "banner=true\twindow=100000\tmax_window=500000\twait=anyone\tcoalesce=topic\tbreak_through=false",
+        ])
+        let pushes = [push(1, at: 0, outcome: "muted"), push(2, "/chat/1", at: 0, outcome: "muted")]
+        let whatIf = try ReplayReport(pushes, routes: routes, window: nil)
+        #expect(whatIf.more.map(\.id) == [1])
+        #expect(whatIf.text.hasPrefix("1 events with a window"))
+        #expect(!whatIf.text.contains("Played with its own windows"))
+    }
+
     @Test func whatNoWindowDecidedPlaysNoPart() throws {
         #expect(try Simulation.run([push(1, at: 0, outcome: "silent"), push(2, at: 0, outcome: "muted")]).banners == 0)
         #expect(try Simulation.run([]) == Simulation.Result())

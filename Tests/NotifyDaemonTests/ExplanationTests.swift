@@ -47,6 +47,23 @@ struct ExplanationTests {
         return decision
     }
 
+    // MARK: Quiet
+
+    @Test(arguments: [BannerDelay.absent, nil])
+    func whatBrokeThroughAMuteSaysWhich(_ delay: BannerDelay?) throws {
+        var decision = shown(delay, late: 1000)
+        decision.setCause(delay: delay, verdict: nil, brokenThrough: "muted /busy 7 through")
+        #expect(decision.delay == delay)
+        #expect(decision.brokenThrough == "muted /busy 7 through")
+        let reason = try explanation(decision).reason
+        #expect(reason.hasSuffix("Its topic was muted: /busy 7 through. Its route breaks through."))
+        let later = claimed(.retracted, after: Self.second, .recorded).following(decision)
+        #expect(later.brokenThrough == decision.brokenThrough)
+        #expect(later.delay == delay)
+        #expect(later.verdict == .recorded)
+        #expect(later.successor == nil)
+    }
+
     // MARK: Claims
 
     @Test func theDecidingClaimKeepsItsOwnVerdict() throws {

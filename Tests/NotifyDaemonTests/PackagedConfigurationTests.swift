@@ -103,6 +103,16 @@ struct PackagedConfigurationTests {
         #expect(mistake?.reason.contains("applies to the events of all programs") == true)
     }
 
+    @Test func whatBreaksThroughAPauseIsForTheUserToSay() throws {
+        let text = "[[route]]\ntopic = \"/app\"\nbreak_through = true\n"
+        let error = #expect(throws: ConfigurationError.self) { try read(text) }
+        #expect(error?.mistakes.map(\.line) == [3])
+        #expect(error?.mistakes.first?.reason.hasPrefix("'break_through' has no place in a package's file") == true)
+        var reader = ConfigurationReader()
+        reader.add(file: "user.toml", text: text)
+        #expect(try reader.finish().routes.route(for: try Topic("/app")).breaksThrough)
+    }
+
     @Test func anUnknownKeyIsToldTheOneThatIsAllowed() throws {
         let error = #expect(throws: ConfigurationError.self) { try read("windows = 1\n[[polcy]]\n[log]\n") }
         #expect(error?.count == 3)

@@ -1,7 +1,7 @@
 public import Routing
 
 /// The contents of `cause` for a shown event: what its banner waited for, the verdict of a later claim if it is not the usual
-/// one, and the event that took its place.
+/// one, the event that took its place, and after the word `through` what its route broke through.
 extension StoredDecision {
     /// What the banner waited for after the deadline; `nil` if it came in time.
     public var delay: BannerDelay? { causes.lazy.compactMap { BannerDelay(rawValue: $0) }.first }
@@ -18,21 +18,33 @@ extension StoredDecision {
     /// The event that took the place of a replaced one.
     public var successor: EventID? { causes.lazy.compactMap { UInt64($0) }.first.map { EventID($0) } }
 
-    /// Sets all three.
-    public mutating func setCause(delay: BannerDelay?, verdict: Verdict?, successor: EventID? = nil) {
+    /// The pause or mute that its route broke through, as the daemon wrote it.
+    public var brokenThrough: String? { causeParts.brokenThrough }
+
+    /// Sets all four.
+    public mutating func setCause(
+        delay: BannerDelay?, verdict: Verdict?, successor: EventID? = nil, brokenThrough: String? = nil
+    ) {
         let isUnexpected = outcome == .retracted && verdict == .recorded
-        guard isUnexpected || successor != nil else {
-            cause = delay?.rawValue
-            return
-        }
-        let words = [delay?.rawValue, isUnexpected ? Verdict.recorded.rawValue : nil, successor?.description]
-        cause = words.compactMap(\.self).joined(separator: " ")
+        let words = [
+            delay?.rawValue, isUnexpected ? Verdict.recorded.rawValue : nil, successor?.description,
+            brokenThrough.map { "\(Self.through) \($0)" },
+        ].compactMap(\.self)
+        cause = words.isEmpty ? nil : words.joined(separator: " ")
     }
 
-    private var causes: [String] {
+    private static let through = "through"
+
+    private var causes: [String] { causeParts.words }
+
+    /// The text after `through` may be anything, because it ends with a topic.
+    private var causeParts: (words: [String], brokenThrough: String?) {
         switch outcome {
-        case .shown, .retracted, .dismissed, .withdrawn, .replaced: cause?.split(separator: " ").map(String.init) ?? []
-        default: []
+        case .shown, .retracted, .dismissed, .withdrawn, .replaced:
+            let words = (cause ?? "").split(separator: " ", omittingEmptySubsequences: false).map(String.init)
+            guard let mark = words.firstIndex(of: Self.through) else { return (words, nil) }
+            return (Array(words[..<mark]), words[(mark + 1)...].joined(separator: " "))
+        case .claimed, .silent, .muted, .expired: return ([], nil)
         }
     }
 
@@ -53,7 +65,8 @@ extension StoredDecision {
         decision.isOfEarlierBoot = shown.isOfEarlierBoot
         decision.lateness = lateness ?? shown.lateness
         decision.count = count ?? shown.count
-        decision.setCause(delay: shown.delay, verdict: verdict, successor: successor)
+        decision.setCause(
+            delay: shown.delay, verdict: verdict, successor: successor, brokenThrough: shown.brokenThrough)
         return decision
     }
 }

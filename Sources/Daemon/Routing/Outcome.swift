@@ -118,7 +118,7 @@ public struct Resolution: Hashable, Sendable {
     public var count: Int?
     /// How long after the deadline the banner was asked for.
     public var lateness: Duration?
-    /// The pause or mute that held the banner back.
+    /// The pause or mute that held the banner back, or that the route of a shown event breaks through.
     public var quiet: Quiet?
     /// The key of the button that was pressed.
     public var action: String?

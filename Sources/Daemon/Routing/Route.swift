@@ -75,6 +75,8 @@ public final class Route: Sendable {
     public let appearance: Appearance
     /// The lifetime of events.
     public let lifetime: Duration
+    /// Whether its banners appear during a pause and for muted topics too.
+    public let breaksThrough: Bool
     /// Fields an event must have, with their types, in the order of their names.
     public let required: [(name: String, type: FieldType)]
 
@@ -86,7 +88,7 @@ public final class Route: Sendable {
         maximumWindow: Duration? = nil, wait: Wait = .anyone, coalescing: Coalescing = .topic,
         wording: (any BannerWording)? = nil,
         appearance: Appearance = Appearance(), lifetime: Duration = Limits.defaultLifetime,
-        required: [(name: String, type: FieldType)] = []
+        breaksThrough: Bool = false, required: [(name: String, type: FieldType)] = []
     ) {
         self.pattern = pattern
         self.banner = banner
@@ -98,6 +100,7 @@ public final class Route: Sendable {
         self.wording = wording
         self.appearance = appearance
         self.lifetime = lifetime
+        self.breaksThrough = breaksThrough
         self.required = required
     }
 

@@ -112,6 +112,7 @@ extension Router {
             var resolution = Resolution(.shown, banner: banner, count: count, lateness: max(.zero, lateness))
             resolution.shownWith = banners[existing: key].first
             resolution.delay = call.delays.delay(since: deadline, isSummary: key == .summary)
+            resolution.quiet = quietBroken(by: events[existing: id].event)
             decide(events[existing: id], resolution)
             if let banner {
                 banners.show(id, in: key)

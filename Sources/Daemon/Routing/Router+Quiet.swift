@@ -5,6 +5,16 @@ extension Router {
     /// Whether banners are paused.
     public var pausesBanners: Bool { quietPeriods.isPaused }
 
+    /// What holds back the banner of an event now.
+    func quietHolding(_ event: Event) -> Quiet? {
+        event.route.breaksThrough ? nil : quietPeriods.covering(event.topic)
+    }
+
+    /// What would hold back the banner of an event if its route did not break through.
+    func quietBroken(by event: Event) -> Quiet? {
+        event.route.breaksThrough ? quietPeriods.covering(event.topic) : nil
+    }
+
     mutating func setPaused(_ isPaused: Bool) {
         let isChanged = isPaused ? quietPeriods.pauseUntilLifted() : quietPeriods.liftPause()
         if isChanged { effects.append(.quietChanged) }

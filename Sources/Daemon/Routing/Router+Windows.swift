@@ -32,7 +32,7 @@ extension Router {
         let tracked = events[existing: id]
         if tracked.expires <= now.uptime {
             discard(id, .expired)
-        } else if let quiet = quietPeriods.covering(tracked.event.topic) {
+        } else if let quiet = quietHolding(tracked.event) {
             discard(id, .muted, quiet)
         } else {
             enqueue(id, in: key)
@@ -73,7 +73,7 @@ extension Router {
         for id in banners[existing: key].waiting {
             let tracked = events[existing: id]
             let isStale = tracked.expires <= now.uptime
-            let quiet = isStale ? nil : quietPeriods.covering(tracked.event.topic)
+            let quiet = isStale ? nil : quietHolding(tracked.event)
             guard isStale || quiet != nil else { continue }
             banners.stopWaiting(id, in: key)
             discard(id, isStale ? .expired : .muted, quiet)

@@ -116,7 +116,7 @@ struct ScenarioCheck {
 }
 
 extension Scenario.RouteLine {
-    static let keys = ["banner", "coalesce", "max_window", "retain", "ttl", "wait", "window"]
+    static let keys = ["banner", "break_through", "coalesce", "max_window", "retain", "ttl", "wait", "window"]
 }
 
 extension Scenario.EventLine {

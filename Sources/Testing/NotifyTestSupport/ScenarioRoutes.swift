@@ -68,9 +68,11 @@ extension Scenario.RouteLine {
         var wait = Route.Wait.anyone
         var coalescing = Route.Coalescing.topic
         var lifetime = Limits.defaultLifetime
+        var breaksThrough = false
         for attribute in attributes {
             switch (attribute.name, attribute.value) {
             case ("banner", .flag(let flag)): banner = flag
+            case ("break_through", .flag(let flag)): breaksThrough = flag
             case ("retain", .flag(let flag)): retain = flag
             case ("window", .duration(let length)): window = length
             case ("max_window", .duration(let length)): maximumWindow = length
@@ -83,7 +85,8 @@ extension Scenario.RouteLine {
         }
         return Route(
             pattern: try TopicPattern(pattern), banner: banner, retain: retain, window: window,
-            maximumWindow: maximumWindow, wait: wait, coalescing: coalescing, lifetime: lifetime)
+            maximumWindow: maximumWindow, wait: wait, coalescing: coalescing, lifetime: lifetime,
+            breaksThrough: breaksThrough)
     }
 }
 

@@ -67,7 +67,7 @@ extension ReferenceRouter {
             for id in waiting(key) {
                 if item(id)!.expires <= now.uptime {
                     finish(id, Resolution(.expired))
-                } else if let quiet = quiet(over: item(id)!.topic) {
+                } else if let quiet = quiet(holding: item(id)!) {
                     finish(id, muted(by: quiet))
                 }
             }
@@ -150,6 +150,7 @@ extension ReferenceRouter {
             let lateness = max(.zero, call.at - item(id)!.deadline)
             var resolution = Resolution(.shown, banner: number, count: count, lateness: lateness)
             resolution.delay = delay(of: item(id)!, in: key, by: call)
+            if item(id)!.route.breaksThrough { resolution.quiet = quiet(over: item(id)!.topic) }
             resolve(item(id)!, resolution)
             change(id) { item in
                 item.place = number == nil ? .gone : .shown

@@ -23,6 +23,9 @@ extension ReferenceRouter {
             ?? covering.max { $0.topic.description.utf8.count < $1.topic.description.utf8.count }
     }
 
+    /// What holds back the banner of an event: nothing, if its route breaks through.
+    func quiet(holding item: Item) -> Quiet? { item.route.breaksThrough ? nil : quiet(over: item.topic) }
+
     func muted(by quiet: Quiet) -> Resolution {
         var resolution = Resolution(.muted)
         resolution.quiet = quiet

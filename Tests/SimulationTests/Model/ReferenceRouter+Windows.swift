@@ -200,7 +200,7 @@ extension ReferenceRouter {
         let item = item(id)!
         if item.expires <= now.uptime {
             finish(id, Resolution(.expired))
-        } else if let quiet = quiet(over: item.topic) {
+        } else if let quiet = quiet(holding: item) {
             finish(id, muted(by: quiet))
         } else {
             wait(id, for: item.banner)

@@ -80,7 +80,7 @@ enum World {
                 Route(
                     pattern: pattern("/run/{session}/mate/{mate}/finished"), window: window,
                     appearance: button(resident: true)),
-                Route(pattern: pattern("/run/{session}/{what}"), window: .seconds(1)),
+                Route(pattern: pattern("/run/{session}/{what}"), window: .seconds(1), breaksThrough: true),
                 Route(pattern: pattern("/ask/{id}"), window: .seconds(2), wait: .screens, lifetime: .seconds(1)),
                 Route(
                     pattern: pattern("/askall/{id}"), window: .seconds(1), wait: .screens, coalescing: .route),

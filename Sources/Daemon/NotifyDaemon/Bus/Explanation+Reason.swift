@@ -5,6 +5,10 @@ import Routing
 extension Explanation {
     var reason: String {
         guard let decision = event.decision else { return undecided }
+        return [outcomeReason(decision), brokenThrough(decision)].compactMap(\.self).joined(separator: " ")
+    }
+
+    private func outcomeReason(_ decision: StoredDecision) -> String {
         let claimant = decision.claimant.map { Self.name($0, decision.program) } ?? "somebody"
         switch decision.outcome {
         case .claimed:
@@ -32,6 +36,13 @@ extension Explanation {
         case .replaced:
             let successor = decision.successor.map { "Event \($0)" } ?? "A later event"
             return "\(shownBefore)\(successor) with the same collapse took its place."
+        }
+    }
+
+    /// The pause or mute in spite of which it was shown.
+    private func brokenThrough(_ decision: StoredDecision) -> String? {
+        decision.brokenThrough.flatMap { MuteCause($0) }.map {
+            "\($0.sentence(decided: decision.resolved)) Its route breaks through."
         }
     }
 

@@ -33,7 +33,7 @@ package struct ConfigurationReader {
     private var files: [String] = []
     private var bytes = 0
     /// Routes are built once all defaults are known.
-    private var routes: [(table: TOMLTable, source: ConfigurationSource)] = []
+    private var routes: [(table: TOMLTable, source: ConfigurationSource, origin: Origin)] = []
 
     /// A configuration without any file.
     static func builtIn() throws(ConfigurationError) -> Configuration {
@@ -72,7 +72,7 @@ package struct ConfigurationReader {
         for mistake in mistakes { source.note(at: mistake.offset, mistake.reason) }
         var reader = TableReader(root, in: source, isRoot: true)
         if origin == .user { readSettings(&reader, source) } else { refuseSettings(&reader) }
-        for table in reader.tables("route", upTo: Self.maximumRoutes) { routes.append((table, source)) }
+        for table in reader.tables("route", upTo: Self.maximumRoutes) { routes.append((table, source, origin)) }
         reader.finish()
     }
 
@@ -166,8 +166,14 @@ package struct ConfigurationReader {
         var table = RouteTable(fallback: fallback)
         var origins: [ByteString: String] = [:]
         var tags = 0
-        for (entry, source) in routes {
+        for (entry, source, origin) in routes {
             var reader = TableReader(entry, in: source)
+            if origin == .package {
+                reader.refuse(
+                    "break_through",
+                    "'break_through' has no place in a package's file, because it is for the user to say what may break a "
+                        + "pause; set it in /etc/xdg/notifyd or in the user's configuration")
+            }
             guard let route = readRoute(&reader) else { continue }
             guard table.routes.count < Self.maximumRoutes else {
                 source.note(
@@ -230,7 +236,7 @@ package struct ConfigurationReader {
             coalescing: reader.word("coalesce", of: Route.Coalescing.self) ?? .topic, wording: wording,
             appearance: readAppearance(&reader),
             lifetime: reader.duration("ttl", upTo: Limits.maximumLifetime, from: .seconds(1)) ?? defaults.lifetime,
-            required: required.fields)
+            breaksThrough: reader.boolean("break_through") ?? false, required: required.fields)
         reader.finish()
         return pattern == nil ? nil : route
     }

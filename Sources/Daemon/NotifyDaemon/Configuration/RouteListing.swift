@@ -18,7 +18,7 @@ extension Route {
     fileprivate var listing: String {
         let settings = [
             "banner=\(banner)", "window=\(window.microseconds)", "max_window=\(maximumWindow.microseconds)",
-            "wait=\(wait.rawValue)", "coalesce=\(coalescing.rawValue)",
+            "wait=\(wait.rawValue)", "coalesce=\(coalescing.rawValue)", "break_through=\(breaksThrough)",
         ]
         return ((pattern.map { ["topic=\($0)"] } ?? []) + settings).joined(separator: "\t")
     }

@@ -60,11 +60,13 @@ struct JournalEntryBuilder {
         decision.shownWith = resolution.shownWith
         decision.count = resolution.count
         decision.lateness = resolution.lateness?.microseconds
-        if let quiet = resolution.quiet {
-            decision.cause = MuteCause(quiet, clock).description
+        let quiet = resolution.quiet.map { MuteCause($0, clock).description }
+        if resolution.outcome == .muted {
+            decision.cause = quiet
         } else {
             decision.setCause(
-                delay: resolution.delay, verdict: resolution.verdict, successor: resolution.successor)
+                delay: resolution.delay, verdict: resolution.verdict, successor: resolution.successor,
+                brokenThrough: quiet)
         }
         decision.action = resolution.action
         decision.program = program

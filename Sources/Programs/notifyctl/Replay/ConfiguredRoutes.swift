@@ -31,7 +31,8 @@ enum ConfiguredRoutes {
                 pattern: try settings["topic"].map { try TopicPattern(String($0)) },
                 banner: settings["banner"] != "false",
                 window: .microseconds(window), maximumWindow: .microseconds(longest), coalescing: coalescing,
-                lifetime: Limits.maximumLifetime)
+                lifetime: Limits.maximumLifetime,
+                breaksThrough: settings["break_through"] == "true")
             if route.pattern == nil { fallback = route } else { routes.append(route) }
         }
         var table = RouteTable(fallback: fallback)

@@ -12,8 +12,8 @@ struct ReplayCommand: AsyncParsableCommand {
             would be added or missing. --window sets one window for all events; --config uses the routes of that file; with \
             both, its routes get that window. It changes nothing.
 
-            Silent and muted events are left out. The route option “wait” and the limit of banners per second are not \
-            replayed. Exit code 1 if nothing is recorded.
+            Silent and muted events are left out, except muted ones whose route has break_through in that file. The route \
+            option “wait” and the limit of banners per second are not replayed. Exit code 1 if nothing is recorded.
 
             Examples:
               notifyctl replay --window 50ms

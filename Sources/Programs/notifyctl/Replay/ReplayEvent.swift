@@ -1,3 +1,5 @@
+import Routing
+
 /// A recorded event and its claims, with the data that a replay needs.
 struct ReplayEvent: Hashable, Sendable {
     struct Claim: Hashable, Sendable {
@@ -24,6 +26,12 @@ struct ReplayEvent: Hashable, Sendable {
 
     /// Whether the window affected the outcome.
     var wasAwaited: Bool { ["claimed", "shown", "retracted", "dismissed"].contains(outcome) }
+
+    /// Whether the window affects the outcome with other routes: a muted event takes part if its route breaks through.
+    func isAwaited(by routes: RouteTable?) throws -> Bool {
+        guard outcome == "muted", let routes else { return wasAwaited }
+        return routes.route(for: try Topic(topic)).breaksThrough
+    }
 
     /// From publishing to the claim that counted.
     var latency: Duration? { claims.filter(\.isOfUse).map(\.after).min() }

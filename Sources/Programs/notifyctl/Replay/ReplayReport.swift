@@ -11,7 +11,7 @@ struct ReplayReport {
     ///   - routes: those of another configuration; `nil`: those of the record.
     ///   - window: for all events; `nil`: what the routes say.
     init(_ events: [ReplayEvent], routes: RouteTable? = nil, window: Duration?) throws {
-        self.events = events.filter(\.wasAwaited)
+        self.events = try events.filter { try $0.isAwaited(by: routes) }
         self.window = window
         before = try Simulation.run(events)
         after = try Simulation.run(events, routes: routes, window: window)
@@ -24,7 +24,9 @@ struct ReplayReport {
     var latencies: Latencies { Latencies(events.compactMap(\.answerLatency)) }
 
     /// How many events had the recorded outcome in a replay with the recorded windows.
-    private var agreeing: Int { events.count { before.claimed.contains($0.id) == ($0.outcome == "claimed") } }
+    private var agreeing: Int { awaited.count { before.claimed.contains($0.id) == ($0.outcome == "claimed") } }
+    /// The events without those that were muted and would not be.
+    private var awaited: [ReplayEvent] { events.filter(\.wasAwaited) }
 
     var text: String {
         var lines = [
@@ -41,10 +43,10 @@ struct ReplayReport {
                 lines.append("The smallest window that would have caught \(percent) of 100 claims: \(window)")
             }
         }
-        if agreeing < events.count {
+        if agreeing < awaited.count {
             lines += [
                 "",
-                "Played with its own windows, the record comes out as it was for \(agreeing) of \(events.count) events; "
+                "Played with its own windows, the record comes out as it was for \(agreeing) of \(awaited.count) events; "
                     + "provisional claims, routes that wait for screens only, and restarts are not in the record.",
             ]
         }

@@ -35,7 +35,7 @@ struct Simulation {
     ///   - routes: replace the reconstructed routes; they also set the windows of events.
     ///   - window: replaces all windows.
     static func run(_ pushes: [ReplayEvent], routes: RouteTable? = nil, window: Duration? = nil) throws -> Result {
-        let pushes = pushes.filter(\.wasAwaited)
+        let pushes = try pushes.filter { try $0.isAwaited(by: routes) }
         var simulation = Simulation(
             window: window, keepsWindows: routes == nil,
             router: Router(
