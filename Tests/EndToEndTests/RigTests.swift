@@ -20,6 +20,10 @@ struct RigTests {
         try await run("waybar.sh")
     }
 
+    @Test func bannersLookRightOnEveryServer() async throws {
+        try await run("pictures.sh")
+    }
+
     @Test func aServerThatFailsOrHangsDelaysNobody() async throws {
         try await run("dbusmock.sh")
     }
