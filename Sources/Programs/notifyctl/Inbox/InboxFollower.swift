@@ -95,9 +95,10 @@ final class InboxFollower: Sendable {
                 report(status)
                 last = status
             }
-            try? await Task.sleep(for: Self.pause)
             // Without an answer it asks again, until that is reported.
             if status != nil { for await _ in orders { break } }
+            // By then a new event is usually decided: one that a screen claims at once is not reported.
+            try? await Task.sleep(for: Self.pause)
         }
     }
 
