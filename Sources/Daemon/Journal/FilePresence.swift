@@ -1,13 +1,14 @@
 import CLinux
 import Glibc
 
-/// Tells whether the open files of the journal still have their names.
+/// Tells whether the open files of the journal still have their names, and whether others have written to them.
 ///
 /// SQLite continues to write to a deleted or replaced file, and the next start does not find what was written. Two calls of
 /// statx(2) before a transaction and two after it detect that before an event is acknowledged.
 ///
-/// The calls do not ask for times. A kernel with multigrain timestamps gives the first write after such a call a new time, and
-/// the next fdatasync(2) then writes the inode as well.
+/// Between our checkpoints nobody but another program writes to the file itself, so its time tells whether one has. For the
+/// log, which every transaction writes, the calls do not ask for the time. A kernel with multigrain timestamps gives the first
+/// write after such a call a new time, and the next fdatasync(2) then writes the inode as well.
 struct FilePresence {
     private struct File {
         let path: String
@@ -15,12 +16,17 @@ struct FilePresence {
         let inode: UInt64
         /// Only our own checkpoints make a file shorter.
         let size: UInt64
+        /// When it was last written: seconds and nanoseconds; `nil` for the log.
+        let written: [Int64]?
 
-        /// - Parameter followsLinks: a link in the place of the file is another file to the next start.
-        init(_ path: String, followsLinks: Bool = false) throws(JournalError) {
+        /// - Parameters:
+        ///   - isTimed: whether its time is of interest.
+        ///   - followsLinks: a link in the place of the file is another file to the next start.
+        init(_ path: String, isTimed: Bool = false, followsLinks: Bool = false) throws(JournalError) {
             var status = statx()
             let flags = followsLinks ? 0 : AT_SYMLINK_NOFOLLOW
-            guard statx(AT_FDCWD, path, flags, UInt32(STATX_INO | STATX_SIZE), &status) == 0 else {
+            let facts = STATX_INO | STATX_SIZE | (isTimed ? STATX_MTIME : 0)
+            guard statx(AT_FDCWD, path, flags, UInt32(facts), &status) == 0 else {
                 switch errno {
                 case ENOENT, ENOTDIR: throw .gone("\(path) was deleted or moved while notifyd had it open")
                 case EACCES: throw .readOnly
@@ -31,6 +37,7 @@ struct FilePresence {
             device = (status.stx_dev_major, status.stx_dev_minor)
             inode = status.stx_ino
             size = status.stx_size
+            written = isTimed ? [status.stx_mtime.tv_sec, Int64(status.stx_mtime.tv_nsec)] : nil
         }
 
         func isSame(as other: File) -> Bool { device == other.device && inode == other.inode }
@@ -43,7 +50,7 @@ struct FilePresence {
 
         /// The present state of the file.
         func found() throws(JournalError) -> File {
-            let now = try File(path)
+            let now = try File(path, isTimed: written != nil)
             guard isSame(as: now) else { throw .gone("\(path) was replaced while notifyd had it open") }
             return now
         }
@@ -61,23 +68,34 @@ struct FilePresence {
             return String(cString: pointer)
         }
         link = resolved == path ? nil : path
-        file = try File(resolved ?? path)
+        file = try File(resolved ?? path, isTimed: true)
         log = try File((resolved ?? path) + "-wal")
     }
 
     /// Call it before a transaction.
     ///
-    /// - Throws: `JournalError.gone` if a name leads to another file, or if a file is shorter than before.
+    /// - Throws: `JournalError.gone` if a name leads to another file, if a file is shorter than before, or if the file was
+    ///   written since.
     func check() throws(JournalError) {
         if let link, !isReached(by: link) { throw .gone("\(link) was replaced while notifyd had it open") }
-        for known in [file, log] where try known.found().size < known.size {
-            throw .gone("\(known.path) was truncated while notifyd had it open")
+        for known in [file, log] {
+            let now = try known.found()
+            guard now.size >= known.size else {
+                throw .gone("\(known.path) was truncated while notifyd had it open")
+            }
+            guard now.written == known.written else {
+                throw .gone("\(known.path) was overwritten while notifyd had it open")
+            }
         }
     }
 
     /// The file for which `check` throws.
     var changedFile: String {
-        if let now = try? file.found(), now.size >= file.size { log.path } else { file.path }
+        if let now = try? file.found(), now.size >= file.size, now.written == file.written {
+            log.path
+        } else {
+            file.path
+        }
     }
 
     /// Call it after a transaction, and after a checkpoint.

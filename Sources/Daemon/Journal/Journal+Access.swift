@@ -68,7 +68,7 @@ extension Journal {
                 unlinked = UnlinkedFile(queue: queue, presence: presence, isReadable: isReadable)
                 self.queue = nil
             } else if let queue, let presence, unlinked == nil {
-                // The file has its name, and was truncated.
+                // The file has its name, and was truncated or overwritten.
                 loss = Loss(file: presence.changedFile)
                 salvage(from: queue)
             }
