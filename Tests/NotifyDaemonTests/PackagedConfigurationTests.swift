@@ -27,6 +27,30 @@ struct PackagedConfigurationTests {
         found.files.map { $0.path.replacing(folder + "/", with: "") + ($0.origin == .package ? " (package)" : "") }
     }
 
+    @Test func onlyAFileOfAPackageWithAMistakeIsLeftOut() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let found = try found([
+            "a/notifyd/config.d/1.toml", "a/notifyd/config.d/2.toml", "a/notifyd/config.d/3.toml",
+            "user/notifyd/config.toml",
+        ])
+        func write(_ text: String, to file: String) throws {
+            try text.write(toFile: "\(folder)/\(file)", atomically: false, encoding: .utf8)
+        }
+        try write("[[route]]\ntopic = \"/1\"\n", to: "a/notifyd/config.d/1.toml")
+        try write("[[route]]\ntopic = \"2\"\n[nothing]\n", to: "a/notifyd/config.d/2.toml")
+        try write("[[route]\n", to: "a/notifyd/config.d/3.toml")
+        let configuration = try ConfigurationFiles.load(found)
+        #expect(configuration.routes.routes.contains { $0.name == "/1" })
+        #expect(configuration.files.map { $0.replacing("\(folder)/", with: "") }.contains("a/notifyd/config.d/1.toml"))
+        #expect(!configuration.files.contains { $0.hasSuffix("2.toml") || $0.hasSuffix("3.toml") })
+        #expect(
+            Set(configuration.leftOut.map(\.file)) == Set(["2", "3"].map { "\(folder)/a/notifyd/config.d/\($0).toml" }))
+        // The user's own files have no mistakes.
+        try write("[[route]]\ntopic = \"x\"\n", to: "user/notifyd/config.toml")
+        let error = #expect(throws: ConfigurationError.self) { try ConfigurationFiles.load(found) }
+        #expect(error?.mistakes.allSatisfy { $0.file == "\(folder)/user/notifyd/config.toml" } == true)
+    }
+
     @Test func filesOfPackagesComeFirstInTheOrderOfTheirNames() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let found = try found([

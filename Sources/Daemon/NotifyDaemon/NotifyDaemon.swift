@@ -113,6 +113,7 @@ public func runNotifyDaemon(_ options: DaemonOptions) -> CInt {
                 "configuration":
                     "\(configuration.files.isEmpty ? "built in" : configuration.files.joined(separator: ", "))",
             ])
+        logger.recordLeftOut(configuration)
         ServiceManager.ready(status: daemon.status)
         running = daemon
         let code = try loop.run()
@@ -128,6 +129,9 @@ public func runNotifyDaemon(_ options: DaemonOptions) -> CInt {
     }
 }
 
+/// What follows it in the output of `checkConfiguration` are files of packages with mistakes. notifyctl looks for it.
+private let leftOutHeading = "Left out:"
+
 /// Reads the configuration and describes its errors or its contents.
 ///
 /// - Returns: the exit code, and the text for standard output or, after an error, standard error.
@@ -138,13 +142,22 @@ public func checkConfiguration(_ file: String?) -> (code: CInt, text: String) {
             configuration.files.isEmpty ? "no files, built-in routes only" : configuration.files.joined(separator: ", ")
         let routes = configuration.routes.routes.map { "  \($0.name)" }.joined(separator: "\n")
         let rules = configuration.policy.rules.map { "  \($0)" }.joined(separator: "\n")
+        let leftOut = configuration.leftOut.map { "  \($0)" }.joined(separator: "\n")
         let replaced = configuration.replacedFiles.map { "  \($0.file), by \($0.replacement)" }.joined(separator: "\n")
         return (
             ExitCode.success,
             "The configuration is good (\(files)). Routes:\n\(routes)" + (rules.isEmpty ? "" : "\nPolicy:\n\(rules)")
                 + (replaced.isEmpty ? "" : "\nReplaced:\n\(replaced)")
+                + (leftOut.isEmpty ? "" : "\n\(leftOutHeading)\n\(leftOut)")
         )
     } catch {
         return (ExitCode.badConfiguration, error.description)
+    }
+}
+
+extension Logger {
+    /// Logs the drop-ins of packages that were left out.
+    func recordLeftOut(_ configuration: Configuration) {
+        for mistake in configuration.leftOut { record(.dropInLeftOut, ["error": "\(mistake)"]) }
     }
 }

@@ -185,6 +185,7 @@ final class SystemHost: Host {
             logger.logLevel = options.logLevel ?? loaded.logLevel
             daemon.reconfigure(loaded, logLevel: logger.logLevel)
             interface.applyPolicy()
+            logger.recordLeftOut(loaded)
             logger.record(.reloaded)
             ServiceManager.ready(status: daemon.status)
         } catch {

@@ -16,6 +16,8 @@ package struct Configuration: Sendable {
     var files: [String]
     /// The drop-ins of packages that were not read, each with the file of the same name that replaces it.
     var replacedFiles: [ConfigurationFiles.Replacement] = []
+    /// The mistakes in drop-ins of packages, which were left out.
+    var leftOut: [ConfigurationError.Mistake] = []
 
     /// The window of a route that does not set its own.
     var defaultWindow: Duration { routes.fallback.window }

@@ -6,33 +6,58 @@ import NotifyText
 enum ConfigurationFiles {
     /// Loads the drop-ins of packages, then the administrator's files and then the user's; or one file.
     ///
+    /// A drop-in of a package with a mistake is left out: the user may not know the package, and cannot correct it.
+    ///
     /// - Parameter file: a file to read instead of all others.
-    /// - Throws: `ConfigurationError` with all mistakes.
+    /// - Throws: `ConfigurationError` with all mistakes of other files.
     static func load(only file: String? = nil) throws(ConfigurationError) -> Configuration {
-        var reader = ConfigurationReader()
         if let file {
+            var reader = ConfigurationReader()
             guard let text = try read(file) else {
                 throw ConfigurationError(file: file, line: 0, column: 0, reason: "there is no such file")
             }
             reader.add(file: file, text: text)
-        } else {
-            let found = find()
-            for (path, origin) in found.files {
-                do throws(ConfigurationError) {
-                    if let text = try read(path) {
-                        reader.add(file: path, text: text, of: origin)
-                    } else if path.unicodeScalars.contains("\u{FFFD}") {
-                        // The repaired name differs from the real one, so the file cannot be opened.
-                        throw ConfigurationError(
-                            file: path, line: 0, column: 0, reason: "the name of this file is not UTF-8; rename it")
-                    }
-                } catch {
-                    for mistake in error.mistakes { reader.mistakes.note(mistake) }
+            return try reader.finish()
+        }
+        return try load(find())
+    }
+
+    static func load(_ found: Found) throws(ConfigurationError) -> Configuration {
+        var files = found.files
+        var leftOut: [ConfigurationError.Mistake] = []
+        while true {
+            do throws(ConfigurationError) {
+                var configuration = try load(files)
+                configuration.replacedFiles = found.replaced
+                configuration.leftOut = leftOut
+                return configuration
+            } catch {
+                let mistakes = error.mistakes.filter { mistake in
+                    files.contains { $0.origin == .package && PlainText.line($0.path) == mistake.file }
                 }
+                guard !mistakes.isEmpty else { throw error }
+                files.removeAll { file in
+                    file.origin == .package && mistakes.contains { $0.file == PlainText.line(file.path) }
+                }
+                leftOut += mistakes
             }
-            var configuration = try reader.finish()
-            configuration.replacedFiles = found.replaced
-            return configuration
+        }
+    }
+
+    private static func load(_ files: [Found.File]) throws(ConfigurationError) -> Configuration {
+        var reader = ConfigurationReader()
+        for (path, origin) in files {
+            do throws(ConfigurationError) {
+                if let text = try read(path) {
+                    reader.add(file: path, text: text, of: origin)
+                } else if path.unicodeScalars.contains("\u{FFFD}") {
+                    // The repaired name differs from the real one, so the file cannot be opened.
+                    throw ConfigurationError(
+                        file: path, line: 0, column: 0, reason: "the name of this file is not UTF-8; rename it")
+                }
+            } catch {
+                for mistake in error.mistakes { reader.mistakes.note(mistake) }
+            }
         }
         return try reader.finish()
     }
@@ -45,7 +70,9 @@ enum ConfigurationFiles {
 
     /// What is read: later files override earlier ones.
     struct Found {
-        var files: [(path: String, origin: ConfigurationReader.Origin)] = []
+        typealias File = (path: String, origin: ConfigurationReader.Origin)
+
+        var files: [File] = []
         var replaced: [Replacement] = []
     }
 

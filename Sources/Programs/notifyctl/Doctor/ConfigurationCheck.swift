@@ -14,6 +14,12 @@ struct ConfigurationCheck {
                 check, first + more,
                 "Correct it, then: notifyctl config check && systemctl --user reload-or-restart notifyd")
         }
+        if let heading = report.lines.firstIndex(of: "Left out:"), heading + 1 < report.lines.count {
+            let mistake = report.lines[heading + 1].drop { $0 == " " }
+            return .warning(
+                check, "good, without a file of a package: \(mistake)",
+                "Report it to the makers of the package; notifyctl config check lists all such files.")
+        }
         // “The configuration is good (FILES). Routes:”
         let files = first.split(separator: "(").last?.split(separator: ")").first.map(String.init)
         return .ok(check, files.map { "good: \($0)" } ?? "good")
