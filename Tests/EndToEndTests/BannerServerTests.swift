@@ -145,7 +145,7 @@ struct BannerServerTests {
     }
 
     @Test func onlyTheServerIsBelieved() async throws {
-        try await withBannerStage { stage in
+        try await withBannerStage(Self.clickable) { stage in
             let server = try await stage.server()
             let id = try await stage.client.send("/note/1", title: "one")
             _ = try await stage.outcome(of: id)
@@ -170,6 +170,43 @@ struct BannerServerTests {
             #expect(try await stage.action() == ["/note/1", .uint64(id.rawValue), "default"])
             #expect(stage.signals.all.count { $0.member == "ActionInvoked" } == 1)
             imitator.close()
+        }
+    }
+
+    private static let clickable = """
+        [[route]]
+        topic = "/note/{id}"
+        actions = [ { key = "default", label = "Open" } ]
+        """
+
+    @Test func aBannerThatIsClosedBeforeTheAnswerIsDismissed() async throws {
+        try await withBannerStage(Self.clickable) { stage in
+            let server = try await stage.server(.closesBeforeReply)
+            for (number, topic) in [(1, "/note/1"), (2, "/other"), (3, "/note/1")] {
+                let id = try await stage.client.send(topic, title: "one")
+                let isButton = number != 2
+                if isButton {
+                    #expect(try await stage.action() == [.string(topic), .uint64(id.rawValue), "default"])
+                }
+                try await stage.until("dismissed", is: UInt64(number))
+                #expect(try await stage.client.explain(id).action == (isButton ? "default" : nil))
+            }
+            #expect(server.showing.isEmpty)
+        }
+    }
+
+    @Test func aButtonThatABannerDoesNotHaveIsIgnored() async throws {
+        try await withBannerStage { stage in
+            let server = try await stage.server()
+            let id = try await stage.client.send("/note/1", title: "one")
+            _ = try await stage.outcome(of: id)
+            for _ in 1...3 { server.invoke("default", on: 1) }
+            server.expire(1)
+            try await stage.logged("reports a button that its banner does not have")
+            #expect(try await stage.client.claim(id) == .recorded)
+            #expect(try await stage.statistic("dismissed") == 0)
+            #expect(stage.signals.all.allSatisfy { $0.member != "ActionInvoked" })
+            #expect(stage.daemon.errors.all.count { $0.contains("reports a button") } == 1)
         }
     }
 

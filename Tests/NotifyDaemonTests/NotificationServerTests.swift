@@ -12,6 +12,8 @@ private final class SilentLink: NotificationLink {
     /// The unanswered questions for its capabilities.
     var questions: [(Result<Set<String>, BusFailure>) -> Void] = []
     var banners: [(title: String, body: String, hasButtons: Bool)] = []
+    /// The unanswered calls that show a banner.
+    var calls: [(Result<BannerID?, BusFailure>) -> Void] = []
     let bus = "bus"
     var closes: [(banner: BannerID, server: String)] = []
 
@@ -27,7 +29,10 @@ private final class SilentLink: NotificationLink {
     func notify(
         _ server: String, _ request: BannerRequest, _ text: BannerText, hasButtons: Bool, within time: Duration,
         _ answer: @escaping (Result<BannerID?, BusFailure>) -> Void
-    ) { banners.append((text.title, text.body, hasButtons)) }
+    ) {
+        banners.append((text.title, text.body, hasButtons))
+        calls.append(answer)
+    }
 
     func watchOldBanners(of server: String, _ answer: @escaping (String?) -> Void) { answer(":1.8") }
 
@@ -78,8 +83,8 @@ struct NotificationServerTests {
 
     @Test func itIsBelievedToo() {
         var inputs: [Input] = []
-        server.onInput = { inputs.append($0) }
         server.ownerIs(":1.7")
+        server.onInput = { inputs.append($0) }
         server.closed(BannerID(4), reason: 2, says: ":1.8")
         #expect(inputs.isEmpty)
         server.closed(BannerID(4), reason: 2, says: ":1.7")
@@ -91,8 +96,8 @@ struct NotificationServerTests {
 
     @Test func theShellIsBelievedAboutBannersOfAnEarlierRunAndNoOthers() {
         var inputs: [Input] = []
-        server.onInput = { inputs.append($0) }
         server.ownerIs(":1.7")
+        server.onInput = { inputs.append($0) }
         server.inherit([BannerID(4)])
         server.closed(BannerID(5), reason: 2, says: ":1.8")
         server.actionInvoked(BannerID(5), "default", says: ":1.8")
@@ -107,8 +112,8 @@ struct NotificationServerTests {
 
     @Test func whatItShowedIsVoidWhenItLeavesBeforeItAnswers() {
         var inputs: [Input] = []
-        server.onInput = { inputs.append($0) }
         server.ownerIs(":1.7")
+        server.onInput = { inputs.append($0) }
         server.ownerChanged(to: "")
         #expect(server.holder == nil)
         guard case .serverVanished? = inputs.first else {
@@ -178,5 +183,101 @@ struct NotificationServerTests {
         link.answer(.success(["body-markup"]))
         try show(1)
         #expect(link.banners.map(\.body) == ["a &lt; b"])
+    }
+
+    // MARK: Signals before the answer
+
+    /// What the router hears, in words.
+    private func record(_ body: () throws -> Void) rethrows -> [String] {
+        var words: [String] = []
+        server.onInput = { input in
+            switch input {
+            case .bannerShown(_, let id): words.append("shown \(id?.rawValue ?? 0)")
+            case .bannerClosed(let id, let reason): words.append("closed \(id) \(reason)")
+            case .actionInvoked(let id, let key):
+                words.append("pressed \(id) \(key) \(server.takeActivationToken() ?? "-")")
+            case .bannerFailed: words.append("failed")
+            default: break
+            }
+        }
+        try body()
+        return words
+    }
+
+    private func startServer() {
+        server.ownerIs(":1.7")
+        link.answer(.success(["actions"]))
+    }
+
+    @Test func whatIsSaidOfABannerBeforeTheAnswerCountsAfterIt() throws {
+        startServer()
+        try show(1)
+        let words = record {
+            server.activationGranted(BannerID(4), "token", says: ":1.7")
+            server.actionInvoked(BannerID(4), "accept", says: ":1.7")
+            server.closed(BannerID(4), reason: 2, says: ":1.7")
+            link.calls[0](.success(BannerID(4)))
+        }
+        #expect(
+            words.suffix(3) == ["shown 4", "pressed 4 accept token", "closed 4 dismissed"])
+    }
+
+    @Test func whatIsSaidOfOthersBannersMeanwhileDoesNotCount() throws {
+        startServer()
+        try show(1)
+        let words = record {
+            server.closed(BannerID(5), reason: 2, says: ":1.7")
+            server.closed(BannerID(4), reason: 2, says: ":1.9")
+            link.calls[0](.success(BannerID(4)))
+        }
+        #expect(words == ["closed 5 dismissed", "shown 4"])
+    }
+
+    @Test func whatIsSaidOfAKnownBannerCountsOnce() throws {
+        startServer()
+        server.isKnown = { $0 == BannerID(4) }
+        try show(1)
+        let words = record {
+            server.closed(BannerID(4), reason: 1, says: ":1.7")
+            link.calls[0](.success(BannerID(4)))
+        }
+        #expect(words == ["closed 4 other", "shown 4"])
+    }
+
+    @Test func whatIsSaidWithoutACallUnderWayIsNotKept() throws {
+        startServer()
+        try show(1)
+        try show(2)
+        let words = record {
+            server.closed(BannerID(5), reason: 2, says: ":1.7")
+            link.calls[0](.failure(Self.noReply))
+            // The second one is still under way.
+            link.calls[1](.success(BannerID(5)))
+            server.closed(BannerID(6), reason: 2, says: ":1.7")
+            try? show(3)
+            link.calls[2](.success(BannerID(6)))
+        }
+        #expect(
+            words == ["closed 5 dismissed", "failed", "shown 5", "closed 5 dismissed", "closed 6 dismissed", "shown 6"])
+    }
+
+    @Test func whatAnEarlierServerSaidDoesNotCount() throws {
+        startServer()
+        try show(1)
+        server.closed(BannerID(4), reason: 2, says: ":1.7")
+        server.ownerChanged(to: ":1.8")
+        link.answer(.success([]))
+        try show(2)
+        #expect(record { link.calls[1](.success(BannerID(4))) } == ["shown 4"])
+    }
+
+    @Test func onlyTheNewestEarlySignalsAreKept() {
+        var signals = EarlySignals()
+        signals.callBegan(BannerCall(1))
+        signals.keep(.pressed(String(repeating: "x", count: EarlySignals.textLimit + 1)), about: BannerID(1))
+        for number in 1...UInt32(EarlySignals.limit) + 1 { signals.keep(.closed(reason: 2), about: BannerID(number)) }
+        signals.callBegan(BannerCall(2))
+        #expect(signals.callEnded(BannerCall(1), banner: BannerID(1)) == [])
+        #expect(signals.callEnded(BannerCall(2), banner: BannerID(2)) == [.closed(reason: 2)])
     }
 }

@@ -7,10 +7,13 @@ struct Bench {
 
     static let peer = ":1.1"
 
-    init(_ routes: [Route] = [], banners: BannerSettings = BannerSettings(), limits: Limits = Limits()) {
+    init(
+        _ routes: [Route] = [], banners: BannerSettings = BannerSettings(), limits: Limits = Limits(),
+        firstID: EventID = EventID(1)
+    ) {
         var table = RouteTable(fallback: Route(pattern: nil, window: .milliseconds(100)))
         for route in routes { table.add(route) }
-        router = Router(routes: table, banners: banners, limits: limits, firstID: EventID(1))
+        router = Router(routes: table, banners: banners, limits: limits, firstID: firstID)
     }
 
     @discardableResult

@@ -81,4 +81,42 @@ struct ButtonTests {
         bench.take(.claimed(next, by: Bench.peer))
         #expect(bench.take(.bannerShown(again.call, BannerID(7))).closed == [BannerID(7)])
     }
+
+    @Test(arguments: ["default", "other", "", "Accept"])
+    func aButtonThatTheBannerDoesNotHaveIsIgnored(_ key: String) {
+        var (bench, ids) = bench(2)
+        #expect(!bench.router.offers(key, on: BannerID(7)))
+        #expect(bench.take(.actionInvoked(BannerID(7), action: key)).isEmpty)
+        bench.take(.bannerClosed(BannerID(7), .other))
+        #expect(bench.take(.actionInvoked(BannerID(7), action: key)).isEmpty)
+        #expect(bench.take(.actionInvoked(BannerID(7), action: "accept")).actions == [ids[1]])
+    }
+
+    @Test func aButtonBelongsToTheNewestEventThatOffersIt() throws {
+        var bench = Bench([Route(pattern: try TopicPattern("/post/{id}"), window: .milliseconds(100))])
+        bench.take(.serverAppeared)
+        let offer = Field(name: "actions", value: .array(of: "s", [.string("yes"), .string("Yes")]))
+        let first = bench.publish("/post/1", options: try PublishOptions([offer]))
+        let second = bench.publish("/post/1")
+        bench.take(.bannerShown(bench.wait(.milliseconds(500)).banners[0].call, BannerID(7)))
+        let effects = bench.take(.actionInvoked(BannerID(7), action: "yes"))
+        #expect(effects.actions == [first])
+        #expect(effects.outcomes == [first: .dismissed, second: .dismissed])
+        #expect(effects.resolutions[first]?.action == "yes")
+    }
+
+    @Test func aSummaryOfSeveralEventsHasNoButtons() {
+        var bench = Bench([route], banners: BannerSettings(maximumPerSecond: 1))
+        bench.take(.serverAppeared)
+        for number in 1...4 { bench.publish("/post/\(number)") }
+        var calls = bench.wait(.milliseconds(100)).banners
+        for number in 7...10 as ClosedRange<UInt32> {
+            guard let call = calls.first else { break }
+            calls = bench.take(.bannerShown(call.call, BannerID(number))).banners
+            guard call.isSummary else { continue }
+            #expect(bench.take(.actionInvoked(BannerID(number), action: "accept")).isEmpty)
+            return
+        }
+        Issue.record("there is no summary")
+    }
 }

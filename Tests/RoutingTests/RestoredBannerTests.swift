@@ -7,8 +7,10 @@ struct RestoredBannerTests {
     private var bench = Bench()
 
     /// A banner that shows the events, which are all of `/post/1`, with the number 7.
-    private mutating func restore(_ ids: UInt64..., limits: Limits = Limits(), isSummary: Bool = false) -> [Effect] {
-        bench = Bench(limits: limits)
+    private mutating func restore(
+        _ ids: UInt64..., limits: Limits = Limits(), isSummary: Bool = false, firstID: EventID = EventID(1)
+    ) -> [Effect] {
+        bench = Bench(limits: limits, firstID: firstID)
         var restoration = Restoration()
         restoration.lastID = EventID(100)
         restoration.banners = [Self.banner(7, ids, isSummary: isSummary)]
@@ -94,8 +96,9 @@ struct RestoredBannerTests {
     }
 
     @Test mutating func itsButtonIsThatOfTheNewestEvent() {
-        _ = restore(1, 2)
-        let effects = bench.take(.actionInvoked(BannerID(7), action: "default"))
+        _ = restore(1, 2, firstID: EventID(101))
+        #expect(bench.take(.actionInvoked(BannerID(7), action: "default")).isEmpty)
+        let effects = bench.take(.actionInvoked(BannerID(7), action: "of an earlier configuration"))
         let relayed = effects.compactMap { if case .relayAction(let event, _) = $0 { event.id } else { nil } }
         #expect(relayed == [EventID(2)])
     }

@@ -61,6 +61,7 @@ final class Daemon {
     func start() {
         server.onInput = { [unowned self] in handle($0) }
         server.isWanted = { [unowned self] in router.isCurrent($0) }
+        server.isKnown = { [unowned self] in router.knows($0) || recovery?.awaits($0) == true }
         server.onChange = { [unowned self] in host.statusChanged() }
         storage.onDegradation = { [unowned self] words in
             if !words.isEmpty { armRetry() }
@@ -119,6 +120,11 @@ final class Daemon {
         if case .bannerShown = input { Failpoint.beforeOutcome.hit() }
         if case .serverVanished = input { recovery?.forgetBanners() }
         loadBanners(before: input)
+        if case .actionInvoked(let banner, let action) = input, router.knows(banner),
+            !router.offers(action, on: banner)
+        {
+            return server.logUnknownAction(action, on: banner)
+        }
         let now = host.now
         perform(router.handle(input, at: now)[...], at: now)
     }

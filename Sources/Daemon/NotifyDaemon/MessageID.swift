@@ -72,6 +72,8 @@ enum MessageID: String, CaseIterable {
     case malformedReply = "7bd061a6ba374ad5ab4c8d2b513b7133"
     /// A drop-in of a package has a mistake.
     case dropInLeftOut = "c8f1a6c2d7e84b0b9a35cf21d4a27b60"
+    /// The server reported a button that the banner does not have.
+    case unknownAction = "5f0d8c34a1b94f6c9c7e2f4ba6d07e15"
     /// The server did not say what it can do.
     case noCapabilities = "90a7270269464bf6be7bd357ddd45e85"
     /// A banner is due, and the bus cannot start a server.
@@ -139,6 +141,8 @@ extension MessageID {
             (.warning, "The notification server answered without a number; its banners cannot be updated or closed")
         case .dropInLeftOut:
             (.error, "A file of a package has a mistake; it is left out of the configuration")
+        case .unknownAction:
+            (.warning, "The notification server reports a button that its banner does not have; it is ignored")
         case .noCapabilities:
             (.warning, "The notification server does not say what it can do; it gets plain text without buttons")
         case .serverNotStarted: (.warning, "The bus could not start a notification server; banners wait for one")

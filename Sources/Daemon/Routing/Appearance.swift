@@ -152,6 +152,15 @@ extension Event {
         return route.appearance.completed(by: own)
     }
 
+    /// Whether its banner has a button with this key.
+    ///
+    /// - Parameter firstID: the first id of this run. Earlier runs may have had another configuration, with buttons that are
+    ///   unknown now; but `default`, which some servers report for a click on any banner, counts only where it is known.
+    func offers(_ action: String, firstID: EventID) -> Bool {
+        if id < firstID, action != "default" { return true }
+        return appearance.actions.contains { $0.key.bytes == action.bytes }
+    }
+
     /// Whether its banner has buttons.
     public var hasButtons: Bool {
         !route.appearance.actions.isEmpty || !appearanceOptions.isEmpty && !appearance.actions.isEmpty

@@ -278,6 +278,8 @@ struct ClosedBanner {
 
     /// The events that it showed.
     let events: SortedIDs
+    /// Whether it was the summary.
+    let isSummary: Bool
     /// Whether the user closed it.
     let isDismissed: Bool
     /// Armed for the end of `actionTimeout`.

@@ -20,15 +20,19 @@ extension Router {
         bannerDisappeared(id)
         endActionWait(id)
         closedBanners[id] = ClosedBanner(
-            events: shown, isDismissed: reason == .dismissed,
+            events: shown, isSummary: key == .summary, isDismissed: reason == .dismissed,
             timer: timers.schedule(.closedBanner(id), at: now.instant + ClosedBanner.actionTimeout))
     }
 
-    /// - Parameter action: the pressed button; it is recorded with the newest event, which the banner speaks of.
-    private mutating func dismiss(_ ids: SortedIDs, banner: BannerID, action: String? = nil) {
+    /// - Parameters:
+    ///   - action: the pressed button.
+    ///   - pressed: the event that the button belongs to; the button is recorded with it.
+    private mutating func dismiss(
+        _ ids: SortedIDs, banner: BannerID, action: String? = nil, of pressed: EventID? = nil
+    ) {
         for id in ids {
             var resolution = Resolution(.dismissed, banner: banner)
-            if id == ids.last { resolution.action = action }
+            if id == pressed { resolution.action = action }
             decide(forget(existing: id), resolution)
         }
     }
@@ -58,20 +62,41 @@ extension Router {
     /// A button closes its banner unless the route makes it resident. The server may close it too, and may report that before
     /// or after the button.
     mutating func actionInvoked(_ id: BannerID, _ action: String) {
+        guard let pressed = event(offering: action, on: id) else { return }
+        let event = events[existing: pressed].event
+        effects.append(.relayAction(event, action: action))
         if let key = banners.keys[id] {
-            guard let newest = banners[existing: key].shown.last else { return }
-            let event = events[existing: newest].event
-            effects.append(.relayAction(event, action: action))
             guard event.appearance.resident != true else { return }
-            dismiss(banners.takeShown(key), banner: id, action: action)
+            dismiss(banners.takeShown(key), banner: id, action: action, of: pressed)
             // A call in flight updates the banner for newer events, or closes it when it fails.
             if banners[existing: key].call == nil { close(id) }
         } else if let closed = closedBanners.removeValue(forKey: id) {
-            let gone = retractableEvents(closed.events, banner: id)
-            guard let newest = gone.last else { return }
-            effects.append(.relayAction(events[existing: newest].event, action: action))
-            dismiss(gone, banner: id, action: action)
+            dismiss(retractableEvents(closed.events, banner: id), banner: id, action: action, of: pressed)
         }
+    }
+
+    /// Whether the router knows a banner with this number: one that is up, or that was closed a moment ago.
+    public func knows(_ id: BannerID) -> Bool { banners.keys[id] != nil || closedBanners[id] != nil }
+
+    /// Whether a banner has this button.
+    public func offers(_ action: String, on id: BannerID) -> Bool { event(offering: action, on: id) != nil }
+
+    /// The newest event behind a banner that offers a button.
+    private func event(offering action: String, on id: BannerID) -> EventID? {
+        let shown: SortedIDs
+        let isSummary: Bool
+        if let key = banners.keys[id] {
+            shown = banners[existing: key].shown
+            isSummary = key == .summary
+        } else if let closed = closedBanners[id] {
+            shown = retractableEvents(closed.events, banner: id)
+            isSummary = closed.isSummary
+        } else {
+            return nil
+        }
+        // Only a summary of a single event has its buttons.
+        guard !isSummary || shown.count == 1 else { return nil }
+        return shown.last { events[existing: $0].event.offers(action, firstID: firstID) }
     }
 
     /// Removes the server's number from its banner.

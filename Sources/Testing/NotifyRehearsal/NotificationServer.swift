@@ -220,6 +220,10 @@ package final class NotificationServer: Sendable {
         } else {
             answers.put(banner)
             let quirks = state.withLock(\.quirks)
+            if quirks.contains(.closesBeforeReply), banner.replaces == 0 {
+                if let button = banner.actions.first { invoke(button, on: banner.id) }
+                dismiss(banner.id)
+            }
             call.reply(
                 quirks.contains(.repliesText)
                     ? ["one"] : [.uint32(quirks.contains(.repliesZero) ? 0 : banner.id)])

@@ -30,6 +30,9 @@ extension NotificationServer {
         /// `GetCapabilities` is never answered.
         package static let hidesCapabilities = Quirks(rawValue: 1024)
 
+        /// The user presses the first button of each new banner, if it has one, and closes it before the server answers.
+        package static let closesBeforeReply = Quirks(rawValue: 2048)
+
         package static let gnome: Quirks = [.checksOwnership, .refusesToCloseUnknown]
         package static let plasma: Quirks = [.refusesDuplicates]
         package static let mako: Quirks = [.renumbers, .broadcastsSignals, .refusesToCloseUnknown]

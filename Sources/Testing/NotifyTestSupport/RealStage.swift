@@ -217,7 +217,7 @@ package final class RealStage {
         switch act {
         case .dismissal: server.dismiss(banner.id)
         case .timeout: server.expire(banner.id)
-        case .press: server.invoke("default", on: banner.id)
+        case .press: server.invoke("accept", on: banner.id)
         }
     }
 

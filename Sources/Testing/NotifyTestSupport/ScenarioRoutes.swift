@@ -7,10 +7,14 @@ extension Scenario {
         let window = settings.window
         var table = RouteTable(fallback: Route(pattern: nil, window: window))
         table.add(Route(pattern: try TopicPattern("/post/{id}"), window: window))
+        var invitation = Appearance()
+        invitation.actions = [
+            Route.Action(key: "accept", label: "Join"), Route.Action(key: "decline", label: "Decline"),
+        ]
         table.add(
             Route(
-                pattern: try TopicPattern("/run/{session}/invite"), window: window, lifetime: .seconds(600),
-                required: [("from", .string)]))
+                pattern: try TopicPattern("/run/{session}/invite"), window: window, appearance: invitation,
+                lifetime: .seconds(600), required: [("from", .string)]))
         table.add(Route(pattern: try TopicPattern("/run/{session}/mate/{mate}/finished"), window: window))
         table.add(
             Route(pattern: try TopicPattern("/run/{session}/mate/{mate}"), banner: false, retain: true, window: window))

@@ -37,7 +37,7 @@ extension VirtualStage {
             switch act {
             case .dismissal: closed(id, .dismissed)
             case .timeout: closed(id, .other)
-            case .press: feed(.actionInvoked(id, action: "default"))
+            case .press: feed(.actionInvoked(id, action: "accept"))
             }
         }
     }

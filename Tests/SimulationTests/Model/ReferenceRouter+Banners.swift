@@ -295,17 +295,19 @@ extension ReferenceRouter {
             lose(banner.key)
             settle(number)
             let until = Moment(at: now.instant + .milliseconds(100), stamp: stamp())
-            return closed.append((number, shown, reason == .dismissed, until))
+            return closed.append((number, shown, banner.key == .summary, reason == .dismissed, until))
         }
         guard reason == .dismissed else { return lose(banner.key) }
         dismiss(shown, number)
         forget(banner.key)
     }
 
-    private mutating func dismiss(_ ids: [EventID], _ number: BannerID, _ action: String? = nil) {
+    private mutating func dismiss(
+        _ ids: [EventID], _ number: BannerID, _ action: String? = nil, of pressed: EventID? = nil
+    ) {
         for id in ids {
             var resolution = Resolution(.dismissed, banner: number)
-            resolution.action = id == ids.last ? action : nil
+            resolution.action = id == pressed ? action : nil
             resolve(item(id)!, resolution)
             items.removeAll { $0.id == id }
         }
@@ -332,18 +334,23 @@ extension ReferenceRouter {
     mutating func actionInvoked(_ number: BannerID, _ action: String) {
         if let banner = banners.first(where: { $0.number == number }) {
             let shown = ids { $0.banner == banner.key && $0.place == .shown }
-            guard let newest = shown.last else { return }
-            out.append(.relay(newest, action: action))
-            if item(newest)!.isResident { return }
-            dismiss(shown, number, action)
+            guard let pressed = shown.last(where: { item($0)!.offers(action) }),
+                banner.key != .summary || shown.count == 1
+            else { return }
+            out.append(.relay(pressed, action: action))
+            if item(pressed)!.isResident { return }
+            dismiss(shown, number, action, of: pressed)
             guard banner.call == nil else { return }
             out.append(.close(number))
             forget(banner.key)
         } else if let index = closed.firstIndex(where: { $0.number == number }) {
-            let gone = closed.remove(at: index).events.filter { isGone($0, number) }
-            guard let newest = gone.last else { return }
-            out.append(.relay(newest, action: action))
-            dismiss(gone, number, action)
+            let gone = closed[index].events.filter { isGone($0, number) }
+            guard let pressed = gone.last(where: { item($0)!.offers(action) }),
+                !closed[index].isSummary || gone.count == 1
+            else { return }
+            closed.remove(at: index)
+            out.append(.relay(pressed, action: action))
+            dismiss(gone, number, action, of: pressed)
         }
     }
 

@@ -45,6 +45,7 @@ struct ReferenceRouter {
         var number: BannerID?
 
         var hasButtons: Bool { !route.appearance.actions.isEmpty }
+        func offers(_ action: String) -> Bool { route.appearance.actions.contains { $0.key == action } }
         var isResident: Bool { route.appearance.resident == true }
     }
 
@@ -127,7 +128,7 @@ struct ReferenceRouter {
     var ahead: (call: BannerCall, until: Moment)?
     var summaryRest: Moment?
     /// Banners with buttons that the server closed, and until when a button may still be reported.
-    var closed: [(number: BannerID, events: [EventID], isDismissed: Bool, until: Moment)] = []
+    var closed: [(number: BannerID, events: [EventID], isSummary: Bool, isDismissed: Bool, until: Moment)] = []
     var recent: [(at: Instant, sender: String)] = []
 
     /// What has kept banners from being asked for, in the order in which it ended.

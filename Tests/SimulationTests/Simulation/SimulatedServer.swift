@@ -34,6 +34,11 @@ final class SimulatedServer {
     private(set) var requests: [Request] = []
     var up: [Banner] = []
     private var lastNumber: UInt32 = 0
+    /// Every so many new banners the user closes one before the server answers the call that shows it; 0: none.
+    var closesEarly: UInt32 = 0
+    /// Such banners.
+    private(set) var closedEarly: [BannerID] = []
+    var onEarlyClose: (BannerID) -> Void = { _ in }
     /// Where its answers go, by the number of the request; says whether anybody is still waiting for one.
     var onAnswer: (Int, Result<Reply, BusFailure>) -> Bool = { _, _ in false }
 
@@ -53,6 +58,7 @@ final class SimulatedServer {
         name = nil
         requests = []
         up = []
+        closedEarly = []
     }
 
     func take(_ request: Request) {
@@ -104,6 +110,12 @@ final class SimulatedServer {
             id = BannerID(lastNumber)
         }
         _ = close(id!)
+        if known == nil, closesEarly > 0, lastNumber % closesEarly == 0 {
+            closedEarly.append(id!)
+            onEarlyClose(id!)
+            _ = onAnswer(number, .success(.banner(id!)))
+            return
+        }
         up.append(Banner(id: id!, events: events))
         if !onAnswer(number, .success(.banner(id!))) { up[up.count - 1].isLost = true }
     }

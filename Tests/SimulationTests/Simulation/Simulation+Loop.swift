@@ -44,9 +44,9 @@ extension Simulation {
         case .owner(let name): daemon.server.ownerChanged(to: name)
         case .answer(let deliver): deliver()
         case .closed(let id, let reason, let server): daemon.server.closed(id, reason: reason, says: server)
-        case .pressed(let id, let server):
+        case .pressed(let id, let key, let server):
             daemon.server.activationGranted(id, "token", says: server)
-            daemon.server.actionInvoked(id, "accept", says: server)
+            daemon.server.actionInvoked(id, key, says: server)
         case .read:
             daemon.endTurn()
             guard !life.isOver else { return }

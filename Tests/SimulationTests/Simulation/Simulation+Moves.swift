@@ -75,7 +75,7 @@ extension Simulation {
         case .press(let pick):
             guard let name = server.name, !server.up.isEmpty else { return }
             let banner = server.up[pick % server.up.count].id
-            let pressed = Incoming.pressed(banner, server: name)
+            let pressed = Incoming.pressed(banner, key: pick % 5 == 0 ? "default" : "accept", server: name)
             let closed = Incoming.closed(banner, reason: 2, server: name)
             // Some servers close the banner as well, and report that first or last.
             switch pick / 7 % 3 {
@@ -161,7 +161,10 @@ extension Simulation {
         server.isPrompt = true
         server.catchUp()
         advance(by: .seconds(3600))
-        if let daemon { witness.checkScreen(life, daemon.router) }
+        if let daemon {
+            witness.checkScreen(life, daemon.router)
+            witness.checkClosedEarly(daemon.router)
+        }
         if restartsAtTheEnd {
             bury()
             startDaemon()

@@ -25,7 +25,7 @@ final class Simulation {
         case owner(String)
         case answer(() -> Void)
         case closed(BannerID, reason: UInt32, server: String)
-        case pressed(BannerID, server: String)
+        case pressed(BannerID, key: String, server: String)
         case paused(Bool)
         case read
     }
@@ -125,6 +125,10 @@ final class Simulation {
         disk.onWrite = { [unowned self] in time += commitTime }
         disk.onRestore = { [unowned witness] in witness.noteRestoration() }
         disk.onFault = { [unowned witness] in witness.complain($0) }
+        server.closesEarly = random.pick([0, 0, 2, 5])
+        server.onEarlyClose = { [unowned self] id in
+            incoming.append(.closed(id, reason: 2, server: server.name ?? ""))
+        }
         server.onAnswer = { [unowned self] number, answer in serverAnswers(number, answer) }
     }
 

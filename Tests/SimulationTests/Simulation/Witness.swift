@@ -346,6 +346,12 @@ final class Witness {
         }
     }
 
+    /// A banner that was closed before the server answered is closed.
+    func checkClosedEarly(_ router: Router) {
+        guard let id = server.closedEarly.first(where: { router.banners.keys[$0] != nil }) else { return }
+        complain("banner \(id) was closed before the server answered, and counts as up")
+    }
+
     /// - Parameter life: the last run of the daemon, in which whatever had been shown was claimed.
     func checkEnd(_ life: Life) {
         for id in acknowledged where disk.contents.events[id] == nil {

@@ -24,6 +24,8 @@ final class NotificationServer {
     var onInput: (Input) -> Void = { _ in }
     /// Whether a banner that has waited is still wanted.
     var isWanted: (BannerRequest) -> Bool = { _ in true }
+    /// Whether a banner with this number is known to be ours.
+    var isKnown: (BannerID) -> Bool = { _ in false }
     /// Called when a server has appeared or left.
     var onChange: () -> Void = {}
 
@@ -53,11 +55,13 @@ final class NotificationServer {
     private var shell: String?
     /// The activation token for an application; it comes just before the signal `ActionInvoked`.
     private var activation: (banner: BannerID, token: String)?
+    private var earlySignals = EarlySignals()
     /// Failed attempts to start a server.
     private(set) var startFailures: UInt64 = 0
     private var hasLoggedStartFailure = false
     private var hasLoggedMalformedReply = false
     private var hasLoggedSilence = false
+    private var hasLoggedUnknownAction = false
 
     init(link: any NotificationLink, clock: @escaping () -> Instant, logger: Logger) {
         self.link = link
@@ -83,6 +87,7 @@ final class NotificationServer {
             let wasKnown = owner != nil
             owner = nil
             activation = nil
+            earlySignals = EarlySignals()
             queued = []
             inherited = []
             shell = nil
@@ -97,6 +102,7 @@ final class NotificationServer {
         hasLoggedStartFailure = false
         hasLoggedMalformedReply = false
         hasLoggedSilence = false
+        hasLoggedUnknownAction = false
         isSilent = false
         link.askForCapabilities(of: candidate, within: Self.timeout) { [unowned self] answer in
             guard self.candidate == candidate else { return }
@@ -177,13 +183,18 @@ final class NotificationServer {
             title: SafeText.cleaned(text.title, lineBreaks: false),
             body: capabilities.contains("body-markup") ? SafeText.escaped(body) : body)
         let hasButtons = capabilities.contains("actions") && !request.isSummary
+        earlySignals.callBegan(request.call)
         link.notify(owner, request, safe, hasButtons: hasButtons, within: Self.bannerTimeout) { [unowned self] answer in
             guard self.owner == owner else { return }
+            var number: BannerID?
+            if case .success(let banner) = answer { number = banner }
+            let signals = earlySignals.callEnded(request.call, banner: number)
             switch answer {
             case .success(let banner):
                 if banner == nil { logMalformedReply() }
                 if let replaced = request.replaces { inherited.remove(replaced) }
                 onInput(.bannerShown(request.call, banner))
+                if let banner { for signal in signals { take(signal, about: banner) } }
             case .failure(let failure) where failure.name == Self.duplicateError:
                 onInput(.bannerShown(request.call, nil))
             case .failure(let failure): failed(request, failure)
@@ -240,19 +251,40 @@ final class NotificationServer {
     func closed(_ id: BannerID, reason: UInt32, says sender: String) {
         guard accepts(sender, about: id) else { return }
         inherited.remove(id)
-        onInput(.bannerClosed(id, reason == 2 ? .dismissed : .other))
+        receive(.closed(reason: reason), about: id)
     }
 
     func actionInvoked(_ id: BannerID, _ key: String, says sender: String) {
         guard accepts(sender, about: id) else { return }
-        if activation?.banner != id { activation = nil }
-        onInput(.actionInvoked(id, action: key))
-        activation = nil
+        receive(.pressed(key), about: id)
     }
 
     func activationGranted(_ id: BannerID, _ token: String, says sender: String) {
         guard accepts(sender, about: id) else { return }
-        activation = (id, token)
+        receive(.token(token), about: id)
+    }
+
+    private func receive(_ signal: EarlySignals.Signal, about id: BannerID) {
+        if !isKnown(id) { earlySignals.keep(signal, about: id) }
+        take(signal, about: id)
+    }
+
+    private func take(_ signal: EarlySignals.Signal, about id: BannerID) {
+        switch signal {
+        case .token(let token): activation = (id, token)
+        case .pressed(let key):
+            if activation?.banner != id { activation = nil }
+            onInput(.actionInvoked(id, action: key))
+            activation = nil
+        case .closed(let reason): onInput(.bannerClosed(id, reason == 2 ? .dismissed : .other))
+        }
+    }
+
+    /// A button was reported that the banner does not have.
+    func logUnknownAction(_ key: String, on id: BannerID) {
+        guard !hasLoggedUnknownAction else { return }
+        hasLoggedUnknownAction = true
+        logger.record(.unknownAction, ["banner": "\(id)", "action": "\(key)"])
     }
 
     /// The token of the current action.
