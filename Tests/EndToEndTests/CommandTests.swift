@@ -354,6 +354,24 @@ import Testing
         }
     }
 
+    @Test func aServerThatHangsIsSaidNotToAnswer() async throws {
+        try await withRig { rig in
+            rig.server.setMode(.hanging)
+            try await rig.client.publish("/post/1", options: PublishOptions(window: .zero))
+            #expect(await rig.server.banners.next(within: .seconds(5)) != nil)
+            try await rig.until("the silence is noticed") {
+                try await rig.client.statistics()["notification-server-silent", default: 0] >= 2
+            }
+            #expect(try await rig.run("status").output.contains { $0.contains("it has not answered for") })
+            let json = try await rig.run("status", "--json=short").output.first ?? ""
+            #expect(json.contains(#""NotificationServer":"silent""#))
+            rig.server.setMode(.normal)
+            try await rig.until("it answers") {
+                try await rig.client.statistics()["notification-server-silent"] == 0
+            }
+        }
+    }
+
     @Test func withoutADaemonStatusSaysSo() async throws {
         try await withPrivateBus { bus in
             let process = try ChildProcess(

@@ -61,6 +61,14 @@ struct DecisionTests {
             ])
     }
 
+    @Test func aBannerIsDatedByTheAnswerOfTheServer() {
+        var decision = explanation(.shown, resolved: 400)
+        decision.lateness = .microseconds(250)
+        #expect(
+            drawing(decision).last?.hasSuffix(
+                "at 400.0 ms, which the notification server was asked for at 100.3 ms") == true)
+    }
+
     @Test(arguments: [
         ("Release", "released at 40.0 ms"), ("ranout", "not confirmed in time, which ended at 40.0 ms"),
         ("left", "left the bus at 40.0 ms"),

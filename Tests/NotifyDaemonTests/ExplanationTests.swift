@@ -110,7 +110,7 @@ struct ExplanationTests {
 
     @Test(arguments: [
         (BannerDelay.absent, "there was no notification server"), (.resting, "left alone"), (.failed, "refused"),
-        (.limited, "too many in a second"), (.busy, "had not answered for an earlier one"),
+        (.limited, "too many in a second"), (.busy, "had not answered an earlier call"),
     ])
     func aLateBannerHasItsReason(_ delay: BannerDelay, _ words: String) throws {
         let reason = try explanation(shown(delay, late: 37 * Self.second)).reason
@@ -156,7 +156,7 @@ struct ExplanationTests {
             (nil, "not announced it again"), (.window, "Its window is open"), (.held(by: ":1.9"), ":1.9 holds it"),
             (.asked, "has been asked"), (.waiting(.absent), "there is no notification server"),
             (.waiting(.resting), "failed several times"), (.waiting(.limited), "too many banners"),
-            (.waiting(.busy), "an earlier banner"),
+            (.waiting(.busy), "an earlier call"),
         ] as [(Progress?, String)])
     func anUndecidedEventSaysWhatIsAwaited(_ progress: Progress?, _ words: String) throws {
         #expect(try explanation(nil, [], .init(progress: progress)).reason.contains(words))

@@ -280,4 +280,35 @@ struct NotificationServerTests {
         #expect(signals.callEnded(BannerCall(1), banner: BannerID(1)) == [])
         #expect(signals.callEnded(BannerCall(2), banner: BannerID(2)) == [.closed(reason: 2)])
     }
+
+    // MARK: A server that does not answer
+
+    @Test func itsSilenceLastsUntilAnyAnswer() throws {
+        startServer()
+        try show(1)
+        link.now = link.now + .milliseconds(500)
+        try show(2)
+        link.now = link.now + .milliseconds(300)
+        #expect(server.silence == .milliseconds(800))
+        link.calls[0](.failure(BusFailure(name: "org.freedesktop.DBus.Error.Failed", text: "")))
+        #expect(server.silence == .zero)
+        link.now = link.now + .seconds(300)
+        link.calls[1](.failure(Self.noReply))
+        #expect(server.silence == .seconds(300))
+        server.ownerChanged(to: ":1.8")
+        #expect(server.silence == .zero)
+    }
+
+    @Test func itIsFoundBeforeItIsReady() {
+        var words: [String] = []
+        server.onInput = { input in
+            switch input {
+            case .serverFound: words.append("found")
+            case .serverAppeared: words.append("ready")
+            default: break
+            }
+        }
+        startServer()
+        #expect(words == ["found", "ready"])
+    }
 }

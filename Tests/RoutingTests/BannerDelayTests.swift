@@ -168,4 +168,17 @@ struct BannerDelayTests {
         #expect(resolution.lateness == .milliseconds(150))
         #expect(resolution.delay == .busy)
     }
+
+    @Test func aServerThatHasNotSaidWhatItCanDoIsBusyNotAbsent() {
+        var bench = Bench()
+        bench.take(.serverFound)
+        let id = bench.publish("/post/1")
+        bench.wait(.milliseconds(100))
+        #expect(bench.router.progress(of: id) == .waiting(.busy))
+        bench.pass(.seconds(3))
+        let request = bench.take(.serverAppeared).banners[0]
+        let effects = bench.take(.bannerShown(request.call, BannerID(1)))
+        #expect(effects.resolutions[id]?.delay == .busy)
+        #expect(effects.resolutions[id]?.lateness == .seconds(3))
+    }
 }

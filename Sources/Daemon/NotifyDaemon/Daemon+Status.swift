@@ -20,6 +20,7 @@ extension Daemon {
             ("denied", denials), ("failed-commands", host.failedCommands),
             ("server-start-failures", server.startFailures), ("notification-server", server.owner == nil ? 0 : 1),
             ("notification-server-rests", router.isServerCircuitOpen ? 1 : 0),
+            ("notification-server-silent", UInt64(max(0, server.silence.components.seconds))),
             ("session-watched", router.isWatched ? 1 : 0),
             ("session-known", host.knowsSession ? 1 : 0),
         ]

@@ -53,7 +53,9 @@ public enum Input: Sendable {
     /// The timer fired. It may fire early: only due timers have an effect.
     case timerFired
 
-    /// A notification server has taken the name.
+    /// A notification server has taken the name. It is asked what it can do before banners are sent.
+    case serverFound
+    /// A notification server is ready for banners.
     case serverAppeared
     /// The notification server is gone, with all its banners.
     case serverVanished

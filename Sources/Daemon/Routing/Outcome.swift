@@ -62,7 +62,7 @@ public enum BannerDelay: String, Sendable, CaseIterable {
     case failed
     /// More banners were due than the rate limit allows.
     case limited
-    /// An earlier call was in flight.
+    /// An earlier call was in flight, or the notification server had not said what it can do.
     case busy
 }
 

@@ -34,7 +34,7 @@ extension Router {
     }
 
     private func delay(to key: CoalescingKey) -> BannerDelay? {
-        guard server.isServerThere else { return .absent }
+        guard server.isServerThere else { return server.isServerFound ? .busy : .absent }
         if server.isCircuitOpen { return .resting }
         if key == .summary, banners.summaryTimer != nil { return .limited }
         return server.allowsCall && banners[key]?.call == nil ? nil : .busy

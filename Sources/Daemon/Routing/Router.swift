@@ -263,6 +263,7 @@ public struct Router {
         case .pausedFor(let duration): pause(for: duration, at: now)
         case .muted(let topic, let duration): mute(topic, for: duration, at: now)
         case .timerFired: fireTimers(at: now)
+        case .serverFound: server.serverFound(at: now.instant)
         case .serverAppeared: serverAppeared(at: now)
         case .serverVanished: serverVanished(at: now)
         case .bannerShown(let call, let id): bannerShown(call, id, at: now)

@@ -27,10 +27,15 @@ struct ServerCalls {
     private(set) var exclusiveTimer: Router.Timers.TimerID?
     /// When the server left. At first there is none.
     private var absentSince = Instant.beforeEverything
+    /// When the server was found, while it is asked what it can do.
+    private var foundAt: Instant?
     /// When the summary was sent.
     private var summarySent = Instant.beforeEverything
 
+    /// Whether it is ready for banners.
     var isServerThere: Bool { breaker.isServerThere }
+    /// Whether it is asked what it can do.
+    var isServerFound: Bool { foundAt != nil }
     var isCircuitOpen: Bool { breaker.isOpen }
     var allowsCall: Bool { breaker.allowsCall }
 
@@ -104,9 +109,13 @@ struct ServerCalls {
 
     mutating func summaryDelayEnded(at now: Instant) { delays.add(.limited, from: summarySent, to: now) }
 
+    mutating func serverFound(at now: Instant) { foundAt = now }
+
     mutating func serverAppeared(at now: Instant) {
         breaker.serverChanged(isThere: true)
-        delays.add(.absent, from: absentSince, to: now)
+        delays.add(.absent, from: absentSince, to: foundAt ?? now)
+        if let foundAt { delays.add(.busy, from: foundAt, to: now) }
+        foundAt = nil
     }
 
     /// Forgets all calls.
@@ -116,6 +125,7 @@ struct ServerCalls {
         if let start = inFlight.values.map(\.start).min() { delays.add(.busy, from: start, to: now) }
         breaker.serverChanged(isThere: false)
         absentSince = now
+        foundAt = nil
         cooldownTimer = nil
         exclusiveTimer = nil
         inFlight.removeAll()

@@ -36,6 +36,7 @@ struct StatusCommand: AsyncParsableCommand {
 private struct Status {
     private static let gauges: Set = [
         "open-windows", "open-screens", "remembered-events", "notification-server", "notification-server-rests",
+        "notification-server-silent",
         "session-watched", "session-known", "stored-events", "waiting-banners",
     ]
 
@@ -121,8 +122,16 @@ private struct Status {
 
     private var quiet: [Quiet] { Quiet.list(properties["Quiet"]) }
 
+    /// A server that has not answered for so many seconds hangs.
+    private static let longSilence: UInt64 = 2
+
     private var server: (word: String, sentence: String) {
         if !canShow { return ("absent", "none: unclaimed events wait until one starts") }
+        let silence = statistics["notification-server-silent"] ?? 0
+        if silence >= Self.longSilence {
+            let time = Duration.seconds(Int64(clamping: silence)).displayText
+            return ("silent", "there, but it has not answered for \(time): banners wait")
+        }
         if statistics["notification-server-rests"] == 1 {
             return ("resting", "there, but it has failed several times: banners wait a while before it is tried again")
         }

@@ -173,6 +173,8 @@ struct ReferenceRouter {
         case .pausedFor(let time): pause(for: time)
         case .muted(let topic, let time): mute(topic, for: time)
         case .timerFired: doWhatIsDue()
+        // Scripts have servers that are ready at once.
+        case .serverFound: break
         case .serverAppeared: serverAppeared()
         case .serverVanished: serverVanished()
         case .bannerShown(let call, let number): bannerShown(call, number)

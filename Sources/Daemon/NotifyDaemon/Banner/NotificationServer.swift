@@ -56,6 +56,7 @@ final class NotificationServer {
     /// The activation token for an application; it comes just before the signal `ActionInvoked`.
     private var activation: (banner: BannerID, token: String)?
     private var earlySignals = EarlySignals()
+    private var unanswered = UnansweredCalls()
     /// Failed attempts to start a server.
     private(set) var startFailures: UInt64 = 0
     private var hasLoggedStartFailure = false
@@ -88,6 +89,7 @@ final class NotificationServer {
             owner = nil
             activation = nil
             earlySignals = EarlySignals()
+            unanswered = UnansweredCalls()
             queued = []
             inherited = []
             shell = nil
@@ -104,6 +106,8 @@ final class NotificationServer {
         hasLoggedSilence = false
         hasLoggedUnknownAction = false
         isSilent = false
+        unanswered = UnansweredCalls()
+        onInput(.serverFound)
         link.askForCapabilities(of: candidate, within: Self.timeout) { [unowned self] answer in
             guard self.candidate == candidate else { return }
             self.candidate = nil
@@ -149,6 +153,9 @@ final class NotificationServer {
         }
     }
 
+    /// How long it has not answered a call that shows a banner; zero if it has answered all.
+    var silence: Duration { unanswered.since.map { clock() - $0 } ?? .zero }
+
     // MARK: What it is asked for
 
     func show(_ request: BannerRequest, _ text: BannerText) {
@@ -184,11 +191,13 @@ final class NotificationServer {
             body: capabilities.contains("body-markup") ? SafeText.escaped(body) : body)
         let hasButtons = capabilities.contains("actions") && !request.isSummary
         earlySignals.callBegan(request.call)
+        unanswered.callBegan(request.call, at: clock())
         link.notify(owner, request, safe, hasButtons: hasButtons, within: Self.bannerTimeout) { [unowned self] answer in
             guard self.owner == owner else { return }
             var number: BannerID?
             if case .success(let banner) = answer { number = banner }
             let signals = earlySignals.callEnded(request.call, banner: number)
+            unanswered.callEnded(request.call, isAnswered: answer.isAnswer, at: clock())
             switch answer {
             case .success(let banner):
                 if banner == nil { logMalformedReply() }
@@ -291,5 +300,28 @@ final class NotificationServer {
     func takeActivationToken() -> String? {
         defer { activation = nil }
         return activation?.token
+    }
+}
+
+extension Result where Failure == BusFailure {
+    /// Whether an answer came, be it an error.
+    fileprivate var isAnswer: Bool { if case .failure(let failure) = self { !failure.isTimeout } else { true } }
+}
+
+/// Since when a notification server has not answered calls that show a banner.
+struct UnansweredCalls {
+    private var calls: Set<BannerCall> = []
+    /// When the oldest call since the last answer was made; `nil` if all are answered.
+    private(set) var since: Instant?
+
+    mutating func callBegan(_ call: BannerCall, at now: Instant) {
+        calls.insert(call)
+        since = since ?? now
+    }
+
+    /// A call that has timed out stays unanswered until the server answers another one.
+    mutating func callEnded(_ call: BannerCall, isAnswered: Bool, at now: Instant) {
+        calls.remove(call)
+        if isAnswered { since = calls.isEmpty ? nil : now }
     }
 }

@@ -73,7 +73,7 @@ extension Explanation {
         case .absent: ": there is no notification server"
         case .resting, .failed: ": the notification server has failed several times and is left alone for a while"
         case .limited: ": there were too many banners in a second"
-        case .busy: ": the notification server has not answered for an earlier banner"
+        case .busy: ": the notification server has not answered an earlier call"
         }
     }
 
@@ -98,7 +98,7 @@ extension Explanation {
             case .resting: "the notification server had failed several times, and was left alone"
             case .failed: "the notification server had refused it or did not answer in time"
             case .limited: "there were too many in a second"
-            case .busy: "the notification server had not answered for an earlier one"
+            case .busy: "the notification server had not answered an earlier call"
             }
         return "Its banner came \(time) later: \(cause)."
     }

@@ -123,6 +123,9 @@ struct Decision {
         return lanes
     }
 
+    /// An answer of the notification server that took so long is told.
+    private static let slowAnswer: Duration = .milliseconds(100)
+
     private var banner: Timeline.Lane {
         var lane = Timeline.Lane(actor: "banner")
         guard let start = bannerTime else {
@@ -145,6 +148,9 @@ struct Decision {
         lane.spans = [(start, end ?? .seconds(Int64.max / 2_000_000), "#")]
         lane.marks = [(start, "B")]
         lane.note = "at \(start.displayText)"
+        if let requestTime, start - requestTime >= Self.slowAnswer {
+            lane.note += ", which the notification server was asked for at \(requestTime.displayText)"
+        }
         if let count = explanation.count, count > 1 { lane.note += ", for \(count) events" }
         if let words = explanation.delay?.words {
             lane.note += ", \(explanation.lateness?.displayText ?? "") late: \(words)"
@@ -168,10 +174,14 @@ struct Decision {
         }
     }
 
+    /// When the notification server was asked for the banner.
+    private var requestTime: Duration? { deadline.map { $0 + (explanation.lateness ?? .zero) } }
+
     private var bannerTime: Duration? {
         switch outcome {
-        case .shown?: deadline.map { $0 + (explanation.lateness ?? .zero) } ?? resolved
-        case .dismissed?: deadline.map { $0 + (explanation.lateness ?? .zero) }
+        // The outcome is that of the server's answer. Later outcomes tell only when the banner was asked for.
+        case .shown?: [requestTime, resolved].compactMap(\.self).max()
+        case .dismissed?: requestTime
         // Not all of these were shown.
         case .retracted?, .withdrawn?, .replaced?:
             explanation.lateness.flatMap { lateness in deadline.map { $0 + lateness } }
