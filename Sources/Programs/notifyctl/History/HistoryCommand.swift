@@ -98,7 +98,7 @@ extension RecordedEvent {
     }
 
     /// - Parameter text: what its banner says, if it has no title.
-    fileprivate func line(_ text: BannerText?) -> String {
+    func line(_ text: BannerText?) -> String {
         let time = event.published.map { Terminal.dim(Timestamp($0).text) + "  " } ?? ""
         return time + event.line(text: text) + "  → " + Terminal.plain(outcome?.rawValue ?? "undecided")
     }

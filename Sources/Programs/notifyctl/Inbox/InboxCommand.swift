@@ -27,7 +27,9 @@ struct InboxCommand: AsyncParsableCommand {
         completion: Completion.prefixes)
     var topic = "/"
 
-    @Option(name: .customShort("n", allowingJoined: true), help: "Print a list of at most this many events.")
+    @Option(
+        name: .customShort("n", allowingJoined: true), parsing: .unconditional,
+        help: "Print a list of at most this many events.", transform: NumberArgument.parse(1 ... .max))
     var count: Int?
 
     @Option(help: "Print lines for a status bar: json, waybar, polybar or i3status (i3status-rust).")
@@ -37,7 +39,6 @@ struct InboxCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        try requireOneOrMore(count)
         if follow != nil, count != nil || output.json != .off {
             throw ValidationError("--follow prints lines in its own form: leave out -n and --json.")
         }
@@ -107,7 +108,7 @@ extension InboxEntry {
 
     func cells(at now: Int64) -> [Cell] { event.cells(time: { $0.text(seenAt: now) }, outcome: outcome.cell) }
 
-    var line: String { RecordedEvent(event: event, outcome: outcome).line }
+    var line: String { RecordedEvent(event: event, outcome: outcome).line(nil) }
 
     var json: JSON {
         .object(
