@@ -200,9 +200,9 @@ struct ConfigurationTests {
         let error = #expect(throws: ConfigurationError.self) { try read(text) }
         #expect(
             error?.mistakes.map { "\($0.line):\($0.column)" } == [
-                "2:1", "3:1", "5:1", "7:1", "8:9", "11:9", "14:9", "14:30", "15:1",
+                "2:1", "3:1", "5:1", "6:1", "7:1", "8:9", "11:9", "14:9", "14:30", "15:1",
             ], "\(error.map { "\($0)" } ?? "")")
-        #expect(error?.count == 9)
+        #expect(error?.count == 10)
     }
 
     @Test func mistakesOfSeveralFilesAreToldTogether() throws {

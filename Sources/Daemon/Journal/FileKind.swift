@@ -16,6 +16,32 @@ package enum FileKind {
         return "a symbolic link with too many levels, such as one that refers to itself"
     }
 
+    /// A symbolic link that leads nowhere.
+    package struct BrokenLink: Equatable, CustomStringConvertible {
+        package let path: String
+        /// As the link has it: relative to its folder, if it does not begin with `/`.
+        let target: String
+
+        package var description: String { "a symbolic link to \(target), which does not exist" }
+    }
+
+    /// The link because of which there is nothing at a path: at the path itself, or at one of the folders above it.
+    package static func brokenLink(above path: String) -> BrokenLink? {
+        var status = stat()
+        let slashes = path.utf8.indices.dropFirst().filter { path.utf8[$0] == UInt8(ascii: "/") }
+        for end in slashes + [path.utf8.endIndex] {
+            let part = String(path[..<end])
+            if stat(part, &status) == 0 { continue }
+            guard errno == ENOENT, lstat(part, &status) == 0 else { return nil }
+            var target = [CChar](repeating: 0, count: Int(PATH_MAX))
+            let count = target.withUnsafeMutableBufferPointer { readlink(part, $0.baseAddress!, $0.count) }
+            guard count >= 0 else { return nil }
+            let bytes = target[..<count].map { UInt8(bitPattern: $0) }
+            return BrokenLink(path: part, target: String(decoding: bytes, as: UTF8.self))
+        }
+        return nil
+    }
+
     /// Reads a regular file from its beginning. `/dev/null` counts as an empty file, because a link to it masks a drop-in.
     ///
     /// - Returns: at most `limit` bytes, or `nil` if there is no such file.

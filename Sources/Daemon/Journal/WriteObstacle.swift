@@ -7,6 +7,9 @@ public enum WriteObstacle {
         var status = stat()
         guard stat(directory, &status) == 0 else {
             if let link = FileKind.obstacle(at: directory) { return "\(directory) is \(link); move it away" }
+            if let link = FileKind.brokenLink(above: directory) {
+                return "\(link.path) is \(link); make that directory, or remove the link"
+            }
             return parent(of: directory).flatMap(obstacle)
         }
         let file = "\(directory)/\(Journal.fileName)"

@@ -85,6 +85,37 @@ struct FileKindTests {
         }
     }
 
+    @Test func aStateDirectoryThatIsALinkToNowhereIsNamed() async throws {
+        try await withFaultRig(isStarted: false) { rig in
+            let target = "\(rig.daemon.folder.path)/elsewhere"
+            try #require(symlink(target, rig.state) == 0)
+            try await rig.daemon.start()
+            let words = "/notifyd is a symbolic link to \(target), which does not exist; make that directory, or"
+            #expect(try await rig.degradation().contains(words))
+            try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: false)
+            try await rig.until("there is a journal") { try await rig.degradation() == "" }
+            _ = try await rig.send("/note/1")
+        }
+    }
+
+    @Test(arguments: ["", "/config.toml", "/config.d", "/config.d/1.toml"])
+    func aConfigurationThatIsALinkToNowhereEndsTheStartWithAWord(_ name: String) async throws {
+        try await withFaultRig(isStarted: false) { rig in
+            let folder = "\(rig.daemon.folder.path)/config/notifyd"
+            if name == "/config.d/1.toml" {
+                try FileManager.default.createDirectory(atPath: folder + "/config.d", withIntermediateDirectories: true)
+            }
+            try? FileManager.default.removeItem(atPath: folder + name)
+            try #require(symlink("../elsewhere", folder + name) == 0)
+            let failure = await #expect(throws: RehearsalError.self) { try await rig.daemon.start() }
+            #expect(await rig.daemon.waitForExit() == .code(78))
+            let words =
+                "/notifyd\(name): it cannot be read: it is a symbolic link to ../elsewhere, which does not exist"
+            #expect(failure?.description.contains(words) == true, "\(failure?.description ?? "")")
+            #expect(failure?.description.contains("more mistakes") == false)
+        }
+    }
+
     @Test func aDropInIsMaskedByTheNullDevice() async throws {
         try await withFaultRig(isStarted: false) { rig in
             let folder = "\(rig.daemon.folder.path)/config/notifyd/config.d"

@@ -14,7 +14,8 @@ enum ConfigurationFiles {
         if let file {
             var reader = ConfigurationReader()
             guard let text = try read(file) else {
-                throw ConfigurationError(file: file, line: 0, column: 0, reason: "there is no such file")
+                throw brokenLink(above: file)
+                    ?? ConfigurationError(file: file, line: 0, column: 0, reason: "there is no such file")
             }
             reader.add(file: file, text: text)
             return try reader.finish()
@@ -27,7 +28,7 @@ enum ConfigurationFiles {
         var leftOut: [ConfigurationError.Mistake] = []
         while true {
             do throws(ConfigurationError) {
-                var configuration = try load(files)
+                var configuration = try load(files, upperDropIns: found.upperDropIns)
                 configuration.replacedFiles = found.replaced
                 configuration.leftOut = leftOut
                 return configuration
@@ -44,7 +45,9 @@ enum ConfigurationFiles {
         }
     }
 
-    private static func load(_ files: [Found.File]) throws(ConfigurationError) -> Configuration {
+    private static func load(
+        _ files: [Found.File], upperDropIns: [String]
+    ) throws(ConfigurationError) -> Configuration {
         var reader = ConfigurationReader()
         for (path, origin) in files {
             do throws(ConfigurationError) {
@@ -58,6 +61,14 @@ enum ConfigurationFiles {
             } catch {
                 for mistake in error.mistakes { reader.mistakes.note(mistake) }
             }
+        }
+        // Without a word, the events would come under other routes, and under no policy.
+        var broken: Set<ByteString> = []
+        for path in files.filter({ $0.origin == .user }).map(\.path) + upperDropIns {
+            guard let error = brokenLink(above: path), broken.insert(error.mistakes[0].file.bytes).inserted else {
+                continue
+            }
+            reader.mistakes.note(error.mistakes[0])
         }
         return try reader.finish()
     }
@@ -74,6 +85,8 @@ enum ConfigurationFiles {
 
         var files: [File] = []
         var replaced: [Replacement] = []
+        /// The directories of drop-ins of the administrator and the user.
+        var upperDropIns: [String] = []
     }
 
     /// Finds the files. Each but the drop-ins may be missing.
@@ -88,6 +101,7 @@ enum ConfigurationFiles {
             (directory: $0, dropIns: dropIns(in: "\($0)/config.d"))
         }
         var found = Found()
+        found.upperDropIns = upper.map { "\($0.directory)/config.d" }
         var winners: [ByteString: String] = [:]
         for path in upper.reversed().flatMap(\.dropIns) where winners[name(path)] == nil { winners[name(path)] = path }
         var packaged: [String] = []
@@ -124,6 +138,14 @@ enum ConfigurationFiles {
             if name.hasSuffix(".toml"), !name.hasPrefix(".") { names.append("\(directory)/\(name)") }
         }
         return names.sorted { $0.bytes < $1.bytes }
+    }
+
+    private static func brokenLink(above path: String) -> ConfigurationError? {
+        FileKind.brokenLink(above: path).map { link in
+            ConfigurationError(
+                file: link.path, line: 0, column: 0,
+                reason: "it cannot be read: it is \(link); make what it leads to, or remove the link")
+        }
     }
 
     private static let maximumBytes = 1 << 20
