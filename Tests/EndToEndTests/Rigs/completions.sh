@@ -19,8 +19,9 @@ bash_offers() {
         source "$1/notifyctl"
         COMP_LINE=$2
         COMP_POINT=${#COMP_LINE}
-        read -ra COMP_WORDS <<< "$COMP_LINE"
-        case $COMP_LINE in *" ") COMP_WORDS+=("") ;; esac
+        # As bash splits it, by COMP_WORDBREAKS.
+        read -ra COMP_WORDS <<< "${COMP_LINE//=/ = }"
+        case $COMP_LINE in *" " | *=) COMP_WORDS+=("") ;; esac
         COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
         _notifyctl notifyctl "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
         printf "%s\n" "${COMPREPLY[@]}"' bash "$T/scripts" "$1"
@@ -72,11 +73,6 @@ bash --norc -c 'source "$1/notifyctl"; complete -p notifyctl' bash "$T/scripts" 
 ok "bash does not take topics for files"
 offers bash 'notifyctl listen --exec /bin/s' /bin/sh || fail "bash offers no files after --exec"
 ok "bash offers files after --exec"
-offers bash 'notifyctl screen /post/27 -- sle' sleep || fail "bash offers no commands after --"
-ok "bash offers commands after --"
-offers bash 'notifyctl screen /post/27 -- ls /bin/s' /bin/sh || fail "bash offers no files to a command"
-ok "bash offers files to a command after --"
-
 for shell in bash zsh fish; do
     offers $shell 'notifyctl why la' last || fail "$shell offers no “last” after why"
     offers $shell 'notifyctl show ' last || fail "$shell offers no “last” after show"
@@ -85,7 +81,32 @@ for shell in bash zsh fish; do
     offers $shell 'notifyctl help ' send mark-read demo || fail "$shell offers no commands after help"
     offers $shell 'notifyctl help mar' mark-read || fail "$shell completes no command after help"
     ok "$shell offers commands after help"
+    offers $shell 'notifyctl screen /post/27 -- sle' sleep || fail "$shell offers no commands after --"
+    offers $shell 'notifyctl screen /post/27 --state visible -- sle' sleep || fail "$shell offers no commands after options"
+    ok "$shell offers commands after --"
+    ! offers $shell 'notifyctl screen /post/27 sle' sleep || fail "$shell offers commands without --"
+    ok "$shell offers no commands without --"
 done
+
+mkdir "$T/files"
+touch "$T/files/some-file"
+cd "$T/files"
+# zsh and fish offer the last segment, or the whole path.
+for shell in bash zsh fish; do
+    "${shell}_offers" 'notifyctl screen /post/27 -- ls ./so' | grep -qE '^(\./)?some-file$' ||
+        fail "$shell offers no files to a command"
+    ok "$shell offers files to a command after --"
+done
+cd - > /dev/null
+
+# offers_value SHELL LINE VALUE …: the shell offers each value of an option that the line ends with.
+offers_value() {
+    local offered value
+    offered=$("$1_offers" "$2")
+    for value in "${@:3}"; do
+        grep -qE -e "^(--[a-z]+=)?$value\$" <<< "$offered" || return 1
+    done
+}
 
 offers_no_topic() { ! "$1_offers" "$2" | grep -q '^/'; }
 
@@ -120,6 +141,8 @@ for shell in bash zsh fish; do
     eventually "$shell offers commands" offers $shell 'notifyctl cl' claim claim-topic
     eventually "$shell offers options" offers $shell 'notifyctl send --no' --no-banner
     eventually "$shell offers the values of an option" offers $shell 'notifyctl screen /post --state ' focused visible hidden
+    eventually "$shell offers them after a =" offers_value $shell 'notifyctl listen --json=' short pretty
+    eventually "$shell completes them after a =" offers_value $shell 'notifyctl screen /post --state=vis' visible
     eventually "$shell offers topics and what is above them" \
         offers $shell 'notifyctl listen /' /post /post/27 /run/r1 /run/r1/mate/영희/finished
     eventually "$shell offers the short forms of send, too" offers $shell 'notifyctl send ' invite /post/27
