@@ -178,7 +178,7 @@ extension ListedScreen {
     /// - Parameter programs: the programs of owners, by unique name.
     func cells(_ programs: [String: String]) -> [Cell] {
         [
-            Cell(topic, .bold), Cell(mode.rawValue), Cell(state.rawValue, state == .hidden ? .dim : .plain),
+            .topic(topic), Cell(mode.rawValue), Cell(state.rawValue, state == .hidden ? .dim : .plain),
             Cell(programs[owner].map { "\($0) (\(owner))" } ?? owner, .dim),
         ]
     }

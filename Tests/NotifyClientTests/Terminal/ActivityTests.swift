@@ -203,6 +203,19 @@ struct ActivityTests {
             ])
     }
 
+    @Test(arguments: [30, 40, 60]) func topicsAreTheLastToBeCut(_ width: Int) {
+        var activity = busy
+        let id: UInt64 = 1_795_231_492_321_669
+        activity.receive(event(id, "/build/notifyd", window: .seconds(1)), at: .seconds(1))
+        activity.receive(
+            outcome(id, "/download/linux", .claimed, latency: .milliseconds(30)), at: .milliseconds(500))
+        let lines = Frame(activity: activity, now: .milliseconds(1050)).lines(width: width, height: 24)
+        for topic in ["/build/notifyd", "/post/27", "/post/28", "/download/linux"] {
+            #expect(lines.contains { $0.contains(topic) }, "\(topic) is not in \(lines)")
+        }
+        #expect(width < 40 || lines.contains { $0.contains("claimed  /post/28") }, "\(lines)")
+    }
+
     @Test(arguments: [1, 2, 5, 9, 12, 24, 60], [1, 10, 40, 80, 200])
     func thePictureFitsIntoEveryTerminal(_ height: Int, _ width: Int) {
         var activity = busy

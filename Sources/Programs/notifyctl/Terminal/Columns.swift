@@ -12,16 +12,23 @@ struct Cell: Hashable, Sendable {
     let isNumber: Bool
     /// Text that is useless in part, such as an id, is not cut.
     let isWhole: Bool
+    /// Other columns are cut first, or left out.
+    let isImportant: Bool
 
     /// - Parameter text: any text; control characters are replaced.
-    init(_ text: String, _ style: Terminal.Style = .plain, isNumber: Bool = false, isWhole: Bool = false) {
+    init(
+        _ text: String, _ style: Terminal.Style = .plain, isNumber: Bool = false, isWhole: Bool = false,
+        isImportant: Bool = false
+    ) {
         runs = [Run(text: Terminal.plain(text), style: style)]
-        (self.isNumber, self.isWhole) = (isNumber, isWhole)
+        (self.isNumber, self.isWhole, self.isImportant) = (isNumber, isWhole, isImportant)
     }
 
     static func number(_ text: String, _ style: Terminal.Style = .plain) -> Cell { Cell(text, style, isNumber: true) }
 
     static func id(_ text: String) -> Cell { Cell(text, .dim, isWhole: true) }
+
+    static func topic(_ text: String) -> Cell { Cell(text, .bold, isImportant: true) }
 
     var words: [Cell] {
         runs.flatMap { run in run.text.split(separator: " ").map { Cell(String($0), run.style) } }
@@ -91,6 +98,7 @@ struct Columns: Sendable {
     private let indentation: String
     private var widths: [Int] = []
     private var areWhole: [Bool] = []
+    private var areImportant: [Bool] = []
 
     init(_ rows: [[Cell]] = [], indentation: String = "") {
         self.indentation = indentation
@@ -98,7 +106,12 @@ struct Columns: Sendable {
     }
 
     static func lines(_ rows: [[Cell]], indentation: String = "", within limit: Int?) -> [String] {
-        let columns = Columns(rows, indentation: indentation)
+        var rows = rows
+        var columns = Columns(rows, indentation: indentation)
+        while let limit, let index = columns.expendable(within: limit) {
+            for row in rows.indices where index < rows[row].count { rows[row].remove(at: index) }
+            columns = Columns(rows, indentation: indentation)
+        }
         let widths = columns.fitted(to: limit)
         return rows.map { columns.line($0, widths, within: limit) }
     }
@@ -126,8 +139,10 @@ struct Columns: Sendable {
             if index == widths.count {
                 widths.append(0)
                 areWhole.append(false)
+                areImportant.append(false)
             }
             if cell.isWhole { areWhole[index] = true }
+            if cell.isImportant { areImportant[index] = true }
             widths[index] = max(widths[index], cell.columns)
         }
     }
@@ -137,12 +152,23 @@ struct Columns: Sendable {
         guard let limit else { return widths }
         var fitted = widths.map { min($0, limit) }
         var excess = total(fitted) - limit
-        let shrinking = fitted.indices.filter { !areWhole[$0] }
-        while excess > 0, let widest = shrinking.max(by: { fitted[$0] < fitted[$1] }), fitted[widest] > Self.least {
-            fitted[widest] -= 1
-            excess -= 1
+        for isImportant in [false, true] {
+            let shrinking = fitted.indices.filter { !areWhole[$0] && areImportant[$0] == isImportant }
+            while excess > 0, let widest = shrinking.max(by: { fitted[$0] < fitted[$1] }), fitted[widest] > Self.least {
+                fitted[widest] -= 1
+                excess -= 1
+            }
         }
         return fitted
+    }
+
+    /// A column to leave out, because an important one would be too narrow: the ids, else the last column.
+    private func expendable(within limit: Int) -> Int? {
+        guard let topic = areImportant.firstIndex(of: true) else { return nil }
+        let fitted = fitted(to: limit)
+        let isTooNarrow = total(fitted) > limit || fitted[topic] < min(widths[topic], 2 * Self.least)
+        guard isTooNarrow else { return nil }
+        return areWhole.firstIndex(of: true) ?? areImportant.lastIndex(of: false)
     }
 
     private func isTooNarrow(_ limit: Int) -> Bool { total(fitted(to: limit)) > limit }

@@ -118,7 +118,7 @@ struct Frame {
         let left = window.left(at: now)
         let events = Cell(window.events.count == 1 ? "1 event" : "\(window.events.count) events")
         let time = window.isWaiting ? Cell.number("waits", .yellow) : .number("\(left.microseconds / 1000) ms")
-        return [Cell(window.topic, .bold), time, Cell(bar(left, of: window.length), .dim), events]
+        return [.topic(window.topic), time, Cell(bar(left, of: window.length), .dim), events]
     }
 
     /// ASCII, because the width of other characters differs between terminals.
@@ -133,7 +133,7 @@ struct Frame {
         // The words of the outcome without the first, which has its own column.
         return [
             .number(Timestamp.ago(now - decision.time), .dim), .id("\(outcome.id)"), outcome.kind.cell,
-            Cell(outcome.topic, .bold), Cell(outcome.details.joined(separator: " ")),
+            .topic(outcome.topic), Cell(outcome.details.joined(separator: " ")),
         ]
     }
 }
