@@ -68,6 +68,9 @@ extension NotifyClient {
     /// The outcomes of the events at or below some topics. An outcome can change once, from `shown` to `retracted` or
     /// `dismissed`.
     ///
+    /// An outcome that is decided just before the daemon is killed may be missing. ``history(_:after:limit:)`` and
+    /// ``explain(_:)`` have it.
+    ///
     /// - Parameters:
     ///   - topics: `/` stands for every topic.
     ///   - limit: how many unread outcomes are kept before the sequence ends with `readerTooSlow`.
