@@ -108,6 +108,7 @@ struct AcceptedKeys {
     /// What a table needs before its other keys are looked at.
     private static let required = [
         "[[policy]]": "allow = [\"claim\"]\n",
+        "[[quiet]]": "from = \"22:00\"\nto = \"07:00\"\n",
         "[[route]]": "topic = \"/a\"\n",
         "[[route.actions]]": "key = \"a\"\nlabel = \"A\"\n",
     ]

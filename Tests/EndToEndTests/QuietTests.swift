@@ -1,4 +1,5 @@
 import ChildProcesses
+import Foundation
 import NotifyClient
 import NotifyRehearsal
 import NotifyTestSupport
@@ -74,6 +75,57 @@ struct QuietTests {
             #expect(try await reason("/chat") == "Banners were paused.")
             try await rig.client.pause(for: .seconds(600))
             #expect(try await reason("/chat").hasPrefix("Banners were paused until "))
+        }
+    }
+
+    // MARK: Schedules
+
+    /// A schedule that began an hour ago and lasts another hour, in the local time of this machine.
+    private static func schedule(_ more: String = "") -> String {
+        func text(_ moment: Date) -> String {
+            let parts = Calendar.current.dateComponents(in: .current, from: moment)
+            return String(format: "%02d:%02d", parts.hour!, parts.minute!)
+        }
+        let (from, to) = (text(Date() - 3600), text(Date() + 3600))
+        return "[[quiet]]\nfrom = \"\(from)\"\nto = \"\(to)\"\n\(more)\n"
+    }
+
+    @Test func aScheduleMutesAndStaysLiftedOverARestart() async throws {
+        let alarm = "[[route]]\ntopic = \"/alarm\"\nbreak_through = true\n"
+        try await withRig(configuration: Self.schedule("topics = [\"/post\", \"/alarm\"]") + alarm) { rig in
+            let quiet = try await rig.client.quiet()
+            #expect(quiet.map(\.topic) == ["/alarm", "/post"])
+            #expect(quiet.allSatisfy { $0.cause == .schedule && $0.until! % 60_000_000 == 0 })
+            let id = try await rig.client.publish("/post/1")
+            #expect(await rig.listener.resolution(of: id)?.outcome == "muted")
+            #expect(
+                try await rig.client.explain(id).reason.hasPrefix(
+                    "A schedule held back banners at or below /post until "))
+            let loud = try await rig.client.publish("/alarm")
+            #expect(await rig.listener.resolution(of: loud)?.outcome == "shown")
+            #expect(try await rig.client.explain(loud).reason.hasSuffix("Its route breaks through."))
+            let listed = try await rig.run("quiet").output
+            #expect(listed.count == 2 && listed.allSatisfy { $0.hasSuffix("schedule") })
+            let still = try await rig.run("resume", "/post/1").output
+            #expect(
+                still.count == 1 && still[0].hasPrefix("/post/1 is still quiet: /post is quiet by a schedule until "))
+            #expect(try await rig.run("resume", "/post").output == [])
+            for isKilled in [true, false] {
+                #expect(try await rig.client.quiet().map(\.topic) == ["/alarm"])
+                #expect(try await rig.outcome(ofEventAt: "/post/2") == "shown")
+                try await rig.restart(isKilled)
+            }
+        }
+    }
+
+    @Test func aReloadChangesSchedulesAtOnce() async throws {
+        try await withRig(configuration: Self.schedule()) { rig in
+            #expect(try await rig.client.quiet().map(\.topic) == ["/"])
+            try await rig.reconfigure(Self.schedule("topics = [\"/chat\"]"))
+            #expect(try await rig.client.quiet().map(\.topic) == ["/chat"])
+            try await rig.reconfigure("")
+            #expect(try await rig.client.quiet().isEmpty)
+            #expect(try await rig.outcome(ofEventAt: "/chat") == "shown")
         }
     }
 

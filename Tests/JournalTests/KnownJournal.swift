@@ -89,6 +89,7 @@ struct KnownJournal: Sendable {
         quiet =
             try [StoredQuiet(topic: .all, cause: .paused, end: nil)]
             + ["/post", "/run/r1"].map { StoredQuiet(topic: try TopicPrefix($0), cause: .muted, end: end) }
+            + [StoredQuiet(topic: .all, cause: .schedule, end: nil, began: 7)]
         try journal.commit([.quietReplaced(quiet)])
     }
 

@@ -18,10 +18,11 @@ struct QuietTests {
             var journal = try Journal(directory: folder)
             #expect(try journal.quiet() == [])
             try journal.commit([.quietReplaced([pause] + mutes)])
-            try journal.commit([.quietReplaced([mutes[1], pause])])
+            let lifted = StoredQuiet(topic: .all, cause: .schedule, end: nil, began: 7)
+            try journal.commit([.quietReplaced([mutes[1], pause, lifted])])
             journal.close()
             journal = try Journal(directory: folder)
-            #expect(try journal.quiet() == [mutes[1], pause])
+            #expect(try journal.quiet() == [mutes[1], pause, lifted])
             try journal.commit([.quietReplaced([])])
             #expect(try journal.quiet() == [])
         }

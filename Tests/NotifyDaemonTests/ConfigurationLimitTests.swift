@@ -57,6 +57,13 @@ struct ConfigurationLimitTests {
             name: "many rules", text: times("[[policy]]\ndeny = [\"claim\"]\n", 50_000), place: "2001:1",
             word: "at most 1000"),
         Excess(
+            name: "many schedules", text: times("[[quiet]]\nfrom = \"22:00\"\nto = \"07:00\"\n", 5000), place: "193:1",
+            word: "at most 64"),
+        Excess(
+            name: "many topics of a schedule",
+            text: "[[quiet]]\nfrom = \"22:00\"\nto = \"07:00\"\ntopics = [\"/a\",\n\(times("\"/a\",\n", 100))]\n",
+            place: "68:1", word: "at most 64"),
+        Excess(
             name: "tags of many routes",
             text: (0..<200).map { "[[route]]\ntopic = \"/a/\($0)\"\nbody = \"\(times("{{topic}}", 200))\"\n" }.joined(),
             place: "148:1", word: "at most 10000"),

@@ -50,6 +50,14 @@ struct ExampleConfigurationTests {
         #expect(policy.rules.last?.verdicts == [.control: .allow, .publish: .deny])
     }
 
+    @Test func theSchedulesShowEveryKey() throws {
+        let indented = lines { $0.hasPrefix("#     ") ? $0.dropFirst(6) : nil }
+        let start = try #require(indented.firstRange(of: "[[quiet]]")?.lowerBound)
+        let end = try #require(indented.firstRange(of: "[[policy]]")?.lowerBound)
+        let schedules = try read(String(indented[start..<end])).schedules
+        #expect(schedules.map(\.description) == ["22:00-07:00 /", "09:00-17:30 mon,tue,wed,thu,fri /run /chat"])
+    }
+
     @Test func theRouteOfOnesOwnShowsEverythingThatABannerCanHave() throws {
         let indented = lines { $0.hasPrefix("#     ") ? $0.dropFirst(6) : nil }
         let start = try #require(indented.firstRange(of: "[[route]]")?.lowerBound)

@@ -116,7 +116,7 @@ struct PackagedConfigurationTests {
 
     @Test(arguments: [
         "[defaults]\nwindow = \"1s\"\n", "[banner]\n", "[screens]\n", "[recovery]\n", "[history]\ndays = 1\n",
-        "[log]\n",
+        "[log]\n", "[[quiet]]\n",
         "[[policy]]\nallow = [\"publish\"]\n",
     ]) func whatConcernsOthersIsRefusedWithItsPlaceAndTheReason(_ text: String) throws {
         let error = #expect(throws: ConfigurationError.self) { try read("# An application.\n\n" + text) }

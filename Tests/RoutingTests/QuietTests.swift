@@ -57,6 +57,68 @@ struct QuietTests {
         #expect(bench.take(.paused(false)).quietChanges == 0)
     }
 
+    // MARK: Schedules
+
+    private func schedule(_ topic: TopicPrefix, _ began: Int64 = 1, ends: Int64 = 100) -> ActiveSchedule {
+        ActiveSchedule(ActiveSchedule.Period(topic, began: began), ends: Uptime(microseconds: ends))
+    }
+
+    @Test func aScheduleHoldsBackBannersUntilItIsOver() {
+        var bench = Bench()
+        #expect(bench.take(.scheduled([schedule(post)])).quietChanges == 1)
+        #expect(bench.take(.scheduled([schedule(post)])).quietChanges == 0)
+        #expect(bench.router.quiet == [Quiet(post, .schedule, ends: Uptime(microseconds: 100))])
+        let id = bench.publish("/post/1")
+        let other = bench.publish("/chat")
+        let resolutions = bench.wait(.milliseconds(100)).resolutions
+        #expect(resolutions[id]?.outcome == .muted)
+        #expect(resolutions[id]?.quiet?.cause == .schedule)
+        #expect(resolutions[other] == nil)
+        #expect(bench.take(.scheduled([])).quietChanges == 1)
+        #expect(bench.router.quiet.isEmpty)
+    }
+
+    @Test func aTopicHasTheLatestEndOfItsSchedulesAndItsMuteBesides() {
+        var bench = Bench()
+        bench.take(
+            .scheduled([schedule(post, 1, ends: 100), schedule(post, 2, ends: 50), schedule(.all, 1, ends: 70)]))
+        bench.take(.muted(post, for: .seconds(60)))
+        #expect(bench.router.quiet.map(\.topic) == [.all, post, post])
+        #expect(bench.router.quiet.map(\.cause) == [.schedule, .muted, .schedule])
+        #expect(bench.router.quiet.last?.ends == Uptime(microseconds: 100))
+    }
+
+    @Test func aLiftedScheduleStaysSoUntilItBeginsAgain() {
+        var bench = Bench()
+        bench.take(.scheduled([schedule(.all), schedule(post)]))
+        bench.take(.muted(post, for: .seconds(60)))
+        #expect(bench.take(.muted(one, for: .zero)).quietChanges == 0)
+        #expect(bench.take(.muted(post, for: .zero)).quietChanges == 1)
+        #expect(bench.router.quiet.map(\.topic) == [.all])
+        #expect(bench.router.liftedSchedules == [schedule(post).period])
+        // It ends at another time, because the clock was set.
+        bench.take(.scheduled([schedule(.all), schedule(post, ends: 90)]))
+        #expect(bench.router.quiet.map(\.topic) == [.all])
+        // The pause has its own end.
+        bench.take(.paused(true))
+        bench.take(.paused(false))
+        #expect(bench.router.quiet.map(\.topic) == [.all])
+        bench.take(.scheduled([]))
+        #expect(bench.router.liftedSchedules.isEmpty)
+        bench.take(.scheduled([schedule(post, 2)]))
+        #expect(bench.router.quiet.map(\.topic) == [post])
+    }
+
+    @Test func anEarlierRunLiftedThePeriodAndNoOther() {
+        var bench = Bench()
+        bench.take(.scheduled([schedule(.all, 5), schedule(post, 6)]))
+        var restoration = Restoration()
+        restoration.liftedSchedules = [schedule(.all, 5).period, schedule(post, 5).period]
+        #expect(bench.take(.restored(restoration)).quietChanges == 1)
+        #expect(bench.router.quiet.map(\.topic) == [post])
+        #expect(bench.router.liftedSchedules == [schedule(.all, 5).period])
+    }
+
     @Test func whatAnEarlierRunWasToldGoesOnUnlessSomethingNewerWasSaid() {
         var bench = Bench()
         bench.take(.muted(one, for: .seconds(3600)))

@@ -1,6 +1,8 @@
 #pragma once
 #include <malloc.h>
 #include <signal.h>
+#include <sys/inotify.h>
+#include <sys/timerfd.h>
 #include <systemd/sd-bus.h>
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>

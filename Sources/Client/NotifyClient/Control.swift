@@ -6,7 +6,8 @@ extension NotifyClient {
     ///
     /// - Parameters:
     ///   - topic: `/` stands for every topic.
-    ///   - time: whole seconds; zero ends the mute of exactly this topic. Another mute may still cover it: see ``quiet()``.
+    ///   - time: whole seconds; zero ends the mute of exactly this topic, and a schedule of it until it begins again. Others
+    ///     may still cover it: see ``quiet()``.
     /// - Throws: `refused` with `InvalidTopic` or `LimitExceeded`.
     public func mute(_ topic: String, for time: Duration) async throws(NotifyError) {
         let seconds = try time.argument(in: .seconds(1), "A topic is muted for 0 seconds to 136 years.")
@@ -21,7 +22,7 @@ extension NotifyClient {
         _ = try await call("Pause", [try time.argument(in: .seconds(1), "A pause is 0 seconds to 136 years long.")])
     }
 
-    /// The pause and the mutes that are in force. This does not start the daemon.
+    /// The pause, the mutes and the schedules that are in force. This does not start the daemon.
     public func quiet() async throws(NotifyError) -> [Quiet] { try await property("Quiet", Quiet.list) }
 
     /// Whether all banners are paused.

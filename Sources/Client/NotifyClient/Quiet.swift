@@ -1,4 +1,4 @@
-/// A pause of all banners, or a mute of those at or below a topic.
+/// A pause of all banners, or a mute or a schedule for those at or below a topic.
 public struct Quiet: Hashable, Sendable {
     /// Why. More may come, so a `switch` over it needs a `default`.
     public struct Cause: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
@@ -10,6 +10,8 @@ public struct Quiet: Hashable, Sendable {
         public static let paused = Cause(rawValue: "paused")
         /// The topic is muted.
         public static let muted = Cause(rawValue: "muted")
+        /// A schedule of the configuration is on.
+        public static let schedule = Cause(rawValue: "schedule")
     }
 
     /// No banners appear at or below this topic; `/` stands for every topic.

@@ -143,6 +143,10 @@ enum JournalSchema {
                     ALTER TABLE event ADD COLUMN appearance BLOB;
                     """)
         }
+        migrator.registerMigration("12") { db in
+            // Of a schedule that was lifted: when it began.
+            try db.execute(sql: "ALTER TABLE quiet ADD COLUMN began INTEGER")
+        }
         return migrator
     }
 

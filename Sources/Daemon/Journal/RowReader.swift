@@ -72,6 +72,7 @@ package struct RowReader {
     func quiet() throws -> StoredQuiet {
         guard let cause = Quiet.Cause(rawValue: try text("cause")) else { throw Damaged() }
         var quiet = StoredQuiet(topic: try TopicPrefix(text("topic")), cause: cause, end: nil)
+        quiet.began = try optionalNumber("began")
         if let wall = try optionalNumber("ends") {
             let moment = Expiry(wall: wall, uptime: try number("ends_uptime"), boot: try text("boot"))
             quiet.end = StoredQuiet.End(moment: moment, left: try number("remaining"))

@@ -171,7 +171,7 @@ public enum JournalEntry: Sendable, Equatable {
     case claimed(EventID, ClaimRecord)
     /// The name of a claimant's program became known: unique name, program, and the events that it claimed.
     case named(String, String, [EventID])
-    /// The pause and all mutes, which replace those stored before.
+    /// The pause, all mutes and lifted schedules, which replace those stored before.
     case quietReplaced([StoredQuiet])
     /// A banner is up, or has another number than before.
     case bannerUp(StoredBanner)

@@ -1,11 +1,13 @@
 public import Routing
 
-/// A stored pause or mute.
+/// A stored pause or mute, or a schedule that was lifted.
 public struct StoredQuiet: Sendable, Equatable {
     public var topic: TopicPrefix
     public var cause: Quiet.Cause
-    /// `nil` for a pause without an end.
+    /// `nil` for a pause without an end, and for a schedule.
     public var end: End?
+    /// For a schedule: when the lifted period began, in microseconds since the epoch.
+    public var began: Int64?
 
     /// The end, and the time that was left when it was stored. After another boot the wall clock counts; a wall clock that was
     /// set back must not prolong the pause.
@@ -25,10 +27,11 @@ public struct StoredQuiet: Sendable, Equatable {
         }
     }
 
-    public init(topic: TopicPrefix, cause: Quiet.Cause, end: End?) {
+    public init(topic: TopicPrefix, cause: Quiet.Cause, end: End?, began: Int64? = nil) {
         self.topic = topic
         self.cause = cause
         self.end = end
+        self.began = began
     }
 
     var checksum: Int64 {
@@ -37,6 +40,7 @@ public struct StoredQuiet: Sendable, Equatable {
         sum.add(cause.rawValue)
         for number in [end?.moment.wall, end?.moment.uptime, end?.left] { sum.add(number) }
         sum.add(end?.moment.boot)
+        if let began { sum.add(began) }
         return sum.value
     }
 }

@@ -1,7 +1,7 @@
 import Journal
 import Routing
 
-/// The pause and the mutes: written to the journal, then announced.
+/// The pause, the mutes and the lifted schedules: written to the journal, then announced.
 struct QuietChange {
     /// Whether the journal is out of date.
     var isUnwritten = false
@@ -27,12 +27,12 @@ extension Daemon {
         quietChange.isUnannounced = true
     }
 
-    /// Adds the pause and the mutes to the commit of this turn, unless those of an earlier run have not been read yet.
+    /// Adds the pause, the mutes and the lifted schedules to the commit of this turn, unless those of an earlier run have not been read yet.
     ///
     /// - Returns: whether there is something to write.
     func recordQuiet() -> Bool {
         guard quietChange.isUnwritten, isRestored, storage.isWritable else { return false }
-        storage.append(JournalEntryBuilder(server: nil).entry(router.quiet, clock))
+        storage.append(JournalEntryBuilder(server: nil).entry(router.quiet, lifted: router.liftedSchedules, clock))
         quietChange.isUnwritten = false
         return true
     }

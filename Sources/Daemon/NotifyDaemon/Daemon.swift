@@ -29,6 +29,8 @@ final class Daemon {
     var isCheckingIntegrity = false
     var denials: UInt64 = 0
     var quietChange = QuietChange()
+    /// `nil` as long as there has been no schedule.
+    var scheduleState: ScheduleState?
     /// The running `MarkRead` jobs.
     var marks = MarkReadQueue()
     /// The `MarkRead` call that the router has just handled, and its count so far. The reply follows its job.
@@ -69,6 +71,8 @@ final class Daemon {
             host.statusChanged()
         }
         if !storage.degradation.isEmpty { armRetry() }
+        // Before restored events are looked at.
+        updateSchedules()
         restore()
         checkIntegrity()
     }
@@ -290,6 +294,7 @@ final class Daemon {
         storage.retention = loaded.history
         logger.logLevel = logLevel
         handle(.reconfigured(loaded.routes, loaded.banners, loaded.screens))
+        updateSchedules()
         if windowChanged { host.send(.propertiesChanged([.defaultWindow])) }
         // Retention applies at the end of a turn.
         host.endTurnWhenIdle()

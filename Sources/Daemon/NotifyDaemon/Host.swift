@@ -18,6 +18,11 @@ protocol Host: AnyObject {
     func armRetryTimer(at moment: Instant)
     /// Ends a turn at that time, for deferred work.
     func armRecoveryTimer(at moment: Instant)
+    /// Calls `Daemon.updateSchedules` at this time, in microseconds since the epoch, and when the clock or the time zone is
+    /// set; `nil`: not any more.
+    func armWallTimer(at moment: Int64?)
+    /// The time zone.
+    var calendar: LocalCalendar { get }
     /// Calls `Daemon.finishTurn` when the loop is idle.
     func endTurnWhenIdle()
 

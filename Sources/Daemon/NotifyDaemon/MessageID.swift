@@ -31,6 +31,9 @@ enum MessageID: String, CaseIterable {
     /// sd-bus could not send a message.
     case messageNotSent = "26ba0c0e012c4a24adb76d139cb48a0d"
 
+    /// A change of the time zone will not be noticed at once.
+    case zoneUnwatched = "b5ca16f6dbeb4ccab085f492652f2636"
+
     // MARK: Events
 
     /// An event was accepted and announced.
@@ -124,6 +127,7 @@ extension MessageID {
             (.critical, "The name is taken by another notifyd on this bus; stop it, or use --address")
         case .systemFailure: (.critical, "The daemon cannot go on")
         case .messageNotSent: (.error, "A message could not be sent")
+        case .zoneUnwatched: (.warning, "The time zone cannot be watched; schedules may begin or end late once")
         case .event: (.debug, "Event accepted")
         case .outcome: (.debug, "Event decided")
         case .caller: (.debug, "Caller identified")

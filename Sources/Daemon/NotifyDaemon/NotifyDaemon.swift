@@ -143,10 +143,12 @@ public func checkConfiguration(_ file: String?) -> (code: CInt, text: String) {
         let routes = configuration.routes.routes.map { "  \($0.name)" }.joined(separator: "\n")
         let rules = configuration.policy.rules.map { "  \($0)" }.joined(separator: "\n")
         let leftOut = configuration.leftOut.map { "  \($0)" }.joined(separator: "\n")
+        let schedules = configuration.schedules.map { "  \($0)" }.joined(separator: "\n")
         let replaced = configuration.replacedFiles.map { "  \($0.file), by \($0.replacement)" }.joined(separator: "\n")
         return (
             ExitCode.success,
             "The configuration is good (\(files)). Routes:\n\(routes)" + (rules.isEmpty ? "" : "\nPolicy:\n\(rules)")
+                + (schedules.isEmpty ? "" : "\nQuiet:\n\(schedules)")
                 + (replaced.isEmpty ? "" : "\nReplaced:\n\(replaced)")
                 + (leftOut.isEmpty ? "" : "\n\(leftOutHeading)\n\(leftOut)")
         )

@@ -29,6 +29,9 @@ final class SystemHost: Host {
     private var retryTimer: EventSource!
     private var recoveryTimer: EventSource!
     private var throttleTimer: EventSource!
+    private var wallTimer: WallTimer!
+    /// Only where there are schedules.
+    private var zoneChanges: EventSource?
 
     init(options: DaemonOptions, loop: EventLoop, codec: BusCodec, peers: PeerMonitor, logger: Logger) {
         self.options = options
@@ -51,6 +54,7 @@ final class SystemHost: Host {
         retryTimer = try loop.timer(.monotonic, .orders) { [unowned daemon] in daemon.retryStorage() }
         recoveryTimer = try loop.timer(.monotonic) { [unowned self] in endTurnWhenIdle() }
         throttleTimer = try loop.timer(.monotonic) { [unowned self] in interface.refillThrottle() }
+        wallTimer = try WallTimer(on: loop) { [unowned daemon] in daemon.updateSchedules() }
         endOfTurn = try loop.deferred { [unowned daemon] in daemon.finishTurn() }
         for signal in [SIGTERM, SIGINT] {
             sources.append(try loop.signal(signal) { [unowned self] in stop() })
@@ -120,6 +124,24 @@ final class SystemHost: Host {
     func armRecoveryTimer(at moment: Instant) { recoveryTimer.arm(at: moment.microseconds) }
     func armThrottleTimer(at moment: Instant) { throttleTimer.arm(at: moment.microseconds) }
     func endTurnWhenIdle() { endOfTurn.trigger() }
+
+    func armWallTimer(at moment: Int64?) {
+        guard let moment else {
+            wallTimer.disarm()
+            zoneChanges = nil
+            return
+        }
+        wallTimer.arm(at: moment)
+        guard zoneChanges == nil else { return }
+        do throws(SystemdError) {
+            // The link /etc/localtime is replaced when the time zone is set.
+            zoneChanges = try loop.directoryChanges("/etc") { [unowned self] in daemon.updateSchedules() }
+        } catch {
+            logger.record(.zoneUnwatched, ["error": "\(error)"])
+        }
+    }
+
+    var calendar: LocalCalendar { .system }
 
     // MARK: Messages
 

@@ -38,8 +38,11 @@ public enum Input: Sendable {
     case paused(Bool)
     /// Pauses banners for a time; zero: until `paused(false)`.
     case pausedFor(Duration)
-    /// Mutes banners at or below a topic for a time; zero ends the mute of exactly this topic.
+    /// Mutes banners at or below a topic for a time; zero ends the mute of exactly this topic, and lifts its schedules until
+    /// they begin again.
     case muted(TopicPrefix, for: Duration)
+    /// These are all the schedules that are on now.
+    case scheduled([ActiveSchedule])
 
     /// A shown event, loaded from the journal because a claim names it, it is withdrawn or another takes its place. The age is `nil` for an event of an earlier boot; the
     /// banner is the one that shows this event alone, if it is up.

@@ -10,7 +10,7 @@ public enum Outcome: String, Sendable, CaseIterable {
     case dismissed
     /// Its route has no banner.
     case silent
-    /// Banners were paused, or its topic was muted.
+    /// Banners were paused, its topic was muted, or a schedule was on.
     case muted
     /// Its lifetime ended before anyone could show it.
     case expired
@@ -118,7 +118,7 @@ public struct Resolution: Hashable, Sendable {
     public var count: Int?
     /// How long after the deadline the banner was asked for.
     public var lateness: Duration?
-    /// The pause or mute that held the banner back, or that the route of a shown event breaks through.
+    /// The pause, mute or schedule that held the banner back, or that the route of a shown event breaks through.
     public var quiet: Quiet?
     /// The key of the button that was pressed.
     public var action: String?

@@ -1,16 +1,18 @@
-/// A pause of all banners or a mute of those at or below a topic.
+/// A pause of all banners, or a mute or a schedule for those at or below a topic.
 public struct Quiet: Hashable, Sendable {
-    /// A pause or a mute.
+    /// What it is.
     public enum Cause: String, Sendable, CaseIterable {
         /// All banners are paused.
         case paused
         /// A topic is muted.
         case muted
+        /// A schedule of the configuration is on.
+        case schedule
     }
 
     /// Banners at or below this topic are held back; `all` for a pause.
     public let topic: TopicPrefix
-    /// Whether it is a pause or a mute.
+    /// What it is.
     public let cause: Cause
     /// When it ends; `nil` for a pause until it is lifted.
     public let ends: Uptime?
@@ -22,7 +24,34 @@ public struct Quiet: Hashable, Sendable {
     }
 }
 
-/// The pause of all banners and the mutes of topics. They are independent: each ends at its own time or when it is lifted.
+/// A schedule that is on at one topic. The router does not know the local time: it is told which schedules are on.
+public struct ActiveSchedule: Hashable, Sendable {
+    /// Names one period of a schedule at one topic, from its beginning to its end. A period that is lifted stays so.
+    public struct Period: Hashable, Sendable {
+        /// Banners at or below it are held back.
+        public let topic: TopicPrefix
+        /// When it began: microseconds since the epoch. The router only compares it.
+        public let began: Int64
+
+        public init(_ topic: TopicPrefix, began: Int64) {
+            self.topic = topic
+            self.began = began
+        }
+    }
+
+    /// Which period it is.
+    public let period: Period
+    /// When it ends; for people. It lasts until the router is told that it is over.
+    public let ends: Uptime
+
+    public init(_ period: Period, ends: Uptime) {
+        self.period = period
+        self.ends = ends
+    }
+}
+
+/// The pause of all banners, the mutes of topics and the schedules. They are independent: each ends at its own time or when it
+/// is lifted.
 struct QuietPeriods {
     typealias TimerID = Router.LifetimeTimers.TimerID
 
@@ -35,6 +64,12 @@ struct QuietPeriods {
 
     private var pause: Period?
     private var mutes: [TopicPrefix: Period] = [:]
+    /// The schedules that are on, lifted or not.
+    private var schedules: [ActiveSchedule] = []
+    /// Those of them that are lifted.
+    private(set) var lifted: Set<ActiveSchedule.Period> = []
+    /// The topics with a schedule that is on and not lifted, each with the latest end.
+    private var scheduled: [TopicPrefix: Uptime] = [:]
 
     var isPaused: Bool { pause != nil }
     var muteCount: Int { mutes.count }
@@ -44,22 +79,26 @@ struct QuietPeriods {
 
     func muteTimer(of topic: TopicPrefix) -> TimerID? { mutes[topic]?.timer }
 
-    /// The pause first, then mutes in the byte order of their topics.
+    /// The pause first, then mutes and schedules in the byte order of their topics.
     var all: [Quiet] {
-        let muted = mutes.sorted { left, right in
-            left.key.description.utf8.lexicographicallyPrecedes(right.key.description.utf8)
-        }
+        let others =
+            mutes.map { Quiet($0.key, .muted, ends: $0.value.ends) }
+            + scheduled.map { Quiet($0.key, .schedule, ends: $0.value) }
         return (pause.map { [Quiet(.all, .paused, ends: $0.ends)] } ?? [])
-            + muted.map { Quiet($0.key, .muted, ends: $0.value.ends) }
+            + others.sorted { left, right in
+                if left.topic == right.topic { return left.cause == .muted }
+                return left.topic.description.utf8.lexicographicallyPrecedes(right.topic.description.utf8)
+            }
     }
 
-    /// What holds back banners for this topic: the pause, or else the nearest mute at or above it.
+    /// What holds back banners for this topic: the pause, or else the nearest mute or schedule at or above it.
     func covering(_ topic: Topic) -> Quiet? {
         if let pause { return Quiet(.all, .paused, ends: pause.ends) }
-        guard !mutes.isEmpty else { return nil }
+        guard !mutes.isEmpty || !scheduled.isEmpty else { return nil }
         var prefix: TopicPrefix? = TopicPrefix(topic)
         while let candidate = prefix {
             if let mute = mutes[candidate] { return Quiet(candidate, .muted, ends: mute.ends) }
+            if let ends = scheduled[candidate] { return Quiet(candidate, .schedule, ends: ends) }
             prefix = candidate.parent
         }
         return nil
@@ -88,5 +127,37 @@ struct QuietPeriods {
     /// - Returns: whether this very topic was muted.
     mutating func liftMute(_ topic: TopicPrefix) -> Bool {
         mutes.removeValue(forKey: topic) != nil
+    }
+
+    // MARK: Schedules
+
+    /// - Parameter active: all schedules that are on now.
+    /// - Returns: whether anything changed.
+    mutating func setSchedules(_ active: [ActiveSchedule]) -> Bool {
+        schedules = active
+        return changeLifted { $0.formIntersection(active.map(\.period)) }
+    }
+
+    /// Lifts the schedules of this very topic until they begin again.
+    ///
+    /// - Returns: whether one was on.
+    mutating func liftSchedules(of topic: TopicPrefix) -> Bool {
+        lift(schedules.map(\.period).filter { $0.topic == topic })
+    }
+
+    /// Lifts those of some periods that are on.
+    ///
+    /// - Returns: whether anything changed.
+    mutating func lift(_ periods: [ActiveSchedule.Period]) -> Bool {
+        let active = Set(schedules.map(\.period))
+        return changeLifted { $0.formUnion(periods.filter(active.contains)) }
+    }
+
+    private mutating func changeLifted(_ change: (inout Set<ActiveSchedule.Period>) -> Void) -> Bool {
+        let before = (lifted, scheduled)
+        change(&lifted)
+        let effective = schedules.filter { !lifted.contains($0.period) }
+        scheduled = Dictionary(effective.map { ($0.period.topic, $0.ends) }, uniquingKeysWith: max)
+        return before != (lifted, scheduled)
     }
 }

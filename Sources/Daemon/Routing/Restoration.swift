@@ -27,6 +27,8 @@ public struct Restoration: Sendable {
 
     /// The pause and the mutes.
     public var quiet: [Quiet] = []
+    /// The schedules that were lifted; those that are still on stay lifted.
+    public var liftedSchedules: [ActiveSchedule.Period] = []
     /// The origins of recent events, in the order of their ids.
     public var origins: [Remembered<(origin: Origin, id: EventID)>] = []
     /// Banners that are still up on the same server; newest first, all or a portion.

@@ -75,7 +75,7 @@ public final class Route: Sendable {
     public let appearance: Appearance
     /// The lifetime of events.
     public let lifetime: Duration
-    /// Whether its banners appear during a pause and for muted topics too.
+    /// Whether its banners appear whatever is quiet.
     public let breaksThrough: Bool
     /// Fields an event must have, with their types, in the order of their names.
     public let required: [(name: String, type: FieldType)]

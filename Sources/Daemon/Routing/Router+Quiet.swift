@@ -1,7 +1,14 @@
-/// Pausing and muting banners. Fan-out and claims go on.
+/// Pauses, mutes and schedules hold banners back. Fan-out and claims go on.
 extension Router {
-    /// What holds banners back now: the pause first, then mutes in the byte order of their topics.
+    /// What holds banners back now: the pause first, then mutes and schedules in the byte order of their topics.
     public var quiet: [Quiet] { quietPeriods.all }
+    /// The schedules that are on but lifted, in the byte order of their topics.
+    public var liftedSchedules: [ActiveSchedule.Period] {
+        quietPeriods.lifted.sorted { left, right in
+            if left.topic == right.topic { return left.began < right.began }
+            return left.topic.description.utf8.lexicographicallyPrecedes(right.topic.description.utf8)
+        }
+    }
     /// Whether banners are paused.
     public var pausesBanners: Bool { quietPeriods.isPaused }
 
@@ -31,7 +38,10 @@ extension Router {
     mutating func mute(_ topic: TopicPrefix, for duration: Duration, at now: Now) {
         guard duration > .zero else {
             effects.append(.reply(.done))
-            return liftMute(topic)
+            let isMuteLifted = quietPeriods.liftMute(topic)
+            let isScheduleLifted = quietPeriods.liftSchedules(of: topic)
+            if isMuteLifted || isScheduleLifted { effects.append(.quietChanged) }
+            return
         }
         guard quietPeriods.isMuted(topic) || quietPeriods.muteCount < limits.mutes else {
             return refuse(.limitExceeded("mutes: \(limits.mutes) topics are muted already; unmute one with 0 seconds"))
@@ -41,8 +51,13 @@ extension Router {
         effects.append(.quietChanged)
     }
 
-    mutating func liftMute(_ topic: TopicPrefix) {
+    mutating func muteEnded(_ topic: TopicPrefix) {
         if quietPeriods.liftMute(topic) { effects.append(.quietChanged) }
+    }
+
+    /// - Parameter active: all schedules that are on now.
+    mutating func setSchedules(_ active: [ActiveSchedule]) {
+        if quietPeriods.setSchedules(active) { effects.append(.quietChanged) }
     }
 
     private mutating func beginPause(until end: Uptime) {
@@ -53,8 +68,9 @@ extension Router {
         quietPeriods.mute(topic, until: end, timer: lifetimeTimers.schedule(.mute(topic), at: end))
     }
 
-    /// Restores the pause and mutes of an earlier run, unless this run has newer ones.
-    mutating func restoreQuiet(_ restored: [Restoration.Quiet], at now: Now) {
+    /// Restores the pause and mutes of an earlier run, unless this run has newer ones, and lifts the schedules that it lifted.
+    mutating func restoreQuiet(_ restored: [Restoration.Quiet], lifted: [ActiveSchedule.Period], at now: Now) {
+        let isLifted = quietPeriods.lift(lifted)
         for quiet in restored where quiet.left.map({ $0 > .zero }) ?? true {
             switch (quiet.cause, quiet.left) {
             case (.paused, let left):
@@ -63,10 +79,10 @@ extension Router {
             case (.muted, let left?):
                 guard !quietPeriods.isMuted(quiet.topic), quietPeriods.muteCount < limits.mutes else { continue }
                 beginMute(of: quiet.topic, until: now.uptime + left)
-            case (.muted, nil): continue
+            case (.muted, nil), (.schedule, _): continue
             }
         }
         // Also announces and keeps what ended while the daemon was not running.
-        if !restored.isEmpty { effects.append(.quietChanged) }
+        if !restored.isEmpty || isLifted { effects.append(.quietChanged) }
     }
 }

@@ -6,7 +6,7 @@ extension Router {
         for origin in restoration.origins {
             deduplicator.record(origin.subject.origin, as: origin.subject.id, at: now.uptime, left: origin.left)
         }
-        restoreQuiet(restoration.quiet, at: now)
+        restoreQuiet(restoration.quiet, lifted: restoration.liftedSchedules, at: now)
         for banner in restoration.banners { restore(banner, at: now) }
         for value in restoration.values {
             let (topic, id, bytes) = value.subject

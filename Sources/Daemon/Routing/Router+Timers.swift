@@ -70,7 +70,7 @@ extension Router {
             switch entry.timer {
             case .event(let id): expire(id)
             case .value(let topic): expireValue(of: topic)
-            case .mute(let topic): liftMute(topic)
+            case .mute(let topic): muteEnded(topic)
             case .pause: setPaused(false)
             }
         }

@@ -12,7 +12,7 @@
 ///
 /// The rules of the design: `Router+Publishing` (1 and 2), `Router+Claims` (3, 4 and 6), `Router+Windows` (5).
 /// `Router+Banners` and `Router+BannerEnds` talk to the server. `Router+Holds`, `Router+Topics` and `Router+Screens` are the
-/// other ways to claim; `Router+Quiet` pauses and mutes. `Router+Removing` takes events out of their places,
+/// other ways to claim; `Router+Quiet` holds banners back. `Router+Removing` takes events out of their places,
 /// `Router+Withdrawing` and `Router+Replacing` end them for their publishers.
 public struct Router {
     struct TrackedEvent {
@@ -262,6 +262,7 @@ public struct Router {
         case .paused(let flag): setPaused(flag)
         case .pausedFor(let duration): pause(for: duration, at: now)
         case .muted(let topic, let duration): mute(topic, for: duration, at: now)
+        case .scheduled(let active): setSchedules(active)
         case .timerFired: fireTimers(at: now)
         case .serverFound: server.serverFound(at: now.instant)
         case .serverAppeared: serverAppeared(at: now)

@@ -103,6 +103,23 @@ extension EventLoop {
         return source
     }
 
+    /// Runs whenever a descriptor is readable. It stays open as long as the source.
+    func input(_ descriptor: CInt, _ action: @escaping () -> Void) throws(SystemdError) -> EventSource {
+        let source = EventSource(action)
+        try check(
+            sd_event_add_io(raw, &source.raw, descriptor, EPOLLIN.rawValue, onInput, source.context), "sd_event_add_io")
+        return source
+    }
+
+    /// Runs whenever something in a directory is made, moved or deleted; inotify(7).
+    public func directoryChanges(_ path: String, _ action: @escaping () -> Void) throws(SystemdError) -> EventSource {
+        let source = EventSource(action)
+        let changes = UInt32(IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_ONLYDIR)
+        try check(
+            sd_event_add_inotify(raw, &source.raw, path, changes, onChange, source.context), "sd_event_add_inotify")
+        return source
+    }
+
     /// Work for when nothing else is ready; disabled until it is triggered.
     public func deferred(_ action: @escaping () -> Void) throws(SystemdError) -> EventSource {
         let source = EventSource(action)
@@ -129,5 +146,7 @@ private func run(_ context: UnsafeMutableRawPointer?) -> CInt {
 }
 
 private let onTime: sd_event_time_handler_t = { _, _, context in run(context) }
+private let onInput: sd_event_io_handler_t = { _, _, _, context in run(context) }
+private let onChange: sd_event_inotify_handler_t = { _, _, context in run(context) }
 private let onEvent: sd_event_handler_t = { _, context in run(context) }
 private let onSignal: sd_event_signal_handler_t = { _, _, context in run(context) }

@@ -6,8 +6,8 @@ struct MuteCommand: AsyncParsableCommand {
         commandName: "mute",
         abstract: "Stop banners at or below a topic for a while.",
         discussion: """
-            Subscribers receive the events as before. Muted events are not shown later. 0 ends the mute of exactly this topic; \
-            other mutes that still cover it are printed.
+            Subscribers receive the events as before. Muted events are not shown later. 0 ends the mute of exactly this topic, \
+            and a schedule of it until it begins again; what still covers it is printed.
 
             Examples:
               notifyctl mute /post/27 2h
@@ -30,24 +30,30 @@ struct MuteCommand: AsyncParsableCommand {
         try await client.mute(topic, for: duration.duration)
         await complainIfNotStored(client)
         // An older daemon does not have this property.
-        let rest = duration.duration == .zero ? ((try? await client.quiet()) ?? []).filter(concerns) : []
+        let rest = duration.duration == .zero ? ((try? await client.quiet()) ?? []).concerning(topic) : []
         var members: [(String, JSON)] = [
             ("topic", .string(topic)), ("milliseconds", .milliseconds(duration.duration)),
         ]
         if !rest.isEmpty { members.append(("quiet", .array(rest.map(\.json)))) }
-        output.write(.object(members), text: rest.isEmpty ? nil : rest.map(sentence).joined(separator: "\n"))
+        output.write(.object(members), text: rest.sentences(about: topic))
+    }
+}
+
+extension [Quiet] {
+    /// What covers a topic or a topic below it.
+    fileprivate func concerning(_ topic: String) -> [Quiet] {
+        filter { $0.covers(topic) || Quiet(topic: topic, cause: .muted).covers($0.topic) }
     }
 
-    /// Whether it covers the topic or a topic below it.
-    private func concerns(_ quiet: Quiet) -> Bool {
-        quiet.covers(topic) || Quiet(topic: topic, cause: .muted).covers(quiet.topic)
-    }
-
-    private func sentence(_ quiet: Quiet) -> String {
+    /// What is still quiet at a topic and below; `nil` if nothing is.
+    fileprivate func sentences(about topic: String) -> String? {
         let now = Timestamp.now
-        if quiet.cause == .paused { return "All banners are \(Terminal.plain(quiet.words(at: now)))." }
-        let verb = quiet.covers(topic) ? "\(topic) is still quiet: " : "Below it "
-        return Terminal.plain(verb) + quiet.sentence(at: now)
+        let sentences = map { quiet in
+            if quiet.cause == .paused { return "All banners are \(Terminal.plain(quiet.words(at: now)))." }
+            let verb = quiet.covers(topic) ? "\(topic) is still quiet: " : "Below it "
+            return Terminal.plain(verb) + quiet.sentence(at: now)
+        }
+        return sentences.isEmpty ? nil : sentences.joined(separator: "\n")
     }
 }
 
@@ -95,18 +101,25 @@ struct PauseCommand: AsyncParsableCommand {
 struct ResumeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume",
-        abstract: "Let banners appear again after “pause”.",
+        abstract: "Let banners appear again after “pause”, or at a topic.",
         discussion: """
-            Mutes are not affected; those that remain are printed.
+            Without a topic it ends the pause. With one it ends the mute of exactly this topic, and a schedule of it until it \
+            begins again; / ends the pause too. What remains is printed.
 
             Examples:
               notifyctl resume
+              notifyctl resume /post/27
+              notifyctl resume /
             """)
+
+    @Argument(help: "A topic, such as /post/27; / means what is quiet everywhere.", completion: Completion.prefixes)
+    var topic: String?
 
     @OptionGroup var bus: BusOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
+        if let topic { return try await resume(topic) }
         let client = try await setPaused(false, bus)
         // An older daemon does not have this property.
         let rest = (try? await client.quiet()) ?? []
@@ -116,21 +129,35 @@ struct ResumeCommand: AsyncParsableCommand {
             .object(members + (rest.isEmpty ? [] : [("quiet", .array(rest.map(\.json)))])),
             text: rest.isEmpty ? nil : rest.map { "Still quiet: " + $0.sentence(at: now) }.joined(separator: "\n"))
     }
+
+    private func resume(_ topic: String) async throws {
+        let client = try await bus.connect()
+        try await client.mute(topic, for: .zero)
+        if topic == "/" { try await client.setPaused(false) }
+        await complainIfNotStored(client)
+        // An older daemon does not have this property.
+        let rest = ((try? await client.quiet()) ?? []).concerning(topic)
+        var members: [(String, JSON)] = [("topic", .string(topic))]
+        if !rest.isEmpty { members.append(("quiet", .array(rest.map(\.json)))) }
+        output.write(.object(members), text: rest.sentences(about: topic))
+    }
 }
 
 extension Quiet {
-    /// A mute and its end.
+    /// A mute or a schedule, and its end.
     fileprivate func sentence(at now: Int64) -> String {
-        Terminal.plain("\(topic) is muted" + (until.map { " until " + Timestamp($0).end(seenAt: now) } ?? "") + ".")
+        let state = cause == .schedule ? "quiet by a schedule" : "muted"
+        return Terminal.plain(
+            "\(topic) is \(state)" + (until.map { " until " + Timestamp($0).end(seenAt: now) } ?? "") + ".")
     }
 }
 
 struct QuietCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "quiet",
-        abstract: "List the pause and the mutes, and when they end.",
+        abstract: "List the pause, the mutes and the schedules, and when they end.",
         discussion: """
-            Each ends by itself at its time. This does not start notifyd.
+            Each ends by itself at its time; “resume” ends it before. This does not start notifyd.
 
             Examples:
               notifyctl quiet

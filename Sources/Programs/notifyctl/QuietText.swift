@@ -1,10 +1,11 @@
 import NotifyClient
 
 extension Quiet {
-    /// Such as `paused until 14:05` or `/post until 14:05`.
+    /// Such as `paused until 14:05`, `/post until 14:05` or `/ until 07:00 (schedule)`.
     func words(at now: Int64 = Timestamp.now) -> String {
         let subject = cause == .paused ? "paused" : topic
-        return subject + (until.map { " until " + Timestamp($0).end(seenAt: now) } ?? "")
+        let end = until.map { " until " + Timestamp($0).end(seenAt: now) } ?? ""
+        return subject + end + (cause == .schedule ? " (schedule)" : "")
     }
 
     var json: JSON {
@@ -25,7 +26,7 @@ extension [Quiet] {
 
     var pause: Quiet? { first { $0.cause == .paused } }
 
-    /// The mutes as text, such as `/post until 14:05, /run until 15:00`; `nil` without any.
+    /// The mutes and schedules as text, such as `/post until 14:05, /run until 15:00`; `nil` without any.
     func mutes() -> String? {
         let mutes = filter { $0.cause != .paused }
         guard !mutes.isEmpty else { return nil }

@@ -59,8 +59,8 @@ struct Ledger {
         case .published, .claimed, .claimedProvisionally, .completed, .released, .passed, .topicClaimed, .screenOpened,
             .screenUpdated, .screenClosed, .muted, .pausedFor, .markedRead, .withdrawn:
             return replies == 1 && observed[0].isReply ? nil : "a call has \(replies) answers"
-        case .peerLeft, .attentionChanged, .paused, .timerFired, .serverFound, .serverAppeared, .serverVanished,
-            .bannerShown, .bannerFailed, .bannerClosed, .actionInvoked, .reconfigured, .restored, .recalled,
+        case .peerLeft, .attentionChanged, .paused, .scheduled, .timerFired, .serverFound, .serverAppeared,
+            .serverVanished, .bannerShown, .bannerFailed, .bannerClosed, .actionInvoked, .reconfigured, .restored, .recalled,
             .claimedLate, .stored, .notStored, .forgotten:
             return replies == 0 ? nil : "an answer without a call"
         }

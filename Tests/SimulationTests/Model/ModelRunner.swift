@@ -106,6 +106,13 @@ struct ModelRunner {
         case .watched(let flag): try both(.attentionChanged(isWatched: flag))
         case .paused(let flag): try both(.paused(flag))
         case .pause(let time): try both(.pausedFor(time))
+        case .schedules(let active):
+            let uptime = Uptime(microseconds: now + slept)
+            try both(
+                .scheduled(
+                    active.map {
+                        ActiveSchedule(ActiveSchedule.Period($0.topic, began: $0.began), ends: uptime + $0.length)
+                    }))
         case .mute(let topic, let time): try both(.muted(topic, for: time))
         case .reconfigure(let index): try reconfigure(index)
         case .serverAppears, .serverVanishes, .serverIsPrompt, .answer, .answerStale, .closeBanner, .press:
@@ -207,6 +214,7 @@ struct ModelRunner {
     private mutating func drain() throws(Disagreement) {
         for peer in World.peers { try both(.peerLeft(peer)) }
         try both(.paused(false))
+        try both(.scheduled([]))
         if !reference.serverIsThere { try take(.serverAppears) }
         try take(.serverIsPrompt(true))
         try advance(by: Duration.seconds(29 * 24 * 3600).microseconds)

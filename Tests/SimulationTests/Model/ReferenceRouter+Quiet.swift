@@ -8,17 +8,28 @@ extension ReferenceRouter {
         let stamp: Int
     }
 
-    /// Inside choice: the pause comes first, and then topics in the order of their bytes.
+    /// What the schedules hold back that are on and not lifted: for each topic until the latest end.
+    var scheduled: [Quiet] {
+        let effective = schedules.filter { !lifted.contains($0.period) }
+        var topics: [TopicPrefix] = []
+        for schedule in effective where !topics.contains(schedule.period.topic) { topics.append(schedule.period.topic) }
+        return topics.map { topic in
+            Quiet(topic, .schedule, ends: effective.filter { $0.period.topic == topic }.map(\.ends).max())
+        }
+    }
+
+    /// Inside choice: the pause comes first, and then topics in the order of their bytes, a mute before a schedule.
     var quiet: [Quiet] {
-        quiets.map(\.quiet).sorted { left, right in
-            if left.cause != right.cause { return left.cause == .paused }
+        (quiets.map(\.quiet) + scheduled).sorted { left, right in
+            if left.cause == .paused || right.cause == .paused { return left.cause == .paused }
+            if left.topic == right.topic { return left.cause == .muted }
             return Array(left.topic.description.utf8).lexicographicallyPrecedes(Array(right.topic.description.utf8))
         }
     }
 
-    /// The pause, or else the mute with the longest topic that covers this one.
+    /// The pause, or else the mute or schedule with the longest topic that covers this one.
     func quiet(over topic: Topic) -> Quiet? {
-        let covering = quiets.map(\.quiet).filter { $0.topic.covers(topic) }
+        let covering = quiet.filter { $0.topic.covers(topic) }
         return covering.first { $0.cause == .paused }
             ?? covering.max { $0.topic.description.utf8.count < $1.topic.description.utf8.count }
     }
@@ -52,13 +63,24 @@ extension ReferenceRouter {
         let isThere = quiets.contains { $0.quiet.cause == .muted && $0.quiet.topic == topic }
         if time <= .zero {
             out.append(.reply(.done))
-            if isThere { end(.muted, topic) }
+            let periods = schedules.map(\.period).filter { $0.topic == topic && !lifted.contains($0) }
+            lifted += periods
+            quiets.removeAll { $0.quiet.cause == .muted && $0.quiet.topic == topic }
+            if isThere || !periods.isEmpty { out.append(.quietChanged) }
             return
         }
         let count = quiets.filter { $0.quiet.cause == .muted }.count
         if !isThere, count >= limits.mutes { return refuse("LimitExceeded") }
         out.append(.reply(.done))
         begin(Quiet(topic, .muted, ends: now.uptime + time))
+    }
+
+    mutating func schedule(_ active: [ActiveSchedule]) {
+        let before = (scheduled, lifted)
+        schedules = active
+        lifted.removeAll { period in !active.contains { $0.period == period } }
+        // The order in which schedules are told has no meaning.
+        if Set(before.0) != Set(scheduled) || before.1 != lifted { out.append(.quietChanged) }
     }
 
     private mutating func begin(_ quiet: Quiet) {

@@ -114,6 +114,9 @@ struct ReferenceRouter {
     var graces: [Grace] = []
     /// The pause and the mutes.
     var quiets: [Standstill] = []
+    /// The schedules that are on, lifted or not, and the periods of those that are lifted.
+    var schedules: [ActiveSchedule] = []
+    var lifted: [ActiveSchedule.Period] = []
     var values: [(topic: Topic, id: EventID, until: Uptime, stamp: Int)] = []
 
     var banners: [Up] = []
@@ -172,6 +175,7 @@ struct ReferenceRouter {
         case .paused(let flag): pause(flag)
         case .pausedFor(let time): pause(for: time)
         case .muted(let topic, let time): mute(topic, for: time)
+        case .scheduled(let active): schedule(active)
         case .timerFired: doWhatIsDue()
         // Scripts have servers that are ready at once.
         case .serverFound: break

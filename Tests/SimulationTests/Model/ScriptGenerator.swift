@@ -118,6 +118,11 @@ struct ScriptGenerator {
         case ..<2: .paused(random.chance(40))
         case ..<3: .pause(.seconds(random.pick([0, 1, 5, 60])))
         case ..<6: .mute(somePrefix(), .seconds(random.pick([0, 0, 1, 5, 60])))
+        case ..<8:
+            .schedules(
+                (0..<random.below(4)).map { _ in
+                    (somePrefix(), Int64(random.below(3)), .seconds(random.pick([1, 60, 3600])))
+                })
         case ..<9: .watched(random.chance(60))
         default: .reconfigure(random.below(World.configurations.count))
         }

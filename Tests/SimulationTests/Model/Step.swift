@@ -21,6 +21,8 @@ enum Step: Sendable {
     case paused(Bool)
     case pause(Duration)
     case mute(TopicPrefix, Duration)
+    /// These schedules are on: topic, which period, and how long it lasts.
+    case schedules([(topic: TopicPrefix, began: Int64, length: Duration)])
     case reconfigure(Int)
 
     case serverAppears

@@ -24,6 +24,8 @@ extension Step: CustomStringConvertible {
         case .watched(let flag): flag ? "the session is watched" : "the session is locked"
         case .paused(let flag): flag ? "banners are paused" : "banners are no longer paused"
         case .pause(let time): "banners are paused for \(time.text)"
+        case .schedules(let active):
+            "on by schedule: \(active.map { "\($0.topic) since \($0.began) for \($0.length.text)" })"
         case .mute(let topic, let time): "\(topic) is muted for \(time.text)"
         case .reconfigure(let index): "configuration \(index) is loaded"
         case .serverAppears: "the server appears"

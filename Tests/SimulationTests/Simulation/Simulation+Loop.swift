@@ -74,12 +74,17 @@ extension Simulation {
 
     // MARK: Time
 
-    private var isTimerDue: Bool {
+    var isTimerDue: Bool {
         windowTimer.map { $0 <= now.instant } ?? false || lifetimeTimer.map { $0 <= now.uptime } ?? false
+            || wallTimer.map { $0 <= wall } ?? false
             || retryTimer.map { $0 <= now.instant } ?? false || recoveryTimer.map { $0 <= now.instant } ?? false
     }
 
     func fireTimers(_ daemon: Daemon) {
+        if let moment = wallTimer, moment <= wall {
+            wallTimer = nil
+            daemon.updateSchedules()
+        }
         if let moment = retryTimer, moment <= now.instant {
             retryTimer = nil
             daemon.retryStorage()
@@ -102,7 +107,8 @@ extension Simulation {
     var nextDue: Int64? {
         [
             windowTimer?.microseconds, lifetimeTimer.map { $0.microseconds - slept }, retryTimer?.microseconds,
-            recoveryTimer?.microseconds, awaited.map { $0.until.microseconds }.min(),
+            recoveryTimer?.microseconds, wallTimer.map { $0 - (wall - time) },
+            awaited.map { $0.until.microseconds }.min(),
         ].compactMap { $0 }.min()
     }
 

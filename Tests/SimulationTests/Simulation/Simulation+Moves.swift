@@ -35,6 +35,8 @@ extension Simulation {
         case .paused(let flag): incoming.append(.paused(flag))
         case .pause(let time): call(World.peers[0], .pausedFor(time))
         case .mute(let topic, let time): call(World.peers[0], .muted(topic, for: time))
+        // The daemon tells them by the clock.
+        case .schedules: break
         case .reconfigure(let index):
             configuration = index
             loaded.append(index)
@@ -117,6 +119,8 @@ extension Simulation {
         case .clockStep(let length):
             witness.remembersOrigins = false
             wallSteps = min(max(wallSteps + length.microseconds, -Self.longestClockStep), Self.longestClockStep)
+            // The kernel cancels the timer.
+            if wallTimer != nil { wallTimer = wall }
         case .read: incoming.append(.read)
         case .killAndStall(let length):
             rest(.zero, isPowerCut: false)
@@ -175,6 +179,8 @@ extension Simulation {
         for id in disk.contents.ids where disk.contents.events[id]?.decision?.outcome == .shown {
             call(":1.9", .claimed(id, by: ":1.9"))
         }
+        // Schedules go on for ever.
+        take(.reconfigure(0))
         // Lifetimes go by the wall clock after a power cut, and that may have been set from one end to the other.
         advance(by: .microseconds(2 * Self.longestClockStep) + .seconds(48 * 3600))
         witness.checkEnd(life)

@@ -94,6 +94,8 @@ final class Simulation {
     var lifetimeTimer: Uptime?
     var retryTimer: Instant?
     var recoveryTimer: Instant?
+    /// By the wall clock.
+    var wallTimer: Int64?
     var isTurnOpen = false
     /// When an event was last announced again, which keeps its window open beyond the limit.
     var lastReplay: Instant?
@@ -188,6 +190,7 @@ final class Simulation {
         lifetimeTimer = nil
         retryTimer = nil
         recoveryTimer = nil
+        wallTimer = nil
         busStallsUntil = Instant(microseconds: 0)
         isTurnOpen = false
         lastReplay = nil
@@ -206,8 +209,18 @@ final class Simulation {
     static let configurations = World.configurations.indices.map { index in
         Configuration(
             routes: World.tables[index], banners: World.configurations[index].banners,
-            screens: World.configurations[index].screens, policy: Policy(),
+            screens: World.configurations[index].screens, policy: Policy(), schedules: schedules(index),
             recoveryWindow: recoveryWindow, history: Retention(), logLevel: .critical, files: [])
+    }
+
+    /// The wall clock starts on a Tuesday at 23:13:20.
+    private static func schedules(_ index: Int) -> [Schedule] {
+        guard index % 2 == 1 else { return [] }
+        let night = Schedule(from: 23 * 60 + 14, to: 23 * 60 + 16, days: Schedule.Day.allCases, topics: [.all])
+        let posts = Schedule(
+            from: 12 * 60, to: 23 * 60 + 15, days: [.tue, .fri],
+            topics: [try! TopicPrefix("/post"), try! TopicPrefix("/run")])
+        return [night, posts]
     }
 
     // MARK: What must hold
@@ -219,10 +232,17 @@ final class Simulation {
         case .muted, .pausedFor: break
         default: return
         }
-        let kept = disk.contents.quiet.map {
+        let kept = disk.contents.quiet.filter { $0.cause != .schedule }.map {
             Quiet($0.topic, $0.cause, ends: $0.end.map { Uptime(microseconds: $0.moment.uptime) })
         }
-        if kept != daemon.router.quiet { witness.complain("quiet is \(daemon.router.quiet), and \(kept) on disk") }
+        let quiet = daemon.router.quiet.filter { $0.cause != .schedule }
+        if kept != quiet { witness.complain("quiet is \(quiet), and \(kept) on disk") }
+        let lifted = disk.contents.quiet.compactMap { quiet in
+            quiet.began.map { ActiveSchedule.Period(quiet.topic, began: $0) }
+        }
+        if lifted != daemon.router.liftedSchedules {
+            witness.complain("lifted are \(daemon.router.liftedSchedules), and \(lifted) on disk")
+        }
     }
 
     /// What is marked as read up to an id is not unread any more, and that is on disk.
@@ -241,10 +261,30 @@ final class Simulation {
     private func checkRestoredQuiet() {
         guard let daemon, daemon.isRestored else { return }
         let clock = daemon.clock
-        let standing = disk.contents.quiet.filter { $0.end.map { clock.left($0) > .zero } ?? true }
-        if Set(standing.map(\.topic)) != Set(daemon.router.quiet.map(\.topic)) {
-            witness.complain("quiet is \(standing.map(\.topic)) on disk, and \(daemon.router.quiet) after a start")
+        let kept = disk.contents.quiet
+        let standing = kept.filter { $0.cause != .schedule && $0.end.map { clock.left($0) > .zero } ?? true }
+        let quiet = daemon.router.quiet.filter { $0.cause != .schedule }
+        if Set(standing.map(\.topic)) != Set(quiet.map(\.topic)) {
+            witness.complain("quiet is \(standing.map(\.topic)) on disk, and \(quiet) after a start")
         }
+        // A lifted schedule that is on stays lifted, and one that was not lifted is on.
+        let snapshot = Schedule.snapshot(of: daemon.configuration.schedules, at: clock.wall, in: calendar)
+        let lifted = snapshot.active.map(\.period).filter { period in
+            kept.contains { $0.topic == period.topic && $0.began == period.began }
+        }
+        if Set(lifted) != Set(daemon.router.liftedSchedules) {
+            witness.complain("lifted are \(daemon.router.liftedSchedules) after a start, not \(lifted)")
+        }
+        checkSchedules()
+    }
+
+    /// What is on by the clock is quiet or lifted, and nothing else is.
+    func checkSchedules() {
+        guard let daemon, !life.isOver else { return }
+        let on = Schedule.snapshot(of: daemon.configuration.schedules, at: wall, in: calendar).active.map(\.period)
+        let unlifted = Set(on).subtracting(daemon.router.liftedSchedules).map(\.topic)
+        let quiet = daemon.router.quiet.filter { $0.cause == .schedule }.map(\.topic)
+        if Set(unlifted) != Set(quiet) { witness.complain("on by schedule is \(unlifted), and quiet \(quiet)") }
     }
 
     /// Whether nothing is still to be written or to be read.
@@ -260,5 +300,6 @@ final class Simulation {
         }
         if let broken { witness.complain(broken) }
         if let daemon, knowsItsBanners(daemon) { witness.checkBanners(router) }
+        if !isTimerDue { checkSchedules() }
     }
 }

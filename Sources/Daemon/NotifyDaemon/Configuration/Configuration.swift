@@ -7,6 +7,8 @@ package struct Configuration: Sendable {
     var banners: BannerSettings
     var screens: ScreenSettings
     var policy: Policy
+    /// When no banners appear.
+    var schedules: [Schedule] = []
     /// The shortest window of an event that is announced again after a restart.
     var recoveryWindow: Duration
     /// How long decided events stay in the journal.

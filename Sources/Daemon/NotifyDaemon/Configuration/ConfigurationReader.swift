@@ -27,6 +27,9 @@ package struct ConfigurationReader {
     private var banners = BannerSettings(startsServer: true)
     private var screens = ScreenSettings()
     private var policy = Policy()
+    private var schedules: [Schedule] = []
+    /// Schedules so far, good or bad.
+    private var scheduleCount = 0
     private var recoveryWindow: Duration = .seconds(2)
     private var history = Retention()
     private var logLevel = Logger.Level.info
@@ -83,6 +86,15 @@ package struct ConfigurationReader {
         if let table = reader.subtable("recovery") { readRecovery(TableReader(table, in: source)) }
         if let table = reader.subtable("history") { readHistory(TableReader(table, in: source)) }
         if let table = reader.subtable("log") { readLog(TableReader(table, in: source)) }
+        for table in reader.tables("quiet", upTo: Schedule.maximum) {
+            scheduleCount += 1
+            if scheduleCount == Schedule.maximum + 1 {
+                source.note(at: table.offset, "this schedule is one too many; there are at most \(Schedule.maximum)")
+            }
+            if let schedule = Schedule(table, in: source), scheduleCount <= Schedule.maximum {
+                schedules.append(schedule)
+            }
+        }
         for table in reader.tables("policy", upTo: Self.maximumRules) {
             guard let rule = PolicyRule(table, in: source) else { continue }
             policy.rules.append(rule)
@@ -93,7 +105,7 @@ package struct ConfigurationReader {
     }
 
     private func refuseSettings(_ reader: inout TableReader) {
-        for key in ["defaults", "banner", "screens", "recovery", "history", "log", "policy"] {
+        for key in ["defaults", "banner", "screens", "recovery", "history", "log", "quiet", "policy"] {
             reader.refuse(
                 key,
                 "'\(key)' has no place in a package's file, because it applies to the events of all programs; such a file has "
@@ -196,8 +208,8 @@ package struct ConfigurationReader {
         }
         if let error = mistakes.error { throw error }
         return Configuration(
-            routes: table, banners: banners, screens: screens, policy: policy, recoveryWindow: recoveryWindow,
-            history: history, logLevel: logLevel, files: files)
+            routes: table, banners: banners, screens: screens, policy: policy, schedules: schedules,
+            recoveryWindow: recoveryWindow, history: history, logLevel: logLevel, files: files)
     }
 
     /// - Returns: `nil` for a route without a valid topic.

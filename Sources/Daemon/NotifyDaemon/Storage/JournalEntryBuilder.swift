@@ -73,15 +73,17 @@ struct JournalEntryBuilder {
         return .decided(id, decision)
     }
 
-    func entry(_ quiet: [Quiet], _ clock: WallClock) -> JournalEntry {
+    /// - Parameter quiet: the schedules in it are not stored; the configuration has them.
+    func entry(_ quiet: [Quiet], lifted: [ActiveSchedule.Period], _ clock: WallClock) -> JournalEntry {
         .quietReplaced(
-            quiet.map { quiet in
+            quiet.filter { $0.cause != .schedule }.map { quiet in
                 let end = quiet.ends.map { ends in
                     StoredQuiet.End(
                         moment: Expiry(wall: clock.moment(ends), uptime: ends.microseconds, boot: clock.boot),
                         left: ends.microseconds - clock.now.uptime.microseconds)
                 }
                 return StoredQuiet(topic: quiet.topic, cause: quiet.cause, end: end)
-            })
+            }
+                + lifted.map { StoredQuiet(topic: $0.topic, cause: .schedule, end: nil, began: $0.began) })
     }
 }

@@ -1,18 +1,18 @@
 import Glibc
 import Routing
 
-/// The pause or mute that held a banner back, as stored in the journal: `paused`, `paused until=TIME`, `muted
+/// What held a banner back, as stored in the journal: `paused`, `paused until=TIME`, `muted until=TIME /topic` or `schedule
 /// until=TIME /topic`, with the time in microseconds since the epoch. Older journals have only `paused` or `muted`.
 struct MuteCause: LosslessStringConvertible {
     let cause: Quiet.Cause
-    /// The topic that was muted; `nil` from an older journal.
+    /// The topic that was muted or has the schedule; `nil` for a pause and from an older journal.
     let topic: String?
     /// Microseconds since the epoch.
     let until: Int64?
 
     init(_ quiet: Quiet, _ clock: WallClock) {
         cause = quiet.cause
-        topic = quiet.cause == .muted ? quiet.topic.description : nil
+        topic = quiet.cause == .paused ? nil : quiet.topic.description
         until = quiet.ends.map { clock.moment($0) }
     }
 
@@ -42,6 +42,9 @@ struct MuteCause: LosslessStringConvertible {
         case .muted:
             guard let topic else { return "Its topic was muted." }
             return "Its topic was muted: \(topic)\(end.map { ", \($0)" } ?? "")."
+        case .schedule:
+            let scope = topic == nil || topic == "/" ? "all banners" : "banners at or below \(topic!)"
+            return "A schedule held back \(scope)\(end.map { " \($0)" } ?? "")."
         }
     }
 }

@@ -16,8 +16,12 @@ extension Storage {
     func restoration(at clock: WallClock) throws(Refusal) -> Restoration {
         journal?.advance(to: clock.reading)
         var restoration = try restoredValues(at: clock)
-        restoration.quiet = try read { journal throws(JournalError) in try journal.quiet() }.map {
+        let quiet = try read { journal throws(JournalError) in try journal.quiet() }
+        restoration.quiet = quiet.filter { $0.cause != .schedule }.map {
             (topic: $0.topic, cause: $0.cause, left: $0.end.map { clock.left($0) })
+        }
+        restoration.liftedSchedules = quiet.compactMap { quiet in
+            quiet.began.map { ActiveSchedule.Period(quiet.topic, began: $0) }
         }
         restoration.lastID = try read { journal throws(JournalError) in try journal.lastID() }
         return restoration

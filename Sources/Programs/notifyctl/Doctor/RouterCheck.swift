@@ -26,7 +26,7 @@ struct RouterCheck {
         if let mutes = quiet.mutes() {
             findings.append(
                 .warning(
-                    "banners", "muted: \(mutes)", "“notifyctl quiet” lists all; “notifyctl mute TOPIC 0” ends one."))
+                    "banners", "muted: \(mutes)", "“notifyctl quiet” lists all; “notifyctl resume TOPIC” ends one."))
         }
         return findings
     }
