@@ -111,7 +111,7 @@ struct ForgetTests {
             #expect(past < present)
             #expect(try await rig.run("forget", "/").output == ["5"])
             #expect(try await rig.run("forget", "/").output == ["0"])
-            #expect(try await rig.run("forget", "chat").exit == .code(64))
+            #expect(try await rig.run("forget", "chat").exit == .code(65))
         }
     }
 
