@@ -4,8 +4,8 @@
 #
 #     pictures.sh PRODUCTS [SERVER]
 #
-# mako and xfce4-notifyd are not among the packages that the tests install: the bus of the user would start one of them in place of
-# the desktop's own server.
+# mako and xfce4-notifyd are not installed for the tests: the bus of the user would start one of them in place of the desktop's own
+# server. ".ci/packages test" unpacks them into a folder, where this script finds them.
 
 source "$(dirname "$0")/rig.bash"
 
@@ -39,6 +39,13 @@ name=$2
 rig_begin "$1"
 needs busctl systemd
 
+# unpacked PACKAGE: makes the programs and data of a package available that is unpacked and not installed.
+unpacked() {
+    local usr=$RIGS/../../../.build/unpacked/$1/usr folder
+    for folder in "$usr/bin" "$usr"/lib/*/xfce4/notifyd /usr/lib/*/xfce4/notifyd; do PATH=$PATH:$folder; done
+    export XDG_DATA_DIRS=$usr/share:/usr/local/share:/usr/share
+}
+
 start_dunst() {
     needs dunst dunst Xvfb xvfb
     start_bus
@@ -49,7 +56,8 @@ start_dunst() {
 
 start_xfce() {
     local folder
-    for folder in /usr/lib/*/xfce4/notifyd /usr/lib/*/xfce4/xfconf /usr/libexec/xfce4/notifyd; do PATH=$PATH:$folder; done
+    unpacked xfce4-notifyd
+    for folder in /usr/lib/*/xfce4/xfconf; do PATH=$PATH:$folder; done
     needs xfce4-notifyd xfce4-notifyd xfconfd xfconf Xvfb xvfb
     start_bus
     start_xvfb 800x400
@@ -59,6 +67,7 @@ start_xfce() {
 }
 
 start_mako() {
+    unpacked mako-notifier
     needs mako mako-notifier sway sway grim grim
     start_bus
     start_sway 800x400
