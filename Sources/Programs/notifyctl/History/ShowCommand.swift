@@ -26,7 +26,7 @@ struct ShowCommand: AsyncParsableCommand {
                 explanation.topic, after: EventID(rawValue: id.rawValue - 1), limit: 1
             ).first, record.event.id == id
         else { throw ExitCode.nothing }
-        let banner = record.needsText ? await BannerTexts(client).text(of: id) : nil
+        let banner = await BannerTexts(client).texts(of: [record])[id]
         output.write(
             .object(record.event.content + (banner?.members ?? []) + explanation.members),
             text: text(of: record, explanation, banner))
