@@ -149,6 +149,20 @@ systemctl --user stop notifyd
 mv -T -f "$HOME/.local/state/notifyd" "$T/no-folder"
 mv "$T/state" "$HOME/.local/state/notifyd"
 
+# The sandbox has the deleted folder mounted, and cannot have another one in its place.
+systemctl --user start notifyd || fail "notifyd does not start when the folder of its journal is back"
+equal "when the folder is back, it can write again" '' "$(property Degraded)"
+rm -r "$HOME/.local/state/notifyd"
+! send /bulk/1 Lost '' > "$T/answer" 2>&1 || fail "notifyd accepts an event though its state directory is deleted"
+ok "its state directory is deleted while it runs, and it accepts no event"
+is_read_only() { [[ $(property Degraded) == *"mounted read-only"* ]]; }
+eventually "when it has tried to make a new one, it says that the folder above is mounted read-only" is_read_only
+systemctl --user restart notifyd || fail "notifyd does not start after its state directory was deleted"
+equal "a restart creates it anew" 700 "$(stat --format=%a "$HOME/.local/state/notifyd")"
+equal "and notifyd can write" '' "$(property Degraded)"
+kept=$(send /bulk/1 Kept '') || fail "it accepts no event after the restart"
+equal "the next event is in the history, which is new" "$kept" "$(call History stu / 0 10 | jq -r '.[][0]')"
+
 # Namespaces that cannot be had fail like this.
 drop_in namespaces <<< '[Service]
 PrivateUsers=yes
