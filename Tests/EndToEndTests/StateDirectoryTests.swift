@@ -17,6 +17,22 @@ struct StateDirectoryTests {
         }
     }
 
+    @Test func aJournalHasANameThatItKeeps() async throws {
+        try await withFaultRig { rig in
+            let name = try #require(try await rig.property("Device")?.string)
+            #expect(name.count == 32 && name.allSatisfy { "0123456789abcdef".contains($0) })
+            await rig.daemon.kill()
+            try await rig.daemon.start()
+            #expect(try await rig.property("Device")?.string == name)
+            // A new journal is another one.
+            await rig.daemon.kill()
+            try FileManager.default.removeItem(atPath: rig.state)
+            try await rig.daemon.start()
+            #expect(try await rig.property("Device")?.string?.count == 32)
+            #expect(try await rig.property("Device")?.string != name)
+        }
+    }
+
     @Test func aRelativeVariableIsIgnored() async throws {
         let name = "rel-\(UUID().uuidString)"
         try await withFaultRig(state: name) { rig in

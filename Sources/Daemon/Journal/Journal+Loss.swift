@@ -89,7 +89,8 @@ extension Journal {
                 undecided: Set(try Int64.fetchAll(db, sql: "SELECT id \(Self.undecidedRows)")),
                 current: Set(try Int64.fetchAll(db, sql: "SELECT event FROM value")),
                 removal: try Int64.fetchOne(db, sql: "SELECT id FROM last_removal"),
-                quiet: try Row.fetchAll(db, sql: "SELECT * FROM quiet").compactMap { try? RowReader($0).quiet() })
+                quiet: try Row.fetchAll(db, sql: "SELECT * FROM quiet").compactMap { try? RowReader($0).quiet() },
+                seed: try Row.fetchOne(db, sql: "SELECT * FROM identity").flatMap { try? RowReader($0).seed() })
         }
     }
 
@@ -103,6 +104,8 @@ extension Journal {
         _ index: LostIndex, without refused: Set<EventID>,
         reading lostEvents: ([Int64]) throws(JournalError) -> [StoredEvent]
     ) throws(JournalError) -> Int {
+        // It is the same journal, in another file, unless that is one already.
+        if isNew, let seed = index.seed { try write { db in try self.setSeed(seed, db) } }
         if let removal = index.removal { try write { db in try self.noteRemoval(removal, db) } }
         try commit([.quietReplaced(index.quiet)])
         let ids = index.current.union(index.undecided).subtracting(refused.map(Self.number)).sorted()
@@ -142,6 +145,7 @@ struct LostIndex {
     var current: Set<Int64>
     var removal: Int64?
     var quiet: [StoredQuiet]
+    var seed: String?
 }
 
 /// The same in memory, with the events that could be read.

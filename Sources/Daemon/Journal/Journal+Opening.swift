@@ -57,7 +57,10 @@ extension Journal {
                 expiredAt = nil
                 count = isChecked ? try Self.countOfEvents(db) : known ?? 0
                 removals = try Int.fetchOne(db, sql: "SELECT count(*) FROM removal") ?? 0
+                try self.loadSeed(db)
             }
+            if seed == nil { try queue.write(self.makeSeed) }
+            isNew = !isThere
             isScrubbed = false
             scrubbedPages = 1
             presence = try FilePresence(path)

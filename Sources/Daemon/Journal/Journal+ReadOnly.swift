@@ -31,7 +31,10 @@ extension Journal {
                 }
                 try JournalSchema.verify(queue)
             }
-            count = try queue.read { db in try self.loadRetention(db) ?? Self.countOfEvents(db) }
+            count = try queue.read { db in
+                try self.loadSeed(db)
+                return try self.loadRetention(db) ?? Self.countOfEvents(db)
+            }
             reader = queue
             readLock = lock
         } catch {

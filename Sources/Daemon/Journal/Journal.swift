@@ -31,6 +31,11 @@ public final class Journal {
     /// The number of events. Before the integrity check of a large file, it is the number that was stored last.
     public internal(set) var count = 0
 
+    /// A random number that no other journal has: 32 lower-case hexadecimal digits. `nil` if it cannot be read.
+    public internal(set) var seed: String?
+    /// Whether the open file was made when it was opened.
+    var isNew = false
+
     /// The clock for the ages of events.
     var clock = RetentionClock()
     var marks = RetentionMarks()

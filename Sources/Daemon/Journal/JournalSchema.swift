@@ -147,6 +147,15 @@ enum JournalSchema {
             // Of a schedule that was lifted: when it began.
             try db.execute(sql: "ALTER TABLE quiet ADD COLUMN began INTEGER")
         }
+        migrator.registerMigration("13") { db in
+            try db.execute(
+                sql: """
+                    -- A random number that no other journal has.
+                    CREATE TABLE identity (
+                        number INTEGER PRIMARY KEY CHECK (number = 1), seed TEXT NOT NULL, checksum INTEGER NOT NULL
+                    );
+                    """)
+        }
         return migrator
     }
 

@@ -23,6 +23,14 @@ extension Daemon {
         }
     }
 
+    /// Another file may be another journal.
+    private func updateDevice() {
+        let name = storage.seed.map(host.device) ?? ""
+        guard name != device else { return }
+        device = name
+        host.send(.propertiesChanged([.device]))
+    }
+
     /// Loads the next batch of earlier runs, unless the bus is behind.
     func recoverNextBatch() {
         guard recovery != nil else { return }
@@ -132,6 +140,7 @@ extension Daemon {
         guard storage.degradation.isEmpty else { return armRetry() }
         if isRestored, let values = try? storage.restoredValues(at: clock) { handle(.restored(values)) }
         restore()
+        updateDevice()
         // The file may be a new one without the entries of this run.
         quietChange.isUnwritten = true
         checkIntegrity()

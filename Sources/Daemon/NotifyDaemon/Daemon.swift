@@ -25,6 +25,8 @@ final class Daemon {
     /// When free memory is released: the windows of a long recovery have ended then, or the signals of a long turn have left.
     var releasesMemoryAt: Instant?
     var isRestored = false
+    /// The property `Device`; empty while the journal cannot be read.
+    var device = ""
     var isRetryArmed = false
     var isCheckingIntegrity = false
     var denials: UInt64 = 0
@@ -73,6 +75,7 @@ final class Daemon {
         if !storage.degradation.isEmpty { armRetry() }
         // Before restored events are looked at.
         updateSchedules()
+        device = storage.seed.map(host.device) ?? ""
         restore()
         checkIntegrity()
     }

@@ -36,6 +36,8 @@ protocol Host: AnyObject {
 
     // MARK: The rest
 
+    /// The name of a journal on this machine, from the journal's random number.
+    func device(of seed: String) -> String
     /// The name of the program behind a unique name. If the bus has to be asked, `Daemon.programIdentified` is called
     /// later.
     func lookUpProgram(of claimant: String) -> ProgramDirectory.Lookup

@@ -170,6 +170,7 @@ final class SystemHost: Host {
     var queuedMessages: UInt64 { UInt64(bus.queuedMessages) }
     var queuedBytes: Int { bus.queuedBytes }
 
+    func device(of seed: String) -> String { Machine.mix(seed) }
     func lookUpProgram(of claimant: String) -> ProgramDirectory.Lookup { programs.lookUp(claimant) }
     func releaseMemory() { Memory.release() }
     func checkIntegrity(of file: String, _ ended: @escaping (IntegrityCheck) -> Void) {

@@ -15,6 +15,7 @@ final class SimulatedStore: EventStore {
     private var overwritten: [EventID: StoredDecision?] = [:]
     let damagedRows: UInt64 = 0
     let setAside: String? = nil
+    let seed: String? = "5eed5eed5eed5eed5eed5eed5eed5eed"
 
     init(disk: SimulatedDisk, isOpen: Bool = true) {
         self.disk = disk

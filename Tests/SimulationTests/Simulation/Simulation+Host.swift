@@ -65,6 +65,7 @@ extension Simulation: Host {
     /// which nobody sees here.
     var queuedBytes: Int { 0 }
 
+    func device(of seed: String) -> String { seed }
     func lookUpProgram(of claimant: String) -> ProgramDirectory.Lookup { .none }
     func releaseMemory() {}
     func checkIntegrity(of file: String, _ ended: @escaping (IntegrityCheck) -> Void) { ended(.failed) }

@@ -264,6 +264,7 @@ final class SlowMachine: Host {
 
     var queuedMessages: UInt64 { 0 }
 
+    func device(of seed: String) -> String { seed }
     func lookUpProgram(of claimant: String) -> ProgramDirectory.Lookup { .none }
     func releaseMemory() {}
     func checkIntegrity(of file: String, _ ended: @escaping (IntegrityCheck) -> Void) {}

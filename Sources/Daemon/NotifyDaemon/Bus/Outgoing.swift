@@ -31,6 +31,7 @@ enum Signal {
 /// The properties whose changes are announced.
 enum Property: String {
     case degraded = "Degraded"
+    case device = "Device"
     case defaultWindow = "DefaultWindowMilliseconds"
     case quiet = "Quiet"
     case paused = "Paused"

@@ -118,6 +118,7 @@ final class RouterInterface {
             set: Self.handler { [unowned self] value throws(Refusal) in try setPaused(value) })
         interface.property("Degraded", "s", .announced) { [unowned daemon] in $0.append(daemon.storage.degradation) }
         interface.property("Version", "s", .constant) { $0.append(notifydVersion) }
+        interface.property("Device", "s", .announced) { [unowned daemon] in $0.append(daemon.device) }
         interface.property("DefaultWindowMilliseconds", "u", .announced) { [unowned daemon] in
             $0.append(daemon.configuration.defaultWindow.millisecondsRoundedUp, as: "u")
         }

@@ -5,6 +5,7 @@ import Routing
 protocol EventStore: AnyObject {
     var isOpen: Bool { get }
     var isReadable: Bool { get }
+    var seed: String? { get }
     var count: Int { get }
     var damagedRows: UInt64 { get }
     var setAside: String? { get }

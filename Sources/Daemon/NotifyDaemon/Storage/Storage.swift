@@ -82,6 +82,8 @@ final class Storage {
     var isWritable: Bool { journal?.isOpen ?? false }
     /// Whether stored events can be read.
     var isReadable: Bool { journal?.isReadable ?? false }
+    /// The random number of the journal; `nil` while there is none.
+    var seed: String? { journal?.seed }
     var damagedRows: UInt64 { journal?.damagedRows ?? 0 }
     /// As far as they are counted.
     var storedEvents: Int { max(0, journal?.count ?? 0) }
