@@ -55,6 +55,38 @@ struct ReadingTests {
         }
     }
 
+    /// A follower needs no `Explain`.
+    @Test func anEventSaysWhatBecomesOfItWhereThatIsKnown() async throws {
+        try await withRig { rig in
+            let signals = try await rig.client.events(at: "/")
+            var events = signals.makeAsyncIterator()
+            let options = PublishOptions(
+                timeToLive: .seconds(100), urgency: .low, window: .seconds(60), via: "mqtt:sunday-run")
+            let first = try await rig.client.publish("/post/27", options: options)
+            let event = try #require(try await events.next())
+            #expect(event.id == first)
+            #expect(event.urgency == .low && event.via == "mqtt:sunday-run")
+            let expires = try #require(event.expires)
+            #expect(abs(expires - event.published! - 100_000_000) < 5_000_000)
+            #expect(event.silence == nil && !event.isClaimed)
+            let explanation = try await rig.client.explain(first)
+            #expect(explanation.via == "mqtt:sunday-run")
+            let shown = try await rig.run("show", "\(first)", "--json=short").output[0]
+            #expect(shown.contains(#""via":"mqtt:sunday-run""#))
+
+            try await rig.client.publish("/log/1", options: PublishOptions(banner: false))
+            #expect(try await events.next()?.silence == "publisher")
+            try await rig.client.publish("/run/r1/mate/Mina")
+            let live = try await events.next()
+            #expect(live?.silence == "route" && live?.urgency == nil && live?.via == nil)
+            let screen = try await rig.client.openScreen("/post/28")
+            try await rig.client.publish("/post/28")
+            let claimed = try await events.next()
+            #expect(claimed?.isClaimed == true && claimed?.silence == nil)
+            await screen.close()
+        }
+    }
+
     /// It is longer than a page, and new events come while it is read.
     @Test func aLongInboxIsReadInPages() async throws {
         try await withRig { rig in

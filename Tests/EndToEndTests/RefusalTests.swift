@@ -70,6 +70,7 @@ import Testing
                 ["bogus": true], ["ttl": "soon"], ["ttl": .uint32(0)], ["ttl": .uint32(28 * 24 * 3600 + 1)],
                 ["window": .uint32(60_001)], ["window": .int32(-1)], ["banner": .int32(1)], ["urgency": .byte(3)],
                 ["source": .string("")], ["event-id": .int32(17)],
+                ["via": ""], ["via": .string(String(repeating: "x", count: 65))], ["via": .int32(1)],
             ]
             for option in options {
                 let name = try await error(rig, "Publish", ["/post/1", "", "", .variants([:]), .variants(option)])

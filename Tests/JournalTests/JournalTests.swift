@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import Routing
 import Testing
 
@@ -25,6 +26,20 @@ struct JournalTests {
             #expect(try journal.undecided().map(\.id) == [EventID(2)])
             #expect(try journal.lastID() == EventID(2))
             #expect(journal.damagedRows == 0)
+        }
+    }
+
+    @Test func theLineThatBroughtAnEventIsKept() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            var event = try sample(1)
+            event.origin = Origin(via: "mqtt")
+            try journal.commit([.accepted(event), .accepted(try sample(2))])
+            #expect(try journal.event(EventID(1))?.origin.via == "mqtt")
+            #expect(try journal.event(EventID(2))?.origin.via == nil)
+            try journal.write { db in try db.execute(sql: "UPDATE event SET via = 'ntfy' WHERE id = 1") }
+            #expect(try journal.event(EventID(1)) == nil)
+            #expect(journal.damagedRows == 1)
         }
     }
 

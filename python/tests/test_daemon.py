@@ -65,13 +65,17 @@ async def test_an_event_arrives_as_it_was_published(client: Client) -> None:
         "none": [],
     }
     async with client.events("/run") as events:
-        id = await client.publish("/run/r1/mate/영희", "제목", "본문", fields, source="runs", event_id="1", window=60)
+        id = await client.publish(
+            "/run/r1/mate/영희", "제목", "본문", fields, source="runs", event_id="1", window=60, urgency="low", via="mqtt"
+        )
         (event,) = await take(events, 1)
     assert (event.id, event.topic, event.title, event.body) == (id, "/run/r1/mate/영희", "제목", "본문")
     expected = dict(fields)
     expected["small"] = 7
     assert event.fields == expected
     assert (event.source, event.event_id, event.replayed, event.retained) == ("runs", "1", False, True)
+    assert (event.urgency, event.via, event.silent, event.claimed) == ("low", "mqtt", "route", False)
+    assert event.expires is not None
     assert event.window is not None and event.sender is not None and event.published is not None
 
 

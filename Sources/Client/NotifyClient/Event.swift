@@ -34,6 +34,16 @@ public struct Event: Hashable, Sendable {
     public var source: String?
     /// The publisher's own id within ``source``.
     public var eventID: String?
+    /// The urgency of its banner; `nil` if neither the publisher nor the route sets one.
+    public var urgency: PublishOptions.Urgency?
+    /// When its time to live ends, in microseconds since 1970-01-01 00:00 UTC.
+    public var expires: Int64?
+    /// Who decided that it gets no banner, `route` or `publisher`; `nil` for other events.
+    public var silence: String?
+    /// The line by which a bridge brought it, such as `mqtt`.
+    public var via: String?
+    /// Whether it was claimed as it came in, by a screen or by the grace of a topic claim.
+    public var isClaimed: Bool
     /// Whether the event is announced again after a restart of the daemon.
     public var isReplayed: Bool
     /// Whether the event is now the current value of its topic.
@@ -42,7 +52,9 @@ public struct Event: Hashable, Sendable {
     public init(
         id: EventID, topic: String, title: String = "", body: String = "", fields: Fields = [:],
         published: Int64? = nil, window: Duration? = nil, sender: String? = nil, source: String? = nil,
-        eventID: String? = nil, isReplayed: Bool = false, isRetained: Bool = false
+        eventID: String? = nil, isReplayed: Bool = false, isRetained: Bool = false,
+        urgency: PublishOptions.Urgency? = nil, expires: Int64? = nil, silence: String? = nil, via: String? = nil,
+        isClaimed: Bool = false
     ) {
         self.id = id
         self.topic = topic
@@ -54,6 +66,11 @@ public struct Event: Hashable, Sendable {
         self.sender = sender
         self.source = source
         self.eventID = eventID
+        self.urgency = urgency
+        self.expires = expires
+        self.silence = silence
+        self.via = via
+        self.isClaimed = isClaimed
         self.isReplayed = isReplayed
         self.isRetained = isRetained
     }
@@ -80,6 +97,11 @@ extension Event: Announced {
             source: info["source"]?.string,
             eventID: info["event-id"]?.string,
             isReplayed: info["replayed"]?.boolean ?? false,
-            isRetained: info["retained"]?.boolean ?? false)
+            isRetained: info["retained"]?.boolean ?? false,
+            urgency: info["urgency"]?.integer().flatMap(PublishOptions.Urgency.init(rawValue:)),
+            expires: info["expires"]?.integer(),
+            silence: info["silent"]?.string,
+            via: info["via"]?.string,
+            isClaimed: info["claimed"]?.boolean ?? false)
     }
 }

@@ -26,6 +26,8 @@ public struct PublishOptions: Hashable, Sendable {
     /// The event takes the place of the earlier one with the same text at the same topic, which gets the outcome `replaced`: a
     /// banner that shows it is updated in place. At most 256 bytes.
     public var collapse: String?
+    /// The line by which a bridge brought the event, such as `mqtt`. At most 64 bytes.
+    public var via: String?
     /// When it happened, in microseconds since 1970-01-01 00:00 UTC; now, if not given.
     public var published: Int64?
     /// How its banner looks.
@@ -34,7 +36,8 @@ public struct PublishOptions: Hashable, Sendable {
     public init(
         source: String? = nil, eventID: String? = nil, retain: Bool? = nil, remove: Bool? = nil,
         timeToLive: Duration? = nil, urgency: Urgency? = nil, banner: Bool? = nil, window: Duration? = nil,
-        published: Int64? = nil, collapse: String? = nil, appearance: BannerOptions = BannerOptions()
+        published: Int64? = nil, collapse: String? = nil, via: String? = nil,
+        appearance: BannerOptions = BannerOptions()
     ) {
         self.source = source
         self.eventID = eventID
@@ -47,6 +50,7 @@ public struct PublishOptions: Hashable, Sendable {
         self.published = published
         self.appearance = appearance
         self.collapse = collapse
+        self.via = via
     }
 
     /// The dictionary for the call `Publish`.
@@ -54,6 +58,7 @@ public struct PublishOptions: Hashable, Sendable {
         var values = try appearance.values()
         values["source"] = source.map(Value.string)
         values["event-id"] = eventID.map(Value.string)
+        values["via"] = via.map(Value.string)
         values["collapse"] = collapse.map(Value.string)
         values["retain"] = retain.map(Value.boolean)
         values["remove"] = remove.map(Value.boolean)

@@ -48,6 +48,10 @@ extension StoredEvent {
         // Rows of earlier versions do not have this column.
         appearance?.withUnsafeBytes { sum.add(bytes: $0) }
         if let collapse { sum.add(collapse) }
+        if let via = origin.via {
+            sum.add("via")
+            sum.add(via)
+        }
         return sum.value
     }
 }

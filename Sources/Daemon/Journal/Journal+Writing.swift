@@ -46,8 +46,9 @@ extension Journal {
 
     private static let insertion = """
         INSERT INTO event (id, topic, title, body, fields, published, sender, source, source_id, urgency, retained,
-            route, coalescing, window, accepted, expires, expires_uptime, boot, collapse, appearance, checksum, outcome)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
+            route, coalescing, window, accepted, expires, expires_uptime, boot, collapse, appearance, via, checksum,
+            outcome)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
         """
 
     static let update = """
@@ -80,6 +81,7 @@ extension Journal {
         row.bind(event.expires.boot)
         row.bind(event.collapse)
         row.bind(appearance)
+        row.bind(event.origin.via)
         row.bind(event.checksum(fields: fields, appearance: appearance))
         try row.run()
         guard event.retained else { return }

@@ -156,6 +156,10 @@ enum JournalSchema {
                     );
                     """)
         }
+        migrator.registerMigration("14") { db in
+            // The line by which a bridge brought it.
+            try db.execute(sql: "ALTER TABLE event ADD COLUMN via TEXT")
+        }
         return migrator
     }
 

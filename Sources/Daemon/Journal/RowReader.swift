@@ -21,7 +21,9 @@ package struct RowReader {
         var event = StoredEvent(
             id: id, topic: try Topic(text("topic")), title: try text("title"), body: try text("body"),
             fields: try FieldCoding.decode(bytes), published: try number("published"), sender: try text("sender"),
-            origin: Origin(source: try optionalText("source"), eventID: try optionalText("source_id")),
+            origin: Origin(
+                source: try optionalText("source"), eventID: try optionalText("source_id"), via: try optionalText("via")
+            ),
             urgency: try optionalNumber("urgency").flatMap { Urgency(rawValue: UInt8(truncatingIfNeeded: $0)) },
             collapse: try optionalText("collapse"), retained: try number("retained") != 0,
             appearance: try appearance.map(FieldCoding.decode) ?? [], route: try text("route"),

@@ -83,6 +83,8 @@ final class SystemHost: Host {
 
     var wall: Int64 { Clock.realtime() }
 
+    private func moment(_ uptime: Uptime) -> Int64 { wall + uptime.microseconds - Clock.boottime() }
+
     /// random(4)
     private static func readBoot() -> String {
         guard let file = fopen("/proc/sys/kernel/random/boot_id", "re") else { return "unknown" }
@@ -152,7 +154,8 @@ final class SystemHost: Host {
             case .error(let refusal, let call): try bus.send(codec.error(refusal, to: Self.message(call).message))
             case .encoded(let reply): try bus.send(reply.message, bytes: reply.bytes)
             case .signal(let signal):
-                try bus.send(codec.signal(signal, program: programs.program), bytes: signal.bytes)
+                let message = codec.signal(signal, clock: moment, program: programs.program)
+                try bus.send(message, bytes: signal.bytes)
             case .propertiesChanged(let properties):
                 bus.propertiesChanged(
                     path: BusCodec.path, interface: BusCodec.interface, properties.map(\.rawValue))

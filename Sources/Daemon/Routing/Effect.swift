@@ -59,14 +59,19 @@ public struct Announcement: Hashable, Sendable {
     public let window: Duration?
     /// Why there will be no banner, for the outcome `silent`.
     public let silence: Silence?
+    /// Whether it is claimed already, by a screen or the grace of a topic claim.
+    public let isClaimed: Bool
     /// Whether an earlier run of the daemon announced the event before.
     public let isReplayed: Bool
     /// The end of the event's lifetime.
     public let expires: Uptime
 
-    public init(window: Duration?, silence: Silence? = nil, isReplayed: Bool = false, expires: Uptime) {
+    public init(
+        window: Duration?, silence: Silence? = nil, isClaimed: Bool = false, isReplayed: Bool = false, expires: Uptime
+    ) {
         self.window = window
         self.silence = silence
+        self.isClaimed = isClaimed
         self.isReplayed = isReplayed
         self.expires = expires
     }
@@ -76,7 +81,8 @@ extension Announcement {
     /// The announcement after a delay.
     public func after(_ time: Duration) -> Announcement {
         Announcement(
-            window: window.map { max(.zero, $0 - time) }, silence: silence, isReplayed: isReplayed, expires: expires)
+            window: window.map { max(.zero, $0 - time) }, silence: silence, isClaimed: isClaimed,
+            isReplayed: isReplayed, expires: expires)
     }
 }
 

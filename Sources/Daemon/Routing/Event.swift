@@ -121,10 +121,12 @@ public struct Origin: Hashable, Sendable {
     private final class Parts: Sendable {
         let source: String?
         let eventID: String?
+        let via: String?
 
-        init(_ source: String?, _ eventID: String?) {
+        init(_ source: String?, _ eventID: String?, _ via: String?) {
             self.source = source
             self.eventID = eventID
+            self.via = via
         }
     }
 
@@ -135,9 +137,11 @@ public struct Origin: Hashable, Sendable {
     public var source: String? { parts?.source }
     /// The publisher's own id within `source`.
     public var eventID: String? { parts?.eventID }
+    /// The line by which a bridge brought it. It is no part of its identity.
+    public var via: String? { parts?.via }
 
-    public init(source: String? = nil, eventID: String? = nil) {
-        parts = source == nil && eventID == nil ? nil : Parts(source, eventID)
+    public init(source: String? = nil, eventID: String? = nil, via: String? = nil) {
+        parts = source == nil && eventID == nil && via == nil ? nil : Parts(source, eventID, via)
     }
 
     public static func == (left: Origin, right: Origin) -> Bool {

@@ -23,7 +23,7 @@ public enum MemoryCost {
 }
 
 extension Origin {
-    var textBytes: Int { (source?.utf8.count ?? 0) + (eventID?.utf8.count ?? 0) }
+    var textBytes: Int { (source?.utf8.count ?? 0) + (eventID?.utf8.count ?? 0) + (via?.utf8.count ?? 0) }
 }
 
 extension Field {

@@ -28,10 +28,12 @@ public struct PublishOptions: Sendable, Equatable {
     public init(_ entries: [Field]) throws(Refusal) {
         var source: String?
         var eventID: String?
+        var via: String?
         for entry in entries {
             switch entry.name {
             case "source": source = try entry.text(upTo: 256)
             case "event-id": eventID = try entry.text(upTo: 256)
+            case "via": via = try entry.text(upTo: 64)
             case "retain": retain = try entry.boolean()
             case "remove": remove = try entry.boolean()
             case "ttl":
@@ -56,11 +58,12 @@ public struct PublishOptions: Sendable, Equatable {
             }
         }
         if !appearance.isEmpty { _ = try Appearance(appearance) }
-        origin = Origin(source: source, eventID: eventID)
+        origin = Origin(source: source, eventID: eventID, via: via)
     }
 
     private static let names = [
-        "banner", "collapse", "event-id", "published", "remove", "retain", "source", "ttl", "urgency", "window",
+        "banner", "collapse", "event-id", "published", "remove", "retain", "source", "ttl", "urgency", "via",
+        "window",
     ]
 }
 

@@ -63,7 +63,8 @@ extension Router {
         isReplayed: Bool = false
     ) {
         statistics.count(.claimed)
-        effects.append(.announce(event, Announcement(window: nil, isReplayed: isReplayed, expires: expires)))
+        effects.append(
+            .announce(event, Announcement(window: nil, isClaimed: true, isReplayed: isReplayed, expires: expires)))
         var resolution = Resolution(.claimed, claimant: claim.claimant, latency: age)
         resolution.form = claim.form
         resolution.verdict = .suppressed

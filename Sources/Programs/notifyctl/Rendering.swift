@@ -44,6 +44,9 @@ extension Event {
             + JSON.present([
                 ("published", published.map(JSON.integer)), ("window", window.map(JSON.milliseconds)),
                 ("source", source.map(JSON.string)), ("event-id", eventID.map(JSON.string)),
+                ("via", via.map(JSON.string)), ("expires", expires.map(JSON.integer)),
+                ("urgency", urgency.map { .integer($0.rawValue) }), ("silent", silence.map(JSON.string)),
+                ("claimed", JSON.ifTrue(isClaimed)),
                 ("sender", sender.map(JSON.string)), ("replayed", JSON.ifTrue(isReplayed)),
                 ("retained", JSON.ifTrue(isRetained)), ("verdict", (verdict?.rawValue).map(JSON.string)),
                 ("held", JSON.ifTrue(isHeld)),

@@ -32,7 +32,7 @@ extension Choices {
         "route", "coalescing", "window", "accepted", "expires", "expires_uptime", "boot", "checksum", "outcome",
         "decision_checksum", "resolved", "opened", "deadline", "claimant", "latency", "form", "banner", "server",
         "count",
-        "replayed", "lateness", "cause", "shown_with", "action", "program", "collapse", "appearance",
+        "replayed", "lateness", "cause", "shown_with", "action", "program", "collapse", "appearance", "via",
     ]
 
     /// A row as a damaged file could hold it: any type in any column. Half of the rows have the right checksum.
@@ -64,7 +64,7 @@ extension Choices {
         else { return [:] }
         let event = StoredEvent(
             id: EventID(number()), topic: topic, title: text(), body: text(), fields: decoded, published: number(),
-            sender: text(), origin: Origin(source: text(), eventID: text()), urgency: nil,
+            sender: text(), origin: Origin(source: text(), eventID: text(), via: flag() ? text() : nil), urgency: nil,
             collapse: flag() ? text() : nil, retained: flag(), appearance: decodedAppearance, route: text(),
             key: text(),
             window: number(), accepted: number(),
@@ -73,7 +73,8 @@ extension Choices {
             "id": Int64(bitPattern: event.id.rawValue), "topic": topic.description, "title": event.title,
             "body": event.body, "fields": DatabaseValue(value: fields), "published": event.published,
             "sender": event.sender, "source": event.origin.source, "source_id": event.origin.eventID,
-            "urgency": nil as Int64?, "retained": Int64(event.retained ? 1 : 0), "route": event.route,
+            "via": event.origin.via, "urgency": nil as Int64?, "retained": Int64(event.retained ? 1 : 0),
+            "route": event.route,
             "collapse": event.collapse, "coalescing": event.key, "window": event.window, "accepted": event.accepted,
             "expires": event.expires.wall,
             "expires_uptime": event.expires.uptime, "boot": event.expires.boot,

@@ -25,7 +25,8 @@ enum Observed: Equatable, CustomStringConvertible {
             self = .announce(
                 event.id, event.topic.description, sender: event.sender, retained: event.retained,
                 Announcement(
-                    window: window, silence: announcement.silence, isReplayed: announcement.isReplayed,
+                    window: window, silence: announcement.silence, isClaimed: announcement.isClaimed,
+                    isReplayed: announcement.isReplayed,
                     expires: announcement.expires))
         case .resolve(let id, let topic, var resolution):
             // A name for the journal only.

@@ -52,10 +52,10 @@ extension ReferenceRouter {
             values.removeAll { $0.topic == publication.topic }
             values.append((publication.topic, id, expires, stamp()))
         }
-        func announcement(_ window: Duration?) -> Observed {
+        func announcement(_ window: Duration?, isClaimed: Bool = false) -> Observed {
             .announce(
                 id, publication.topic.description, sender: publication.sender, retained: isRetained,
-                Announcement(window: window, silence: silence, expires: expires))
+                Announcement(window: window, silence: silence, isClaimed: isClaimed, expires: expires))
         }
 
         func replace() {
@@ -67,7 +67,7 @@ extension ReferenceRouter {
             return replace()
         }
         if let claim {
-            out.append(announcement(nil))
+            out.append(announcement(nil, isClaimed: true))
             defer { replace() }
             var resolution = Resolution(.claimed, claimant: claim.claimant, latency: .zero)
             resolution.form = claim.form

@@ -82,6 +82,7 @@ class Client:
         banner: bool | None = None,
         window: float | None = None,
         published: float | None = None,
+        via: str | None = None,
     ) -> int:
         """Publishes an event with fields and options, and returns its id. Where an option is None, the route decides.
 
@@ -96,9 +97,10 @@ class Client:
         ``banner``: False: the event never gets a banner.
         ``window``: the time to claim the event, in seconds, 0 to 60.
         ``published``: when it happened, in seconds since 1970-01-01 00:00 UTC; now by default.
+        ``via``: the line by which a bridge brought the event, such as ``mqtt``; at most 64 bytes.
         """
         options: dict[str, tuple[str, Any]] = {}
-        for key, option in {"source": source, "event-id": event_id}.items():
+        for key, option in {"source": source, "event-id": event_id, "via": via}.items():
             if option is not None:
                 options[key] = ("s", text(option))
         for key, flag in {"retain": retain, "remove": remove, "banner": banner}.items():

@@ -12,6 +12,8 @@ State: TypeAlias = Literal["focused", "visible", "hidden"]
 Urgency: TypeAlias = Literal["low", "normal", "critical"]
 """The levels of the Desktop Notifications Specification."""
 
+_URGENCIES: dict[Any, Urgency] = {0: "low", 1: "normal", 2: "critical"}
+
 
 @dataclass(frozen=True)
 class Event:
@@ -38,6 +40,16 @@ class Event:
     """The publisher's name for the source of the event; ``None`` as for ``window``."""
     event_id: str | None = None
     """The publisher's own id within ``source``; ``None`` as for ``window``."""
+    via: str | None = None
+    """The line by which a bridge brought it, such as ``mqtt``; ``None`` as for ``window``."""
+    expires: float | None = None
+    """When its time to live ends, in seconds since 1970-01-01 00:00 UTC; ``None`` as for ``window``."""
+    urgency: Urgency | None = None
+    """The urgency of its banner, where the publisher or the route sets one; ``None`` as for ``window``."""
+    silent: str | None = None
+    """Who decided that it gets no banner, ``route`` or ``publisher``; ``None`` for others and as for ``window``."""
+    claimed: bool = False
+    """Whether it was claimed as it came in, by a screen or by the grace of a topic claim."""
     replayed: bool = False
     """Whether the event is announced again after a restart of the daemon."""
     retained: bool = False
@@ -126,7 +138,7 @@ def announcement(member: str, signature: str, arguments: tuple[Any, ...]) -> Ann
     match member:
         case "Event" if signature.startswith("stssa{sv}a{sv}"):
             topic, id, title, body, fields, info = arguments[:6]
-            published, window = info.get("published"), info.get("window")
+            published, window, expires = info.get("published"), info.get("window"), info.get("expires")
             return Event(
                 id=id,
                 topic=topic,
@@ -138,6 +150,11 @@ def announcement(member: str, signature: str, arguments: tuple[Any, ...]) -> Ann
                 sender=info.get("sender"),
                 source=info.get("source"),
                 event_id=info.get("event-id"),
+                via=info.get("via"),
+                expires=expires / 1e6 if isinstance(expires, int) else None,
+                urgency=_URGENCIES.get(info.get("urgency")),
+                silent=info.get("silent"),
+                claimed=info.get("claimed") is True,
                 replayed=info.get("replayed") is True,
                 retained=info.get("retained") is True,
             )

@@ -114,6 +114,8 @@ public struct Explanation: Hashable, Sendable {
     public var eventID: String?
     /// What it takes, or took, the place of: ``PublishOptions/collapse``.
     public var collapse: String?
+    /// The line by which a bridge brought it: ``PublishOptions/via``.
+    public var via: String?
     /// Whether the event was announced again after a restart of the daemon.
     public var isReplayed: Bool
     /// Whether the machine was restarted after the event was published and before it was decided. No clock measures latencies
@@ -129,7 +131,8 @@ public struct Explanation: Hashable, Sendable {
         reason: String = "", claims: [Claim] = [], banner: UInt32? = nil, count: Int? = nil, lateness: Duration? = nil,
         delay: BannerDelay? = nil, action: String? = nil, sender: String? = nil, source: String? = nil,
         eventID: String? = nil,
-        isReplayed: Bool = false, isOfEarlierBoot: Bool = false, isRead: Bool = false, collapse: String? = nil
+        isReplayed: Bool = false, isOfEarlierBoot: Bool = false, isRead: Bool = false, collapse: String? = nil,
+        via: String? = nil
     ) {
         self.id = id
         self.topic = topic
@@ -156,6 +159,7 @@ public struct Explanation: Hashable, Sendable {
         self.isOfEarlierBoot = isOfEarlierBoot
         self.isRead = isRead
         self.collapse = collapse
+        self.via = via
     }
 }
 
@@ -183,7 +187,7 @@ extension Explanation {
             eventID: record["event-id"]?.string,
             isReplayed: record["replayed"]?.boolean ?? false,
             isOfEarlierBoot: record["earlier-boot"]?.boolean ?? false, isRead: record["read"]?.boolean ?? false,
-            collapse: record["collapse"]?.string)
+            collapse: record["collapse"]?.string, via: record["via"]?.string)
     }
 }
 

@@ -34,10 +34,13 @@ struct BusCodec {
 
     /// Dictionaries hold only the keys that apply.
     ///
-    /// - Parameter program: the name of the program behind a unique name.
-    func signal(_ signal: Signal, program: (String) -> String?) -> BusMessage {
+    /// - Parameters:
+    ///   - clock: microseconds since the epoch, for a time of the clock of lifetimes.
+    ///   - program: the name of the program behind a unique name.
+    func signal(_ signal: Signal, clock: (Uptime) -> Int64, program: (String) -> String?) -> BusMessage {
         switch signal {
-        case .event(let event, let announcement): self.event(event, announcement)
+        case .event(let event, let announcement):
+            self.event(event, announcement, expires: clock(announcement.expires))
         case .resolved(let id, let topic, let resolution): resolved(id, topic, resolution, program)
         case .removed(let topic, let id): message("Removed", topic, id)
         case .action(let event, let key): action(key, of: event)
@@ -50,7 +53,7 @@ struct BusCodec {
         return message
     }
 
-    private func event(_ event: Event, _ announcement: Announcement) -> BusMessage {
+    private func event(_ event: Event, _ announcement: Announcement, expires: Int64) -> BusMessage {
         let message = message("Event", event.topic, event.id)
         message.append(event.title)
         message.append(event.body)
@@ -60,8 +63,15 @@ struct BusCodec {
             info.appendEntry("sender", "s") { $0.append(event.sender) }
             let window = announcement.window?.millisecondsRoundedUp ?? 0
             info.appendEntry("window", "u") { $0.append(window, as: "u") }
+            info.appendEntry("expires", "x") { $0.append(expires, as: "x") }
+            if let urgency = event.urgency ?? event.route.appearance.urgency {
+                info.appendEntry("urgency", "y") { $0.append(urgency.rawValue, as: "y") }
+            }
+            if let silence = announcement.silence { info.appendEntry("silent", "s") { $0.append(silence.rawValue) } }
+            if announcement.isClaimed { info.appendEntry("claimed", "b") { $0.append(true) } }
             if let source = event.origin.source { info.appendEntry("source", "s") { $0.append(source) } }
             if let id = event.origin.eventID { info.appendEntry("event-id", "s") { $0.append(id) } }
+            if let via = event.origin.via { info.appendEntry("via", "s") { $0.append(via) } }
             if announcement.isReplayed { info.appendEntry("replayed", "b") { $0.append(true) } }
             if event.retained { info.appendEntry("retained", "b") { $0.append(true) } }
         }

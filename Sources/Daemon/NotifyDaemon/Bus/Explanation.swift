@@ -60,6 +60,7 @@ struct Explanation {
             Self.text("source", event.origin.source, entries)
             Self.text("event-id", event.origin.eventID, entries)
             Self.text("collapse", event.collapse, entries)
+            Self.text("via", event.origin.via, entries)
             if decision?.isRead == true { entries.appendEntry("read", "b") { $0.append(true) } }
             if isReplayed { entries.appendEntry("replayed", "b") { $0.append(true) } }
             if isOfEarlierBoot { entries.appendEntry("earlier-boot", "b") { $0.append(true) } }

@@ -51,6 +51,7 @@ struct ShowCommand: AsyncParsableCommand {
         if let source = explanation.source { rows.append(("Source", Cell(source))) }
         if let eventID = explanation.eventID { rows.append(("Event id", Cell(eventID))) }
         if let collapse = explanation.collapse { rows.append(("Collapse", Cell(collapse))) }
+        if let via = explanation.via { rows.append(("Via", Cell(via))) }
         rows.append(("Route", Cell(explanation.route)))
         rows.append(("Outcome", explanation.outcome.cell))
         rows.append(("Why", Cell(explanation.reason)))
@@ -74,7 +75,7 @@ extension Explanation {
             ("lateness", lateness.map(JSON.microseconds)), ("delay", (delay?.rawValue).map(JSON.string)),
             ("action", action.map(JSON.string)), ("sender", sender.map(JSON.string)),
             ("source", source.map(JSON.string)), ("event-id", eventID.map(JSON.string)),
-            ("collapse", collapse.map(JSON.string)),
+            ("collapse", collapse.map(JSON.string)), ("via", via.map(JSON.string)),
             ("read", JSON.ifTrue(isRead)), ("replayed", JSON.ifTrue(isReplayed)),
             ("earlier-boot", JSON.ifTrue(isOfEarlierBoot)),
         ])
