@@ -67,7 +67,7 @@ import Testing
     @Test func badOptionsAreInvalidEvent() async throws {
         try await withRig { rig in
             let options: [[String: Value]] = [
-                ["bogus": true], ["ttl": "soon"], ["ttl": .uint32(0)], ["ttl": .uint32(28 * 24 * 3600 + 1)],
+                ["bogus": true], ["ttl": "soon"], ["ttl": .int32(-1)], ["ttl": .uint32(28 * 24 * 3600 + 1)],
                 ["window": .uint32(60_001)], ["window": .int32(-1)], ["banner": .int32(1)], ["urgency": .byte(3)],
                 ["source": .string("")], ["event-id": .int32(17)],
                 ["via": ""], ["via": .string(String(repeating: "x", count: 65))], ["via": .int32(1)],

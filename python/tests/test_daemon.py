@@ -427,7 +427,7 @@ async def test_refusals_are_exceptions_with_the_text_of_the_daemon(client: Clien
     with pytest.raises(notifyd.TooLarge):
         await client.send("/post/1", "x" * 1025)
     with pytest.raises(notifyd.InvalidEvent):
-        await client.publish("/post/1", ttl=0)
+        await client.publish("/post/1", ttl=28 * 86400 + 1)
     with pytest.raises(notifyd.LimitExceeded):
         await client.claim_topic("/post/1", grace=11)
     with pytest.raises(notifyd.InvalidTopic):

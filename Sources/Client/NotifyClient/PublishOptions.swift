@@ -15,7 +15,7 @@ public struct PublishOptions: Hashable, Sendable {
     public var retain: Bool?
     /// Remove the current value of the topic.
     public var remove: Bool?
-    /// How long the event is worth showing; whole seconds, at most 28 days.
+    /// How long the event is worth showing; whole seconds, at most 28 days. Zero: it is expired at once.
     public var timeToLive: Duration?
     /// The urgency of the banner.
     public var urgency: Urgency?

@@ -6,7 +6,7 @@ public struct PublishOptions: Sendable, Equatable {
     public var retain: Bool?
     /// Removes the current value of the topic instead of publishing an event.
     public var remove = false
-    /// The lifetime; `nil`: the route's.
+    /// The lifetime; `nil`: the route's. Zero: it is expired at once.
     public var lifetime: Duration?
     /// The urgency of the banner; `nil`: the route's.
     public var urgency: Urgency?
@@ -38,7 +38,7 @@ public struct PublishOptions: Sendable, Equatable {
             case "remove": remove = try entry.boolean()
             case "ttl":
                 lifetime = .seconds(
-                    try entry.integer(in: 1...Limits.maximumLifetime.components.seconds, "seconds"))
+                    try entry.integer(in: 0...Limits.maximumLifetime.components.seconds, "seconds"))
             case "urgency":
                 let level = try entry.integer(in: 0...2, "(0 low, 1 normal, 2 critical)")
                 urgency = Urgency(rawValue: UInt8(level))

@@ -16,13 +16,15 @@ extension Router {
         if options.remove { return acceptRemoval(publication, at: now) }
         let silence: Silence? = !route.banner ? .route : options.banner == false ? .publisher : nil
         let claim = silence == nil ? standingClaim(on: publication.topic) : nil
-        let isRetained = options.retain ?? route.retain
+        let isExpired = silence == nil && claim == nil && options.lifetime == .zero
+        // The value of an event without a lifetime would be removed at once.
+        let isRetained = options.lifetime != .zero && (options.retain ?? route.retain)
         let event = Event(
             id: nextID, topic: publication.topic, title: publication.title, body: publication.body,
             fields: publication.fields, published: options.published ?? publication.received,
             sender: publication.sender, origin: options.origin, urgency: options.urgency,
             collapse: options.collapse, retained: isRetained, appearanceOptions: options.appearance, route: route)
-        if silence == nil, claim == nil, let refusal = checkRoom(for: event) { return refuse(refusal) }
+        if silence == nil, claim == nil, !isExpired, let refusal = checkRoom(for: event) { return refuse(refusal) }
         if isRetained,
             let refusal = values.refusal(of: event.topic, bytes: event.memoryCost, limits: limits)
         {
@@ -42,6 +44,10 @@ extension Router {
             effects.append(.announce(event, Announcement(window: nil, silence: silence, expires: expires)))
         } else if let claim {
             announce(event, claimed: claim, expires: expires)
+        } else if isExpired {
+            statistics.count(.expired)
+            effects.append(.announce(event, Announcement(window: nil, expires: expires)))
+            effects.append(.resolve(id, event.topic, Resolution(.expired)))
         } else {
             isOver = openWindow(for: event, length: options.window ?? route.window, expires: expires, at: now)
         }

@@ -35,7 +35,7 @@ extension ReferenceRouter {
             }
         }
 
-        let isRetained = options.retain ?? route.retain
+        let isRetained = options.lifetime != .zero && (options.retain ?? route.retain)
         if isRetained, !values.contains(where: { $0.topic == publication.topic }), values.count >= limits.values {
             return refuse("LimitExceeded")
         }
@@ -73,6 +73,12 @@ extension ReferenceRouter {
             resolution.form = claim.form
             resolution.verdict = .suppressed
             return out.append(.resolve(id, publication.topic.description, resolution))
+        }
+
+        if options.lifetime == .zero {
+            out.append(announcement(nil))
+            out.append(.resolve(id, publication.topic.description, Resolution(.expired)))
+            return replace()
         }
 
         // The new event joins the window of the earlier one.

@@ -92,7 +92,8 @@ class Client:
         again.
         ``retain``: the event is the current value of its topic.
         ``remove``: removes the current value of the topic, and publishes no event.
-        ``ttl``: how long the event is worth showing, in seconds, 1 to 2,419,200 (28 days).
+        ``ttl``: how long the event is worth showing, in seconds, at most 2,419,200 (28 days). 0: it gets no banner,
+        and is expired at once.
         ``urgency``: the urgency of the banner.
         ``banner``: False: the event never gets a banner.
         ``window``: the time to claim the event, in seconds, 0 to 60.
@@ -107,7 +108,7 @@ class Client:
             if flag is not None:
                 options[key] = ("b", flag)
         if ttl is not None:
-            options["ttl"] = ("u", whole(ttl, 1, "A time to live is 1 second to 28 days long."))
+            options["ttl"] = ("u", whole(ttl, 1, "A time to live is 0 seconds to 28 days long."))
         if window is not None:
             options["window"] = ("u", whole(window, 1000, "A window is 0 to 60 seconds long."))
         if urgency is not None:

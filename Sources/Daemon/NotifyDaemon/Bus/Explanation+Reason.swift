@@ -31,6 +31,8 @@ extension Explanation {
         case .muted:
             let cause = decision.cause.flatMap { MuteCause($0) }
             return cause?.sentence(decided: decision.resolved) ?? "Its topic was muted."
+        case .expired where event.expires.wall <= event.accepted:
+            return "It came with no time to live, so it gets no banner."
         case .expired: return "Its time to live ended before it could be shown."
         case .withdrawn: return "\(shownBefore)\(claimant) withdrew it."
         case .replaced:
