@@ -43,6 +43,21 @@ struct JournalTests {
         }
     }
 
+    @Test func anEventIsFoundByItsGlobalName() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            try journal.commit([.accepted(try sample(1)), .accepted(try sample(2))])
+            var unnamed = try sample(3)
+            unnamed.origin = Origin(source: "test")
+            try journal.commit([.accepted(unnamed)])
+            #expect(try journal.event(named: Origin(source: "test", eventID: "2", via: "mqtt")) == EventID(2))
+            #expect(try journal.event(named: Origin(source: "test", eventID: "3")) == nil)
+            #expect(try journal.event(named: Origin(source: "test")) == nil)
+            try journal.write { db in try db.execute(sql: "UPDATE event SET title = 'x' WHERE id = 2") }
+            #expect(try journal.event(named: Origin(source: "test", eventID: "2")) == nil)
+        }
+    }
+
     @Test func historyIsPagedInOrderAndKeptWithinItsTopic() throws {
         try withFolder { folder in
             let journal = try Journal(directory: folder)

@@ -124,7 +124,10 @@ struct ReplacingTests {
                             DROP INDEX event_collapse;
                             ALTER TABLE event DROP COLUMN appearance;
                             ALTER TABLE event DROP COLUMN collapse;
-                            DELETE FROM grdb_migrations WHERE identifier IN ('10', '11');
+                            DROP INDEX event_name;
+                            ALTER TABLE event DROP COLUMN via;
+                            DROP TABLE identity;
+                            DELETE FROM grdb_migrations WHERE identifier NOT IN ('1', '2', '3', '4', '5', '6', '7', '8', '9');
                             """)
                 }
                 try queue.close()

@@ -31,11 +31,11 @@ import Testing
     }
 
     @Test(arguments: [
-        ("ttl", Value.uint32(0)), ("ttl", .uint32(28 * 24 * 3600 + 1)), ("ttl", .string("5")), ("ttl", .uint64(.max)),
+        ("ttl", Value.int32(-1)), ("ttl", .uint32(28 * 24 * 3600 + 1)), ("ttl", .string("5")), ("ttl", .uint64(.max)),
         ("window", .int32(-1)), ("window", .uint32(60_001)), ("window", .double(1)),
         ("urgency", .byte(3)), ("banner", .int32(1)), ("retain", .string("true")), ("published", .int64(-1)),
         ("source", .string("")), ("source", .int32(1)), ("event-id", .string(String(repeating: "x", count: 257))),
-        ("bogus", .boolean(true)),
+        ("via", .string("")), ("via", .string(String(repeating: "x", count: 65))), ("bogus", .boolean(true)),
     ])
     func whatIsWrongIsRefusedByName(_ name: String, value: Value) {
         let refusal = #expect(throws: Refusal.self) { try read(name, value) }

@@ -6,8 +6,8 @@ public struct PublishOptions: Hashable, Sendable {
         case low, normal, critical
     }
 
-    /// The publisher's name for the source of the event. Together with ``eventID`` it is an idempotency key: within 24 hours a
-    /// duplicate gets the id of the first event, and nothing is published again.
+    /// The publisher's name for the source of the event. Together with ``eventID`` it is an idempotency key: as long as the
+    /// event is in the journal, a duplicate gets its id, and nothing is published again.
     public var source: String?
     /// The publisher's own id of the event within ``source``.
     public var eventID: String?

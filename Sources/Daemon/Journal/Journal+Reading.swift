@@ -208,6 +208,20 @@ extension Journal {
         }
     }
 
+    /// The first event with this global id, of any age.
+    public func event(named origin: Origin) throws(JournalError) -> EventID? {
+        guard let source = origin.source, let name = origin.eventID else { return nil }
+        return try read { db in
+            let rows = try Row.fetchCursor(
+                db.cachedStatement(sql: Self.namedQuery), arguments: [source, name])
+            return try next(rows) { try RowReader($0).event().id }
+        }
+    }
+
+    static let namedQuery = """
+        SELECT * FROM event INDEXED BY event_name WHERE source = ? AND source_id = ? ORDER BY id
+        """
+
     /// The events and removals with a global id, in the order of acceptance. A page is shorter than its limit only at the end.
     public func named(after id: EventID, limit: Int) throws(JournalError) -> [NamedPush] {
         try read { db in

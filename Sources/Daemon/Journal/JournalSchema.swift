@@ -160,6 +160,14 @@ enum JournalSchema {
             // The line by which a bridge brought it.
             try db.execute(sql: "ALTER TABLE event ADD COLUMN via TEXT")
         }
+        migrator.registerMigration("15") { db in
+            try db.execute(
+                sql: """
+                    -- A repeat is recognised as long as the event is there.
+                    CREATE INDEX event_name ON event(source, source_id)
+                        WHERE source IS NOT NULL AND source_id IS NOT NULL;
+                    """)
+        }
         return migrator
     }
 

@@ -226,8 +226,39 @@ extension Daemon {
         if let decision = earlier.decision { try recall(earlier, decision) } else { announceEarly([earlier]) }
     }
 
-    /// Loads all global ids, before an event that may be a duplicate.
-    func loadGlobalIDs() throws(Refusal) {
+    /// Loads the global id of an event that a new one may repeat. The router remembers recent ones; the others are in the
+    /// journal.
+    func loadGlobalID(_ origin: Origin) throws(Refusal) {
+        guard origin.isGlobalID else { return }
+        try loadGlobalIDs()
+        guard storage.isWritable, !router.remembers(origin, at: host.now),
+            let id = try event(named: origin)
+        else { return }
+        var restoration = Restoration()
+        restoration.origins = [Restoration.Remembered((origin: origin, id: id), left: limits.deduplicationTime)]
+        handle(.restored(restoration))
+    }
+
+    /// An event by its global name: source and event-id, or this device and the id in decimal where it has none.
+    private func event(named origin: Origin) throws(Refusal) -> EventID? {
+        guard !device.isEmpty, origin.source == "notifyd:" + device else {
+            return try storage.read { journal throws(JournalError) in try journal.event(named: origin) }
+        }
+        guard let number = origin.eventID.flatMap({ UInt64($0) }), origin.eventID == "\(number)" else { return nil }
+        let id = EventID(number)
+        let found: Origin?
+        if let event = router.event(id) {
+            found = event.origin
+        } else if let event = storage.pendingEvent(id) {
+            found = event.origin
+        } else {
+            found = try storage.read { journal throws(JournalError) in try journal.event(id) }?.origin
+        }
+        return found?.isGlobalID == false ? id : nil
+    }
+
+    /// Loads all recent global ids.
+    private func loadGlobalIDs() throws(Refusal) {
         guard recovery?.hasGlobalIDs == true else { return }
         let ids = try recovery?.globalIDs(from: storage, atMost: .max) ?? []
         handle(.restored(storage.restoration(of: ids, limits: limits, at: clock)))

@@ -21,13 +21,20 @@ struct Deduplicator {
     /// The event that was accepted under this global id; `nil` where there is none or its entry has expired.
     mutating func original(of origin: Origin, at now: Uptime) -> EventID? {
         guard origin.isGlobalID else { return nil }
-        while let oldest = order.first, oldest.expires <= now { removeOldest() }
+        removeExpired(at: now)
         return events[origin]
+    }
+
+    /// Whether the event that was accepted under this global id is surely known.
+    func knows(_ origin: Origin, at now: Uptime) -> Bool {
+        guard let oldest = order.first, oldest.expires > now else { return false }
+        return events[origin] != nil
     }
 
     /// - Parameter left: what is left of the retention time, for an event of an earlier run.
     mutating func record(_ origin: Origin, as id: EventID, at now: Uptime, left: Duration? = nil) {
         guard origin.isGlobalID else { return }
+        removeExpired(at: now)
         bytes += MemoryCost.globalID + origin.textBytes
         while !order.isEmpty, order.count >= capacity || bytes > byteCapacity { removeOldest() }
         events[origin] = id
@@ -43,6 +50,10 @@ struct Deduplicator {
             bytes -= MemoryCost.globalID + entry.origin.textBytes
             return true
         }
+    }
+
+    private mutating func removeExpired(at now: Uptime) {
+        while let oldest = order.first, oldest.expires <= now { removeOldest() }
     }
 
     private mutating func removeOldest() {

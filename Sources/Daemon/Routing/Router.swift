@@ -188,6 +188,8 @@ public struct Router {
     public func remembers(_ id: EventID) -> Bool { events.contains(id) }
     /// Whether the newest event with this `collapse` is in memory.
     public func remembers(_ key: CollapseKey) -> Bool { collapsing[key] != nil }
+    /// Whether the event with this global id is surely known. One that is not may be in the journal.
+    public func remembers(_ origin: Origin, at now: Now) -> Bool { deduplicator.knows(origin, at: now.uptime) }
     /// Whether events were replaced since the last `Input.stored`.
     public var hasReplacements: Bool { !replacements.isEmpty }
     /// The unique name of the publisher of an event in memory.

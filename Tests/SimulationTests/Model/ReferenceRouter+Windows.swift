@@ -27,7 +27,7 @@ extension ReferenceRouter {
 
         let silence: Silence? = !route.banner ? .route : options.banner == false ? .publisher : nil
         let claim = silence == nil ? standingClaim(on: publication.topic) : nil
-        if silence == nil, claim == nil {
+        if silence == nil, claim == nil, options.lifetime != .zero {
             let open = items.filter { $0.place != .shown && $0.place != .gone }
             if open.count >= limits.undecidedEvents { return refuse("LimitExceeded") }
             if open.filter({ $0.sender == publication.sender }).count >= limits.undecidedEventsPerSender {

@@ -313,6 +313,10 @@ final class SimulatedStore: EventStore {
         return Array(named.sorted { $0.id < $1.id }.prefix(limit))
     }
 
+    func event(named origin: Origin) throws(JournalError) -> EventID? {
+        try all.first { $0.origin.isGlobalID && $0.origin == origin }?.id
+    }
+
     func quiet() throws(JournalError) -> [StoredQuiet] {
         try requireReadable()
         return contents.quiet

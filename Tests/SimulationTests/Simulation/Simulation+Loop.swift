@@ -66,7 +66,7 @@ extension Simulation {
         case .topicClaimed(let topic, _, _), .markedRead(let topic, _, _): try daemon.load(topic)
         case .screenOpened, .screenUpdated: try daemon.loadBanners()
         case .published(let push):
-            if push.options.origin.isGlobalID { try daemon.loadGlobalIDs() }
+            try daemon.loadGlobalID(push.options.origin)
             try daemon.loadReplaced(by: push)
         default: break
         }

@@ -14,11 +14,11 @@ final class SlowBus {
     ///   - isRestoring: whether the notification server of an earlier run is still there. The daemon has then loaded the first
     ///     of that run's banners, and loads another one each turn.
     ///   - prepare: what is to happen to the disk before the daemon starts.
-    init(isRestoring: Bool = false, _ prepare: (SimulatedDisk) -> Void = { _ in }) {
+    init(isRestoring: Bool = false, limits: Limits = Limits(), _ prepare: (SimulatedDisk) -> Void = { _ in }) {
         prepare(machine.disk)
         let logger = Logger(label: "slow bus") { _ in SwiftLogNoOpLogHandler() }
         daemon = Daemon(
-            configuration: Simulation.configurations[0],
+            configuration: Simulation.configurations[0], limits: limits,
             recoveryPortion: isRestoring ? 1 : RecoveryCursor.usualPortion,
             storage: Storage(disk: machine.disk, logger: logger), link: machine, host: machine, logger: logger)
         machine.holdsCapabilities = isRestoring
@@ -50,6 +50,18 @@ final class SlowBus {
         var options = PublishOptions()
         options.window = window
         publish(Publication(topic: topic, title: "", body: "", options: options, sender: ":1.1"))
+    }
+
+    /// Publishes an event with a global id, as a call on the bus does.
+    func publish(_ origin: Origin) {
+        var options = PublishOptions()
+        options.origin = origin
+        do throws(Refusal) {
+            try daemon.loadGlobalID(origin)
+            publish(Publication(topic: World.topics[0], title: "", body: "", options: options, sender: ":1.1"))
+        } catch {
+            machine.send(.refused(error))
+        }
     }
 
     private func publish(_ push: Publication) {
@@ -143,6 +155,11 @@ final class SlowBus {
             repeating: Restoration.Remembered((event: event, window: .zero, age: nil), left: .zero), count: count)
         daemon.handle(.restored(restoration))
         endTurn()
+    }
+
+    /// Time passes on all clocks, and the daemon does nothing.
+    func sleep(_ time: Duration) {
+        machine.now = Now(instant: machine.now.instant + time, uptime: machine.now.uptime + time)
     }
 
     /// Time passes in which the daemon does nothing.

@@ -88,7 +88,7 @@ class Client:
 
         ``fields``: delivered to every subscriber unchanged; at most 64, at most 4 levels deep.
         ``source``, ``event_id``: the publisher's name for the source of the event, and its id there. The pair
-        identifies duplicates: within 24 hours a duplicate gets the id of the first event, and nothing is published
+        identifies duplicates: as long as the event is in the journal, a duplicate gets its id, and nothing is published
         again.
         ``retain``: the event is the current value of its topic.
         ``remove``: removes the current value of the topic, and publishes no event.

@@ -17,7 +17,7 @@ extension RouterInterface {
         let publication = try codec.publication(call, by: .publish)
         return PreparedCall(bytes: publication.size, kind: .publish) { [unowned self] call throws(Refusal) in
             try authorize(.publish, .topic(publication.topic), call)
-            if publication.options.origin.isGlobalID { try daemon.loadGlobalIDs() }
+            try daemon.loadGlobalID(publication.options.origin)
             try daemon.loadReplaced(by: publication)
             try perform(.published(publication), for: call)
         }

@@ -60,6 +60,7 @@ protocol EventStore: AnyObject {
     func quiet() throws(JournalError) -> [StoredQuiet]
     func firstName(last limit: Int) throws(JournalError) -> EventID
     func named(after id: EventID, limit: Int) throws(JournalError) -> [NamedPush]
+    func event(named origin: Origin) throws(JournalError) -> EventID?
     func lastID() throws(JournalError) -> EventID
 }
 
