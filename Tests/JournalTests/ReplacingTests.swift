@@ -127,7 +127,12 @@ struct ReplacingTests {
                             DROP INDEX event_name;
                             ALTER TABLE event DROP COLUMN via;
                             DROP TABLE identity;
-                            DELETE FROM grdb_migrations WHERE identifier NOT IN ('1', '2', '3', '4', '5', '6', '7', '8', '9');
+                            DROP TABLE change;
+                            DROP TABLE change_start;
+                            DROP INDEX event_decided;
+                            ALTER TABLE event DROP COLUMN decided;
+                            ALTER TABLE event DROP COLUMN number;
+                            DELETE FROM grdb_migrations WHERE identifier NOT IN ('1', '2', '3', '4', '5', '6', '7', '8', '9', '12');
                             """)
                 }
                 try queue.close()

@@ -473,3 +473,18 @@ async def test_a_closed_client_ends_its_streams(rig: Rig) -> None:
         await soon(reading)
     with pytest.raises(notifyd.Closed):
         await client.send("/post/1")
+
+
+async def test_everything_that_was_committed_is_listed(client: Client) -> None:
+    id = await client.publish("/post/27", "news", window=60, source="chat", event_id="17")
+    await client.claim(id)
+    oldest, changes = await client.journal_changes()
+    assert [(change.kind, change.topic, change.id) for change in changes] == [
+        ("event", "/post/27", id),
+        ("outcome", "/post/27", id),
+    ]
+    assert 0 < oldest <= changes[0].number < changes[1].number
+    assert (changes[0].details["title"], changes[1].details["outcome"]) == ("news", "claimed")
+    assert await client.journal_changes(changes[0].number, limit=1) == (oldest, changes[1:])
+    with pytest.raises(ValueError):
+        await client.journal_changes(-1)

@@ -58,8 +58,10 @@ extension Journal {
                 count = isChecked ? try Self.countOfEvents(db) : known ?? 0
                 removals = try Int.fetchOne(db, sql: "SELECT count(*) FROM removal") ?? 0
                 try self.loadSeed(db)
+                try self.loadChanges(db)
             }
             if seed == nil { try queue.write(self.makeSeed) }
+            if oldestNumber == nil { try queue.write { db in try self.setOldestChange(self.lastChange + 1, db) } }
             isNew = !isThere
             isScrubbed = false
             scrubbedPages = 1

@@ -33,6 +33,7 @@ extension Journal {
             }
             count = try queue.read { db in
                 try self.loadSeed(db)
+                try self.loadChanges(db)
                 return try self.loadRetention(db) ?? Self.countOfEvents(db)
             }
             reader = queue

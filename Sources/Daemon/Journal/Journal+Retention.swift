@@ -49,10 +49,14 @@ extension Journal {
                     db, sql: Self.oldestQuery, arguments: [excess + old.count])
                 ids += oldest.filter { !old.contains($0) }.prefix(excess)
             }
+            var last: Int64 = 0
             for id in ids {
-                try db.cachedStatement(sql: "DELETE FROM event WHERE id = ?").execute(arguments: [id])
+                let number = try Int64.fetchOne(
+                    db.cachedStatement(sql: "DELETE FROM event WHERE id = ? RETURNING number"), arguments: [id])
+                last = max(last, number ?? 0)
                 try db.cachedStatement(sql: "DELETE FROM claim WHERE event = ?").execute(arguments: [id])
             }
+            if last >= self.oldestNumber ?? 0 { try self.setOldestChange(last + 1, db) }
             self.count -= ids.count
             return ids.count
         }

@@ -19,7 +19,13 @@ extension Journal {
                     if event.collapse != nil { try self.markReplaced(by: event, &update, db) }
                 case .decided(let id, let decision):
                     if decision.outcome == .replaced { try self.noteDecision(of: id, db) }
-                    try self.update(id, self.withWindow(decision, of: id, db), &update)
+                    let number = decision.isRead ? nil : self.takeChangeNumber()
+                    try self.update(id, self.withWindow(decision, of: id, db), number: number, &update)
+                case .read(let id, let claimant, let moment):
+                    try self.insert(
+                        ChangeRow(
+                            number: self.takeChangeNumber(), kind: .read, event: id, claimant: claimant, moment: moment),
+                        db)
                 case .claimed(let id, let claim): try self.insert(claim, of: id, db)
                 case .named(let claimant, let program, let ids):
                     for id in ids { try self.name(claimant, program, on: id, &update, db) }
@@ -28,8 +34,12 @@ extension Journal {
                 case .bannerGone(let number):
                     try db.cachedStatement(sql: "DELETE FROM banner WHERE number = ?").execute(arguments: [number])
                 case .allBannersGone: try db.cachedStatement(sql: "DELETE FROM banner").execute()
-                case .removed(let topic, let id, let origin, let accepted):
+                case .removed(let topic, let id, let origin, let accepted, let published):
                     try self.remove(topic, id, db)
+                    try self.insert(
+                        ChangeRow(
+                            number: self.takeChangeNumber(), kind: .removed, event: id, topic: topic, moment: accepted,
+                            published: published, origin: origin), db)
                     try self.remember(id, origin, accepted, db)
                 }
             }
@@ -46,15 +56,15 @@ extension Journal {
 
     private static let insertion = """
         INSERT INTO event (id, topic, title, body, fields, published, sender, source, source_id, urgency, retained,
-            route, coalescing, window, accepted, expires, expires_uptime, boot, collapse, appearance, via, checksum,
-            outcome)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
+            route, coalescing, window, accepted, expires, expires_uptime, boot, collapse, appearance, via, number,
+            checksum, outcome)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
         """
 
     static let update = """
         UPDATE event SET outcome = ?, resolved = ?, opened = ?, deadline = ?, claimant = ?, latency = ?, form = ?,
             banner = ?, server = ?, shown_with = ?, count = ?, lateness = ?, cause = ?, replayed = ?,
-            action = ?, program = ?, decision_checksum = ?
+            action = ?, program = ?, decided = coalesce(?, decided), decision_checksum = ?
         WHERE id = ?
         """
 
@@ -82,8 +92,11 @@ extension Journal {
         row.bind(event.collapse)
         row.bind(appearance)
         row.bind(event.origin.via)
+        let isLate = Self.number(event.id) < newestID
+        row.bind(isLate ? nil : takeChangeNumber())
         row.bind(event.checksum(fields: fields, appearance: appearance))
         try row.run()
+        if isLate { try noteLate(event, db) } else { newestID = Self.number(event.id) }
         guard event.retained else { return }
         let topic = event.topic.description
         if replaced[event.topic] == nil {
@@ -94,7 +107,10 @@ extension Journal {
             .execute(arguments: [topic, Self.number(event.id)])
     }
 
-    func update(_ id: EventID, _ decision: StoredDecision, _ row: inout FastStatement) throws {
+    /// - Parameter number: the number of the change; `nil` if the outcome stays.
+    func update(
+        _ id: EventID, _ decision: StoredDecision, number: Int64? = nil, _ row: inout FastStatement
+    ) throws {
         row.bind(Int64(decision.code))
         row.bind(decision.resolved)
         row.bind(decision.opened)
@@ -111,6 +127,7 @@ extension Journal {
         row.bind(decision.isReplayed ? decision.isOfEarlierBoot ? 2 : 1 : 0)
         row.bind(decision.action)
         row.bind(decision.program)
+        row.bind(number)
         row.bind(decision.checksum(of: id))
         row.bind(Self.number(id))
         try row.run()

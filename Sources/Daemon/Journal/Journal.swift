@@ -36,6 +36,14 @@ public final class Journal {
     /// Whether the open file was made when it was opened.
     var isNew = false
 
+    /// The number of the last change, and the first one that is complete; see `changes`.
+    var lastChange: Int64 = 0
+    var oldestNumber: Int64?
+    /// The highest id in the file.
+    var newestID: Int64 = 0
+    /// Microseconds since the epoch.
+    var realtime: () -> Int64 = Journal.now
+
     /// The clock for the ages of events.
     var clock = RetentionClock()
     var marks = RetentionMarks()
@@ -111,7 +119,11 @@ public final class Journal {
     }
 
     /// - Parameter checkedWhenOpened: files up to this size, in bytes, are checked when they are opened.
-    init(directory: String, limits: Limits = Limits(), checkedWhenOpened: Int) throws(JournalError) {
+    init(
+        directory: String, limits: Limits = Limits(), checkedWhenOpened: Int = 8 << 20,
+        realtime: @escaping () -> Int64 = Journal.now
+    ) throws(JournalError) {
+        self.realtime = realtime
         self.directory = directory
         self.limits = limits
         self.checkedWhenOpened = checkedWhenOpened
@@ -180,6 +192,7 @@ public final class Journal {
                 try db.execute(sql: "DELETE FROM event WHERE id = ?", arguments: [Self.number(id)])
                 self.count -= db.changesCount
                 try db.execute(sql: "DELETE FROM claim WHERE event = ?", arguments: [Self.number(id)])
+                try db.execute(sql: "DELETE FROM change WHERE event = ?", arguments: [Self.number(id)])
                 try db.execute(sql: "DELETE FROM removal WHERE id = ?", arguments: [Self.number(id)])
                 self.removals -= db.changesCount
             }

@@ -168,6 +168,25 @@ enum JournalSchema {
                         WHERE source IS NOT NULL AND source_id IS NOT NULL;
                     """)
         }
+        migrator.registerMigration("16") { db in
+            try db.execute(
+                sql: """
+                    -- What Changes lists. The number of an event's acceptance: 0 in rows of earlier versions, none where the
+                    -- table has it; and the number of its present outcome.
+                    ALTER TABLE event ADD COLUMN number INTEGER DEFAULT 0;
+                    ALTER TABLE event ADD COLUMN decided INTEGER;
+                    CREATE INDEX event_decided ON event(decided) WHERE decided IS NOT NULL;
+                    CREATE TABLE change (
+                        number INTEGER PRIMARY KEY, kind INTEGER NOT NULL, event INTEGER NOT NULL, topic TEXT,
+                        claimant TEXT, moment INTEGER NOT NULL, published INTEGER, source TEXT, source_id TEXT, via TEXT,
+                        checksum INTEGER NOT NULL
+                    );
+                    CREATE INDEX change_event ON change(event);
+                    CREATE TABLE change_start (
+                        number INTEGER PRIMARY KEY CHECK (number = 1), oldest INTEGER NOT NULL, checksum INTEGER NOT NULL
+                    );
+                    """)
+        }
         return migrator
     }
 

@@ -119,7 +119,7 @@ package struct RowReader {
         return value
     }
 
-    private func id(_ column: String) throws -> EventID {
+    func id(_ column: String) throws -> EventID {
         EventID(UInt64(bitPattern: try number(column)))
     }
 
@@ -149,7 +149,7 @@ package struct RowReader {
         }
     }
 
-    private func optionalText(_ column: String) throws -> String? {
+    func optionalText(_ column: String) throws -> String? {
         switch try value(column).storage {
         case .null: nil
         case .string(let text): text

@@ -61,6 +61,7 @@ extension Daemon {
             guard let decision = event.decision else { continue }
             if let marked = decision.markedRead {
                 storage.append(.decided(event.id, marked))
+                storage.append(.read(event.id, by: mark.claimant, at: clock.wall))
             } else if decision.outcome == .shown {
                 try claimLate(event, decision, mark, &portion)
             } else {

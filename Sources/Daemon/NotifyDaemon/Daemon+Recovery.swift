@@ -178,7 +178,9 @@ extension Daemon {
 
     /// Loads the event that a call refers to. An event that was shown long ago or by an earlier run is loaded only for a
     /// call that may decide it (`Claim`, `Withdraw`), because whether it is the last event of its banner may change later.
-    func load(_ id: EventID, toDecide: Bool) throws(Refusal) {
+    ///
+    /// - Parameter claimant: who claims or withdraws it, and so has read it.
+    func load(_ id: EventID, toDecide: Bool, by claimant: String? = nil) throws(Refusal) {
         recalled = nil
         guard !router.remembers(id) else { return }
         // Without the journal the event is unknown. It may be undecided, and its claim must not be lost.
@@ -197,10 +199,17 @@ extension Daemon {
         }
         if toDecide, let marked = decision.markedRead {
             storage.append(.decided(id, marked))
+            if let claimant { storage.append(.read(id, by: claimant, at: clock.wall)) }
             markedRead += 1
             return host.endTurnWhenIdle()
         }
         if toDecide, decision.outcome == .shown { try recall(event, decision) }
+        if toDecide, decision.outcome == .silent, storage.isWritable, let claimant,
+            try !storage.read({ journal throws(JournalError) in try journal.isMarkedRead(id) })
+        {
+            storage.append(.read(id, by: claimant, at: clock.wall))
+            host.endTurnWhenIdle()
+        }
     }
 
     private func recall(_ event: StoredEvent, _ decision: StoredDecision) throws(Refusal) {

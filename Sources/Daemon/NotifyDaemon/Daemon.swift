@@ -177,8 +177,9 @@ final class Daemon {
                 let needed = resolution.successor ?? id
                 outbox.append(.signal(.resolved(id, topic, resolution), about: needed, at: now.instant))
                 log(id, topic, resolution)
-            case .remove(let topic, let id, let origin, let isNews):
-                storage.append(.removed(topic, id, origin, accepted: clock.wall))
+            case .read(let id, let claimant): storage.append(.read(id, by: claimant, at: clock.wall))
+            case .remove(let topic, let id, let origin, let published, let isNews):
+                storage.append(.removed(topic, id, origin, accepted: clock.wall, published: published))
                 if isNews { outbox.append(.signal(.removed(topic, id), about: nil, at: now.instant)) }
             case .markRead(let topic, let last, let claimant, let form):
                 enqueueMark(topic, upTo: last, by: claimant, as: form)

@@ -24,9 +24,11 @@ public enum Effect: Sendable {
     case relayAction(Event, action: String)
     /// Keep a step of a claim that did not decide the event.
     indirect case noteClaim(EventID, ClaimRecord)
-    /// Keep that a topic has no current value. Id and origin are those of the removal. If the topic had a value until now
-    /// (`isNews`), announce it (signal `Removed`).
-    indirect case remove(Topic, EventID, Origin, isNews: Bool)
+    /// Keep that a topic has no current value. Id, origin and time are those of the removal; without a time the lifetime of the
+    /// value has ended. If the topic had a value until now (`isNews`), announce it (signal `Removed`).
+    indirect case remove(Topic, EventID, Origin, published: Int64?, isNews: Bool)
+    /// Keep that a silent event is read: a screen shows its topic.
+    indirect case read(EventID, by: String)
     /// Mark stored events at or below a topic, up to an id, as read where they are not in memory.
     indirect case markRead(TopicPrefix, upTo: EventID, by: String, as: ClaimForm)
     /// Keep and announce what `Router.quiet` says now.

@@ -59,12 +59,14 @@ extension Router {
         deduplicator.record(publication.options.origin, as: id, at: now.uptime)
         effects.append(.reply(.accepted(id)))
         let hadValue = values.remove(publication.topic)
-        effects.append(.remove(publication.topic, id, publication.options.origin, isNews: hadValue))
+        let published = publication.options.published ?? publication.received
+        effects.append(
+            .remove(publication.topic, id, publication.options.origin, published: published, isNews: hadValue))
     }
 
     /// The removal gets an id of its own, which gives it a position among the events.
     mutating func expireValue(of topic: Topic) {
         guard values.remove(topic) else { return }
-        effects.append(.remove(topic, takeID(), Origin(), isNews: true))
+        effects.append(.remove(topic, takeID(), Origin(), published: nil, isNews: true))
     }
 }

@@ -42,6 +42,7 @@ extension Router {
         if let silence {
             statistics.count(.silent)
             effects.append(.announce(event, Announcement(window: nil, silence: silence, expires: expires)))
+            if let screen = screens.claimant(of: event.topic) { effects.append(.read(id, by: screen.owner)) }
         } else if let claim {
             announce(event, claimed: claim, expires: expires)
         } else if isExpired {

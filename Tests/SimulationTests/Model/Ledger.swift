@@ -40,7 +40,7 @@ struct Ledger {
                 }
             case .show(let newest, _, _, let replaced, _):
                 if let broken = checkBanner(newest, isUpdate: replaced != nil) { return broken }
-            case .reply, .refused, .close, .relay, .note, .remove, .quietChanged, .markRead:
+            case .reply, .refused, .close, .relay, .note, .remove, .read, .quietChanged, .markRead:
                 break
             }
         }

@@ -12,6 +12,7 @@ enum Observed: Equatable, CustomStringConvertible {
     case relay(EventID, action: String)
     case note(EventID, ClaimRecord)
     case remove(String, EventID)
+    case read(EventID, by: String)
     case quietChanged
     case markRead(String, EventID, by: String, ClaimForm)
 
@@ -39,7 +40,8 @@ enum Observed: Equatable, CustomStringConvertible {
         case .closeBanner(let id): self = .close(id)
         case .relayAction(let event, let action): self = .relay(event.id, action: action)
         case .noteClaim(let id, let record): self = .note(id, record)
-        case .remove(let topic, let id, _, let isNews):
+        case .read(let id, let peer): self = .read(id, by: peer)
+        case .remove(let topic, let id, _, _, let isNews):
             guard isNews else { return nil }
             self = .remove(topic.description, id)
         case .quietChanged: self = .quietChanged
@@ -82,6 +84,7 @@ enum Observed: Equatable, CustomStringConvertible {
             "note \(record.form.rawValue) of \(id) by \(record.claimant) after \(record.latency?.text ?? "no time that is known"): "
                 + record.verdict.rawValue
         case .remove(let topic, let id): "remove \(topic) as \(id)"
+        case .read(let id, let peer): "read \(id) by \(peer)"
         case .quietChanged: "quiet changed"
         case .markRead(let topic, let last, let peer, let form):
             "mark \(topic) up to \(last) by \(peer) with \(form.rawValue)"

@@ -64,6 +64,9 @@ extension ReferenceRouter {
 
         if silence != nil {
             out.append(announcement(nil))
+            if let claim = standingClaim(on: publication.topic), claim.form == .screen {
+                out.append(.read(id, by: claim.claimant))
+            }
             return replace()
         }
         if let claim {

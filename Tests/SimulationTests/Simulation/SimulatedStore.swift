@@ -88,7 +88,8 @@ final class SimulatedStore: EventStore {
         case .bannerUp(let banner): contents.banners[banner.number] = banner
         case .bannerGone(let number): contents.banners[number] = nil
         case .allBannersGone: contents.banners = [:]
-        case .removed(let topic, let id, let origin, _):
+        case .read: break
+        case .removed(let topic, let id, let origin, _, _):
             contents.values[topic] = nil
             contents.lastRemoval = id
             if origin.isGlobalID {
@@ -313,6 +314,15 @@ final class SimulatedStore: EventStore {
         return Array(named.sorted { $0.id < $1.id }.prefix(limit))
     }
 
+    var oldestChange: UInt64 { 0 }
+    func changes(
+        after position: Journal.ChangePosition, limit: Int, bytes: Int
+    ) throws(JournalError) -> (changes: [StoredChange], position: Journal.ChangePosition?) {
+        preconditionFailure("nothing here reads the journal over the bus")
+    }
+
+    func isMarkedRead(_ id: EventID) throws(JournalError) -> Bool { false }
+
     func event(named origin: Origin) throws(JournalError) -> EventID? {
         try all.first { $0.origin.isGlobalID && $0.origin == origin }?.id
     }
@@ -355,7 +365,8 @@ extension JournalEntry {
         case .bannerUp(let banner): "banner \(banner.number) of \(banner.first)"
         case .bannerGone(let number): "no banner \(number)"
         case .allBannersGone: "no banners"
-        case .removed(let topic, let id, _, _): "\(id) removal of \(topic)"
+        case .read(let id, let peer, _): "\(id) read by \(peer)"
+        case .removed(let topic, let id, _, _, _): "\(id) removal of \(topic)"
         }
     }
 }

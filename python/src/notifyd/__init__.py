@@ -26,7 +26,7 @@ from ._errors import (
 )
 from ._screen import Screen
 from ._streams import ChangeStream, EventStream, SignalStream
-from ._types import Action, Change, Event, Mode, Outcome, RecordedEvent, Snapshot, State, Urgency
+from ._types import Action, Change, Event, JournalChange, Mode, Outcome, RecordedEvent, Snapshot, State, Urgency
 from ._values import Value, Variant
 
 __all__ = [
@@ -42,6 +42,7 @@ __all__ = [
     "InvalidEvent",
     "InvalidTopic",
     "LimitExceeded",
+    "JournalChange",
     "Mode",
     "NotClaimant",
     "NotReachable",

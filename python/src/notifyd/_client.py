@@ -12,7 +12,7 @@ from ._merge import PAGE_SIZE
 from ._screen import PATH, Screen, screen_options
 from ._streams import ChangeStream, EventStream, SignalStream
 from ._topics import ROUTER, TopicFilter, filters
-from ._types import RECORDS, Action, Mode, Outcome, RecordedEvent, Snapshot, State, Urgency, recorded
+from ._types import RECORDS, Action, JournalChange, Mode, Outcome, RecordedEvent, Snapshot, State, Urgency, recorded
 from ._values import INT64, UINT64, Value, encoded, text, whole
 
 _URGENCIES = {"low": 0, "normal": 1, "critical": 2}
@@ -268,6 +268,21 @@ class Client:
     async def snapshot(self, topic: str = "/") -> Snapshot:
         """The current values at or below a topic: the last event of each topic that was published with ``retain``."""
         return await self._values(text(topic), auto_start=True)
+
+    async def journal_changes(self, after: int = 0, limit: int = 1000) -> tuple[int, list[JournalChange]]:
+        """Everything in the order in which it was committed: events, outcomes, read marks and removals.
+
+        Returns the number from which on nothing was deleted because of its age, and a page of changes. An empty page
+        is the end.
+
+        ``after``: the number of the last change that is already known; 0 begins with the oldest. ``limit``: at most
+        1000.
+        """
+        if after not in UINT64:
+            raise ValueError("The number of a change is 0 to 2**64 - 1.")
+        arguments = (after, min(max(limit, 0), PAGE_SIZE))
+        oldest, rows = await self._call("Changes", "tu", arguments, returns="ta(tssta{sv})")
+        return int(oldest), [JournalChange(*row) for row in rows]
 
     async def explain(self, id: int) -> dict[str, Any]:
         """The whole decision about an event: see ``Explain`` in org.notifyd.Router1(5). Raises UnknownEvent."""

@@ -113,6 +113,22 @@ class Action:
 
 
 @dataclass(frozen=True)
+class JournalChange:
+    """A row of what the daemon has committed."""
+
+    number: int
+    """Grows strictly, also over restarts."""
+    kind: str
+    """``event``, ``outcome``, ``read`` or ``removed``; others may be added."""
+    topic: str
+    """The topic of the event or the value."""
+    id: int
+    """The event, or the removal itself."""
+    details: dict[str, Any]
+    """What the row says, by the keys of org.notifyd.Router1(5)."""
+
+
+@dataclass(frozen=True)
 class Removal:
     """A current value was removed, or has expired."""
 

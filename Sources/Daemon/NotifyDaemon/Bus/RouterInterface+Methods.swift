@@ -27,7 +27,7 @@ extension RouterInterface {
         let id = try codec.event(call)
         return PreparedCall(kind: .claim) { [unowned self] call throws(Refusal) in
             try authorizeWithdrawal(id, call)
-            try daemon.load(id, toDecide: true)
+            try daemon.load(id, toDecide: true, by: call.sender)
             try perform(.withdrawn(id, by: call.sender), for: call)
         }
     }
@@ -38,7 +38,7 @@ extension RouterInterface {
         let id = try codec.event(call)
         return PreparedCall(kind: .claim) { [unowned self] call throws(Refusal) in
             try authorize(.claim, id, call)
-            try daemon.load(id, toDecide: true)
+            try daemon.load(id, toDecide: true, by: call.sender)
             try perform(.claimed(id, by: call.sender), for: call)
         }
     }

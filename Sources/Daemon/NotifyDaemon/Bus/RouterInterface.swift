@@ -70,6 +70,9 @@ final class RouterInterface {
         let list = [("events", "a(tsssxsa{sv})")]
         method("Snapshot", in: [("topic", "s")], out: [("cursor", "t")] + list, RouterInterface.snapshot)
         method("History", in: [("topic", "s"), ("after", "t"), ("limit", "u")], out: list, RouterInterface.history)
+        method(
+            "Changes", in: [("after", "t"), ("limit", "u")], out: [("oldest", "t"), ("changes", "a(tssta{sv})")],
+            RouterInterface.changes)
         method("Inbox", in: [("topic", "s"), ("before", "t"), ("limit", "u")], out: list, RouterInterface.inbox)
         method("Render", in: event, out: [("title", "s"), ("body", "s")], RouterInterface.render)
         method("Unread", in: [("topic", "s")], out: [("count", "u")], RouterInterface.unread)

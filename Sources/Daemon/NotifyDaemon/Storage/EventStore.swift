@@ -60,6 +60,11 @@ protocol EventStore: AnyObject {
     func quiet() throws(JournalError) -> [StoredQuiet]
     func firstName(last limit: Int) throws(JournalError) -> EventID
     func named(after id: EventID, limit: Int) throws(JournalError) -> [NamedPush]
+    var oldestChange: UInt64 { get }
+    func changes(
+        after position: Journal.ChangePosition, limit: Int, bytes: Int
+    ) throws(JournalError) -> (changes: [StoredChange], position: Journal.ChangePosition?)
+    func isMarkedRead(_ id: EventID) throws(JournalError) -> Bool
     func event(named origin: Origin) throws(JournalError) -> EventID?
     func lastID() throws(JournalError) -> EventID
 }

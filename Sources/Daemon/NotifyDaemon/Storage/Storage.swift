@@ -163,12 +163,12 @@ final class Storage {
                 if failed.contains(id) { continue }
                 // Without the new event the earlier one keeps its place.
                 if let successor = decision.successor, failed.contains(successor) { continue }
-            case .claimed(let id, _):
+            case .claimed(let id, _), .read(let id, _, _):
                 if failed.contains(id) { continue }
-            case .removed(let topic, let id, _, let accepted):
+            case .removed(let topic, let id, _, let accepted, let published):
                 // The value will be removed, but the removal is not acknowledged and may be repeated, so its global id
                 // is dropped.
-                entry = .removed(topic, id, Origin(), accepted: accepted)
+                entry = .removed(topic, id, Origin(), accepted: accepted, published: published)
             }
             guard backlog.count < Self.backlogLimit else {
                 lostOutcomes += 1
@@ -178,7 +178,7 @@ final class Storage {
             backlog.append(entry)
         }
         // A removal is written later, but not acknowledged now.
-        for case .removed(_, let id, _, _) in entries { failed.insert(id) }
+        for case .removed(_, let id, _, _, _) in entries { failed.insert(id) }
         refusedInTurn = failed
     }
 

@@ -132,7 +132,7 @@ struct Simulation {
             inbox.append(.bannerShown(request.call, request.replaces ?? BannerID(lastBanner)))
         case .closeBanner(let id): inbox.append(.bannerClosed(id, .other))
         case .armTimer(let moment): timer = moment
-        case .reply, .announce, .relayAction, .noteClaim, .remove, .markRead, .quietChanged, .startServer,
+        case .reply, .announce, .relayAction, .noteClaim, .remove, .read, .markRead, .quietChanged, .startServer,
             .keepBanner, .forgetBanner, .forgetAllBanners, .armLifetimeTimer:
             break
         }

@@ -1,0 +1,138 @@
+import Journal
+import Routing
+import Systemd
+
+/// `Changes`: everything in the order in which it was committed.
+extension RouterInterface {
+    /// The limit for a reply, in bytes of its events in memory.
+    private static var changesLimit: Int { 4 << 20 }
+    /// Changes read at a time, and their bytes.
+    private static var changesAtOnce: Int { 64 }
+    private static var changeBytesAtOnce: Int { 64 << 10 }
+
+    func changes(_ call: borrowing BusMessage) throws(Refusal) -> PreparedCall {
+        let (after, limit) = try codec.read(call) { call in
+            (try call.readNumber("t", as: UInt64.self), try call.readNumber("u", as: UInt32.self))
+        }
+        return PreparedCall(kind: .reading) { [unowned self] call throws(Refusal) in
+            try answer(call) { [unowned self] answer, reply throws(Refusal) in
+                daemon.endTurn()
+                let oldest = try daemon.storage.read { journal throws(JournalError) in journal.oldestChange }
+                reply.append(oldest, as: "t")
+                reply.openContainer("a", "(tssta{sv})")
+                var left = min(Int(limit), Journal.pageLimit)
+                var position: Journal.ChangePosition? = Journal.ChangePosition(after: after)
+                return { [unowned self, unowned answer] reply, end throws(Refusal) in
+                    while left > 0, answer.bytes < Self.changesLimit, let start = position {
+                        let portion = try daemon.storage.read { [left] journal throws(JournalError) in
+                            try journal.changes(
+                                after: start, limit: min(left, Self.changesAtOnce), bytes: Self.changeBytesAtOnce)
+                        }
+                        for change in portion.changes {
+                            ChangeRecord(change, device: daemon.device).append(to: reply)
+                            answer.bytes += change.memoryCost
+                        }
+                        left -= portion.changes.count
+                        position = portion.position
+                        if host.now.instant >= end { return false }
+                    }
+                    reply.closeContainer()
+                    return true
+                }
+            }
+        }
+    }
+}
+
+/// A row of `Changes`: number, kind, topic, id, details. Details hold only the keys that apply.
+private struct ChangeRecord {
+    private let change: StoredChange
+    private let device: String
+
+    init(_ change: StoredChange, device: String) {
+        self.change = change
+        self.device = device
+    }
+
+    func append(to list: borrowing BusMessage) {
+        list.appendContainer("r", "tssta{sv}") { row in
+            row.append(change.number, as: "t")
+            switch change.content {
+            case .event(let event):
+                begin(row, "event", event.topic)
+                row.appendContainer("a", "{sv}") { append(event, to: $0) }
+            case .outcome(let event):
+                begin(row, "outcome", event.topic)
+                row.appendContainer("a", "{sv}") { appendOutcome(of: event, to: $0) }
+            case .read(let event, let claimant, let moment):
+                begin(row, "read", event.topic)
+                row.appendContainer("a", "{sv}") { details in
+                    appendName(event.origin, to: details)
+                    details.appendEntry("by", "s") { $0.append(claimant) }
+                    details.appendEntry("at", "x") { $0.append(moment, as: "x") }
+                }
+            case .removed(let removal):
+                begin(row, "removed", removal.topic)
+                row.appendContainer("a", "{sv}") { details in
+                    appendName(removal.origin, to: details)
+                    details.appendEntry("published", "x") { $0.append(removal.published ?? removal.removed, as: "x") }
+                    let cause = removal.published == nil ? "expired" : "publisher"
+                    details.appendEntry("cause", "s") { $0.append(cause) }
+                }
+            }
+        }
+    }
+
+    private func begin(_ row: borrowing BusMessage, _ kind: String, _ topic: Topic) {
+        row.append(kind)
+        row.append(topic.description)
+        row.append(change.id.rawValue, as: "t")
+    }
+
+    /// The global name. An event that was published without one is named by this device and its id.
+    private func appendName(_ origin: Origin, to details: borrowing BusMessage) {
+        let isNamed = origin.isGlobalID
+        let source = isNamed ? origin.source ?? "" : "notifyd:" + device
+        let name = isNamed ? origin.eventID ?? "" : change.id.description
+        details.appendEntry("source", "s") { $0.append(source) }
+        details.appendEntry("event-id", "s") { $0.append(name) }
+        if let via = origin.via { details.appendEntry("via", "s") { $0.append(via) } }
+    }
+
+    private func append(_ event: StoredEvent, to details: borrowing BusMessage) {
+        appendName(event.origin, to: details)
+        details.appendEntry("title", "s") { $0.append(event.title) }
+        details.appendEntry("body", "s") { $0.append(event.body) }
+        if !event.fields.isEmpty { details.appendEntry("fields", "a{sv}") { $0.append(event.fields) } }
+        for (key, moment) in [
+            ("published", event.published), ("accepted", event.accepted), ("expires", event.expires.wall),
+        ] {
+            details.appendEntry(key, "x") { $0.append(moment, as: "x") }
+        }
+        if let urgency = event.urgency { details.appendEntry("urgency", "y") { $0.append(urgency.rawValue, as: "y") } }
+        if event.retained { details.appendEntry("retained", "b") { $0.append(true) } }
+        let silence = event.decision?.outcome == .silent ? event.decision?.cause : nil
+        if let silence { details.appendEntry("silent", "s") { $0.append(silence) } }
+        details.appendEntry("window", "u") {
+            $0.append(Duration.microseconds(event.window).millisecondsRoundedUp, as: "u")
+        }
+        details.appendEntry("sender", "s") { $0.append(event.sender) }
+        details.appendEntry("outcome", "s") { $0.append(event.decision?.outcome.rawValue ?? "") }
+        var options = event.appearance.filter { $0.name != "image" }
+        if let collapse = event.collapse { options.append(Field(name: "collapse", value: .string(collapse))) }
+        if let urgency = event.urgency { options.append(Field(name: "urgency", value: .byte(urgency.rawValue))) }
+        if event.retained { options.append(Field(name: "retain", value: .boolean(true))) }
+        if silence == Silence.publisher.rawValue { options.append(Field(name: "banner", value: .boolean(false))) }
+        if !options.isEmpty { details.appendEntry("options", "a{sv}") { $0.append(options) } }
+    }
+
+    private func appendOutcome(of event: StoredEvent, to details: borrowing BusMessage) {
+        appendName(event.origin, to: details)
+        guard let decision = event.decision else { return }
+        details.appendEntry("outcome", "s") { $0.append(decision.outcome.rawValue) }
+        if let claimant = decision.claimant { details.appendEntry("by", "s") { $0.append(claimant) } }
+        if let form = decision.form { details.appendEntry("form", "s") { $0.append(form.rawValue) } }
+        details.appendEntry("at", "x") { $0.append(decision.resolved, as: "x") }
+        if let action = decision.action { details.appendEntry("action", "s") { $0.append(action) } }
+    }
+}

@@ -1,0 +1,101 @@
+import NotifyClient
+import NotifyRehearsal
+import NotifyTestSupport
+import Testing
+
+/// `Changes`, asked of a real daemon.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct ChangesTests {
+    @Test func everythingIsListedInItsOrder() async throws {
+        try await withRig { rig in
+            let device = try await rig.client.device()
+            let before = try await rig.client.journalChanges()
+            #expect(before.changes.isEmpty && before.oldest > 0)
+            let options = PublishOptions(
+                source: "chat", eventID: "17", timeToLive: .seconds(100), urgency: .low, window: .seconds(60),
+                collapse: "k", via: "mqtt", appearance: BannerOptions(app: "Chat", image: "/tmp/picture.png"))
+            let event = try await rig.client.publish(
+                "/post/27", title: "T", body: "B", fields: ["from": "Mina"], options: options)
+            _ = try await rig.client.claim(event)
+            let silent = try await rig.client.publish("/log/1", options: PublishOptions(banner: false))
+            _ = try await rig.client.claim(silent)
+            _ = try await rig.client.claim(silent)
+            let value = try await rig.client.publish("/run/r1/mate/Mina", title: "5 km")
+            let removal = try await rig.client.publish("/run/r1/mate/Mina", options: PublishOptions(remove: true))
+
+            let (oldest, changes) = try await rig.client.journalChanges()
+            #expect(oldest <= changes[0].number)
+            #expect(zip(changes, changes.dropFirst()).allSatisfy { $0.number < $1.number })
+            #expect(
+                changes.map { "\($0.kind) \($0.topic) \($0.id)" } == [
+                    "event /post/27 \(event)", "outcome /post/27 \(event)", "event /log/1 \(silent)",
+                    "outcome /log/1 \(silent)", "read /log/1 \(silent)", "event /run/r1/mate/Mina \(value)",
+                    "outcome /run/r1/mate/Mina \(value)", "removed /run/r1/mate/Mina \(removal)",
+                ])
+            let first = changes[0].details
+            #expect(first["title"]?.string == "T" && first["body"]?.string == "B")
+            #expect(first["source"]?.string == "chat" && first["event-id"]?.string == "17")
+            #expect(first["via"]?.string == "mqtt")
+            #expect(first["fields"]?.entries?["from"]?.string == "Mina")
+            #expect(first["urgency"]?.integer() == 0 && first["window"]?.integer() == 60_000)
+            #expect(first["outcome"]?.string == "claimed")
+            let accepted = try #require(first["accepted"]?.integer(as: Int64.self))
+            let expires = try #require(first["expires"]?.integer(as: Int64.self))
+            #expect(abs(expires - accepted - 100_000_000) < 1_000_000)
+            #expect(first["options"]?.entries?.keys.sorted() == ["app", "collapse", "urgency"])
+            #expect(changes[1].details["outcome"]?.string == "claimed")
+            #expect(changes[1].details["form"]?.string == "Claim")
+            #expect(changes[1].details["by"]?.string?.hasPrefix(":") == true)
+            // An event without a name of its own.
+            #expect(changes[2].details["source"]?.string == "notifyd:" + device)
+            #expect(changes[2].details["event-id"]?.string == "\(silent)")
+            #expect(changes[2].details["silent"]?.string == "publisher")
+            #expect(changes[2].details["options"]?.entries?["banner"]?.boolean == false)
+            #expect(changes[5].details["retained"]?.boolean == true)
+            #expect(changes[7].details["cause"]?.string == "publisher")
+
+            // Page by page, and after a restart.
+            var pages: [JournalChange] = []
+            while true {
+                let page = try await rig.client.journalChanges(after: pages.last?.number ?? 0, limit: 3)
+                if page.changes.isEmpty { break }
+                pages += page.changes
+            }
+            #expect(pages == changes)
+            await rig.daemon.kill()
+            try await rig.daemon.start()
+            #expect(try await rig.client.journalChanges().changes == changes)
+            try await rig.client.publish("/log/2", options: PublishOptions(banner: false))
+            let more = try await rig.client.journalChanges(after: changes[7].number).changes
+            #expect(more.map(\.kind) == ["event", "outcome"])
+        }
+    }
+
+    @Test func aScreenReadsSilentEventsAndMarkReadMutedOnes() async throws {
+        try await withRig { rig in
+            let screen = try await rig.client.openScreen("/log")
+            let silent = try await rig.client.publish("/log/1", options: PublishOptions(banner: false))
+            try await rig.client.mute("/post", for: .seconds(600))
+            let outcomes = try await rig.client.outcomes(at: "/post")
+            let muted = try await rig.client.publish("/post/27", options: PublishOptions(window: .zero))
+            var decided = outcomes.makeAsyncIterator()
+            #expect(try await decided.next()?.kind == .muted)
+            #expect(try await rig.client.markRead("/post") == 1)
+            let changes = try await rig.client.journalChanges().changes
+            #expect(changes.filter { $0.kind == "read" }.map(\.id) == [silent, muted])
+            await screen.close()
+        }
+    }
+
+    @Test func aLongListComesInPages() async throws {
+        try await withRig { rig in
+            for number in 1...600 {
+                try await rig.client.publish("/log/\(number)", options: PublishOptions(banner: false))
+            }
+            let first = try await rig.client.journalChanges(limit: 10_000).changes
+            #expect(first.count == 1000)
+            #expect(try await rig.client.journalChanges(after: first[999].number).changes.count == 200)
+            #expect(try await rig.client.journalChanges(limit: 0).changes.isEmpty)
+        }
+    }
+}

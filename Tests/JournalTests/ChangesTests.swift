@@ -1,0 +1,217 @@
+import Foundation
+import GRDB
+import Routing
+import Testing
+
+@testable import Journal
+
+/// `Changes`: everything in the order in which it was committed.
+struct ChangesTests {
+    private let shown = StoredDecision(outcome: .shown, resolved: 5_000)
+    private let claimed = StoredDecision(outcome: .claimed, resolved: 6_000)
+
+    private func list(
+        _ journal: Journal, after: UInt64 = 0, limit: Int = 1000, bytes: Int = 1 << 20
+    ) throws -> [StoredChange] {
+        var all: [StoredChange] = []
+        var position: Journal.ChangePosition? = Journal.ChangePosition(after: after)
+        while all.count < limit, let start = position {
+            let portion = try journal.changes(after: start, limit: min(3, limit - all.count), bytes: bytes)
+            all += portion.changes
+            position = portion.position
+        }
+        #expect(zip(all, all.dropFirst()).allSatisfy { $0.number < $1.number })
+        return all
+    }
+
+    private func words(_ changes: [StoredChange]) -> [String] {
+        changes.map { change in
+            switch change.content {
+            case .event(let event): "event \(event.id)"
+            case .outcome(let event): "\(event.id) \(event.decision!.outcome)"
+            case .read(let event, let claimant, _): "\(event.id) read by \(claimant)"
+            case .removed(let removal): "\(removal.topic) \(removal.published == nil ? "expired" : "removed")"
+            }
+        }
+    }
+
+    @Test func everyKindComesInTheOrderOfTheCommits() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            var muted = StoredDecision(outcome: .muted, resolved: 5_000)
+            try journal.commit([.accepted(try sample(1)), .accepted(try sample(2))])
+            try journal.commit([.decided(EventID(2), muted), .accepted(try sample(3))])
+            muted.isRead = true
+            try journal.commit([
+                .decided(EventID(2), muted), .read(EventID(2), by: ":1.7", at: 7_000), .decided(EventID(1), shown),
+                .removed(
+                    try Topic("/a"), EventID(4), Origin(source: "x", eventID: "y", via: "z"), accepted: 8, published: 7),
+                .removed(try Topic("/b"), EventID(5), Origin(), accepted: 9),
+            ])
+            let all = try list(journal)
+            #expect(
+                words(all) == [
+                    "event 1", "event 2", "2 muted", "event 3", "2 read by :1.7", "1 shown", "/a removed", "/b expired",
+                ])
+            guard case .removed(let removal) = all[6].content else { throw CancellationError() }
+            #expect(removal.published == 7 && removal.id == EventID(4) && removal.origin.via == "z")
+            // What comes after any of them.
+            for index in all.indices {
+                #expect(try list(journal, after: all[index].number) == Array(all[(index + 1)...]))
+            }
+            #expect(try list(journal, limit: 5) == Array(all.prefix(5)))
+            #expect(try list(journal, bytes: 1) == all)
+            #expect(try list(journal, after: .max).isEmpty)
+            #expect(journal.oldestChange <= all[0].number)
+        }
+    }
+
+    @Test func onlyThePresentOutcomeIsListed() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            try journal.commit([.accepted(try sample(1)), .decided(EventID(1), shown), .accepted(try sample(2))])
+            let before = try list(journal)
+            var retracted = StoredDecision(outcome: .retracted, resolved: 9_000)
+            retracted.claimant = ":1.7"
+            try journal.commit([.decided(EventID(1), retracted)])
+            #expect(words(before) == ["event 1", "1 shown", "event 2"])
+            #expect(words(try list(journal)) == ["event 1", "event 2", "1 retracted"])
+            // To name the claimant's program is no change.
+            try journal.commit([.named(":1.7", "firefox", [EventID(1)])])
+            #expect(words(try list(journal, after: before[2].number)) == ["1 retracted"])
+        }
+    }
+
+    /// The clock is set back, or an older copy of the file is put in its place.
+    @Test func numbersGrowOverRestartsRestoredFilesAndClocks() throws {
+        try withFolder { folder in
+            func open(_ time: Int64) throws -> Journal { try Journal(directory: folder, realtime: { time }) }
+            var journal = try open(1_000_000)
+            try journal.commit([.accepted(try sample(1))])
+            journal.close()
+            let copy = try Data(contentsOf: URL(filePath: folder + "/events.db"))
+            journal = try open(500)
+            try journal.commit([.decided(EventID(1), claimed), .accepted(try sample(2))])
+            let said = try list(journal)
+            #expect(said[0].number > 1_000_000 && said.count == 3)
+            journal.close()
+            try copy.write(to: URL(filePath: folder + "/events.db"))
+            journal = try open(2_000_000)
+            try journal.commit([.accepted(try sample(3))])
+            let now = try list(journal)
+            #expect(words(now) == ["event 1", "event 3"])
+            #expect(now[1].number > said[2].number)
+            #expect(now[1].number > 2_000_000)
+        }
+    }
+
+    @Test func whatIsDeletedIsAHoleAndOldestTellsOfRetention() throws {
+        try withFolder { folder in
+            var journal = try Journal(directory: folder)
+            let start = journal.oldestChange
+            for id in 1...5 as ClosedRange<UInt64> {
+                try journal.commit([.accepted(try sample(id)), .decided(EventID(id), claimed)])
+            }
+            try journal.commit([.read(EventID(1), by: ":1.7", at: 1), .read(EventID(4), by: ":1.7", at: 1)])
+            let all = try list(journal)
+            // Forgotten events are holes.
+            _ = try journal.forget(
+                .all, after: Journal.UnreadPosition(before: .all), upTo: EventID(1), limit: 100)
+            #expect(try list(journal) == all.filter { $0.id != EventID(1) })
+            #expect(journal.oldestChange == start)
+            _ = try journal.expire(olderThan: .seconds(1_000_000), keeping: 2)
+            #expect(words(try list(journal)) == ["event 4", "4 claimed", "event 5", "5 claimed", "4 read by :1.7"])
+            // What was accepted with 3 may be missing, and nothing after it.
+            #expect(journal.oldestChange == all[4].number + 1)
+            journal.close()
+            journal = try Journal(directory: folder)
+            #expect(journal.oldestChange == all[4].number + 1)
+        }
+    }
+
+    @Test func anEmptyJournalSaysWhereItBegins() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder, realtime: { 1_000 })
+            #expect(journal.oldestChange == 1_001)
+            #expect(try list(journal).isEmpty)
+            try journal.commit([.accepted(try sample(1))])
+            #expect(try list(journal)[0].number == 1_001)
+        }
+    }
+
+    /// As after a lost file: the daemon writes again what only it knows.
+    @Test func anEventThatComesAfterLaterOnesIsListedWhereItCame() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            for id in [1, 5, 3, 9, 4, 10] as [UInt64] { try journal.commit([.accepted(try sample(id))]) }
+            let all = try list(journal)
+            #expect(words(all) == [1, 5, 3, 9, 4, 10].map { "event \($0)" })
+            for index in all.indices {
+                #expect(try list(journal, after: all[index].number) == Array(all[(index + 1)...]))
+            }
+        }
+    }
+
+    @Test func whatWasRefusedIsNotListed() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            try journal.commit([.accepted(try sample(1)), .accepted(try sample(5))])
+            try journal.commit([
+                .accepted(try sample(2)), .accepted(try sample(7)),
+                .removed(try Topic("/a"), EventID(6), Origin(), accepted: 1, published: 1),
+            ])
+            journal.stopWriting()
+            try journal.reopen(without: [EventID(2), EventID(6), EventID(7)])
+            #expect(words(try list(journal)) == ["event 1", "event 5"])
+        }
+    }
+
+    /// The events of an earlier version come before all numbers.
+    @Test func aJournalOfAnEarlierVersionBeginsNow() throws {
+        try withFolder { folder in
+            do {
+                let old = try DatabaseQueue(path: folder + "/events.db")
+                try JournalSchema.migrator.migrate(old, upTo: "15")
+                try old.write { db in
+                    let event = try sample(7)
+                    let fields = FieldCoding.encode(event.fields)
+                    for id in 1...30 {
+                        try db.execute(
+                            sql: """
+                                INSERT INTO event (id, topic, title, body, fields, published, sender, source, source_id,
+                                    urgency, retained, route, coalescing, window, accepted, expires, expires_uptime, boot,
+                                    checksum, outcome)
+                                VALUES (?, '/post/27', 'Title', 'x', ?, 1000, ':1.5', 'test', '7',
+                                    1, 0, '/post/{id}', '/post/27', 100000, 1007, 9000000, 7000000, 'boot', 0, 0)
+                                """,
+                            arguments: [id, Data(fields)])
+                    }
+                }
+                try old.close()
+            }
+            let journal = try Journal(directory: folder)
+            try journal.commit([.accepted(try sample(31)), .accepted(try sample(32))])
+            let all = try list(journal)
+            #expect(words(all) == ["event 31", "event 32"])
+            #expect(journal.oldestChange == all[0].number)
+            #expect(journal.damagedRows == 0)
+        }
+    }
+
+    @Test func damagedRowsAreLeftOut() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            try journal.commit([
+                .accepted(try sample(1)), .accepted(try sample(2)), .decided(EventID(2), shown),
+                .read(EventID(2), by: ":1.7", at: 1),
+                .removed(try Topic("/a"), EventID(3), Origin(), accepted: 1, published: 1),
+            ])
+            try journal.write { db in
+                try db.execute(sql: "UPDATE event SET title = 'x' WHERE id = 1")
+                try db.execute(sql: "UPDATE change SET topic = '/b' WHERE topic = '/a'")
+            }
+            #expect(words(try list(journal)) == ["event 2", "2 shown", "2 read by :1.7"])
+            #expect(journal.damagedRows > 0)
+        }
+    }
+}
