@@ -7,6 +7,19 @@ import Testing
 
 /// A screen claims what belongs to it as long as it is open, and not a moment longer, however it ends.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct ScreenTests {
+    @Test func aTopicOnScreenIsAnnounced() async throws {
+        try await withRig { rig in
+            let signals = try await rig.client.attention(at: "/post")
+            var attention = signals.makeAsyncIterator()
+            let screen = try await rig.client.openScreen("/post/27")
+            #expect(try await attention.next() == Attention(topic: "/post/27", isAttended: true))
+            let other = try await rig.client.openScreen("/post/27", mode: .ask)
+            await screen.close()
+            await other.close()
+            #expect(try await attention.next() == Attention(topic: "/post/27", isAttended: false))
+        }
+    }
+
     @Test func whatBelongsToAScreenIsClaimedOnArrival() async throws {
         try await withRig { rig in
             let screen = try await rig.client.openScreen("/post/27")

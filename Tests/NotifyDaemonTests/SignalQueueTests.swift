@@ -27,6 +27,7 @@ struct FanOutTests {
         case .signal(.resolved(let id, _, let resolution)): "\(resolution.outcome) \(id)"
         case .signal(.removed(_, let id)): "removed \(id)"
         case .signal(.action(let event, let action)): "\(action) \(event.id)"
+        case .signal(.screens(let topic, _)): "screens \(topic)"
         }
     }
 

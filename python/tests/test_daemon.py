@@ -488,3 +488,10 @@ async def test_everything_that_was_committed_is_listed(client: Client) -> None:
     assert await client.journal_changes(changes[0].number, limit=1) == (oldest, changes[1:])
     with pytest.raises(ValueError):
         await client.journal_changes(-1)
+
+
+async def test_a_topic_on_screen_is_announced(client: Client) -> None:
+    async with client.attention("/post") as attention:
+        async with client.screen("/post/27"):
+            assert await anext(attention) == notifyd.Attention("/post/27", True)
+        assert await anext(attention) == notifyd.Attention("/post/27", False)

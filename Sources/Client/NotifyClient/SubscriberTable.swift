@@ -77,7 +77,9 @@ final class SubscriberTable: Sendable {
         for listener in listeners { listener.receive(.signal(announced)) }
     }
 
-    private static let signals: [any Announced.Type] = [Event.self, Outcome.self, Action.self, Removal.self]
+    private static let signals: [any Announced.Type] = [
+        Event.self, Outcome.self, Action.self, Removal.self, Attention.self,
+    ]
 }
 
 /// What a signal of the daemon says.

@@ -123,6 +123,24 @@ extension NotifyClient {
         try await subscribe(topics, limit)
     }
 
+    /// Which topics at or below some topics come on screen or leave it. After a start of the daemon none is on screen.
+    ///
+    /// - Parameters:
+    ///   - topics: `/` stands for every topic.
+    ///   - limit: how many unread changes are kept before the sequence ends with `readerTooSlow`.
+    public func attention(at topics: String..., bufferingAtMost limit: Int = 4096) async throws(NotifyError)
+        -> Subscription<Attention>
+    {
+        try await attention(at: topics, bufferingAtMost: limit)
+    }
+
+    /// Which topics come on screen or leave it: see the other form.
+    public func attention(at topics: [String], bufferingAtMost limit: Int = 4096) async throws(NotifyError)
+        -> Subscription<Attention>
+    {
+        try await subscribe(topics, limit)
+    }
+
     private func subscribe<Element: Announced>(
         _ topics: [String], _ limit: Int
     ) async throws(NotifyError) -> Subscription<Element> {

@@ -183,6 +183,8 @@ final class Daemon {
                 if isNews { outbox.append(.signal(.removed(topic, id), about: nil, at: now.instant)) }
             case .markRead(let topic, let last, let claimant, let form):
                 enqueueMark(topic, upTo: last, by: claimant, as: form)
+            case .screensChanged(let topic, let isAttended):
+                outbox.append(.signal(.screens(topic, isAttended: isAttended), about: nil, at: now.instant))
             case .quietChanged: markQuietChanged()
             case .noteClaim(let id, var claim):
                 claim.latency = claim.latency ?? age(ofRecalled: id)

@@ -20,6 +20,8 @@ public enum Effect: Sendable {
     case forgetBanner(BannerID)
     /// Keep that no banner is up: the server is gone.
     case forgetAllBanners
+    /// Announce whether a screen that suppresses stands at exactly this topic (signal `ScreensChanged`).
+    indirect case screensChanged(TopicPrefix, isAttended: Bool)
     /// Announce that a button was pressed (signal `ActionInvoked`).
     case relayAction(Event, action: String)
     /// Keep a step of a claim that did not decide the event.

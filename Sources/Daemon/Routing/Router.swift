@@ -275,6 +275,9 @@ public struct Router {
         case .actionInvoked(let id, let action): actionInvoked(id, action)
         case .reconfigured(let routes, let banners, let screens): reconfigure(routes, banners, screens, at: now)
         }
+        for (topic, isAttended) in screens.takeAttentionChanges() {
+            effects.append(.screensChanged(topic, isAttended: isAttended))
+        }
         startServer(at: now)
         compactQueues()
         armTimers()

@@ -12,6 +12,12 @@ struct ScreenRegistry {
     private(set) var settings: ScreenSettings
     /// False while the session is locked or idle.
     private(set) var isWatched = true
+    /// How many screens with a suppressing state stand at a topic.
+    private var standing: [TopicPrefix: Int] = [:]
+    /// The topics that were last reported as attended.
+    private var attended: Set<TopicPrefix> = []
+    /// The topics that may be attended or not since then.
+    private var doubtful: Set<TopicPrefix> = []
 
     init(settings: ScreenSettings, firstID: ScreenID) {
         self.settings = settings
@@ -41,6 +47,21 @@ struct ScreenRegistry {
     /// The screens to ask about an event with this topic.
     func asked(about topic: Topic) -> [ScreenID] {
         isWatched ? asking.all(covering: topic) : []
+    }
+
+    // MARK: Attention
+
+    /// The topics at which, since the last call, an active screen has come or the last one has gone, in their order.
+    mutating func takeAttentionChanges() -> [(topic: TopicPrefix, isAttended: Bool)] {
+        guard !doubtful.isEmpty else { return [] }
+        defer { doubtful = [] }
+        let topics = doubtful.sorted { $0.description.utf8.lexicographicallyPrecedes($1.description.utf8) }
+        return topics.compactMap { topic in
+            let isAttended = isWatched && standing[topic] != nil
+            guard isAttended != attended.contains(topic) else { return nil }
+            if isAttended { attended.insert(topic) } else { attended.remove(topic) }
+            return (topic, isAttended)
+        }
     }
 
     // MARK: Changes
@@ -92,6 +113,7 @@ struct ScreenRegistry {
     mutating func apply(settings: ScreenSettings? = nil, isWatched: Bool? = nil) -> [Screen] {
         let before = all.filter { isActive($0) }
         self.isWatched = isWatched ?? self.isWatched
+        doubtful.formUnion(standing.keys)
         if let settings, settings != self.settings {
             for screen in all { unindex(screen) }
             self.settings = settings
@@ -102,6 +124,8 @@ struct ScreenRegistry {
 
     private mutating func index(_ screen: Screen) {
         guard settings.suppressingStates.contains(screen.state) else { return }
+        standing[screen.topic, default: 0] += 1
+        doubtful.insert(screen.topic)
         switch screen.mode {
         case .auto: claiming.insert(screen.id, at: screen.topic)
         case .ask: asking.insert(screen.id, at: screen.topic)
@@ -109,6 +133,10 @@ struct ScreenRegistry {
     }
 
     private mutating func unindex(_ screen: Screen) {
+        if settings.suppressingStates.contains(screen.state), let count = standing[screen.topic] {
+            standing[screen.topic] = count > 1 ? count - 1 : nil
+            doubtful.insert(screen.topic)
+        }
         claiming.remove(screen.id, at: screen.topic)
         asking.remove(screen.id, at: screen.topic)
     }

@@ -40,7 +40,7 @@ struct Ledger {
                 }
             case .show(let newest, _, _, let replaced, _):
                 if let broken = checkBanner(newest, isUpdate: replaced != nil) { return broken }
-            case .reply, .refused, .close, .relay, .note, .remove, .read, .quietChanged, .markRead:
+            case .reply, .refused, .close, .relay, .note, .remove, .read, .screensChanged, .quietChanged, .markRead:
                 break
             }
         }
@@ -60,7 +60,8 @@ struct Ledger {
             .screenUpdated, .screenClosed, .muted, .pausedFor, .markedRead, .withdrawn:
             return replies == 1 && observed[0].isReply ? nil : "a call has \(replies) answers"
         case .peerLeft, .attentionChanged, .paused, .scheduled, .timerFired, .serverFound, .serverAppeared,
-            .serverVanished, .bannerShown, .bannerFailed, .bannerClosed, .actionInvoked, .reconfigured, .restored, .recalled,
+            .serverVanished, .bannerShown, .bannerFailed, .bannerClosed, .actionInvoked, .reconfigured, .restored,
+            .recalled,
             .claimedLate, .stored, .notStored, .forgotten:
             return replies == 0 ? nil : "an answer without a call"
         }

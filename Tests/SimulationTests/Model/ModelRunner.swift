@@ -185,7 +185,8 @@ struct ModelRunner {
             case .showBanner(let request):
                 calls.append(Call(id: request.call, reference: newCalls.removeFirst(), replaces: request.replaces))
             case .closeBanner(let id): up.removeAll { $0 == id }
-            case .reply, .announce, .resolve, .relayAction, .noteClaim, .remove, .read, .quietChanged, .markRead,
+            case .reply, .announce, .resolve, .relayAction, .noteClaim, .remove, .read, .screensChanged, .quietChanged,
+                .markRead,
                 .startServer,
                 .keepBanner, .forgetBanner, .forgetAllBanners:
                 break

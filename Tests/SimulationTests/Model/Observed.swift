@@ -13,6 +13,7 @@ enum Observed: Equatable, CustomStringConvertible {
     case note(EventID, ClaimRecord)
     case remove(String, EventID)
     case read(EventID, by: String)
+    case screensChanged(String, Bool)
     case quietChanged
     case markRead(String, EventID, by: String, ClaimForm)
 
@@ -41,6 +42,7 @@ enum Observed: Equatable, CustomStringConvertible {
         case .relayAction(let event, let action): self = .relay(event.id, action: action)
         case .noteClaim(let id, let record): self = .note(id, record)
         case .read(let id, let peer): self = .read(id, by: peer)
+        case .screensChanged(let topic, let isAttended): self = .screensChanged(topic.description, isAttended)
         case .remove(let topic, let id, _, _, let isNews):
             guard isNews else { return nil }
             self = .remove(topic.description, id)
@@ -85,6 +87,7 @@ enum Observed: Equatable, CustomStringConvertible {
                 + record.verdict.rawValue
         case .remove(let topic, let id): "remove \(topic) as \(id)"
         case .read(let id, let peer): "read \(id) by \(peer)"
+        case .screensChanged(let topic, let isAttended): "\(topic) is \(isAttended ? "" : "not ")attended"
         case .quietChanged: "quiet changed"
         case .markRead(let topic, let last, let peer, let form):
             "mark \(topic) up to \(last) by \(peer) with \(form.rawValue)"

@@ -150,6 +150,15 @@ extension ReferenceRouter {
         screens.filter { $0.topic.covers(topic) && $0.mode == .ask && hasASay($0) }.map(\.id)
     }
 
+    /// Tells of the topics that have got a screen with a say, and of those that have lost their last one.
+    mutating func compareAttention() {
+        let now = Set(screens.filter(hasASay).map(\.topic.description))
+        for topic in now.symmetricDifference(attended).sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
+            out.append(.screensChanged(topic, now.contains(topic)))
+        }
+        attended = now
+    }
+
     mutating func openScreen(_ topic: TopicPrefix, _ options: ScreenOptions, by peer: String) {
         if screens.count >= limits.screens { return refuse("LimitExceeded") }
         if screens.filter({ $0.owner == peer }).count >= limits.screensPerConnection { return refuse("LimitExceeded") }

@@ -140,6 +140,8 @@ struct ReferenceRouter {
     /// Since when the server has been given rests.
     var firstRest: Instant?
 
+    /// The topics at which a screen has a say, as it was told last.
+    var attended: Set<String> = []
     var lastStamp = 0
     var lastCall: UInt64 = 0
     var out: [Observed] = []
@@ -193,6 +195,7 @@ struct ReferenceRouter {
         case .restored, .recalled, .claimedLate: preconditionFailure("scripts run without a journal")
         }
         sendBanners()
+        compareAttention()
         return (out, newCalls)
     }
 
@@ -204,6 +207,7 @@ struct ReferenceRouter {
         newCalls = []
         loseScreens { $0.configuration = configuration }
         sendBanners()
+        compareAttention()
         return (out, newCalls)
     }
 

@@ -35,6 +35,7 @@ extension Simulation: Host {
         case .signal(.resolved(let id, _, let resolution)): send(.resolved(id, resolution))
         case .signal(.removed(let topic, let id)): send(.removed(topic, id))
         case .signal(.action(let event, _)): send(.action(event.id))
+        case .signal(.screens(let topic, let isAttended)): trace?("  \(topic) is attended: \(isAttended)")
         case .propertiesChanged(let properties):
             if properties.contains(.quiet) { trace?("  quiet: \(daemon?.quiet ?? [])") }
         }

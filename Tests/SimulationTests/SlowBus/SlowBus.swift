@@ -270,6 +270,7 @@ final class SlowMachine: Host {
         case .signal(.resolved(let id, _, _)): send(.resolved(id))
         case .signal(.removed(_, let id)): send(.removed(id))
         case .signal(.action(let event, _)): send(.action(event.id))
+        case .signal(.screens): break
         case .propertiesChanged: break
         }
     }

@@ -26,12 +26,25 @@ from ._errors import (
 )
 from ._screen import Screen
 from ._streams import ChangeStream, EventStream, SignalStream
-from ._types import Action, Change, Event, JournalChange, Mode, Outcome, RecordedEvent, Snapshot, State, Urgency
+from ._types import (
+    Action,
+    Attention,
+    Change,
+    Event,
+    JournalChange,
+    Mode,
+    Outcome,
+    RecordedEvent,
+    Snapshot,
+    State,
+    Urgency,
+)
 from ._values import Value, Variant
 
 __all__ = [
     "AccessDenied",
     "Action",
+    "Attention",
     "Change",
     "ChangeStream",
     "Client",

@@ -12,7 +12,19 @@ from ._merge import PAGE_SIZE
 from ._screen import PATH, Screen, screen_options
 from ._streams import ChangeStream, EventStream, SignalStream
 from ._topics import ROUTER, TopicFilter, filters
-from ._types import RECORDS, Action, JournalChange, Mode, Outcome, RecordedEvent, Snapshot, State, Urgency, recorded
+from ._types import (
+    RECORDS,
+    Action,
+    Attention,
+    JournalChange,
+    Mode,
+    Outcome,
+    RecordedEvent,
+    Snapshot,
+    State,
+    Urgency,
+    recorded,
+)
 from ._values import INT64, UINT64, Value, encoded, text, whole
 
 _URGENCIES = {"low": 0, "normal": 1, "critical": 2}
@@ -160,6 +172,13 @@ class Client:
         ``limit``: how many may wait for the reader before the stream ends with ReaderTooSlow.
         """
         return SignalStream(self._manager, "ActionInvoked", Action, filters(topics), limit)
+
+    def attention(self, *topics: str, limit: int = 4096) -> SignalStream[Attention]:
+        """Which topics at or below some topics come on screen or leave it; after a start of the daemon none is.
+
+        ``limit``: how many may wait for the reader before the stream ends with ReaderTooSlow.
+        """
+        return SignalStream(self._manager, "ScreensChanged", Attention, filters(topics), limit)
 
     # Claiming
 

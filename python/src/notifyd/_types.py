@@ -139,6 +139,16 @@ class Removal:
 
 
 @dataclass(frozen=True)
+class Attention:
+    """A topic came on screen, or left it."""
+
+    topic: str
+    """The topic, exactly."""
+    attended: bool
+    """Whether a screen that suppresses banners, in a session that is neither locked nor idle, stands at this topic."""
+
+
+@dataclass(frozen=True)
 class DaemonChanged:
     """The daemon appeared on the bus, or left it."""
 
@@ -146,7 +156,7 @@ class DaemonChanged:
     """Its unique name; ``None`` when it left."""
 
 
-Announcement: TypeAlias = Event | Outcome | Action | Removal | DaemonChanged
+Announcement: TypeAlias = Event | Outcome | Action | Removal | Attention | DaemonChanged
 
 
 def announcement(member: str, signature: str, arguments: tuple[Any, ...]) -> Announcement | None:
@@ -183,6 +193,9 @@ def announcement(member: str, signature: str, arguments: tuple[Any, ...]) -> Ann
         case "Removed" if signature.startswith("st"):
             topic, id = arguments[:2]
             return Removal(id=id, topic=topic)
+        case "ScreensChanged" if signature.startswith("sb"):
+            topic, attended = arguments[:2]
+            return Attention(topic=topic, attended=attended)
     return None
 
 

@@ -44,7 +44,15 @@ struct BusCodec {
         case .resolved(let id, let topic, let resolution): resolved(id, topic, resolution, program)
         case .removed(let topic, let id): message("Removed", topic, id)
         case .action(let event, let key): action(key, of: event)
+        case .screens(let topic, let isAttended): screens(topic, isAttended: isAttended)
         }
+    }
+
+    private func screens(_ topic: TopicPrefix, isAttended: Bool) -> BusMessage {
+        let message = bus.signal(path: Self.path, interface: Self.interface, member: "ScreensChanged")
+        message.append(topic.description)
+        message.append(isAttended)
+        return message
     }
 
     private func action(_ key: String, of event: Event) -> BusMessage {
@@ -110,7 +118,7 @@ struct BusCodec {
         return message
     }
 
-    /// Every signal begins with a topic and an id.
+    /// A signal that begins with a topic and an id.
     private func message(_ member: String, _ topic: Topic, _ id: EventID) -> BusMessage {
         let message = bus.signal(path: Self.path, interface: Self.interface, member: member)
         message.append(topic.description)

@@ -23,6 +23,7 @@ enum Signal {
     indirect case resolved(EventID, Topic, Resolution)
     case removed(Topic, EventID)
     case action(Event, String)
+    case screens(TopicPrefix, isAttended: Bool)
 
     /// About how long it is; 0 for a short one.
     var bytes: Int { if case .event(let event, _) = self { event.memoryCost } else { 0 } }

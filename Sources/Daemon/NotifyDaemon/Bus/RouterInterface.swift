@@ -146,6 +146,7 @@ final class RouterInterface {
             [("topic", "s"), ("id", "t"), ("title", "s"), ("body", "s"), ("fields", "a{sv}"), ("info", "a{sv}")])
         interface.signal("Resolved", [("topic", "s"), ("id", "t"), ("outcome", "s"), ("details", "a{sv}")])
         interface.signal("Removed", [("topic", "s"), ("id", "t")])
+        interface.signal("ScreensChanged", [("topic", "s"), ("attended", "b")])
         interface.signal("ActionInvoked", [("topic", "s"), ("id", "t"), ("action", "s")])
     }
 }

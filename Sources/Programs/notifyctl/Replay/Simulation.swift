@@ -132,7 +132,8 @@ struct Simulation {
             inbox.append(.bannerShown(request.call, request.replaces ?? BannerID(lastBanner)))
         case .closeBanner(let id): inbox.append(.bannerClosed(id, .other))
         case .armTimer(let moment): timer = moment
-        case .reply, .announce, .relayAction, .noteClaim, .remove, .read, .markRead, .quietChanged, .startServer,
+        case .reply, .announce, .relayAction, .noteClaim, .remove, .read, .screensChanged, .markRead, .quietChanged,
+            .startServer,
             .keepBanner, .forgetBanner, .forgetAllBanners, .armLifetimeTimer:
             break
         }
