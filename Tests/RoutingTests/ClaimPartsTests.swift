@@ -114,10 +114,18 @@ private func event(_ id: UInt64, _ topic: String = "/post/1", sender: String = "
             holds.add(Holds.Hold(claimant: ":1.1", latency: nil, timer: timer), of: EventID(id))
         }
         #expect(Array(holds.events(heldBy: ":1.1")) == [EventID(1), EventID(2)])
-        #expect(holds.remove(EventID(1))?.claimant == ":1.1")
-        #expect(holds.remove(EventID(1)) == nil)
+        #expect(holds.remove(EventID(1), by: ":1.2") == nil)
+        #expect(holds.remove(EventID(1), by: ":1.1")?.claimant == ":1.1")
+        #expect(holds.remove(EventID(1), by: ":1.1") == nil)
         #expect(Array(holds.events(heldBy: ":1.1")) == [EventID(2)])
-        #expect(holds[EventID(2)] != nil)
+        let timer = timers.schedule(.hold(EventID(2)), at: start)
+        holds.add(Holds.Hold(claimant: ":1.2", latency: nil, timer: timer), of: EventID(2))
+        #expect(holds[EventID(2)].map(\.claimant) == [":1.1", ":1.2"])
+        #expect(holds[EventID(2), ":1.2"]?.timer == timer)
+        #expect(holds.count == 1)
+        holds.remove(EventID(2))
+        #expect(holds[EventID(2)].isEmpty)
+        #expect([":1.1", ":1.2"].allSatisfy { holds.events(heldBy: $0).isEmpty })
     }
 }
 

@@ -41,6 +41,8 @@ public struct Limits: Sendable {
     public var gracesPerConnection = 256
     /// The longest grace.
     public var maximumGrace: Duration = .seconds(10)
+    /// Claimants that hold one event.
+    public var holdersOfEvent = 16
     /// The longest time to confirm a provisional claim.
     public var maximumHold: Duration = .seconds(600)
     /// Muted topics.

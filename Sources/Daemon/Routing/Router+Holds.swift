@@ -1,4 +1,6 @@
 /// Provisional claims, which must be confirmed in time. When in doubt, the banner is shown.
+///
+/// Several claimants may hold an event: it is claimed when the first of them confirms, and goes on when the last one has failed.
 extension Router {
     mutating func hold(_ id: EventID, for duration: Duration, by claimant: String, at now: Now) {
         guard duration > .zero, duration <= limits.maximumHold else {
@@ -8,14 +10,34 @@ extension Router {
             )
         }
         guard isKnown(id) else { return refuseUnknown(id) }
-        guard let tracked = events[id], holds[id] == nil, tracked.canBeHeld else {
+        let others = holds[id]
+        guard let tracked = events[id], holds[id, claimant] == nil, tracked.canBeHeld || !others.isEmpty else {
             statistics.recordedClaims += 1
             effects.append(.reply(.verdict(.recorded)))
             return note(.provisional, of: id, by: claimant, .recorded, at: now)
         }
+        guard others.count < limits.holdersOfEvent else {
+            return refuse(
+                .limitExceeded(
+                    "claimants that hold one event: \(limits.holdersOfEvent) hold event \(id) already; "
+                        + "use Claim, or wait until one has confirmed or failed"))
+        }
         effects.append(.reply(.verdict(.suppressed)))
         note(.provisional, of: id, by: claimant, .suppressed, at: now)
-        switch tracked.place {
+        if others.isEmpty { takeBack(id, from: tracked.place) }
+        holds.add(
+            Holds.Hold(
+                claimant: claimant, latency: tracked.latency(at: now.instant),
+                timer: timers.schedule(.hold(id), at: now.instant + duration)), of: id)
+        // The claim answers for the claimant's screens. Others are still asked, in case the claim fails.
+        for screen in screens.owned(by: claimant) { answered(screen, about: id, at: now) }
+        if case .window(let key) = events[existing: id].place { endWindowIfAnswered(key, at: now) }
+        sendBanners(at: now)
+    }
+
+    /// Keeps an event from becoming a banner for now.
+    private mutating func takeBack(_ id: EventID, from place: TrackedEvent.Place) {
+        switch place {
         case .window(let key):
             windows.hold(id, in: key)
         case .waiting(let key):
@@ -25,14 +47,6 @@ extension Router {
         case .held, .inFlight, .shown, .gone:
             preconditionFailure("only an event that has not gone to the server can be held")
         }
-        holds.add(
-            Holds.Hold(
-                claimant: claimant, latency: tracked.latency(at: now.instant),
-                timer: timers.schedule(.hold(id), at: now.instant + duration)), of: id)
-        // The claim answers for the claimant's screens. Others are still asked, in case the claim fails.
-        for screen in screens.owned(by: claimant) { answered(screen, about: id, at: now) }
-        if case .window(let key) = events[existing: id].place { endWindowIfAnswered(key, at: now) }
-        sendBanners(at: now)
     }
 
     /// Records a step that does not decide the event: of a provisional claim, or a claim of a decided event.
@@ -55,14 +69,23 @@ extension Router {
     mutating func release(_ id: EventID, by claimant: String, at now: Now) {
         guard own(id, claimant) != nil else { return }
         effects.append(.reply(.done))
-        cancelHold(id, .released, at: now)
+        cancelHold(id, by: claimant, .released, at: now)
         sendBanners(at: now)
     }
 
+    /// The time to confirm is over.
+    mutating func holdRanOut(_ id: EventID, _ timer: Timers.TimerID, at now: Now) {
+        guard let hold = holds[id].first(where: { $0.timer == timer }) else { return }
+        cancelHold(id, by: hold.claimant, .ranOut, at: now)
+    }
+
     /// The claim ran out of time, was released, or its claimant left: the event goes on as without the claim.
-    mutating func cancelHold(_ id: EventID, _ step: ClaimForm, at now: Now) {
-        guard let hold = holds.remove(id) else { preconditionFailure("only a held event's hold can be cancelled") }
-        note(step, of: id, by: hold.claimant, .recorded, at: now)
+    mutating func cancelHold(_ id: EventID, by claimant: String, _ step: ClaimForm, at now: Now) {
+        guard holds.remove(id, by: claimant) != nil else {
+            preconditionFailure("only a claim that holds can be cancelled")
+        }
+        note(step, of: id, by: claimant, .recorded, at: now)
+        guard holds[id].isEmpty else { return }
         switch events[existing: id].place {
         case .window(let key):
             windows.release(id, in: key, isAwaited: events[existing: id].isAwaited)
@@ -80,7 +103,7 @@ extension Router {
             refuseUnknown(id)
             return nil
         }
-        guard let hold = holds[id], hold.claimant == caller else {
+        guard let hold = holds[id, caller] else {
             refuse(
                 .notClaimant(
                     "you do not hold event \(id); ClaimProvisionally holds it, until it is confirmed or its time is over"

@@ -14,7 +14,7 @@ extension Router {
     /// Where an undecided event is; `nil` for any other event and for one that is not restored yet.
     public func progress(of id: EventID) -> Progress? {
         guard let tracked = events[id], tracked.isUndecided else { return nil }
-        if let hold = holds[id] { return .held(by: hold.claimant) }
+        if let hold = holds[id].first { return .held(by: hold.claimant) }
         switch tracked.place {
         case .window: return .window
         case .waiting(let key): return .waiting(delay(to: key))

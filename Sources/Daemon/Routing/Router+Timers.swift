@@ -53,7 +53,7 @@ extension Router {
             timers.removeNext()
             switch entry.timer {
             case .window(let key): endWindow(key, at: now)
-            case .hold(let id): cancelHold(id, .ranOut, at: now)
+            case .hold(let id): holdRanOut(id, entry.id, at: now)
             case .grace(let id): graces.end(id)
             case .lease(let id): closeScreen(id, at: now)
             case .call(let call): callTimedOut(call, at: now)
@@ -82,7 +82,7 @@ extension Router {
     private func isArmed(_ entry: Timers.Entry) -> Bool {
         switch entry.timer {
         case .window(let key): windows[key]?.timer == entry.id
-        case .hold(let id): holds[id]?.timer == entry.id
+        case .hold(let id): holds[id].contains { $0.timer == entry.id }
         case .grace(let id): graces.contains(id)
         case .lease(let id): screens[id]?.leaseTimer == entry.id
         case .call(let call): server.inFlight[call] != nil

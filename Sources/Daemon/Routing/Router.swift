@@ -288,7 +288,7 @@ public struct Router {
     /// A connection left the bus: its screens close, and its provisional claims come to nothing.
     private mutating func peerLeft(_ name: String, at now: Now) {
         closeScreens(of: name, at: now)
-        for id in holds.events(heldBy: name) { cancelHold(id, .left, at: now) }
+        for id in holds.events(heldBy: name) { cancelHold(id, by: name, .left, at: now) }
         sendBanners(at: now)
     }
 

@@ -7,8 +7,8 @@ struct InvariantChecker {
     var publishing: Occurrence?
     /// The screen that is being opened, likewise.
     var opening: Symbol?
-    /// Provisional claims: the claimant, and the end.
-    private var holds: [EventID: (by: String, until: Duration)] = [:]
+    /// Provisional claims of events: the claimants, and when their times end.
+    private var holds: [EventID: [String: Duration]] = [:]
     /// Events that were announced with a window, and when it ends at the earliest.
     private var windowEnds: [EventID: Duration] = [:]
     private var outcomes: [EventID: [Outcome]] = [:]
@@ -32,18 +32,24 @@ struct InvariantChecker {
     /// Tracks the provisional claims: an event that is held gets no banner.
     private mutating func note(_ input: Input, _ effects: [Effect], at now: Duration) {
         // A hold ends when the timer fires: messages of the same time are handled first.
-        if case .timerFired = input { holds = holds.filter { $0.value.until > now } }
+        if case .timerFired = input { keepHolds { _, until in until > now } }
         guard case .reply(let reply)? = effects.first(where: { if case .reply = $0 { true } else { false } }) else {
-            if case .peerLeft(let name) = input { holds = holds.filter { $0.value.by != name } }
+            if case .peerLeft(let name) = input { keepHolds { claimant, _ in claimant != name } }
             return
         }
         switch (input, reply) {
         case (.claimedProvisionally(let id, let time, let claimant), .verdict(.suppressed)):
-            holds[id] = (claimant, now + time)
-        case (.completed(let id, _), .done), (.released(let id, _), .done), (.claimed(let id, _), _):
-            holds[id] = nil
+            holds[id, default: [:]][claimant] = now + time
+        case (.released(let id, let claimant), .done):
+            holds[id]?[claimant] = nil
+            keepHolds { _, _ in true }
+        case (.completed(let id, _), .done), (.claimed(let id, _), _): holds[id] = nil
         default: break
         }
+    }
+
+    private mutating func keepHolds(where isKept: (String, Duration) -> Bool) {
+        holds = holds.mapValues { $0.filter { isKept($0.key, $0.value) } }.filter { !$0.value.isEmpty }
     }
 
     private mutating func check(_ effect: Effect, at now: Duration) {
@@ -61,8 +67,8 @@ struct InvariantChecker {
                 faults.append(
                     "banner for \(newest) at \(now.milliseconds), before its window ends at \(end.milliseconds)")
             }
-            if let hold = holds[newest] {
-                faults.append("banner for \(newest) at \(now.milliseconds), which \(hold.by) holds")
+            if let claimants = holds[newest]?.keys.sorted() {
+                faults.append("banner for \(newest) at \(now.milliseconds), which is held by \(claimants)")
             }
             // What the server shows is asked for again when another event behind the banner was withdrawn or replaced.
             if let outcome = outcomes[newest]?.last, outcome != .shown || request.replaces == nil {

@@ -50,7 +50,12 @@ extension ReferenceRouter {
         if time <= .zero || time > limits.maximumHold { return refuse("LimitExceeded") }
         guard isKnown(id) else { return refuse("UnknownEvent") }
         let item = item(id)
-        let canBeHeld = item.map { $0.hold == nil && ($0.place == .window || $0.place == .waiting) } ?? false
+        let canBeHeld =
+            item.map { item in
+                !item.holds.contains { $0.claimant == peer }
+                    && (item.place == .window || item.place == .waiting || !item.holds.isEmpty)
+            } ?? false
+        if canBeHeld, item!.holds.count >= limits.holdersOfEvent { return refuse("LimitExceeded") }
         let verdict = canBeHeld ? Verdict.suppressed : .recorded
         out.append(.reply(.verdict(verdict)))
         note(.provisional, of: id, by: peer, verdict)
@@ -58,7 +63,7 @@ extension ReferenceRouter {
         let hold = Item.Hold(
             claimant: peer, latency: now.instant - item.accepted, ends: now.instant + time, stamp: stamp())
         change(id) { item in
-            item.hold = hold
+            item.holds.append(hold)
             if item.place == .waiting { item.place = .held }
         }
         closeIfEmpty(item.banner)
@@ -76,7 +81,9 @@ extension ReferenceRouter {
 
     mutating func complete(_ id: EventID, by peer: String) {
         guard isKnown(id) else { return refuse("UnknownEvent") }
-        guard let item = item(id), let hold = item.hold, hold.claimant == peer else { return refuse("NotClaimant") }
+        guard let item = item(id), let hold = item.holds.first(where: { $0.claimant == peer }) else {
+            return refuse("NotClaimant")
+        }
         out.append(.reply(.done))
         note(.completed, of: id, by: peer, .suppressed)
         take(id, by: peer, as: .provisional, latency: hold.latency)
@@ -85,19 +92,21 @@ extension ReferenceRouter {
 
     mutating func release(_ id: EventID, by peer: String) {
         guard isKnown(id) else { return refuse("UnknownEvent") }
-        guard item(id)?.hold?.claimant == peer else { return refuse("NotClaimant") }
+        guard item(id)?.holds.contains(where: { $0.claimant == peer }) == true else { return refuse("NotClaimant") }
         out.append(.reply(.done))
-        holdFailed(id, .released)
+        holdFailed(id, by: peer, .released)
     }
 
     /// When in doubt, show the banner: at once if the window is over, else at its deadline.
     ///
     /// Inside choice: lateness is counted from here.
-    mutating func holdFailed(_ id: EventID, _ step: ClaimForm) {
+    mutating func holdFailed(_ id: EventID, by peer: String, _ step: ClaimForm) {
         let now = now.instant
-        note(step, of: id, by: item(id)!.hold!.claimant, .recorded)
+        note(step, of: id, by: peer, .recorded)
+        change(id) { $0.holds.removeAll { $0.claimant == peer } }
+        // Others still hold it.
+        guard item(id)!.holds.isEmpty else { return }
         change(id) { item in
-            item.hold = nil
             if item.place == .held { item.deadline = now }
         }
         let item = item(id)!
@@ -242,6 +251,6 @@ extension ReferenceRouter {
 
     mutating func peerLeft(_ peer: String) {
         for screen in screens where screen.owner == peer { endScreen(screen.id) }
-        for id in ids({ $0.hold?.claimant == peer }) { holdFailed(id, .left) }
+        for id in ids({ $0.holds.contains { $0.claimant == peer } }) { holdFailed(id, by: peer, .left) }
     }
 }

@@ -87,7 +87,7 @@ extension ReferenceRouter {
     private mutating func putBack(_ earlier: Item, _ before: Up?) {
         var item = earlier
         let key = item.banner
-        item.hold = nil
+        item.holds = []
         item.asked = []
         if item.place == .shown || item.place == .gone, !shownOrder.contains(item.id) { return }
         switch item.place {

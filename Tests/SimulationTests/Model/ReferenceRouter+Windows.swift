@@ -181,7 +181,7 @@ extension ReferenceRouter {
 
     /// Inside choice: events of one window that wait for different screens are awaited together.
     func isOverEarly(_ key: CoalescingKey) -> Bool {
-        let unclaimed = items.filter { $0.place == .window && $0.key == key && $0.hold == nil }
+        let unclaimed = items.filter { $0.place == .window && $0.key == key && $0.holds.isEmpty }
         return !unclaimed.isEmpty && !unclaimed.contains(where: isAwaited)
     }
 
@@ -191,7 +191,7 @@ extension ReferenceRouter {
 
     mutating func endWindow(_ key: CoalescingKey) {
         for id in ids({ $0.place == .window && $0.key == key }) {
-            let isHeld = item(id)!.hold != nil
+            let isHeld = !item(id)!.holds.isEmpty
             let now = now.instant
             change(id) { item in
                 item.deadline = min(item.windowEnds, now)

@@ -41,7 +41,7 @@ struct ReferenceRouter {
         var waitingStamp = 0
         /// The screens that were asked and have not answered.
         var asked: [ScreenID]
-        var hold: Hold?
+        var holds: [Hold] = []
         var number: BannerID?
 
         var hasButtons: Bool { !route.appearance.actions.isEmpty }
@@ -224,7 +224,7 @@ struct ReferenceRouter {
 
     private enum Matter {
         case window(CoalescingKey)
-        case hold(EventID)
+        case hold(EventID, by: String)
         case grace(Int)
         case lease(ScreenID)
         case call(BannerCall)
@@ -236,7 +236,7 @@ struct ReferenceRouter {
         var due: [(at: Instant, stamp: Int, matter: Matter)] = []
         for item in items {
             if item.place == .window { due.append((item.windowEnds, item.windowStamp, .window(item.key))) }
-            if let hold = item.hold { due.append((hold.ends, hold.stamp, .hold(item.id))) }
+            for hold in item.holds { due.append((hold.ends, hold.stamp, .hold(item.id, by: hold.claimant))) }
         }
         for (index, grace) in graces.enumerated() { due.append((grace.ends, grace.stamp, .grace(index))) }
         for screen in screens {
@@ -257,7 +257,7 @@ struct ReferenceRouter {
         ) {
             switch next.matter {
             case .window(let key): endWindow(key)
-            case .hold(let id): holdFailed(id, .ranOut)
+            case .hold(let id, let peer): holdFailed(id, by: peer, .ranOut)
             case .grace(let index): graces.remove(at: index)
             case .lease(let id): endScreen(id)
             case .call(let call): callOverdue(call)

@@ -51,6 +51,7 @@ enum World {
         limits.graces = 3
         limits.gracesPerConnection = 1
         limits.maximumHold = .seconds(5)
+        limits.holdersOfEvent = 2
         limits.mutes = 2
         limits.timedOutCalls = 2
         limits.retractableEvents = 3
