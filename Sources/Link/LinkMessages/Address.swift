@@ -1,0 +1,54 @@
+/// A topic on the broker, below the prefix of the line. LINK.md section 3 lists them; what may be written there and whether the
+/// broker keeps it stands in [`docs/link.md`].
+public enum Address: Hashable, Sendable, CustomStringConvertible {
+    /// `s/DEVICE`: what a device says, in order.
+    case stream(Device)
+    /// `v/DIGEST`: the current value of a topic, or its removal; retained.
+    case value(Digest)
+    /// `d/DEVICE`: the description of a device; retained.
+    case description(Device)
+    /// `o/DEVICE`: whether a device is online; retained.
+    case presence(Device)
+    /// `r/DEVICE`: questions to a device.
+    case questions(Device)
+    /// `u/DEVICE`: answers for a device.
+    case answers(Device)
+
+    /// `nil` if the text is no such topic.
+    public init?(_ text: some StringProtocol) {
+        let rest = text.dropFirst(2)
+        switch text.prefix(2) {
+        case "s/": self.init(Device(rest).map(Address.stream))
+        case "v/": self.init(Digest(rest).map(Address.value))
+        case "d/": self.init(Device(rest).map(Address.description))
+        case "o/": self.init(Device(rest).map(Address.presence))
+        case "r/": self.init(Device(rest).map(Address.questions))
+        case "u/": self.init(Device(rest).map(Address.answers))
+        default: return nil
+        }
+    }
+
+    private init?(_ address: Address?) {
+        guard let address else { return nil }
+        self = address
+    }
+
+    public var description: String {
+        switch self {
+        case .stream(let device): "s/\(device)"
+        case .value(let digest): "v/\(digest)"
+        case .description(let device): "d/\(device)"
+        case .presence(let device): "o/\(device)"
+        case .questions(let device): "r/\(device)"
+        case .answers(let device): "u/\(device)"
+        }
+    }
+
+    /// Whether the broker keeps the last message for those who subscribe later.
+    public var isRetained: Bool {
+        switch self {
+        case .value, .description, .presence: true
+        case .stream, .questions, .answers: false
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import DequeModule
+import LinkMessages
+import Routing
+
+/// Rule 3, the other side: questions are answered from the journal.
+extension Link {
+    struct Answering {
+        struct Asked {
+            let asker: Device
+            let question: Question
+        }
+
+        var waiting = Deque<Asked>()
+        var reading: ReadToken?
+        var next: Uptime?
+        var quotas: [Device: TokenBucket] = [:]
+        var quota: TokenBucket?
+        /// Who asked for what lately, for ranges that many have missed.
+        var recent: [(asker: Device, question: Question, at: Uptime)] = []
+    }
+
+    /// A range that so many ask for is said to everybody.
+    private static let manyAskers = 3
+    private static let recentTime: Duration = .seconds(60)
+
+    mutating func asked(_ question: Question, by asker: Device, at now: Now) {
+        // The newest question of an asker counts: it has given up the others.
+        answering.waiting.removeAll { $0.asker == asker }
+        guard answering.waiting.count < limits.waitingQuestions else { return }
+        answering.waiting.append(Answering.Asked(asker: asker, question: question))
+    }
+
+    mutating func answer(at now: Now) {
+        if answering.next.map({ $0 <= now.uptime }) ?? false { answering.next = nil }
+        guard connection.isUp, isDaemonThere, answering.reading == nil, answering.next == nil,
+            let asked = answering.waiting.first
+        else { return }
+        let minute = 60.0
+        var quota =
+            answering.quotas[asked.asker]
+            ?? TokenBucket(
+                perSecond: Double(limits.answeredRowsPerAsker) / minute, burst: limits.answeredRowsPerAsker,
+                at: now.uptime)
+        var total =
+            answering.quota
+            ?? TokenBucket(perSecond: Double(limits.answeredRows) / minute, burst: limits.answeredRows, at: now.uptime)
+        let rows = min(quota.available(at: now.uptime), total.available(at: now.uptime), Int(limits.rowsPerPage))
+        // A handful of rows is not worth a message.
+        let least = min(50, limits.answeredRowsPerAsker)
+        guard rows >= least else {
+            let wait = max(quota.wait(for: least, at: now.uptime), total.wait(for: least, at: now.uptime))
+            answering.waiting.removeFirst()
+            reply(
+                to: asked, Answer(
+                    id: asked.question.id, after: asked.question.after, through: asked.question.after, items: [],
+                    wait: wait.millisecondsRoundedUp), at: now)
+            return answer(at: now)
+        }
+        answering.quotas[asked.asker] = quota
+        answering.quota = total
+        let token = ReadToken(rawValue: token())
+        answering.reading = token
+        effects.append(.readChanges(token, after: asked.question.after, limit: UInt32(rows)))
+    }
+
+    mutating func answered(_ page: ChangesPage, at now: Now) {
+        answering.reading = nil
+        guard let asked = answering.waiting.popFirst() else { return }
+        let question = asked.question
+        var items: [Said] = []
+        var bytes = 1024
+        var through = question.after
+        var isComplete = true
+        for change in page.changes {
+            guard change.number <= question.through else { break }
+            if let content = content(of: change) {
+                let item = Said(number: change.number, previous: through, content: fitting(content))
+                let count = item.encodedCount
+                guard items.isEmpty || bytes + count <= Message.maximumTextBytes else {
+                    isComplete = false
+                    break
+                }
+                bytes += count
+                items.append(item)
+            }
+            through = change.number
+        }
+        // What is not there is not shared or gone.
+        let reachesEnd = page.isLast || (page.changes.last?.number ?? 0) >= question.through
+        if isComplete, reachesEnd { through = question.through }
+        for index in items.indices where index > 0 { items[index].previous = items[index - 1].number }
+        _ = answering.quotas[asked.asker]?.take(items.count, at: now.uptime)
+        _ = answering.quota?.take(items.count, at: now.uptime)
+        statistics.answers += 1
+        if isWantedByMany(asked, at: now) {
+            sayAgain(items, through: through, at: now)
+            return reply(
+                to: asked,
+                Answer(id: question.id, after: question.after, through: question.after, items: [], wait: 2_000), at: now)
+        }
+        reply(to: asked, Answer(id: question.id, after: question.after, through: through, items: items), at: now)
+    }
+
+    private mutating func reply(to asked: Answering.Asked, _ answer: Answer, at now: Now) {
+        _ = say(.answer(answer), on: .answers(asked.asker), at: now)
+    }
+
+    /// Whether others have asked for the beginning of the same range within a minute.
+    private mutating func isWantedByMany(_ asked: Answering.Asked, at now: Now) -> Bool {
+        answering.recent.removeAll { $0.at + Self.recentTime < now.uptime || $0.asker == asked.asker }
+        answering.recent.append((asked.asker, asked.question, now.uptime))
+        if answering.recent.count > limits.waitingQuestions { answering.recent.removeFirst() }
+        let after = asked.question.after
+        let askers = answering.recent.filter { $0.question.after <= after && after < $0.question.through }.count
+        guard askers >= Self.manyAskers else { return false }
+        answering.recent = []
+        return true
+    }
+
+    /// On the stream, where everybody hears it. Its numbers are old: whoever has them passes over it.
+    private mutating func sayAgain(_ items: [Said], through: UInt64, at now: Now) {
+        for item in items { _ = say(.said(item), on: .stream(own), at: now) }
+        if let last = items.last, last.number < through {
+            let end = Said(number: through, previous: last.number, content: .nothing)
+            _ = say(.said(end), on: .stream(own), at: now)
+        }
+    }
+}

@@ -1,0 +1,135 @@
+import LinkMessages
+import Routing
+
+extension Link {
+    /// What has changed since it was last written.
+    struct Disk {
+        var lineChanged = false
+        var devices: Set<Device> = []
+        var droppedDevices: Set<Device> = []
+        var values: Set<Digest> = []
+        /// To be acknowledged once it is written what follows from them.
+        var deliveries: [DeliveryToken] = []
+        var flush: Uptime?
+        var underWay: StoreToken?
+        var underWayDeliveries: [DeliveryToken] = []
+        var underWayRecords: [Record] = []
+        var failures = 0
+
+        var isClean: Bool {
+            !lineChanged && devices.isEmpty && droppedDevices.isEmpty && values.isEmpty && deliveries.isEmpty
+        }
+    }
+
+    mutating func restore(_ records: [Record]) {
+        for record in records {
+            switch record {
+            case .line(let line): self.line = line
+            case .device(let device, let record): peers[device] = Peer(record, limits: limits)
+            case .value(let digest, let value): values.authored[digest] = value
+            case .deviceDropped, .valueDropped: break
+            }
+        }
+        values.findNextExpiry = true
+        guard let line else { return }
+        out.position = line.cursor
+        out.cursor = line.cursor
+        // After an upgrade, what was not understood may be.
+        guard line.version < Message.version else { return }
+        for device in peers.keys {
+            for range in peers[device]!.unknown.ranges { peers[device]!.open.insert(range) }
+            peers[device]!.unknown = RangeSet(limit: limits.missingRanges)
+            disk.devices.insert(device)
+        }
+        self.line?.version = Message.version
+        disk.lineChanged = true
+    }
+
+    /// Writes at most every `flushDelay`, so that a stream of messages costs a few writes a second.
+    mutating func flush(at now: Now) {
+        guard disk.underWay == nil, !disk.isClean else { return }
+        guard isDue(disk.flush, at: now) || disk.deliveries.count >= limits.callsInFlight else {
+            disk.flush = disk.flush ?? now.uptime + limits.flushDelay
+            return
+        }
+        disk.flush = nil
+        var records: [Record] = []
+        if disk.lineChanged, var line {
+            line.cursor = out.cursor
+            self.line = line
+            records.append(.line(line))
+        }
+        for device in disk.droppedDevices.sorted() { records.append(.deviceDropped(device)) }
+        for device in disk.devices.sorted() {
+            if let peer = peers[device] { records.append(.device(device, peer.stored)) }
+        }
+        for digest in disk.values.sorted() {
+            records.append(values.authored[digest].map { .value(digest, $0) } ?? .valueDropped(digest))
+        }
+        let token = StoreToken(rawValue: token())
+        let failures = disk.failures
+        let deliveries = disk.deliveries
+        disk = Disk()
+        disk.failures = failures
+        disk.underWay = token
+        disk.underWayDeliveries = deliveries
+        disk.underWayRecords = records
+        effects.append(.store(token, records))
+    }
+
+    mutating func stored(_ token: StoreToken, at now: Now) {
+        guard token == disk.underWay else { return }
+        for delivery in disk.underWayDeliveries { effects.append(.acknowledge(delivery)) }
+        disk.underWay = nil
+        disk.underWayDeliveries = []
+        disk.underWayRecords = []
+        disk.failures = 0
+    }
+
+    /// The same records, as they are then, are written later.
+    mutating func notStored(_ token: StoreToken, at now: Now) {
+        guard token == disk.underWay else { return }
+        for record in disk.underWayRecords {
+            switch record {
+            case .line: disk.lineChanged = true
+            case .device(let device, _): disk.devices.insert(device)
+            case .deviceDropped(let device): if peers[device] == nil { disk.droppedDevices.insert(device) }
+            case .value(let digest, _), .valueDropped(let digest): disk.values.insert(digest)
+            }
+        }
+        disk.deliveries = disk.underWayDeliveries + disk.deliveries
+        disk.underWay = nil
+        disk.underWayDeliveries = []
+        disk.underWayRecords = []
+        disk.failures += 1
+        disk.flush = now.uptime + Self.backoff(disk.failures, longest: .seconds(60))
+    }
+
+    /// 1 s, 2 s, 4 s, …
+    static func backoff(_ failures: Int, longest: Duration) -> Duration {
+        min(.seconds(1 << min(max(failures, 1) - 1, 20)), longest)
+    }
+
+    /// The dropped device is as good as never seen.
+    mutating func drop(_ device: Device) {
+        guard peers.removeValue(forKey: device) != nil else { return }
+        asking.suspects[device] = nil
+        if asking.question?.device == device { asking.question = nil }
+        queue.removeAll { $0.device == device }
+        waitingBytes = queue.reduce(0) { $0 + $1.cost }
+        disk.devices.remove(device)
+        disk.droppedDevices.insert(device)
+    }
+
+    /// LINK.md rule 12: a device unseen for 30 days. Looked at once an hour.
+    mutating func dropUnseen(at now: Now) {
+        guard nextDrop == nil || isDue(nextDrop, at: now) else { return }
+        // Where there is nobody to drop, nothing wakes up for it.
+        nextDrop = peers.isEmpty ? nil : now.uptime + .seconds(3600)
+        for device in peers.keys.sorted() {
+            guard let peer = peers[device], !peer.isOnline else { continue }
+            let unseen = now.wall.subtractingReportingOverflow(peer.record.seen)
+            if !unseen.overflow, unseen.partialValue > limits.forgetAfter.microseconds { drop(device) }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+import LinkMessages
+import Routing
+
+/// Rules 6 and 10: screens elsewhere, and banners that wait for them or until the line has caught up.
+extension Link {
+    struct Holds {
+        struct Hold {
+            let until: Uptime
+            /// The devices whose screens may claim it; empty: until the line has caught up.
+            var devices: Set<Device>
+        }
+
+        private var holds: [EventID: Hold] = [:]
+        /// Until then banners wait for what is missing; `nil` while nothing is.
+        var catchUpBy: Uptime?
+        /// Whether `catchUpBy` has passed and something is still missing.
+        var hasWaitedEnough = false
+        private(set) var nextExpiry: Uptime?
+
+        var count: Int { holds.count }
+
+        mutating func insert(_ id: EventID, _ hold: Hold) {
+            holds[id] = hold
+            nextExpiry = min(nextExpiry ?? hold.until, hold.until)
+        }
+
+        mutating func remove(_ id: EventID) { holds[id] = nil }
+
+        /// notifyd ends holds by itself at their time.
+        mutating func expire(at uptime: Uptime) {
+            guard let next = nextExpiry, next <= uptime else { return }
+            holds = holds.filter { $0.value.until > uptime }
+            nextExpiry = holds.values.map(\.until).min()
+        }
+
+        /// - Returns: the events that wait for nobody any more.
+        mutating func left(_ device: Device) -> [EventID] {
+            var released: [EventID] = []
+            for (id, hold) in holds where hold.devices.contains(device) {
+                holds[id]!.devices.remove(device)
+                if holds[id]!.devices.isEmpty { released.append(id) }
+            }
+            for id in released { holds[id] = nil }
+            return released.sorted()
+        }
+
+        /// - Returns: the events that waited until the line has caught up.
+        mutating func caughtUp() -> [EventID] {
+            catchUpBy = nil
+            let released = holds.filter(\.value.devices.isEmpty).keys.sorted()
+            for id in released { holds[id] = nil }
+            return released
+        }
+
+        func mustWait(_ limits: LinkLimits) -> Bool { count >= limits.holds }
+    }
+
+    /// Whether a device that is there has said something that is missing here, or much waits for notifyd.
+    var isCatchingUp: Bool {
+        queue.count > limits.callsInFlight || peers.values.contains(where: \.isBehind)
+    }
+
+    mutating func announced(_ event: Announced, at now: Now) {
+        guard configuration.kind == .link, event.hasWindow, configuration.shares(event.topic) else { return }
+        updateCatchingUp(at: now)
+        guard holds.count < limits.holds else { return }
+        var devices: Set<Device> = []
+        if configuration.isSealed {
+            let covering = Set(digests(covering: event.topic))
+            for (device, peer) in peers where device != event.name.device && peer.isOnline {
+                guard let heard = peer.heard, heard + limits.screenFreshness >= now.uptime else { continue }
+                if !peer.attended.isDisjoint(with: covering) { devices.insert(device) }
+            }
+        }
+        let length: Duration
+        if event.via == configuration.line, let by = holds.catchUpBy {
+            length = .microseconds(by.microseconds - now.uptime.microseconds)
+            devices = []
+        } else if !devices.isEmpty {
+            length = limits.screenHold
+        } else {
+            return
+        }
+        guard length > .zero else { return }
+        statistics.holds += 1
+        holds.insert(event.id, Holds.Hold(until: now.uptime + length, devices: devices))
+        effects.append(.hold(event.id, length))
+    }
+
+    private mutating func updateCatchingUp(at now: Now) {
+        if isCatchingUp, !holds.hasWaitedEnough {
+            holds.catchUpBy = holds.catchUpBy ?? now.uptime + limits.catchingUpHold
+        }
+    }
+
+    mutating func endCatchingUp(at now: Now) {
+        let hasCaughtUp = !isCatchingUp && queue.isEmpty
+        if hasCaughtUp { holds.hasWaitedEnough = false }
+        guard holds.catchUpBy != nil, hasCaughtUp || isDue(holds.catchUpBy, at: now) else { return }
+        // It does not begin again before the line has caught up.
+        holds.hasWaitedEnough = !hasCaughtUp
+        for id in holds.caughtUp() { effects.append(.release(id)) }
+    }
+
+    // MARK: Own screens
+
+    mutating func screenChanged(_ topic: TopicPrefix, isAttended: Bool, at now: Now) {
+        attended.removeAll { $0 == topic }
+        // The newest are the likeliest; with too many, the oldest are not told.
+        if isAttended { attended.append(topic) }
+        guard configuration.sharesScreens, connection.isUp else { return }
+        connection.hasNews = true
+        let earliest = connection.described.map { $0 + limits.screenInterval } ?? now.uptime
+        connection.describe = min(connection.describe ?? earliest, max(earliest, now.uptime))
+    }
+
+    /// Only shared topics; a screen above a shared topic is told as that.
+    var attendedDigests: [Digest] {
+        let shared = attended.suffix(4 * Description.maximumAttended).filter { prefix in
+            guard let topic = try? Topic(prefix.description) else {
+                return configuration.share.contains(.all)
+            }
+            return configuration.shares(topic)
+        }
+        return shared.suffix(Description.maximumAttended).map { configuration.digest($0.description) }.sorted()
+    }
+
+    /// The digests of all screens that would cover a topic.
+    private func digests(covering topic: Topic) -> [Digest] {
+        var text = ""
+        var digests = [configuration.digest("/")]
+        for segment in topic.segments {
+            text += "/" + segment
+            digests.append(configuration.digest(text))
+        }
+        return digests
+    }
+}

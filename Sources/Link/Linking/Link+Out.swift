@@ -1,0 +1,276 @@
+import DequeModule
+import LinkMessages
+import Routing
+
+/// Rule 1: what began on this device is said, in the order of the journal, chained by number.
+extension Link {
+    struct Out {
+        typealias Cursor = LineRecord.Cursor
+
+        /// A row on its way to the broker.
+        struct Flight {
+            let position: Cursor
+            /// Its messages that are not acknowledged: on `s/` and, for values, on `v/`.
+            var tokens: [MessageToken]
+        }
+
+        /// What the broker has acknowledged.
+        var cursor = Cursor(scanned: 0, said: 0)
+        /// How far rows were handled on this connection.
+        var position = Cursor(scanned: 0, said: 0)
+        var rows = Deque<Change>()
+        /// Whether the journal may have rows after those read.
+        var hasMore = true
+        var reading: ReadToken?
+        var newestReading: ReadToken?
+        var flights = Deque<Flight>()
+        /// The highest number this program has said.
+        var highest: UInt64 = 0
+        /// The highest number under the own Device that this program has not said.
+        var foreign: UInt64 = 0
+        var newest: UInt64?
+        var events: TokenBucket?
+        /// Nothing is said or read before.
+        var next: Uptime?
+        /// How far the streams of others were in the journal when the rows were asked for.
+        var floors: [Device: UInt64]?
+        var checkpointed: Uptime?
+    }
+
+    private static let checkpointInterval: Duration = .seconds(60)
+    private static let maximumCheckpoints = 8
+
+    mutating func start(at now: Now) {
+        nextDrop = now.uptime
+    }
+
+    mutating func daemonAppeared(at now: Now) {
+        isDaemonThere = true
+        out.hasMore = true
+        out.reading = nil
+        out.next = nil
+        answering.reading = nil
+        values.reading = nil
+        let token = ReadToken(rawValue: token())
+        out.newestReading = token
+        effects.append(.readNewest(token))
+    }
+
+    mutating func daemonVanished() {
+        isDaemonThere = false
+        out.reading = nil
+        out.newestReading = nil
+        answering.reading = nil
+        values.reading = nil
+        holds = Holds()
+        takeBackCalls()
+    }
+
+    /// Rule 4: a new device says nothing of what was before it.
+    mutating func foundNewest(_ number: UInt64, at now: Now) {
+        guard out.newestReading != nil else { return }
+        out.newestReading = nil
+        out.newest = number
+        if line == nil {
+            let cursor = Out.Cursor(scanned: number, said: number)
+            line = LineRecord(
+                first: number, cursor: cursor, earlier: cursor, connection: 0, counter: 0, hasJoined: false,
+                version: Message.version)
+            out.cursor = cursor
+            out.position = cursor
+            disk.lineChanged = true
+        }
+        checkNumbers()
+        if wantsWill, failure == nil { connect(at: now) }
+    }
+
+    /// Numbers that others have taken can not be given out again.
+    mutating func checkNumbers() {
+        guard let newest = out.newest, let line else { return }
+        if newest < max(line.cursor.said, out.foreign, line.cursor.scanned) { fail(.numbersFellBack) }
+    }
+
+    mutating func readFailed(_ token: ReadToken, at now: Now) {
+        let later = now.uptime + .seconds(1)
+        switch token {
+        case out.reading: (out.reading, out.next) = (nil, later)
+        case out.newestReading: if isDaemonThere { daemonAppeared(at: now) }
+        case answering.reading: (answering.reading, answering.next) = (nil, later)
+        case values.reading: values.reading = nil
+        default: break
+        }
+    }
+
+    /// What a row says on this line; `nil` if nothing.
+    func content(of change: Change) -> Said.Content? {
+        let isFromElsewhere: Bool
+        switch configuration.kind {
+        case .link:
+            isFromElsewhere =
+                change.via == Configuration.linkName || change.via.utf8.starts(with: "\(Configuration.linkName):".utf8)
+        case .channel:
+            // What other bridges bring is on every device of its user: each of them would say it here.
+            isFromElsewhere = !change.via.isEmpty
+        }
+        guard !isFromElsewhere else { return nil }
+        switch change.kind {
+        case .event(let event): return configuration.shares(event.topic) ? .event(event) : nil
+        case .claim(let claim):
+            return configuration.shares(claim.topic) && !configuration.isChannel ? .claim(claim) : nil
+        case .removal(let removal): return configuration.shares(removal.topic) ? .removal(removal) : nil
+        case .other, .start: return nil
+        }
+    }
+
+    /// An event that is larger than any message can be: others learn that there is nothing.
+    func fitting(_ content: Said.Content) -> Said.Content {
+        let said = Said(number: 1, previous: 0, content: content)
+        return content.mayBeLong && said.encodedCount > Message.maximumTextBytes - 1024 ? .nothing : content
+    }
+
+    mutating func say(at now: Now) {
+        guard line != nil, !isDueLater(out.next, at: now) else { return }
+        out.next = nil
+        while let change = out.rows.first, connection.isUp, out.flights.count < limits.messagesInFlight {
+            if limits.eventsPerSecond > 0, content(of: change) != nil {
+                var bucket =
+                    out.events
+                    ?? TokenBucket(
+                        perSecond: Double(limits.eventsPerSecond), burst: limits.eventsPerSecond, at: now.uptime)
+                defer { out.events = bucket }
+                guard bucket.take(at: now.uptime) else {
+                    out.next = now.uptime + bucket.wait(for: 1, at: now.uptime)
+                    break
+                }
+            }
+            out.rows.removeFirst()
+            handle(change, at: now)
+        }
+        guard connection.isUp, isDaemonThere, out.hasMore, out.reading == nil, out.rows.isEmpty, out.next == nil else {
+            return
+        }
+        out.hasMore = false
+        let token = ReadToken(rawValue: token())
+        out.reading = token
+        let isTime = out.checkpointed.map { now.uptime >= $0 + Self.checkpointInterval } ?? true
+        out.floors = isTime ? peers.filter { $0.value.record.start != nil }.mapValues(\.floor) : nil
+        effects.append(.readChanges(token, after: out.position.scanned, limit: limits.rowsPerPage))
+    }
+
+    private func isDueLater(_ moment: Uptime?, at now: Now) -> Bool { moment.map { $0 > now.uptime } ?? false }
+
+    mutating func took(_ page: ChangesPage, _ token: ReadToken, at now: Now) {
+        if token == answering.reading { return answered(page, at: now) }
+        if token == values.reading { return tookValue(page, at: now) }
+        guard token == out.reading else { return }
+        out.reading = nil
+        out.rows = Deque(page.changes)
+        if !page.isLast { out.hasMore = true } else { keepCheckpoints(page, at: now) }
+        // Rows that say nothing need no connection.
+        while let change = out.rows.first, content(of: change) == nil {
+            out.rows.removeFirst()
+            handle(change, at: now)
+        }
+    }
+
+    private mutating func handle(_ change: Change, at now: Now) {
+        guard change.number > out.position.scanned else { return }
+        if case .start(let last) = change.kind, out.position.scanned > last { journalWasRestored(to: last) }
+        noteReplacement(by: change)
+        let position = out.position
+        out.position.scanned = change.number
+        guard let content = content(of: change) else {
+            if out.flights.isEmpty { moveCursor(to: out.position, at: now) }
+            return
+        }
+        out.position.said = change.number
+        out.highest = max(out.highest, change.number)
+        let said = Said(number: change.number, previous: position.said, content: fitting(content))
+        var tokens = [say(.said(said), on: .stream(own), at: now)]
+        if let token = sayValue(change.number, content, at: now) { tokens.append(token) }
+        out.flights.append(Out.Flight(position: out.position, tokens: tokens))
+        statistics.said += 1
+        connection.hasNews = true
+    }
+
+    mutating func say(_ body: Message.Body, on address: Address, at now: Now) -> MessageToken {
+        let token = MessageToken(rawValue: token())
+        effects.append(.say(token, address, Message(device: own, at: now.wall, body: body)))
+        return token
+    }
+
+    mutating func acknowledged(_ token: MessageToken, at now: Now) {
+        if values.acknowledged(token) { return }
+        // The broker nearly always acknowledges in order.
+        guard let index = out.flights.firstIndex(where: { $0.tokens.contains(token) }) else { return }
+        out.flights[index].tokens.removeAll { $0 == token }
+        while let flight = out.flights.first, flight.tokens.isEmpty {
+            out.flights.removeFirst()
+            moveCursor(to: out.flights.isEmpty ? out.position : flight.position, at: now)
+        }
+    }
+
+    private mutating func moveCursor(to cursor: Out.Cursor, at now: Now) {
+        out.cursor = cursor
+        line?.cursor = cursor
+        disk.lineChanged = true
+    }
+
+    /// What was not acknowledged is said again, from the journal: rule 8.
+    mutating func rewindOut() {
+        out.position = out.cursor
+        out.rows = []
+        out.flights = []
+        out.reading = nil
+        out.hasMore = true
+    }
+
+    // MARK: A journal restored from a backup
+
+    private mutating func keepCheckpoints(_ page: ChangesPage, at now: Now) {
+        guard let floors = out.floors else { return }
+        out.floors = nil
+        out.checkpointed = now.uptime
+        let own = max(out.position.scanned, page.changes.last?.number ?? 0)
+        for (device, floor) in floors {
+            guard var checkpoints = peers[device]?.record.checkpoints, checkpoints.last?.theirs != floor else { continue }
+            checkpoints.append(DeviceRecord.Checkpoint(own: own, theirs: floor))
+            if checkpoints.count > Self.maximumCheckpoints {
+                // The older, the sparser.
+                let inner = checkpoints.indices.dropFirst().dropLast()
+                let weights = inner.map { index in
+                    Double(checkpoints[index + 1].own - checkpoints[index - 1].own) / Double(own - checkpoints[index].own + 1)
+                }
+                let least = zip(inner, weights).min { $0.1 < $1.1 }!.0
+                checkpoints.remove(at: least)
+            }
+            peers[device]?.record.checkpoints = checkpoints
+            disk.devices.insert(device)
+        }
+    }
+
+    /// What others said since the backup is lost: it is missing again. What this device said is with the others.
+    private mutating func journalWasRestored(to last: UInt64) {
+        for device in peers.keys {
+            guard var peer = peers[device], let start = peer.record.start else { continue }
+            peer.record.checkpoints.removeAll { $0.own > last }
+            let floor = peer.record.checkpoints.last?.theirs ?? start
+            if floor < peer.record.taken {
+                peer.open.insert(RangeSet.Range(after: floor, through: peer.record.taken))
+            }
+            peers[device] = peer
+            disk.devices.insert(device)
+        }
+        for digest in Array(values.seen.keys) { forgetSeen(digest) }
+        effects.append(.subscribeAgain)
+    }
+}
+
+extension Said.Content {
+    /// Whether the text may be longer than a message, even if every byte is escaped.
+    fileprivate var mayBeLong: Bool {
+        guard case .event(let event) = self else { return false }
+        return !event.fields.isEmpty || !event.options.isEmpty
+            || event.title.utf8.count + event.body.utf8.count > Message.maximumTextBytes / 8
+    }
+}

@@ -1,0 +1,219 @@
+import DequeModule
+import LinkMessages
+import Routing
+
+/// Who is there: connections, descriptions, and a second machine with the same device.
+extension Link {
+    struct Connection {
+        var isUp = false
+        /// On the wall clock.
+        var since: Int64 = 0
+        /// When the present will be known to a new device.
+        var joined: Uptime?
+        /// When the next description is due.
+        var describe: Uptime?
+        var described: Uptime?
+        /// Whether something was said, or screens have changed, since the last description.
+        var hasNews = false
+        var conflicts: [Uptime] = []
+        var earlierAt: Uptime?
+        var beforeThat: LineRecord.Cursor?
+    }
+
+    private static let conflictTime: Duration = .seconds(60)
+    private static let manyConflicts = 3
+    private static let earlierInterval: Duration = .seconds(600)
+
+    /// The number of a connection grows, also over restored backups as long as the clock does.
+    mutating func connect(at now: Now) {
+        guard line != nil else {
+            wantsWill = true
+            return
+        }
+        wantsWill = false
+        line!.connection = max(line!.connection + 1, UInt64(max(0, now.wall)))
+        disk.lineChanged = true
+        let presence = Presence(connection: line!.connection, isOnline: false)
+        effects.append(
+            .connect(
+                address: .presence(own), will: Message(device: own, at: now.wall, body: .presence(presence))))
+    }
+
+    mutating func connected(at now: Now) {
+        guard let line else { return }
+        connection.isUp = true
+        connection.since = now.wall
+        connection.describe = now.uptime
+        connection.hasNews = true
+        if !line.hasJoined { connection.joined = now.uptime + limits.joiningTime }
+        rewindOut()
+        values.confirmed = []
+        values.check = now.uptime + limits.valueCheckDelay
+        values.forgetFlights()
+        if connection.earlierAt.map({ $0 + Self.earlierInterval < now.uptime }) ?? true {
+            self.line!.earlier = connection.beforeThat ?? line.earlier
+            connection.beforeThat = out.cursor
+            connection.earlierAt = now.uptime
+            disk.lineChanged = true
+        }
+        sayOnline(at: now)
+    }
+
+    mutating func disconnected(wasTakenOver: Bool, at now: Now) {
+        connection.isUp = false
+        connection.joined = nil
+        connection.describe = nil
+        values.check = nil
+        asking.question = nil
+        answering.waiting = []
+        answering.reading = nil
+        rewindOut()
+        if wasTakenOver { noteConflict(at: now) }
+    }
+
+    mutating func checkJoining(at now: Now) {
+        guard isDue(connection.joined, at: now) else { return }
+        connection.joined = nil
+        line!.hasJoined = true
+        disk.lineChanged = true
+    }
+
+    private mutating func sayOnline(at now: Now) {
+        let presence = Presence(connection: line!.connection, isOnline: true)
+        _ = say(.presence(presence), on: .presence(own), at: now)
+    }
+
+    /// At most every 10 s after something was said, and every second where screens have changed.
+    mutating func describe(at now: Now) {
+        guard connection.isUp, connection.hasNews, line != nil else { return }
+        let due = connection.describe ?? (connection.described.map { $0 + limits.descriptionInterval } ?? now.uptime)
+        guard isDue(due, at: now) else {
+            connection.describe = due
+            return
+        }
+        connection.describe = nil
+        connection.described = now.uptime
+        connection.hasNews = false
+        line!.counter = max(line!.counter + 1, UInt64(max(0, now.wall)))
+        disk.lineChanged = true
+        let digests = configuration.sharesScreens ? attendedDigests : []
+        let description = Description(
+            counter: line!.counter, name: configuration.name, first: line!.first,
+            last: max(line!.first, out.position.said), attended: digests)
+        _ = say(.description(description), on: .description(own), at: now)
+    }
+
+    // MARK: Others
+
+    mutating func heard(_ device: Device, _ at: Int64, at now: Now) {
+        peers[device]!.heard = now.uptime
+        peers[device]!.offset.heard(at, wall: now.wall, uptime: now.uptime)
+        // Once an hour is enough to know who is unseen for 30 days.
+        if abs(now.wall - peers[device]!.record.seen) > 3_600_000_000 {
+            peers[device]!.record.seen = now.wall
+            disk.devices.insert(device)
+        }
+    }
+
+    mutating func heard(_ device: Device, _ presence: Presence, at now: Now) {
+        var peer = peers[device]!
+        // The will of an older connection says nothing of this one.
+        guard presence.connection >= peer.connection else { return }
+        let isNew = presence.connection > peer.connection
+        peer.connection = presence.connection
+        if presence.isOnline, isNew || !peer.isOnline {
+            peer.askAgain = nil
+            peer.unanswered = 0
+        }
+        peer.isOnline = presence.isOnline
+        peers[device] = peer
+        if !presence.isOnline { holds.left(device).forEach { effects.append(.release($0)) } }
+    }
+
+    mutating func described(_ device: Device, _ description: Description, at now: Now) {
+        guard description.last <= UInt64(Int64.max), isPlausible(Int64(description.last), at: now) else {
+            statistics.refused += 1
+            return
+        }
+        if peers[device]!.record.start == nil {
+            begin(device, at: line?.hasJoined ?? false ? description.first : description.last)
+        } else if peers[device]!.isStartProvisional {
+            // It is younger than this device: its stream is heard from its beginning.
+            peers[device]!.isStartProvisional = false
+            let start = peers[device]!.record.start!
+            if description.first < start {
+                peers[device]!.record.start = description.first
+                peers[device]!.open.insert(RangeSet.Range(after: description.first, through: start))
+                disk.devices.insert(device)
+            }
+        }
+        peers[device]!.described = max(peers[device]!.described, description.last)
+        suspect(device, at: now)
+        guard description.counter >= peers[device]!.counter else { return }
+        peers[device]!.counter = description.counter
+        if peers[device]!.record.name != description.name {
+            peers[device]!.record.name = description.name
+            disk.devices.insert(device)
+        }
+        guard configuration.sharesScreens else { return }
+        let attended = Set(description.attended)
+        if !peers[device]!.attended.subtracting(attended).isEmpty {
+            // Whoever has closed a screen claims no more.
+            holds.left(device).forEach { effects.append(.release($0)) }
+        }
+        peers[device]!.attended = attended
+    }
+
+    // MARK: Rule 11
+
+    /// What comes back under the own device. A backup of this machine has left old messages; only what was said during this
+    /// connection, and not here, is from a second machine.
+    mutating func heardOwn(_ message: Message, _ delivery: Delivery, at now: Now) {
+        guard let line else { return }
+        let isOfNow = !delivery.isRetained && message.at > connection.since
+        switch message.body {
+        case .said(let said):
+            if case .value(let digest) = delivery.address { return heardOwnValue(said, digest, at: now) }
+            guard said.number > max(out.highest, line.cursor.said, out.position.said) else { return }
+            foundForeign(said.number)
+            if isOfNow { noteConflict(at: now) }
+        case .description(let description):
+            if description.last > max(out.highest, line.cursor.said, out.position.said) {
+                foundForeign(description.last)
+            }
+            guard description.counter > line.counter else { return }
+            self.line!.counter = description.counter
+            connection.hasNews = true
+            connection.describe = now.uptime
+            if isOfNow { noteConflict(at: now) }
+        case .presence(let presence):
+            guard connection.isUp else { return }
+            if presence.connection > line.connection {
+                // The will of this connection would be ignored.
+                self.line!.connection = presence.connection
+                disk.lineChanged = true
+                if isOfNow { noteConflict(at: now) }
+                if failure == nil { effects.append(.reconnect) }
+            } else if !presence.isOnline {
+                sayOnline(at: now)
+            }
+        case .question, .answer: break
+        }
+    }
+
+    private mutating func foundForeign(_ number: UInt64) {
+        guard number > out.foreign, number < UInt64(Int64.max) else { return }
+        out.foreign = number
+        // What the journal had at the start may be less by now than it has.
+        guard isDaemonThere, out.newestReading == nil else { return }
+        let token = ReadToken(rawValue: token())
+        out.newestReading = token
+        effects.append(.readNewest(token))
+    }
+
+    private mutating func noteConflict(at now: Now) {
+        connection.conflicts.removeAll { $0 + Self.conflictTime < now.uptime }
+        connection.conflicts.append(now.uptime)
+        if connection.conflicts.count >= Self.manyConflicts { fail(.twoMachines) }
+    }
+}

@@ -1,0 +1,244 @@
+public import LinkMessages
+public import Routing
+import DequeModule
+
+/// Decides what is said on one line, the private link or a channel, and what is made of what others say.
+///
+/// The line is a plain value: an input and the time go in, a list of effects comes out. There is one value for each line, because
+/// lines share nothing but the journal, which all of them read by themselves: what strangers do on a channel reaches neither the
+/// cursors nor the memory of the private link.
+///
+/// The broker is transport, not truth. What this device says is numbered and chained by the rows of its journal (`Link+Out`). What
+/// others say is taken into the journal, and what has not been taken is a set of ranges on disk (`Link+In`), which is asked for
+/// (`Link+Gaps`) and answered from the journal of the device that said it (`Link+Answers`). Current values are written to the
+/// broker besides (`Link+Values`), for those who come later. `Link+Presence` has who is there, `Link+Holds` keeps back banners
+/// for screens elsewhere, `Link+Disk` writes what a restart needs. LINK.md section 4 has the rules.
+public struct Link {
+    /// The two clocks of an input.
+    public struct Now: Equatable, Sendable {
+        /// For everything that takes time; goes on while the machine sleeps.
+        public var uptime: Uptime
+        /// Microseconds since the epoch.
+        public var wall: Int64
+
+        public init(uptime: Uptime, wall: Int64) {
+            self.uptime = uptime
+            self.wall = wall
+        }
+    }
+
+    let own: Device
+    var configuration: Configuration
+    var limits: LinkLimits { configuration.limits }
+    var jitter: Jitter
+
+    // The line.
+    /// `nil` until the highest number of the journal is known.
+    var line: LineRecord?
+    var out = Out()
+    var connection = Connection()
+    var wantsWill = false
+    var isDaemonThere = false
+    var failure: LinkFailure?
+
+    // The others.
+    var peers: [Device: Peer] = [:]
+    var queue = Deque<Work>()
+    var waitingBytes = 0
+    var work: [WorkID: Work] = [:]
+    var calls: [CallToken: WorkID] = [:]
+    var isReceiving = true
+    var asking = Asking()
+    var answering = Answering()
+
+    // Values, screens, holds.
+    var values = Values()
+    var attended: [TopicPrefix] = []
+    var holds = Holds()
+
+    // Disk and time.
+    var disk = Disk()
+    var armed: Uptime?
+    var nextDrop: Uptime?
+    var lastToken: UInt64 = 0
+    var effects: [Effect] = []
+
+    /// Counters since the start.
+    public internal(set) var statistics = LinkStatistics()
+
+    /// - Parameters:
+    ///   - own: the property `Device` of notifyd.
+    ///   - records: what `Effect.store` has written.
+    ///   - seed: random.
+    public init(_ own: Device, _ configuration: Configuration, records: [Record] = [], seed: UInt64) {
+        self.own = own
+        self.configuration = configuration
+        jitter = Jitter(seed: seed)
+        restore(records)
+    }
+
+    /// Handles an input.
+    ///
+    /// - Returns: what the shell must do, in order.
+    public mutating func handle(_ input: Input, at now: Now) -> [Effect] {
+        guard failure == nil else { return [] }
+        switch input {
+        case .started: start(at: now)
+        case .connecting: connect(at: now)
+        case .connected: connected(at: now)
+        case .disconnected(let wasTakenOver): disconnected(wasTakenOver: wasTakenOver, at: now)
+        case .received(let delivery): received(delivery, at: now)
+        case .acknowledged(let token): acknowledged(token, at: now)
+        case .daemonAppeared: daemonAppeared(at: now)
+        case .daemonVanished: daemonVanished()
+        case .journalChanged: out.hasMore = true
+        case .changes(let token, let page): took(page, token, at: now)
+        case .readFailed(let token): readFailed(token, at: now)
+        case .newest(let number): foundNewest(number, at: now)
+        case .answered(let token, let result): answered(token, result, at: now)
+        case .announced(let event): announced(event, at: now)
+        case .decided(let id): holds.remove(id)
+        case .screenChanged(let topic, let isAttended): screenChanged(topic, isAttended: isAttended, at: now)
+        case .stored(let token): stored(token, at: now)
+        case .notStored(let token): notStored(token, at: now)
+        case .reconfigured(let configuration, let keyChanged):
+            reconfigure(configuration, keyChanged: keyChanged, at: now)
+        case .deviceForgotten(let device): drop(device)
+        case .timerFired: break
+        }
+        proceed(at: now)
+        defer { effects = [] }
+        return effects
+    }
+
+    /// What is possible or due after any input.
+    private mutating func proceed(at now: Now) {
+        guard failure == nil else { return }
+        checkJoining(at: now)
+        checkSilence(at: now)
+        startCalls(at: now)
+        say(at: now)
+        sayValues(at: now)
+        ask(at: now)
+        answer(at: now)
+        describe(at: now)
+        endCatchingUp(at: now)
+        holds.expire(at: now.uptime)
+        dropUnseen(at: now)
+        adjustReceiving()
+        flush(at: now)
+        armTimer()
+    }
+
+    mutating func token() -> UInt64 {
+        lastToken += 1
+        return lastToken
+    }
+
+    mutating func fail(_ failure: LinkFailure) {
+        self.failure = failure
+        effects.append(.fail(failure))
+    }
+
+    // MARK: Time
+
+    private mutating func armTimer() {
+        let deadlines = [
+            connection.joined, connection.describe, asking.next, asking.question?.deadline, answering.next, out.next,
+            values.check, values.nextExpiry, values.readAgain, holds.nextExpiry, holds.catchUpBy, disk.flush, nextDrop,
+            peers.isEmpty ? nil : suspectDeadline,
+        ]
+        guard let next = deadlines.compactMap({ $0 }).min(), armed != next else { return }
+        armed = next
+        effects.append(.armTimer(next))
+    }
+
+    private var suspectDeadline: Uptime? { asking.suspects.values.min() }
+
+    /// Whether a moment has come.
+    func isDue(_ moment: Uptime?, at now: Now) -> Bool {
+        moment.map { $0 <= now.uptime } ?? false
+    }
+
+    // MARK: Configuration
+
+    private mutating func reconfigure(_ configuration: Configuration, keyChanged: Bool, at now: Now) {
+        self.configuration = configuration
+        connection.describe = now.uptime
+        connection.hasNews = true
+        if keyChanged { values.writeAll() }
+    }
+
+    // MARK: What people see
+
+    /// A device, as `Bridge1.Peers` tells it.
+    public struct PeerState: Equatable, Sendable {
+        public var device: Device
+        public var name: String
+        public var isOnline: Bool
+        /// When it was last heard, in microseconds since the epoch.
+        public var seen: Int64
+        /// Whether something that it said is missing here.
+        public var isBehind: Bool
+        /// Its clock less this one, in microseconds.
+        public var clockOffset: Int64
+    }
+
+    /// The devices, in the order of their ids.
+    public var peerStates: [PeerState] {
+        peers.keys.sorted().map { device in
+            let peer = peers[device]!
+            return PeerState(
+                device: device, name: peer.record.name, isOnline: peer.isOnline, seen: peer.record.seen,
+                isBehind: peer.isBehind, clockOffset: -peer.offset.microseconds)
+        }
+    }
+
+    /// How much memory depends on others: messages that wait, ranges, values. For tests of limits.
+    public var footprint: LinkFootprint {
+        LinkFootprint(
+            devices: peers.count, waitingMessages: queue.count + work.count, waitingBytes: waitingBytes,
+            missingRanges: peers.values.map(\.open.ranges.count).max() ?? 0,
+            rows: out.rows.count, messagesInFlight: out.flights.count, values: values.seen.count,
+            holds: holds.count, unacknowledged: disk.deliveries.count + disk.underWayDeliveries.count,
+            questions: answering.waiting.count)
+    }
+}
+
+/// What a line keeps in memory for others; each has a limit.
+public struct LinkFootprint: Equatable, Sendable {
+    public var devices: Int
+    public var waitingMessages: Int
+    public var waitingBytes: Int
+    /// Of the device with the most.
+    public var missingRanges: Int
+    public var rows: Int
+    public var messagesInFlight: Int
+    public var values: Int
+    public var holds: Int
+    public var unacknowledged: Int
+    public var questions: Int
+}
+
+/// What a line has counted since its start.
+public struct LinkStatistics: Equatable, Sendable {
+    /// Rows that were said, again included.
+    public var said = 0
+    /// Messages that were taken into the journal.
+    public var taken = 0
+    /// Messages that had been taken before.
+    public var doubles = 0
+    /// Messages that could not be opened, or were signed by another than the pinned key, or speak for somebody else.
+    public var forged = 0
+    /// Messages that could not be read.
+    public var malformed = 0
+    /// Messages that were left for later, because there were too many.
+    public var postponed = 0
+    /// Messages beyond a quota of a channel, or too far ahead of the clock.
+    public var refused = 0
+    public var questions = 0
+    public var answers = 0
+    public var deadLetters = 0
+    public var holds = 0
+    public var devicesRefused = 0
+}

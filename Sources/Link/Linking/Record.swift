@@ -1,0 +1,109 @@
+public import LinkMessages
+public import Routing
+
+/// What is kept on disk of a line. A record replaces the one of the same key.
+public enum Record: Equatable, Sendable {
+    /// There is one.
+    case line(LineRecord)
+    case device(Device, DeviceRecord)
+    case deviceDropped(Device)
+    /// A value or removal that began on this device and is current as far as is known.
+    case value(Digest, ValueRecord)
+    case valueDropped(Digest)
+}
+
+/// How far a line has got with its own journal.
+public struct LineRecord: Equatable, Sendable {
+    /// A place in the stream of this device.
+    public struct Cursor: Equatable, Sendable {
+        /// Rows up to this one are dealt with.
+        public var scanned: UInt64
+        /// The number of the last row that was said.
+        public var said: UInt64
+
+        public init(scanned: UInt64, said: UInt64) {
+            self.scanned = scanned
+            self.said = said
+        }
+    }
+
+    /// Where the stream began.
+    public var first: UInt64
+    /// What the broker has acknowledged.
+    public var cursor: Cursor
+    /// The cursor of some minutes ago; a reset goes back to it, because a second machine may have hidden what was said since.
+    public var earlier: Cursor
+    /// The number of the last connection.
+    public var connection: UInt64
+    /// Of the last description.
+    public var counter: UInt64
+    /// Whether the present that a new device begins with is known.
+    public var hasJoined: Bool
+    /// The version of the protocol of the program that wrote this.
+    public var version: Int
+
+    /// The record after `notifyctl link reset`: under its new name, the device says again what may not have been heard.
+    public var reset: LineRecord {
+        var record = self
+        record.cursor = earlier
+        record.first = earlier.said
+        record.connection = 0
+        record.counter = 0
+        return record
+    }
+}
+
+/// What is known of another device.
+public struct DeviceRecord: Equatable, Sendable {
+    /// How far its stream was in the journal at some time. If the journal is restored to a number above `own`, everything of the
+    /// stream up to `theirs` is still in it.
+    public struct Checkpoint: Equatable, Sendable {
+        public var own: UInt64
+        public var theirs: UInt64
+    }
+
+    /// Where this device began to listen to its stream; `nil` until anything of it is known.
+    public var start: UInt64?
+    /// The highest number that was received.
+    public var taken: UInt64 = 0
+    /// What is missing below that.
+    public var missing: [RangeSet.Range] = []
+    /// What could not be understood; asked for after an upgrade.
+    public var unknown: [RangeSet.Range] = []
+    /// Newest last.
+    public var checkpoints: [Checkpoint] = []
+    /// The key that was pinned on a channel.
+    public var signer: Signer?
+    /// Its name, for people.
+    public var name = ""
+    /// When it was last heard, in microseconds since the epoch.
+    public var seen: Int64
+}
+
+/// A current value that began on this device.
+public struct ValueRecord: Equatable, Sendable {
+    /// Its row in the journal.
+    public var number: UInt64
+    public var topic: Topic
+    public var stamp: ValueStamp
+    /// When it ends, by this device's clock.
+    public var expires: Int64
+    public var isRemoval: Bool
+}
+
+/// Which of two values of a topic is newer: the later one, and of two at the same time the one with the greater name, bytewise.
+/// Every device decides the same; LINK.md section 1, `if-newer`.
+public struct ValueStamp: Comparable, Hashable, Sendable {
+    /// Microseconds since the epoch.
+    public var published: Int64
+    public var name: GlobalName
+
+    public init(published: Int64, name: GlobalName) {
+        self.published = published
+        self.name = name
+    }
+
+    public static func < (left: ValueStamp, right: ValueStamp) -> Bool {
+        left.published == right.published ? left.name < right.name : left.published < right.published
+    }
+}
