@@ -18,6 +18,7 @@ extension Message {
                 JSON.Member("kind", .string("presence")), JSON.Member("connection", .integer(presence.connection)),
                 JSON.Member("online", .boolean(presence.isOnline)),
             ]
+            if presence.isShared { members.append(JSON.Member("shared", .boolean(true))) }
         case .question(let question):
             members += [
                 JSON.Member("kind", .string("question")), JSON.Member("id", .integer(question.id)),
@@ -49,7 +50,9 @@ extension Message {
         case "description": body = .description(try Description(reader))
         case "presence":
             body = .presence(
-                Presence(connection: try reader.integer("connection"), isOnline: try reader.flag("online")))
+                Presence(
+                    connection: try reader.integer("connection"), isOnline: try reader.flag("online"),
+                    isShared: try reader.optionalFlag("shared")))
         case "question":
             let question = Question(
                 id: try reader.integer("id"), after: try reader.integer("after"), through: try reader.integer("through"))

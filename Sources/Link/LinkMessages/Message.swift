@@ -184,10 +184,13 @@ public struct Presence: Equatable, Sendable {
     /// The number of the connection; it grows.
     public var connection: UInt64
     public var isOnline: Bool
+    /// Whether it has found that two machines share this device: all that do must stop.
+    public var isShared: Bool
 
-    public init(connection: UInt64, isOnline: Bool) {
+    public init(connection: UInt64, isOnline: Bool, isShared: Bool = false) {
         self.connection = connection
         self.isOnline = isOnline
+        self.isShared = isShared
     }
 }
 

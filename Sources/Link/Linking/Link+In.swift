@@ -44,15 +44,18 @@ extension Link {
         switch delivery.content {
         case .unopened:
             statistics.forged += 1
+            repair(delivery.address, at: now)
             effects.append(.acknowledge(delivery.token))
         case .malformed(let error):
             statistics.malformed += 1
+            repair(delivery.address, at: now)
             if case .stream(let device) = delivery.address, device != own, peers[device] != nil {
                 keep(DeadLetter(device: device, reason: error.description, said: nil))
             }
             effects.append(.acknowledge(delivery.token))
         case .empty:
             if case .value(let digest) = delivery.address { valueEmptied(digest) }
+            repair(delivery.address, at: now)
             effects.append(.acknowledge(delivery.token))
         case .message(let message, let signer):
             if !take(message, signer: signer, delivery, at: now) { effects.append(.acknowledge(delivery.token)) }
@@ -69,11 +72,13 @@ extension Link {
         let device = message.device
         guard belongs(message, to: delivery.address), isPlausible(message.at, at: now) else {
             statistics.forged += 1
+            repair(delivery.address, at: now)
             return false
         }
         if device == own {
             if case .channel(_, let ownKey) = configuration.kind, signer != ownKey {
                 statistics.forged += 1
+                repair(delivery.address, at: now)
                 return false
             }
             heardOwn(message, delivery, at: now)
@@ -155,7 +160,7 @@ extension Link {
         }
         if peers[device]!.record.start == nil {
             begin(device, at: said.previous)
-            peers[device]!.isStartProvisional = line?.hasJoined ?? false
+            peers[device]!.record.isStartProvisional = line?.hasJoined ?? false
         }
         var peer = peers[device]!
         let taken = peer.record.taken

@@ -80,6 +80,17 @@ extension Link {
             out.position = cursor
             disk.lineChanged = true
         }
+        if line!.connection == 0, number < line!.cursor.scanned {
+            // After a reset, because numbers fell back: nobody knows what the journal has lost.
+            let cursor = Out.Cursor(scanned: 0, said: 0)
+            line!.first = 0
+            line!.cursor = cursor
+            line!.earlier = cursor
+            out.cursor = cursor
+            out.position = cursor
+            disk.lineChanged = true
+            journalWasRestored(to: 0)
+        }
         checkNumbers()
         if wantsWill, failure == nil { connect(at: now) }
     }

@@ -15,6 +15,8 @@ extension Link {
         var described: Uptime?
         /// Whether something was said, or screens have changed, since the last description.
         var hasNews = false
+        /// Whether somebody has written to this device's retained topics.
+        var isDefaced = false
         var conflicts: [Uptime] = []
         var earlierAt: Uptime?
         var beforeThat: LineRecord.Cursor?
@@ -56,7 +58,9 @@ extension Link {
             connection.earlierAt = now.uptime
             disk.lineChanged = true
         }
-        sayOnline(at: now)
+        connection.conflicts.removeAll { $0 + Self.conflictTime < now.uptime }
+        endConflict(at: now)
+        if failure == nil { sayOnline(at: now) }
     }
 
     mutating func disconnected(wasTakenOver: Bool, at now: Now) {
@@ -94,6 +98,10 @@ extension Link {
         connection.describe = nil
         connection.described = now.uptime
         connection.hasNews = false
+        if connection.isDefaced {
+            connection.isDefaced = false
+            sayOnline(at: now)
+        }
         line!.counter = max(line!.counter + 1, UInt64(max(0, now.wall)))
         disk.lineChanged = true
         let digests = configuration.sharesScreens ? attendedDigests : []
@@ -101,6 +109,15 @@ extension Link {
             counter: line!.counter, name: configuration.name, first: line!.first,
             last: max(line!.first, out.position.said), attended: digests)
         _ = say(.description(description), on: .description(own), at: now)
+    }
+
+    /// What somebody else has put in the place of this device's own retained messages is written again, at most once a second.
+    mutating func repair(_ address: Address, at now: Now) {
+        guard address == .presence(own) || address == .description(own), connection.isUp else { return }
+        connection.isDefaced = true
+        connection.hasNews = true
+        let earliest = connection.described.map { $0 + limits.screenInterval } ?? now.uptime
+        connection.describe = min(connection.describe ?? earliest, max(earliest, now.uptime))
     }
 
     // MARK: Others
@@ -137,9 +154,10 @@ extension Link {
         }
         if peers[device]!.record.start == nil {
             begin(device, at: line?.hasJoined ?? false ? description.first : description.last)
-        } else if peers[device]!.isStartProvisional {
+        } else if peers[device]!.record.isStartProvisional {
             // It is younger than this device: its stream is heard from its beginning.
-            peers[device]!.isStartProvisional = false
+            peers[device]!.record.isStartProvisional = false
+            disk.devices.insert(device)
             let start = peers[device]!.record.start!
             if description.first < start {
                 peers[device]!.record.start = description.first
@@ -173,7 +191,7 @@ extension Link {
         let isOfNow = !delivery.isRetained && message.at > connection.since
         switch message.body {
         case .said(let said):
-            if case .value(let digest) = delivery.address { return heardOwnValue(said, digest, at: now) }
+            if case .value(let digest) = delivery.address { return heardOwnValue(said, digest, delivery, at: now) }
             guard said.number > max(out.highest, line.cursor.said, out.position.said) else { return }
             foundForeign(said.number)
             if isOfNow { noteConflict(at: now) }
@@ -188,6 +206,7 @@ extension Link {
             if isOfNow { noteConflict(at: now) }
         case .presence(let presence):
             guard connection.isUp else { return }
+            if presence.isShared { return fail(.twoMachines) }
             if presence.connection > line.connection {
                 // The will of this connection would be ignored.
                 self.line!.connection = presence.connection
@@ -214,6 +233,14 @@ extension Link {
     private mutating func noteConflict(at now: Now) {
         connection.conflicts.removeAll { $0 + Self.conflictTime < now.uptime }
         connection.conflicts.append(now.uptime)
-        if connection.conflicts.count >= Self.manyConflicts { fail(.twoMachines) }
+        endConflict(at: now)
+    }
+
+    /// The other machine has to stop too: what one of them said may have hidden what the other said.
+    private mutating func endConflict(at now: Now) {
+        guard connection.isUp, connection.conflicts.count >= Self.manyConflicts else { return }
+        let presence = Presence(connection: line!.connection + 1, isOnline: false, isShared: true)
+        _ = say(.presence(presence), on: .presence(own), at: now)
+        fail(.twoMachines)
     }
 }

@@ -185,10 +185,19 @@ extension Link {
 
     private func isWritingSoon(_ value: ValueRecord) -> Bool { value.number > out.cursor.said }
 
-    mutating func heardOwnValue(_ said: Said, _ digest: Digest, at now: Now) {
+    mutating func heardOwnValue(_ said: Said, _ digest: Digest, _ delivery: Delivery, at now: Now) {
         guard let (_, stamp, _, _) = value(of: said.content, at: now) else { return }
         noteSeen(digest, stamp, own)
-        guard let value = values.authored[digest] else { return }
+        guard let value = values.authored[digest] else {
+            // Said before a backup was restored: the journal has it no more, and the others have. notifyd knows its name otherwise.
+            if delivery.isRetained, let calls = calls(for: said.content, from: own, at: now) {
+                let item = Work(
+                    id: WorkID(rawValue: token()), origin: .value(own, digest), said: said, calls: calls, delivery: nil,
+                    cost: said.content.cost)
+                if !isPostponed(item, at: now) { push(item) }
+            }
+            return
+        }
         if value.stamp == stamp {
             values.confirmed.insert(digest)
         } else if stamp < value.stamp, !isWritingSoon(value) {

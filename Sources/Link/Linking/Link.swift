@@ -61,14 +61,14 @@ public struct Link {
     var armed: Uptime?
     var nextDrop: Uptime?
     var lastToken: UInt64 = 0
-    var effects: [Effect] = []
+    var effects: [LinkEffect] = []
 
     /// Counters since the start.
     public internal(set) var statistics = LinkStatistics()
 
     /// - Parameters:
     ///   - own: the property `Device` of notifyd.
-    ///   - records: what `Effect.store` has written.
+    ///   - records: what `LinkEffect.store` has written.
     ///   - seed: random.
     public init(_ own: Device, _ configuration: Configuration, records: [Record] = [], seed: UInt64) {
         self.own = own
@@ -80,7 +80,7 @@ public struct Link {
     /// Handles an input.
     ///
     /// - Returns: what the shell must do, in order.
-    public mutating func handle(_ input: Input, at now: Now) -> [Effect] {
+    public mutating func handle(_ input: LinkInput, at now: Now) -> [LinkEffect] {
         guard failure == nil else { return [] }
         switch input {
         case .started: start(at: now)

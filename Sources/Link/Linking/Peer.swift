@@ -11,8 +11,6 @@ struct Peer {
     var pending = RangeSet()
     /// What is asked for only after an upgrade.
     var unknown: RangeSet
-    /// Whether `start` was taken from a message; the description may say that the stream began earlier.
-    var isStartProvisional = false
 
     // Presence.
     var isOnline = false

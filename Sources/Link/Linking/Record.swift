@@ -64,6 +64,8 @@ public struct DeviceRecord: Equatable, Sendable {
 
     /// Where this device began to listen to its stream; `nil` until anything of it is known.
     public var start: UInt64?
+    /// Whether `start` was taken from a message; the description may say that the stream began earlier.
+    public var isStartProvisional = false
     /// The highest number that was received.
     public var taken: UInt64 = 0
     /// What is missing below that.

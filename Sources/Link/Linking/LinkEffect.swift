@@ -2,7 +2,7 @@ public import LinkMessages
 public import Routing
 
 /// What the shell must do, in the order given.
-public enum Effect: Sendable {
+public enum LinkEffect: Sendable {
     /// Connect with this will, and subscribe to the line. `address` is where the will goes; it is retained.
     case connect(address: Address, will: Message)
     /// End the connection and connect again, with a new will: ask with `connecting`.
@@ -33,7 +33,7 @@ public enum Effect: Sendable {
     case store(StoreToken, [Record])
     /// Keep what notifyd will never take, and tell of it.
     case keep(DeadLetter)
-    /// Stop: the line has failed and does nothing more.
+    /// Stop: the line has failed and does nothing more. What was said before still goes to the broker, then the connection ends.
     case fail(LinkFailure)
     /// Hand in `timerFired` at this moment; replaces the one asked for before.
     case armTimer(Uptime)
@@ -63,6 +63,13 @@ public struct PublishRequest: Equatable, Sendable {
     public var isRemoval = false
     /// `window` in milliseconds; `nil`: the route's.
     public var window: UInt32?
+
+    public init(name: GlobalName, via: String, topic: Topic, published: Int64) {
+        self.name = name
+        self.via = via
+        self.topic = topic
+        self.published = published
+    }
 }
 
 /// The arguments of `ClaimNamed`.
@@ -74,6 +81,14 @@ public struct ClaimRequest: Equatable, Sendable {
     public var form: SaidClaim.Form
     /// By this device's clock; `nil`: not known.
     public var expires: Int64?
+
+    public init(name: GlobalName, via: String, place: String, form: SaidClaim.Form, expires: Int64? = nil) {
+        self.name = name
+        self.via = via
+        self.place = place
+        self.form = form
+        self.expires = expires
+    }
 }
 
 /// What notifyd will never take.
@@ -95,7 +110,7 @@ public enum LinkFailure: Equatable, Sendable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .twoMachines:
-            "two machines share one device; \"notifyctl link reset\" on one of them gives it a new one"
+            "two machines share one device; \"notifyctl link reset\" on each of them gives it a new one"
         case .numbersFellBack:
             "the journal is older than what this device has said; \"notifyctl link reset\" gives it a new device"
         }

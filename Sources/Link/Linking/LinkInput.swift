@@ -2,10 +2,10 @@ public import LinkMessages
 public import Routing
 
 /// Everything that can happen to a line.
-public enum Input: Sendable {
+public enum LinkInput: Sendable {
     /// The program has started. The first input.
     case started
-    /// The shell is about to connect and wants the will of the connection: `Effect.connect` has it.
+    /// The shell is about to connect and wants the will of the connection: `LinkEffect.connect` has it.
     case connecting
     /// The broker has accepted the connection, and the subscription is made.
     case connected
@@ -51,7 +51,7 @@ public enum Input: Sendable {
 
 /// A message from the broker.
 public struct Delivery: Sendable {
-    /// For `Effect.acknowledge`.
+    /// For `LinkEffect.acknowledge`.
     public var token: DeliveryToken
     public var address: Address
     /// Whether the broker had kept it: it says nothing about the present.

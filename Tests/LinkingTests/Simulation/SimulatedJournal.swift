@@ -1,0 +1,214 @@
+import LinkMessages
+import Linking
+import Routing
+
+/// What a notifyd has on disk: a value, so that a backup and a cloned disk are copies of it. It knows as much of Router1 as a line
+/// uses: names over the whole journal, `Changes`, `ClaimNamed` with awaited names, `if-newer`, own values after the last.
+struct SimulatedJournal {
+    struct Item {
+        let id: UInt64
+        var event: SaidEvent
+        let via: String
+        let number: UInt64
+        /// By the clock of this device.
+        let expires: Int64
+        var outcome = ""
+        var isRead = false
+    }
+
+    struct Current {
+        let stamp: ValueStamp
+        let isRemoval: Bool
+    }
+
+    private struct Row {
+        let number: UInt64
+        let via: String
+        let kind: Kind
+
+        enum Kind {
+            case event(GlobalName)
+            case claim(SaidClaim)
+            case removal(SaidRemoval)
+            case other
+            case start(last: UInt64)
+        }
+    }
+
+    struct Awaited {
+        var claim: ClaimRequest
+        let expires: Int64
+    }
+
+    var device: Device
+    private(set) var lastNumber: UInt64 = 0
+    private var lastID: UInt64 = 0
+    private var rows: [Row] = []
+    private(set) var items: [GlobalName: Item] = [:]
+    private(set) var names: [UInt64: GlobalName] = [:]
+    private(set) var values: [String: Current] = [:]
+    private var awaited: [GlobalName: [Awaited]] = [:]
+    /// How often each name was taken as new; it outlives `Forget`.
+    private(set) var arrivals: [GlobalName: Int] = [:]
+    private var removals: Set<GlobalName> = []
+    private(set) var forgotten: Set<GlobalName> = []
+
+    init(device: Device) {
+        self.device = device
+    }
+
+    mutating func start(wall: Int64) {
+        let last = lastNumber
+        lastNumber = max(lastNumber, UInt64(wall))
+        lastID = max(lastID, UInt64(wall))
+        append("", .start(last: last))
+    }
+
+    private mutating func append(_ via: String, _ kind: Row.Kind) {
+        lastNumber += 1
+        rows.append(Row(number: lastNumber, via: via, kind: kind))
+    }
+
+    func changes(after: UInt64, limit: Int) -> ChangesPage {
+        var low = 0
+        var high = rows.count
+        while low < high {
+            let middle = (low + high) / 2
+            if rows[middle].number <= after { low = middle + 1 } else { high = middle }
+        }
+        let end = min(rows.count, low + limit)
+        return ChangesPage(changes: rows[low..<end].compactMap(change), isLast: end == rows.count)
+    }
+
+    private func change(_ row: Row) -> Change? {
+        switch row.kind {
+        case .event(let name):
+            guard let item = items[name] else { return nil }
+            var event = item.event
+            event.outcome = item.outcome
+            event.expires = item.expires
+            return Change(number: row.number, via: row.via, kind: .event(event))
+        case .claim(let claim): return Change(number: row.number, via: row.via, kind: .claim(claim))
+        case .removal(let removal): return Change(number: row.number, via: row.via, kind: .removal(removal))
+        case .other: return Change(number: row.number, via: row.via, kind: .other)
+        case .start(let last): return Change(number: row.number, via: row.via, kind: .start(last: last))
+        }
+    }
+
+    // MARK: Publishing
+
+    /// - Returns: the event, if it is new and is no removal.
+    mutating func publish(_ request: PublishRequest, wall: Int64) -> Item? {
+        guard items[request.name] == nil, !removals.contains(request.name) else { return nil }
+        let stamp = ValueStamp(published: request.published, name: request.name)
+        let topic = request.topic.description
+        let isValue = request.isRetained || request.isRemoval
+        let isNewer = values[topic].map { $0.stamp < stamp } ?? true
+        if isValue, isNewer { values[topic] = Current(stamp: stamp, isRemoval: request.isRemoval) }
+        if request.isRemoval {
+            removals.insert(request.name)
+            append(
+                request.via,
+                .removal(SaidRemoval(name: request.name, topic: request.topic, published: request.published)))
+            return nil
+        }
+        lastID += 1
+        let expires = wall + Int64(request.ttl) * 1_000_000
+        var item = Item(
+            id: lastID,
+            event: SaidEvent(
+                name: request.name, topic: request.topic, title: request.title, body: request.body,
+                fields: request.fields, options: request.options, published: request.published, expires: expires,
+                isRetained: request.isRetained, isSilent: !request.hasBanner),
+            via: request.via, number: lastNumber + 1, expires: expires)
+        append(request.via, .event(request.name))
+        if request.ttl == 0 {
+            item.outcome = "expired"
+        } else if !request.hasBanner || isValue && !isNewer {
+            item.outcome = "silent"
+        }
+        items[request.name] = item
+        names[item.id] = request.name
+        arrivals[request.name, default: 0] += 1
+        for early in awaited.removeValue(forKey: request.name) ?? [] where early.expires >= wall {
+            _ = claim(early.claim, wall: wall)
+        }
+        return items[request.name]
+    }
+
+    /// By a program on this device.
+    mutating func publishHere(
+        _ topic: Topic, title: String, name: GlobalName?, via: String, ttl: UInt32, retained: Bool, removal: Bool,
+        published: Int64? = nil, wall: Int64
+    ) -> (GlobalName, Item?) {
+        var published = published ?? wall
+        if retained || removal, let last = values[topic.description] {
+            published = max(published, last.stamp.published + 1)
+        }
+        lastID += removal ? 1 : 0
+        let name = name ?? GlobalName(device: device, id: removal ? lastID : lastID + 1)
+        var request = PublishRequest(name: name, via: via, topic: topic, published: published)
+        request.title = title
+        request.ttl = ttl
+        request.isRetained = retained
+        request.isRemoval = removal
+        return (name, publish(request, wall: wall))
+    }
+
+    // MARK: Claims
+
+    /// - Returns: the id of the event, if that is not undecided any more.
+    mutating func claim(_ claim: ClaimRequest, wall: Int64) -> UInt64? {
+        guard var item = items[claim.name] else {
+            guard arrivals[claim.name] == nil else { return nil }
+            let expires = max(claim.expires ?? 0, wall + 24 * 3_600_000_000)
+            if awaited[claim.name]?.contains(where: { $0.claim.form == claim.form }) != true {
+                awaited[claim.name, default: []].append(Awaited(claim: claim, expires: expires))
+            }
+            return nil
+        }
+        let before = (item.outcome, item.isRead)
+        switch (claim.form, item.outcome) {
+        case (.read, _): break
+        case (.claimed, ""), (.dismissed, ""): item.outcome = "claimed"
+        case (.claimed, "shown"): item.outcome = "retracted"
+        case (.dismissed, "shown"): item.outcome = "dismissed"
+        case (.withdrawn, ""), (.withdrawn, "shown"): item.outcome = "withdrawn"
+        default: break
+        }
+        item.isRead = true
+        items[claim.name] = item
+        guard before != (item.outcome, true) else { return nil }
+        let form = before.0 == item.outcome ? SaidClaim.Form.read : claim.form
+        append(
+            claim.via,
+            .claim(
+                SaidClaim(
+                    name: claim.name, topic: item.event.topic, form: form, place: claim.place, expires: item.expires)))
+        return item.outcome.isEmpty ? nil : item.id
+    }
+
+    mutating func show(_ name: GlobalName) {
+        guard items[name]?.outcome == "" else { return }
+        items[name]!.outcome = "shown"
+        append("", .other)
+    }
+
+    mutating func expire(_ name: GlobalName) {
+        guard items[name]?.outcome == "" else { return }
+        items[name]!.outcome = "expired"
+        append("", .other)
+    }
+
+    /// Deletes what is decided, current values excepted.
+    mutating func forget(_ topic: Topic) {
+        for (name, item) in items
+        where item.event.topic == topic && !item.outcome.isEmpty
+            && values[topic.description]?.stamp.name != name
+        {
+            items[name] = nil
+            names[item.id] = nil
+            forgotten.insert(name)
+        }
+    }
+}

@@ -1,0 +1,488 @@
+import LinkMessages
+import Linking
+import NotifyTestSupport
+import Routing
+
+/// What was not so at the end of a simulation, or on the way.
+struct Wreck: Error, CustomStringConvertible {
+    let description: String
+}
+
+/// Two to nine devices, a broker, and everything that goes wrong with them. `Link` is the code that the program runs; notifyd, the
+/// disk, the network and the clocks are made up. The seed decides everything.
+///
+/// First comes a time of trouble. Then everything is mended, every device connects once more, and after enough time all must have
+/// converged.
+final class Simulation {
+    struct Published {
+        let origin: Int
+        let time: Int64
+        let topic: Topic
+        let wasCovered: Bool
+        /// Whether the bridge of the origin was to say it.
+        let isToBeSaid: Bool
+    }
+
+    /// What happened, over many seeds: each must have happened.
+    struct Counts {
+        var published = 0
+        var taken = 0
+        var doubles = 0
+        var questions = 0
+        var answers = 0
+        var restored = 0
+        var failures = 0
+        var holds = 0
+        var forged = 0
+        var postponed = 0
+        var covered = 0
+        var banners = 0
+
+        static func += (left: inout Counts, right: Counts) {
+            for path in Counts.all { left[keyPath: path.1] += right[keyPath: path.1] }
+        }
+
+        nonisolated(unsafe) static let all: [(String, WritableKeyPath<Counts, Int>)] = [
+            ("an event", \.published), ("a message that was taken", \.taken), ("a double", \.doubles),
+            ("a question", \.questions), ("an answer", \.answers), ("a restored journal", \.restored),
+            ("a failed line", \.failures), ("a hold", \.holds), ("a forged message", \.forged),
+            ("a message for later", \.postponed), ("an event that a screen elsewhere claims", \.covered),
+            ("a banner", \.banners),
+        ]
+    }
+
+    static let topics = ["/a", "/a/b", "/post/7", "/run/영희", "/local/x"].map { try! Topic($0) }
+    static let valueTopics = ["/v/1", "/v/2", "/v/3/x"].map { try! Topic($0) }
+    private static let privateTopics = [TopicPrefix(try! Topic("/local"))]
+
+    let seed: UInt64
+    var random: SplitMix64
+    var schedule = Schedule()
+    private(set) var broker: SimulatedBroker!
+    private(set) var machines: [Machine] = []
+    let isChannel: Bool
+    let isFair: Bool
+    /// Whether messages become JSON on their way.
+    let encodes: Bool
+    let hasWrongClocks: Bool
+    var trace: ((String) -> Void)?
+    private(set) var complaint: String?
+    private(set) var counts = Counts()
+    private var events: [GlobalName: Published] = [:]
+    private var exemptNames: Set<GlobalName> = []
+    private var exemptTopics: Set<String> = []
+    private var recorded: [SimulatedBroker.Packet] = []
+    private var backups: [(machine: Int, journal: SimulatedJournal, disk: BridgeDisk)] = []
+    private var evil: Set<Device> = []
+    private var hasClones = false
+    /// A key is pinned at first sight: whoever comes after a forger may pin the forger's.
+    private var isClosed = false
+    private var checks = 0
+    private var serial = 0
+
+    var now: Int64 { schedule.now }
+
+    private init(seed: UInt64, trace: ((String) -> Void)?) {
+        self.seed = seed
+        self.trace = trace
+        random = SplitMix64(seed: seed)
+        var first = SplitMix64(seed: ~seed)
+        isFair = first.chance(10)
+        isChannel = !isFair && first.chance(30)
+        encodes = seed % 4 == 0
+        hasWrongClocks = !isFair && !isChannel && first.chance(25)
+        broker = SimulatedBroker(world: self)
+    }
+
+    static func run(seed: UInt64, trace: ((String) -> Void)? = nil) -> (wreck: Wreck?, counts: Counts) {
+        let simulation = Simulation(seed: seed, trace: trace)
+        simulation.run()
+        return (simulation.complaint.map { Wreck(description: $0) }, simulation.counts)
+    }
+
+    func complain(_ text: String) {
+        complaint = complaint ?? text
+        trace?("COMPLAINT: \(text)")
+    }
+
+    func configuration(_ signer: String) -> Configuration {
+        Configuration(
+            kind: isChannel ? .channel(name: "sunday-run", signer: Signer(signer)) : .link, name: signer,
+            skip: Self.privateTopics, isSealed: true, digest: Self.digest)
+    }
+
+    static let digest: @Sendable (String) -> Digest = { text in
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        return Digest(hexadecimal(hash) + hexadecimal(~hash))!
+    }
+
+    private static func hexadecimal(_ number: UInt64) -> String {
+        let digits = String(number, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+
+    func newDevice() -> Device { Device(Self.hexadecimal(random.next()) + Self.hexadecimal(random.next()))! }
+
+    // MARK: The run
+
+    private func run() {
+        for _ in 0..<2 + random.below(random.chance(20) ? 8 : 3) { addMachine() }
+        advance(by: 15_000_000)
+        if !isFair { makeFaults() }
+        let moves = 20 + random.below(100)
+        // Awaited names are kept for a day.
+        let longest: Int64 = 18 * 3_600_000_000
+        for _ in 0..<moves where complaint == nil {
+            move()
+            let pause: Int64 =
+                switch random.below(isFair ? 7 : 10) {
+                case 0...4: Int64(random.below(200_000))
+                case 5...8: Int64(random.below(5_000_000))
+                default: Int64(random.below(600_000_000))
+                }
+            advance(by: now < longest ? pause : min(pause, 1_000_000))
+        }
+        end()
+    }
+
+    private func addMachine() {
+        var clock = Int64(random.below(4_000_000)) - 2_000_000
+        if isFair { clock = Int64(random.below(20_000)) }
+        if hasWrongClocks, random.chance(40) {
+            clock = random.pick([-730, -1, 2, 27_000]) * 24 * 3_600_000_000 + Int64(random.below(1_000_000))
+        }
+        let machine = Machine(label: machines.count, world: self, device: newDevice(), clock: clock)
+        machines.append(machine)
+        machine.startDaemon()
+        machine.startBridge()
+    }
+
+    private func makeFaults() {
+        let isCruel = random.chance(30)
+        broker.faults.loss = random.pick([0, 0, 1, 5, isCruel ? 30 : 10])
+        broker.faults.doubling = random.pick([0, 2, 10])
+        broker.faults.reordering = random.pick([0, 0, 5, 30])
+        broker.faults.latency = random.pick([500, 2_000, 20_000, 150_000])
+        broker.faults.queueLimit = random.pick([1000, 1000, 5, 50])
+    }
+
+    private func advance(by length: Int64) {
+        let end = now + length
+        while complaint == nil, let action = schedule.next(until: end) { action() }
+    }
+
+    private func end() {
+        trace?("everything is mended")
+        broker.heal()
+        for machine in machines {
+            machine.refusal = .none
+            machine.isDiskFailing = false
+            machine.isNetworkUp = true
+        }
+        for round in 0..<(isChannel ? 120 : 60) where complaint == nil {
+            for machine in machines {
+                machine.startDaemon()
+                if machine.hasFailed {
+                    counts.failures += 1
+                    machine.reset()
+                } else {
+                    machine.startBridge()
+                }
+            }
+            // What was said last is noticed when its author connects again.
+            if round == 3 { for machine in machines { machine.dropConnection() } }
+            advance(by: 60_000_000)
+        }
+        guard complaint == nil else { return }
+        checkConvergence()
+        for machine in machines {
+            guard let statistics = machine.link?.statistics else { continue }
+            counts.taken += statistics.taken
+            counts.doubles += statistics.doubles
+            counts.questions += statistics.questions
+            counts.answers += statistics.answers
+            counts.holds += statistics.holds
+            counts.forged += statistics.forged
+            counts.postponed += statistics.postponed
+        }
+    }
+
+    // MARK: What is known of the world
+
+    func published(_ item: SimulatedJournal.Item, on machine: Machine) {
+        counts.published += 1
+        let name = item.event.name
+        guard events[name] == nil else { return }
+        let covering = machines.contains { other in
+            other !== machine && isShared(item.event.topic)
+                && other.screens.contains { TopicPrefix($0).covers(item.event.topic) }
+        }
+        if covering { counts.covered += 1 }
+        events[name] = Published(
+            origin: machine.label, time: now, topic: item.event.topic, wasCovered: covering,
+            isToBeSaid: machine.disk.line != nil)
+    }
+
+    func showed(_ name: GlobalName, on machine: Machine) {
+        counts.banners += 1
+        if isFair, events[name]?.wasCovered == true {
+            complain("a banner for \(name) on \(machine.label), though a screen elsewhere claims it in time")
+        }
+    }
+
+    func lost(from journal: SimulatedJournal, to backup: SimulatedJournal, on machine: Machine) {
+        counts.restored += 1
+        for (name, item) in journal.items where item.isRead && backup.items[name]?.isRead != true {
+            exemptNames.insert(name)
+        }
+        for (topic, value) in journal.values where backup.values[topic]?.stamp != value.stamp {
+            // The value of a topic that began here is lost here, and with it maybe a removal.
+            exemptTopics.insert(topic)
+        }
+    }
+
+    func record(_ packet: SimulatedBroker.Packet) {
+        if recorded.count < 40 { recorded.append(packet) } else { recorded[random.below(40)] = packet }
+    }
+
+    /// What others can make grow is bounded.
+    func check(_ machine: Machine) {
+        checks += 1
+        guard checks % 16 == 0, let link = machine.link else { return }
+        let footprint = link.footprint
+        let limits = configuration("").limits
+        if footprint.missingRanges > limits.missingRanges || footprint.devices > limits.devices
+            || footprint.waitingMessages > limits.waitingMessagesAtMost + limits.callsInFlight
+            || footprint.messagesInFlight > limits.messagesInFlight || footprint.holds > limits.holds
+            || footprint.rows > Int(limits.rowsPerPage) || footprint.values > limits.values
+            || footprint.questions > limits.waitingQuestions
+            || footprint.unacknowledged > limits.waitingMessagesAtMost
+        {
+            complain("\(machine.label) is out of bounds: \(footprint)")
+        }
+    }
+
+    // MARK: What happens
+
+    private var alive: [Machine] { machines.filter { $0.link != nil && !$0.hasFailed } }
+
+    private func move() {
+        let machine = random.pick(machines)
+        switch random.below(isFair ? 60 : 100) {
+        case 0..<25: publish(on: machine)
+        case 25..<35: publishValue(on: machine)
+        case 35..<47: if let name = event(on: machine) { machine.claimHere(name, random.pick([.claimed, .claimed, .read])) }
+        case 47..<50: if let name = event(on: machine) { machine.claimHere(name, random.pick([.dismissed, .withdrawn])) }
+        case 50..<58:
+            let topic = random.pick(Self.topics)
+            machine.screen(topic, isOpen: !machine.screens.contains(topic))
+            // A screen is known elsewhere after a moment.
+            if isFair { advance(by: 3_000_000) }
+        case 58..<60:
+            for _ in 0..<random.below(60) { publish(on: machine) }
+        case 60..<66: machine.killBridge()
+        case 66..<70: machine.killDaemon()
+        case 70..<78:
+            for other in machines where random.chance(70) {
+                other.startDaemon()
+                if !other.hasFailed { other.startBridge() } else if random.chance(50) { counts.failures += 1; other.reset() }
+                other.isNetworkUp = true
+            }
+            broker.isUp = true
+        case 78..<81: machine.cutNetwork()
+        case 81..<84: machine.dropConnection()
+        case 84..<87:
+            broker.kill(forgettingSessions: random.chance(50), forgettingRetained: random.chance(50))
+        case 87..<89: broker.faults.isSplit.toggle()
+        case 89..<91: machine.refusal = random.pick([.none, .events, .everything])
+        case 91: machine.isDiskFailing.toggle()
+        case 92: machine.journal.forget(random.pick(Self.topics))
+        case 93: if machines.count < 9, !isClosed { addMachine() }
+        case 94: backups.append((machine.label, machine.journal, machine.disk))
+        case 95: restore()
+        case 96: if random.chance(40) { clone(machine) }
+        case 97: if hasWrongClocks { machine.clock += Int64(random.below(4_000_000_000)) - 2_000_000_000 }
+        default: forge(against: machine)
+        }
+    }
+
+    private func publish(on machine: Machine) {
+        serial += 1
+        let topic = random.pick(Self.topics)
+        let ttl: UInt32 = random.chance(15) ? UInt32(random.below(30)) : 43_200
+        switch random.below(isChannel ? 8 : 10) {
+        case 8: machine.publish(topic, name: GlobalName(source: "app", eventID: "\(serial)"), ttl: ttl)
+        case 9:
+            // The bridge of another network on several devices.
+            let name = GlobalName(source: "ntfy:example.org/x", eventID: "\(serial)")
+            for other in machines where random.chance(70) { other.publish(topic, name: name, via: "ntfy:x") }
+        default: machine.publish(topic, ttl: ttl)
+        }
+    }
+
+    private func publishValue(on machine: Machine) {
+        let topic = random.pick(Self.valueTopics)
+        // Some publish at the same microsecond.
+        let published = random.chance(20) ? 1_700_000_000_000_000 + now / 10_000_000 * 10_000_000 : nil
+        let ttl: UInt32 = random.chance(20) ? UInt32(random.below(60)) : 80_000
+        machine.publish(topic, ttl: ttl, retained: true, removal: random.chance(20), published: published)
+    }
+
+    private func event(on machine: Machine) -> GlobalName? {
+        let names = machine.journal.items.keys.sorted()
+        guard !names.isEmpty else { return nil }
+        return random.chance(60) ? names.max { machine.journal.items[$0]!.id < machine.journal.items[$1]!.id } : random.pick(names)
+    }
+
+    private func restore() {
+        guard !backups.isEmpty else { return }
+        let backup = random.pick(backups)
+        let machine = machines[backup.machine]
+        let isRunning = machine.link != nil
+        switch random.below(3) {
+        case 0: machine.restoreJournal(backup.journal)
+        case 1:
+            machine.killBridge()
+            machine.disk = backup.disk
+            machine.wasRestored = true
+        default:
+            machine.killBridge()
+            machine.restoreJournal(backup.journal)
+            machine.disk = backup.disk
+        }
+        if isRunning, !machine.hasFailed { machine.startBridge() }
+    }
+
+    private func clone(_ machine: Machine) {
+        guard machines.count < 9, !isClosed, machine.disk.line != nil, !machine.hasFailed else { return }
+        hasClones = true
+        let copy = machine.clone(label: machines.count)
+        machines.append(copy)
+        broker.faults.isSplit = false
+        copy.startDaemon()
+        copy.startBridge()
+        machine.startBridge()
+    }
+
+    // MARK: Forgers
+
+    private func forge(against victim: Machine) {
+        guard !recorded.isEmpty, broker.isUp else { return }
+        let node = random.below(2)
+        var packet = random.pick(recorded)
+        let isPinned = machines.allSatisfy {
+            $0 === victim || $0.disk.devices[victim.journal.device]?.signer != nil
+        }
+        switch random.below(isChannel ? 6 : 2) {
+        case 0: broker.publish(packet, node: node)
+        case 1:
+            packet.isRubbish = true
+            broker.publish(packet, node: node)
+        case 2:
+            guard isPinned else { return }
+            isClosed = true
+            // Says something for the victim, with a key of its own.
+            let said = Said(number: UInt64(victim.wall), previous: 0, content: .nothing)
+            send(.said(said), as: victim.journal.device, on: .stream(victim.journal.device), node)
+        case 3:
+            let device = evilDevice()
+            for index in 0..<random.below(400) {
+                let number = UInt64(1_700_000_000_000_000 + now) + UInt64(index) * 3
+                let name = GlobalName(device: random.chance(90) ? device : victim.journal.device, id: number)
+                let event = SaidEvent(
+                    name: name, topic: Self.topics[0], title: "evil", body: "", published: Int64(number),
+                    expires: Int64(number) + 1_000_000)
+                send(.said(Said(number: number, previous: number - 2, content: .event(event))), as: device, on: .stream(device), node)
+            }
+        case 4:
+            let device = evilDevice()
+            let last = UInt64(1_700_000_000_000_000 + now) + (random.chance(50) ? 1 << 50 : 0)
+            send(.description(Description(counter: .max, name: "evil", first: 0, last: last)), as: device, on: .description(device), node)
+            send(.presence(Presence(connection: .max, isOnline: true)), as: device, on: .presence(device), node)
+            guard isPinned else { return }
+            isClosed = true
+            send(.presence(Presence(connection: .max, isOnline: false)), as: victim.journal.device, on: .presence(victim.journal.device), node)
+        default:
+            let device = evilDevice()
+            for _ in 0..<30 {
+                send(.question(Question(id: random.next(), after: 0, through: .max)), as: device, on: .questions(victim.journal.device), node)
+            }
+            send(.answer(Answer(id: random.next(), after: 0, through: .max, items: [])), as: device, on: .answers(victim.journal.device), node)
+        }
+    }
+
+    private func evilDevice() -> Device {
+        if let device = evil.min(), random.chance(60) { return device }
+        let device = newDevice()
+        evil.insert(device)
+        return device
+    }
+
+    private func send(_ body: Message.Body, as device: Device, on address: Address, _ node: Int) {
+        let message = Message(device: device, at: 1_700_000_000_000_000 + now, body: body)
+        broker.publish(SimulatedBroker.Packet(address: address, message: message, signer: "evil"), node: node)
+    }
+
+    // MARK: The end
+
+    private func checkConvergence() {
+        for machine in machines {
+            guard let link = machine.link, !machine.hasFailed else {
+                complain("\(machine.label) has failed again: \(machine.failures)")
+                continue
+            }
+            for peer in link.peerStates where peer.isBehind && !evil.contains(peer.device) {
+                let isThere = machines.contains { $0.journal.device == peer.device }
+                if isThere { complain("\(machine.label) is behind \(peer.name)") }
+            }
+            if let letter = machine.letters.first { complain("\(machine.label) has a dead letter: \(letter)") }
+            for (name, count) in machine.journal.arrivals where count > 1 && !machine.wasRestored && !hasClones {
+                // What several devices say is said again after it was forgotten.
+                if name.source.hasPrefix("ntfy"), machine.journal.forgotten.contains(name) { continue }
+                complain("\(name) came \(count) times to \(machine.label)")
+            }
+        }
+        for name in events.keys.sorted() { checkEvent(name, events[name]!) }
+        for topic in Self.valueTopics.map(\.description) where !exemptTopics.contains(topic) { checkValue(topic) }
+    }
+
+    private func isShared(_ topic: Topic) -> Bool { !Self.privateTopics.contains { $0.covers(topic) } }
+
+    private func checkEvent(_ name: GlobalName, _ event: Published) {
+        let holders = machines.filter { $0.journal.items[name] != nil }
+        let origin = machines[event.origin]
+        guard isShared(event.topic) else {
+            let isNtfy = name.source.hasPrefix("ntfy")
+            if !isNtfy, !hasClones, holders.contains(where: { $0 !== origin }) {
+                complain("\(name) of a topic that is not shared is on \(holders.map(\.label))")
+            }
+            return
+        }
+        guard let source = origin.journal.items[name], event.isToBeSaid else { return }
+        for machine in machines where machine !== origin && machine.journal.arrivals[name] == nil {
+            guard let joined = machine.disk.joined, joined < event.time else { continue }
+            complain("\(name) (row \(source.number)) of \(origin.label) is lost on \(machine.label)")
+        }
+        guard !isChannel, !exemptNames.contains(name) else { return }
+        for machine in holders {
+            guard let joined = machine.disk.joined, joined < event.time || machine === origin else { continue }
+            if machine.journal.items[name]!.isRead != source.isRead {
+                complain(
+                    "\(name) is \(source.isRead ? "read" : "unread") on \(origin.label), and not so on \(machine.label)")
+            }
+        }
+    }
+
+    private func checkValue(_ topic: String) {
+        let members = machines.filter { $0.disk.joined.map { $0 < 40_000_000 } ?? false && !$0.wasRestored }
+        guard let first = members.first else { return }
+        for machine in members.dropFirst() {
+            let (left, right) = (first.journal.values[topic], machine.journal.values[topic])
+            if left?.stamp != right?.stamp || left?.isRemoval != right?.isRemoval {
+                complain(
+                    "\(topic) is \(left.map { "\($0)" } ?? "empty") on \(first.label), and \(right.map { "\($0)" } ?? "empty") on \(machine.label)")
+            }
+        }
+    }
+}
