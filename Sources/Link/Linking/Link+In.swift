@@ -252,9 +252,8 @@ extension Link {
     func calls(for content: Said.Content, from device: Device, at now: Now) -> [Work.Call]? {
         switch content {
         case .event(let event):
-            guard configuration.shares(event.topic), isPlausible(event.published, at: now),
-                let name = localName(event.name, from: device)
-            else { return nil }
+            guard configuration.shares(event.topic), isPlausible(event.published, at: now) else { return nil }
+            let name = localName(event.name, from: device)
             let left = lifetime(until: event.expires, of: device, at: now)
             var request = PublishRequest(
                 name: name, via: configuration.line, topic: event.topic, published: event.published)
@@ -283,11 +282,9 @@ extension Link {
                         expires: expires))
             ]
         case .removal(let removal):
-            guard configuration.shares(removal.topic), isPlausible(removal.published, at: now),
-                let name = localName(removal.name, from: device)
-            else { return nil }
+            guard configuration.shares(removal.topic), isPlausible(removal.published, at: now) else { return nil }
             var request = PublishRequest(
-                name: name, via: configuration.line, topic: removal.topic, published: removal.published)
+                name: localName(removal.name, from: device), via: configuration.line, topic: removal.topic, published: removal.published)
             request.isRemoval = true
             return [.publish(request)]
         case .nothing, .unknown, .malformed: return nil
@@ -295,9 +292,13 @@ extension Link {
     }
 
     /// Rule 9: on a channel a name says which device it comes from.
-    func localName(_ name: GlobalName, from device: Device) -> GlobalName? {
+    func localName(_ name: GlobalName, from device: Device) -> GlobalName {
         guard case .channel(let channel, _) = configuration.kind else { return name }
-        if name.isOfDevice { return name.device == device ? name : nil }
+        if let origin = name.device {
+            // After a reset a device says again, with the same key, what it had said under its old name.
+            let isSame = origin == device || peers[origin]?.record.signer.map { $0 == peers[device]?.record.signer } ?? false
+            if isSame { return name }
+        }
         return GlobalName(source: "channel:\(channel):\(device):\(name.source)", eventID: name.eventID)
     }
 

@@ -69,13 +69,15 @@ final class Machine {
 
     /// Between programs on this machine, and to the broker, in microseconds.
     private let busTime: Int64 = 200
-    private var signer: String { "key of \(label)" }
+    /// A cloned disk has the same key.
+    private var signer = ""
     private var client: String { "client of \(journal.device)" }
 
     init(label: Int, world: Simulation, device: Device, clock: Int64) {
         self.label = label
         self.world = world
         self.clock = clock
+        signer = "key of \(label)"
         journal = SimulatedJournal(device: device)
     }
 
@@ -396,7 +398,7 @@ final class Machine {
     private func say(_ token: MessageToken, _ address: Address, _ message: Message?) {
         guard let connection, !connection.isOver else { return }
         let packet = packet(address, message)
-        trace("says on \(address): \(message.map { "\($0.body)" } ?? "nothing")")
+        trace("says on \(address.description.prefix(6)): \(message?.body.summary ?? "nothing")")
         later(world.broker.faults.latency) { [self] in
             guard !connection.isOver else { return }
             world.broker.publish(packet, node: connection.node)
@@ -428,6 +430,35 @@ final class Machine {
         let copy = Machine(label: label, world: world, device: journal.device, clock: clock + 37)
         copy.journal = journal
         copy.disk = disk
+        copy.signer = signer
         return copy
+    }
+}
+
+extension Message.Body {
+    /// For the trace.
+    fileprivate var summary: String {
+        switch self {
+        case .said(let said): said.summary
+        case .answer(let answer):
+            "answer \(answer.after)...\(answer.through) wait \(answer.wait): \(answer.items.map(\.summary))"
+        case .description(let it):
+            "description \(it.name) first \(it.first) last \(it.last) attended \(it.attended.count)"
+        case .presence(let it): "presence \(it.connection) \(it.isOnline)\(it.isShared ? " shared" : "")"
+        case .question(let it): "question \(it.after)...\(it.through)"
+        }
+    }
+}
+
+extension Said {
+    fileprivate var summary: String {
+        let what =
+            switch content {
+            case .event(let event): "event \(event.name) at \(event.topic) \(event.outcome)"
+            case .claim(let claim): "\(claim.form) \(claim.name)"
+            case .removal(let removal): "removal \(removal.name) at \(removal.topic)"
+            case .nothing, .unknown, .malformed: "\(content)"
+            }
+        return "[\(previous)→\(number) \(what)]"
     }
 }

@@ -100,6 +100,8 @@ struct SimulatedJournal {
     /// - Returns: the event, if it is new and is no removal.
     mutating func publish(_ request: PublishRequest, wall: Int64) -> Item? {
         guard items[request.name] == nil, !removals.contains(request.name) else { return nil }
+        // Names outlive Forget: a bridge that died before its cursor was on disk takes things again.
+        guard !forgotten.contains(request.name) else { return nil }
         let stamp = ValueStamp(published: request.published, name: request.name)
         let topic = request.topic.description
         let isValue = request.isRetained || request.isRemoval
@@ -160,7 +162,6 @@ struct SimulatedJournal {
     /// - Returns: the id of the event, if that is not undecided any more.
     mutating func claim(_ claim: ClaimRequest, wall: Int64) -> UInt64? {
         guard var item = items[claim.name] else {
-            guard arrivals[claim.name] == nil else { return nil }
             let expires = max(claim.expires ?? 0, wall + 24 * 3_600_000_000)
             if awaited[claim.name]?.contains(where: { $0.claim.form == claim.form }) != true {
                 awaited[claim.name, default: []].append(Awaited(claim: claim, expires: expires))
