@@ -11,6 +11,8 @@ extension Link {
         }
 
         var waiting = Deque<Asked>()
+        /// The question whose rows are being read.
+        var current: Asked?
         var reading: ReadToken?
         var next: Uptime?
         var quotas: [Device: TokenBucket] = [:]
@@ -59,13 +61,15 @@ extension Link {
         answering.quotas[asked.asker] = quota
         answering.quota = total
         let token = ReadToken(rawValue: token())
+        answering.current = answering.waiting.removeFirst()
         answering.reading = token
         effects.append(.readChanges(token, after: asked.question.after, limit: UInt32(rows)))
     }
 
     mutating func answered(_ page: ChangesPage, at now: Now) {
         answering.reading = nil
-        guard let asked = answering.waiting.popFirst() else { return }
+        guard let asked = answering.current else { return }
+        answering.current = nil
         let question = asked.question
         var items: [Said] = []
         var bytes = 1024

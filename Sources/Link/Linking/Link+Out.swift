@@ -74,7 +74,7 @@ extension Link {
         if line == nil {
             let cursor = Out.Cursor(scanned: number, said: number)
             line = LineRecord(
-                first: number, cursor: cursor, earlier: cursor, connection: 0, counter: 0, hasJoined: false,
+                first: number, cursor: cursor, connection: 0, counter: 0, hasJoined: false,
                 version: Message.version)
             out.cursor = cursor
             out.position = cursor
@@ -85,20 +85,19 @@ extension Link {
             let cursor = Out.Cursor(scanned: 0, said: 0)
             line!.first = 0
             line!.cursor = cursor
-            line!.earlier = cursor
             out.cursor = cursor
             out.position = cursor
             disk.lineChanged = true
             journalWasRestored(to: 0)
         }
-        checkNumbers()
+        checkNumbers(at: now)
         if wantsWill, failure == nil { connect(at: now) }
     }
 
     /// Numbers that others have taken can not be given out again.
-    mutating func checkNumbers() {
+    mutating func checkNumbers(at now: Now) {
         guard let newest = out.newest, let line else { return }
-        if newest < max(line.cursor.said, out.foreign, line.cursor.scanned) { fail(.numbersFellBack) }
+        if newest < max(line.cursor.said, out.foreign, line.cursor.scanned) { fail(.numbersFellBack, at: now) }
     }
 
     mutating func readFailed(_ token: ReadToken, at now: Now) {

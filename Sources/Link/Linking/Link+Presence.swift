@@ -18,13 +18,10 @@ extension Link {
         /// Whether somebody has written to this device's retained topics.
         var isDefaced = false
         var conflicts: [Uptime] = []
-        var earlierAt: Uptime?
-        var beforeThat: LineRecord.Cursor?
     }
 
     private static let conflictTime: Duration = .seconds(60)
     private static let manyConflicts = 3
-    private static let earlierInterval: Duration = .seconds(600)
 
     /// The number of a connection grows, also over restored backups as long as the clock does.
     mutating func connect(at now: Now) {
@@ -52,12 +49,6 @@ extension Link {
         values.confirmed = []
         values.check = now.uptime + limits.valueCheckDelay
         values.forgetFlights()
-        if connection.earlierAt.map({ $0 + Self.earlierInterval < now.uptime }) ?? true {
-            self.line!.earlier = connection.beforeThat ?? line.earlier
-            connection.beforeThat = out.cursor
-            connection.earlierAt = now.uptime
-            disk.lineChanged = true
-        }
         connection.conflicts.removeAll { $0 + Self.conflictTime < now.uptime }
         endConflict(at: now)
         if failure == nil { sayOnline(at: now) }
@@ -70,6 +61,7 @@ extension Link {
         values.check = nil
         asking.question = nil
         answering.waiting = []
+        answering.current = nil
         answering.reading = nil
         rewindOut()
         if wasTakenOver { noteConflict(at: now) }
@@ -199,6 +191,12 @@ extension Link {
             if description.last > max(out.highest, line.cursor.said, out.position.said) {
                 foundForeign(description.last)
             }
+            if description.first < line.first {
+                // This program has lost what it had on disk; the stream of the device is older.
+                self.line!.first = description.first
+                disk.lineChanged = true
+                connection.hasNews = true
+            }
             guard description.counter > line.counter else { return }
             self.line!.counter = description.counter
             connection.hasNews = true
@@ -206,7 +204,7 @@ extension Link {
             if isOfNow { noteConflict(at: now) }
         case .presence(let presence):
             guard connection.isUp else { return }
-            if presence.isShared { return fail(.twoMachines) }
+            if presence.isShared { return fail(.twoMachines, at: now) }
             if presence.connection > line.connection {
                 // The will of this connection would be ignored.
                 self.line!.connection = presence.connection
@@ -236,11 +234,19 @@ extension Link {
         endConflict(at: now)
     }
 
-    /// The other machine has to stop too: what one of them said may have hidden what the other said.
     private mutating func endConflict(at now: Now) {
         guard connection.isUp, connection.conflicts.count >= Self.manyConflicts else { return }
-        let presence = Presence(connection: line!.connection + 1, isOnline: false, isShared: true)
-        _ = say(.presence(presence), on: .presence(own), at: now)
-        fail(.twoMachines)
+        fail(.twoMachines, at: now)
+    }
+
+    /// Nothing is said under this device any more. If there is a second machine it has to stop too: what one of them said may have
+    /// hidden what the other said.
+    mutating func fail(_ failure: LinkFailure, at now: Now) {
+        if connection.isUp, let line {
+            let presence = Presence(connection: line.connection + 1, isOnline: false, isShared: true)
+            _ = say(.presence(presence), on: .presence(own), at: now)
+        }
+        self.failure = failure
+        effects.append(.fail(failure))
     }
 }

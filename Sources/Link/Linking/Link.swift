@@ -135,11 +135,6 @@ public struct Link {
         return lastToken
     }
 
-    mutating func fail(_ failure: LinkFailure) {
-        self.failure = failure
-        effects.append(.fail(failure))
-    }
-
     // MARK: Time
 
     private mutating func armTimer() {

@@ -31,8 +31,6 @@ public struct LineRecord: Equatable, Sendable {
     public var first: UInt64
     /// What the broker has acknowledged.
     public var cursor: Cursor
-    /// The cursor of some minutes ago; a reset goes back to it, because a second machine may have hidden what was said since.
-    public var earlier: Cursor
     /// The number of the last connection.
     public var connection: UInt64
     /// Of the last description.
@@ -42,11 +40,11 @@ public struct LineRecord: Equatable, Sendable {
     /// The version of the protocol of the program that wrote this.
     public var version: Int
 
-    /// The record after `notifyctl link reset`: under its new name, the device says again what may not have been heard.
+    /// The record after `notifyctl link reset`: under its new name, the device says its whole stream again. Nobody knows what the
+    /// second machine has hidden, and what somebody still misses of the old device nobody answers any more.
     public var reset: LineRecord {
         var record = self
-        record.cursor = earlier
-        record.first = earlier.said
+        record.cursor = Cursor(scanned: first, said: first)
         record.connection = 0
         record.counter = 0
         return record

@@ -299,7 +299,7 @@ final class Simulation {
         case 91: machine.isDiskFailing.toggle()
         case 92: machine.journal.forget(random.pick(Self.topics))
         case 93: if machines.count < 9, !isClosed { addMachine() }
-        case 94: backups.append((machine.label, machine.journal, machine.disk))
+        case 94: if machine.disk.line != nil { backups.append((machine.label, machine.journal, machine.disk)) }
         case 95: restore()
         case 96:
             // Clones with wrong clocks give the same names to different events.
@@ -459,14 +459,17 @@ final class Simulation {
             }
             return
         }
-        guard let source = origin.journal.items[name], event.isToBeSaid else { return }
+        // What the origin had lost, and got back as a value that the broker had kept, it does not say again.
+        guard let source = origin.journal.items[name], event.isToBeSaid, !source.via.hasPrefix("mqtt") else { return }
         for machine in machines where machine !== origin && !hasTaken(name, machine) {
             guard let joined = machine.disk.joined, joined < event.time else { continue }
             complain("\(name) (row \(source.number)) of \(origin.label) is lost on \(machine.label)")
         }
-        guard !isChannel, !exemptNames.contains(name) else { return }
+        guard !isChannel, !exemptNames.contains(name), origin.disk.joined.map({ $0 < event.time }) ?? false else {
+            return
+        }
         for machine in holders {
-            guard let joined = machine.disk.joined, joined < event.time || machine === origin else { continue }
+            guard let joined = machine.disk.joined, joined < event.time else { continue }
             if machine.journal.items[name]!.isRead != source.isRead {
                 complain(
                     "\(name) is \(source.isRead ? "read" : "unread") on \(origin.label), and not so on \(machine.label)")
