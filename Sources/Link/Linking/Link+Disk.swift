@@ -54,11 +54,7 @@ extension Link {
         }
         disk.flush = nil
         var records: [Record] = []
-        if disk.lineChanged, var line {
-            line.cursor = out.cursor
-            self.line = line
-            records.append(.line(line))
-        }
+        if disk.lineChanged, let line { records.append(.line(line)) }
         for device in disk.droppedDevices.sorted() { records.append(.deviceDropped(device)) }
         for device in disk.devices.sorted() {
             if let peer = peers[device] { records.append(.device(device, peer.stored)) }

@@ -74,19 +74,22 @@ extension Link {
         if line == nil {
             let cursor = Out.Cursor(scanned: number, said: number)
             line = LineRecord(
-                first: number, cursor: cursor, connection: 0, counter: 0, hasJoined: false,
+                first: number, cursor: cursor, seen: number, connection: 0, counter: 0, hasJoined: false,
                 version: Message.version)
             out.cursor = cursor
             out.position = cursor
             disk.lineChanged = true
         }
-        if line!.connection == 0, number < line!.cursor.scanned {
+        if line!.connection == 0, number < line!.seen {
             // After a reset, because numbers fell back: nobody knows what the journal has lost.
-            let cursor = Out.Cursor(scanned: 0, said: 0)
-            line!.first = 0
-            line!.cursor = cursor
-            out.cursor = cursor
-            out.position = cursor
+            line!.seen = number
+            if number < line!.first {
+                let cursor = Out.Cursor(scanned: 0, said: 0)
+                line!.first = 0
+                line!.cursor = cursor
+                out.cursor = cursor
+                out.position = cursor
+            }
             disk.lineChanged = true
             journalWasRestored(to: 0)
         }
@@ -97,7 +100,7 @@ extension Link {
     /// Numbers that others have taken can not be given out again.
     mutating func checkNumbers(at now: Now) {
         guard let newest = out.newest, let line else { return }
-        if newest < max(line.cursor.said, out.foreign, line.cursor.scanned) { fail(.numbersFellBack, at: now) }
+        if newest < max(line.seen, out.foreign) { fail(.numbersFellBack, at: now) }
     }
 
     mutating func readFailed(_ token: ReadToken, at now: Now) {
@@ -105,7 +108,7 @@ extension Link {
         switch token {
         case out.reading: (out.reading, out.next) = (nil, later)
         case out.newestReading: if isDaemonThere { daemonAppeared(at: now) }
-        case answering.reading: (answering.reading, answering.next) = (nil, later)
+        case answering.reading: (answering.reading, answering.next, answering.current) = (nil, later, nil)
         case values.reading: values.reading = nil
         default: break
         }
@@ -185,7 +188,9 @@ extension Link {
 
     private mutating func handle(_ change: Change, at now: Now) {
         guard change.number > out.position.scanned else { return }
-        if case .start(let last) = change.kind, out.position.scanned > last { journalWasRestored(to: last) }
+        let seen = line!.seen
+        if case .start(let last) = change.kind, seen > last, seen < change.number { journalWasRestored(to: last) }
+        line!.seen = max(seen, change.number)
         noteReplacement(by: change)
         let position = out.position
         out.position.scanned = change.number

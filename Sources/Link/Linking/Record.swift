@@ -31,6 +31,9 @@ public struct LineRecord: Equatable, Sendable {
     public var first: UInt64
     /// What the broker has acknowledged.
     public var cursor: Cursor
+    /// The highest number of the journal that was ever read. If it lies in a gap between two runs of notifyd, the journal was
+    /// restored from a backup.
+    public var seen: UInt64
     /// The number of the last connection.
     public var connection: UInt64
     /// Of the last description.
