@@ -71,6 +71,8 @@ final class Simulation {
     private var events: [GlobalName: Published] = [:]
     private var exemptNames: Set<GlobalName> = []
     private var exemptTopics: Set<String> = []
+    /// What was forgotten somewhere: others were told that it is gone, and a backup may bring it back.
+    private var forgotten: Set<GlobalName> = []
     private var recorded: [SimulatedBroker.Packet] = []
     private var backups: [(machine: Int, journal: SimulatedJournal, disk: BridgeDisk)] = []
     private var evil: Set<Device> = []
@@ -226,7 +228,10 @@ final class Simulation {
 
     func showed(_ name: GlobalName, on machine: Machine) {
         counts.banners += 1
-        if isFair, events[name]?.wasCovered == true {
+        let isStillCovered = machines.contains { other in
+            other.screens.contains { TopicPrefix($0).covers(events[name]?.topic ?? Self.topics[0]) }
+        }
+        if isFair, events[name]?.wasCovered == true, isStillCovered {
             complain("a banner for \(name) on \(machine.label), though a screen elsewhere claims it in time")
         }
     }
@@ -297,7 +302,9 @@ final class Simulation {
         case 87..<89: broker.faults.isSplit.toggle()
         case 89..<91: machine.refusal = random.pick([.none, .events, .everything])
         case 91: machine.isDiskFailing.toggle()
-        case 92: machine.journal.forget(random.pick(Self.topics))
+        case 92:
+            machine.journal.forget(random.pick(Self.topics))
+            forgotten.formUnion(machine.journal.forgotten)
         case 93: if machines.count < 9, !isClosed { addMachine() }
         case 94: if machine.disk.line != nil { backups.append((machine.label, machine.journal, machine.disk)) }
         case 95: restore()
@@ -454,14 +461,17 @@ final class Simulation {
         let origin = machines[event.origin]
         guard isShared(event.topic) else {
             let isNtfy = name.source.hasPrefix("ntfy")
-            if !isNtfy, !hasClones, holders.contains(where: { $0 !== origin }) {
+            // With the clock and the journal, ids went back.
+            let isReused = hasWrongClocks && counts.restored > 0
+            if !isNtfy, !hasClones, !isReused, holders.contains(where: { $0 !== origin }) {
                 complain("\(name) of a topic that is not shared is on \(holders.map(\.label))")
             }
             return
         }
         // What the origin had lost, and got back as a value that the broker had kept, it does not say again.
         guard let source = origin.journal.items[name], event.isToBeSaid, !source.via.hasPrefix("mqtt") else { return }
-        for machine in machines where machine !== origin && !hasTaken(name, machine) {
+        let isBack = origin.wasRestored && forgotten.contains(name)
+        for machine in machines where machine !== origin && !isBack && !hasTaken(name, machine) {
             guard let joined = machine.disk.joined, joined < event.time else { continue }
             complain("\(name) (row \(source.number)) of \(origin.label) is lost on \(machine.label)")
         }
