@@ -111,6 +111,12 @@ simulate: ## Simulate the whole daemon with all its faults, 1,000,000 seeds; NOT
 	NOTIFYD_SEEDS=$${NOTIFYD_SEEDS:-1000000} $(SWIFT) test -c release --scratch-path .build-model -Xswiftc -enable-testing \
 	    --filter SimulationTests.SimulationTests
 
+.PHONY: simulate-link
+simulate-link: ## Simulate the link between devices with all its faults, 100,000 seeds; NOTIFYD_SEED=n replays one
+	.ci/packages build
+	NOTIFYD_LINK_SEEDS=$${NOTIFYD_LINK_SEEDS:-100000} $(SWIFT) test -c release --scratch-path .build-model \
+	    -Xswiftc -enable-testing --filter LinkSimulationTests
+
 kills: ## Kill the daemon 1,000 times under load
 	.ci/packages build test
 	NOTIFYD_KILLS=$${NOTIFYD_KILLS:-1000} $(SWIFT) test --filter KillTests

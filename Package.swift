@@ -116,6 +116,18 @@ let package = Package(
         .target(
             name: "NotifyClient", dependencies: ["CDBus", "NotifyText"], path: "Sources/Client/NotifyClient",
             swiftSettings: strict),
+        // The link between devices: its messages, and what is decided about them. No C, no clock, no files, no Foundation.
+        .target(
+            name: "LinkMessages", dependencies: ["NotifyText", "Routing"], path: "Sources/Link/LinkMessages",
+            swiftSettings: strict),
+        .target(
+            name: "Linking",
+            dependencies: [
+                "LinkMessages", "NotifyText", "Routing", .product(name: "DequeModule", package: "swift-collections"),
+            ],
+            path: "Sources/Link/Linking", swiftSettings: strict
+        ),
+
         // Programs that are started and waited for; it takes a lock from the client library.
         .target(
             name: "ChildProcesses", dependencies: ["NotifyClient"], path: "Sources/Common/ChildProcesses",
@@ -183,6 +195,13 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .testTarget(
+            name: "LinkMessagesTests", dependencies: ["LinkMessages", "NotifyTestSupport", "NotifyText", "Routing"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "LinkingTests",
+            dependencies: ["LinkMessages", "Linking", "NotifyTestSupport", "NotifyText", "Routing"],
+            swiftSettings: strict),
         .testTarget(
             name: "JournalTests", dependencies: ["Journal", "Routing", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: strict),
