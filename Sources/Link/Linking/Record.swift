@@ -43,6 +43,18 @@ public struct LineRecord: Equatable, Sendable {
     /// The version of the protocol of the program that wrote this.
     public var version: Int
 
+    public init(
+        first: UInt64, cursor: Cursor, seen: UInt64, connection: UInt64, counter: UInt64, hasJoined: Bool, version: Int
+    ) {
+        self.first = first
+        self.cursor = cursor
+        self.seen = seen
+        self.connection = connection
+        self.counter = counter
+        self.hasJoined = hasJoined
+        self.version = version
+    }
+
     /// The record after `notifyctl link reset`: under its new name, the device says its whole stream again. Nobody knows what the
     /// second machine has hidden, and what somebody still misses of the old device nobody answers any more.
     public var reset: LineRecord {
@@ -61,6 +73,11 @@ public struct DeviceRecord: Equatable, Sendable {
     public struct Checkpoint: Equatable, Sendable {
         public var own: UInt64
         public var theirs: UInt64
+
+        public init(own: UInt64, theirs: UInt64) {
+            self.own = own
+            self.theirs = theirs
+        }
     }
 
     /// Where this device began to listen to its stream; `nil` until anything of it is known.
@@ -81,6 +98,10 @@ public struct DeviceRecord: Equatable, Sendable {
     public var name = ""
     /// When it was last heard, in microseconds since the epoch.
     public var seen: Int64
+
+    public init(seen: Int64) {
+        self.seen = seen
+    }
 }
 
 /// A current value that began on this device.
@@ -92,6 +113,14 @@ public struct ValueRecord: Equatable, Sendable {
     /// When it ends, by this device's clock.
     public var expires: Int64
     public var isRemoval: Bool
+
+    public init(number: UInt64, topic: Topic, stamp: ValueStamp, expires: Int64, isRemoval: Bool) {
+        self.number = number
+        self.topic = topic
+        self.stamp = stamp
+        self.expires = expires
+        self.isRemoval = isRemoval
+    }
 }
 
 /// Which of two values of a topic is newer: the later one, and of two at the same time the one with the greater name, bytewise.

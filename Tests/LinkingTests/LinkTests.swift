@@ -1,0 +1,192 @@
+import LinkMessages
+import Linking
+import Routing
+import Testing
+
+/// One device by itself, message by message.
+struct LinkTests {
+    private static let own = Device("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa")!
+    private static let other = Device("bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb")!
+    private static let topic = try! Topic("/post/7")
+
+    private final class Bench {
+        var link: Link
+        var time: Int64 = 0
+        var effects: [LinkEffect] = []
+        private var serial: UInt64 = 0
+
+        init(_ records: [Record] = [], change: (inout LinkLimits) -> Void = { _ in }) {
+            var limits = LinkLimits()
+            change(&limits)
+            link = Link(
+                LinkTests.own,
+                Configuration(name: "desk", isSealed: true, limits: limits) { _ in
+                    Digest("00000000000000000000000000000000")!
+                }, records: records, seed: 1)
+            give(.started)
+            give(.daemonAppeared)
+            give(.newest(1000))
+            give(.connecting)
+            give(.connected)
+        }
+
+        @discardableResult
+        func give(_ input: LinkInput) -> [LinkEffect] {
+            effects = link.handle(
+                input, at: Link.Now(uptime: Uptime(microseconds: time), wall: 1_700_000_000_000_000 + time))
+            return effects
+        }
+
+        @discardableResult
+        func hear(_ address: Address, _ body: Message.Body, from device: Device = LinkTests.other) -> [LinkEffect] {
+            serial += 1
+            let message = Message(device: device, at: 1_700_000_000_000_000 + time, body: body)
+            return give(
+                .received(
+                    Delivery(token: DeliveryToken(serial), address: address, content: .message(message, signer: nil))))
+        }
+
+        @discardableResult
+        func hearEvent(_ number: UInt64, previous: UInt64, outcome: String = "") -> [LinkEffect] {
+            hear(.stream(LinkTests.other), .said(Said(number: number, previous: previous, content: .event(event(number, outcome)))))
+        }
+
+        func event(_ number: UInt64, _ outcome: String = "") -> SaidEvent {
+            SaidEvent(
+                name: GlobalName(device: LinkTests.other, id: number), topic: LinkTests.topic, title: "", body: "",
+                published: 1, expires: 1_700_000_100_000_000, outcome: outcome)
+        }
+
+        /// Lets time pass until a timer, and hands that in.
+        @discardableResult
+        func wait(seconds: Int64) -> [LinkEffect] {
+            time += seconds * 1_000_000
+            return give(.timerFired)
+        }
+    }
+
+    @Test func whatIsClaimedThereIsClaimedBeforeItIsPublishedHere() {
+        let bench = Bench()
+        let effects = bench.hearEvent(2000, previous: 1999, outcome: "claimed")
+        guard case .claimNamed(_, let claim) = effects.first, case .publish(_, let event) = effects.dropFirst().first else {
+            Issue.record("\(effects)")
+            return
+        }
+        #expect(claim.name == event.name)
+        #expect(event.ttl == 100)
+    }
+
+    @Test func aDeliveryIsAcknowledgedOnlyWhenItsCursorIsOnDisk() {
+        let bench = Bench()
+        var call: CallToken?
+        for case .publish(let token, _) in bench.hearEvent(2000, previous: 1999) { call = token }
+        var acknowledged = bench.effects.contains { if case .acknowledge = $0 { true } else { false } }
+        #expect(!acknowledged)
+        bench.give(.answered(call!, .done))
+        bench.wait(seconds: 1)
+        var store: StoreToken?
+        for case .store(let token, let records) in bench.effects {
+            store = token
+            #expect(records.contains { if case .device(_, let record) = $0 { record.taken == 2000 && record.missing.isEmpty } else { false } })
+        }
+        acknowledged = bench.effects.contains { if case .acknowledge = $0 { true } else { false } }
+        #expect(!acknowledged)
+        bench.give(.stored(store!))
+        acknowledged = bench.effects.contains { if case .acknowledge = $0 { true } else { false } }
+        #expect(acknowledged)
+    }
+
+    @Test func aGapIsAskedForOnceItsDeviceIsOnline() {
+        let bench = Bench()
+        bench.hearEvent(2000, previous: 1999)
+        bench.hearEvent(2010, previous: 2005)
+        var questions: [Question] = []
+        for _ in 0..<10 {
+            bench.wait(seconds: 1)
+            for case .say(_, .questions, let message?) in bench.effects {
+                if case .question(let question) = message.body { questions.append(question) }
+            }
+        }
+        #expect(questions.map(\.after) == [2000])
+        #expect(questions.map(\.through) == [2005])
+    }
+
+    @Test func aWillOfAnOlderConnectionIsIgnored() {
+        let bench = Bench()
+        bench.hear(.presence(Self.other), .presence(Presence(connection: 5, isOnline: true)))
+        bench.hear(.presence(Self.other), .presence(Presence(connection: 4, isOnline: false)))
+        #expect(bench.link.peerStates.map(\.isOnline) == [true])
+        bench.hear(.presence(Self.other), .presence(Presence(connection: 5, isOnline: false)))
+        #expect(bench.link.peerStates.map(\.isOnline) == [false])
+    }
+
+    @Test func anEventThatIsRefusedForNowHoldsBackEventsAndNoClaims() {
+        let bench = Bench()
+        var call: CallToken?
+        for case .publish(let token, _) in bench.hearEvent(2000, previous: 1999) { call = token }
+        bench.give(.answered(call!, .refusedForNow))
+        let later = bench.hearEvent(2001, previous: 2000)
+        #expect(!later.contains { if case .publish = $0 { true } else { false } })
+        let claim = SaidClaim(
+            name: GlobalName(device: Self.own, id: 1), topic: Self.topic, form: .claimed, place: "phone")
+        let effects = bench.hear(.stream(Self.other), .said(Said(number: 2002, previous: 2001, content: .claim(claim))))
+        #expect(effects.contains { if case .claimNamed = $0 { true } else { false } })
+    }
+
+    @Test func whatCanNeverBeTakenIsADeadLetterAndPassed() {
+        let bench = Bench()
+        var call: CallToken?
+        for case .publish(let token, _) in bench.hearEvent(2000, previous: 1999) { call = token }
+        let effects = bench.give(.answered(call!, .refused("InvalidEvent")))
+        #expect(effects.contains { if case .keep(let letter) = $0 { letter.reason == "InvalidEvent" } else { false } })
+        #expect(bench.link.peerStates.map(\.isBehind) == [false])
+    }
+
+    @Test func aScreenElsewhereHoldsTheBanner() {
+        let bench = Bench()
+        let digest = Digest("00000000000000000000000000000000")!
+        bench.hear(.presence(Self.other), .presence(Presence(connection: 1, isOnline: true)))
+        bench.hear(
+            .description(Self.other),
+            .description(Description(counter: 1, name: "phone", first: 1, last: 1, attended: [digest])))
+        let announced = Announced(
+            id: EventID(1), name: GlobalName(device: Self.own, id: 1), topic: Self.topic, hasWindow: true)
+        var holds: [Duration] = []
+        for case .hold(_, let duration) in bench.give(.announced(announced)) { holds.append(duration) }
+        #expect(holds == [.milliseconds(600)])
+        bench.time += 301_000_000
+        let effects = bench.give(.announced(announced))
+        #expect(!effects.contains { if case .hold = $0 { true } else { false } })
+    }
+
+    @Test func whatALaterVersionSaidIsAskedForAfterAnUpgrade() {
+        var record = DeviceRecord(seen: 1_700_000_000_000_000)
+        record.start = 1
+        record.taken = 10
+        record.unknown = [RangeSet.Range(after: 4, through: 5)]
+        var line = LineRecord(first: 1, cursor: .init(scanned: 1, said: 1), seen: 1, connection: 1, counter: 1, hasJoined: true, version: Message.version)
+        let same = Bench([.line(line), .device(Self.other, record)])
+        same.hear(.presence(Self.other), .presence(Presence(connection: 1, isOnline: true)))
+        #expect(same.link.peerStates.map(\.isBehind) == [false])
+        line.version = 0
+        let upgraded = Bench([.line(line), .device(Self.other, record)])
+        upgraded.hear(.presence(Self.other), .presence(Presence(connection: 1, isOnline: true)))
+        #expect(upgraded.link.peerStates.map(\.isBehind) == [true])
+    }
+
+    @Test func aDeviceBeyondTheLimitIsRefusedAndCounted() {
+        let bench = Bench { $0.devices = 1 }
+        bench.hearEvent(2000, previous: 1999)
+        let third = Device("cccccccccccccccccccccccccccccccc")!
+        bench.hear(.presence(third), .presence(Presence(connection: 1, isOnline: true)), from: third)
+        #expect(bench.link.peerStates.map(\.device) == [Self.other])
+        #expect(bench.link.statistics.devicesRefused == 1)
+    }
+
+    @Test func messagesThatSpeakForOthersAreForged() {
+        let bench = Bench()
+        bench.hear(.stream(Self.own), .said(Said(number: 2, previous: 1, content: .nothing)))
+        #expect(bench.link.peerStates.isEmpty)
+        #expect(bench.link.statistics.forged == 1)
+    }
+}
