@@ -8,6 +8,8 @@ extension Link {
             let until: Uptime
             /// The devices whose screens may claim it; empty: until the line has caught up.
             var devices: Set<Device>
+            /// The screens that would cover it.
+            var covering: Set<Digest> = []
         }
 
         private var holds: [EventID: Hold] = [:]
@@ -33,10 +35,13 @@ extension Link {
             nextExpiry = holds.values.map(\.until).min()
         }
 
+        /// A device has gone, or has only these screens left.
+        ///
         /// - Returns: the events that wait for nobody any more.
-        mutating func left(_ device: Device) -> [EventID] {
+        mutating func left(_ device: Device, attended: Set<Digest> = []) -> [EventID] {
             var released: [EventID] = []
-            for (id, hold) in holds where hold.devices.contains(device) {
+            for (id, hold) in holds
+            where hold.devices.contains(device) && hold.covering.isDisjoint(with: attended) {
                 holds[id]!.devices.remove(device)
                 if holds[id]!.devices.isEmpty { released.append(id) }
             }
@@ -65,8 +70,9 @@ extension Link {
         updateCatchingUp(at: now)
         guard holds.count < limits.holds else { return }
         var devices: Set<Device> = []
+        var covering: Set<Digest> = []
         if configuration.isSealed {
-            let covering = Set(digests(covering: event.topic))
+            covering = Set(digests(covering: event.topic))
             for (device, peer) in peers where device != event.name.device && peer.isOnline {
                 guard let heard = peer.heard, heard + limits.screenFreshness >= now.uptime else { continue }
                 if !peer.attended.isDisjoint(with: covering) { devices.insert(device) }
@@ -83,7 +89,7 @@ extension Link {
         }
         guard length > .zero else { return }
         statistics.holds += 1
-        holds.insert(event.id, Holds.Hold(until: now.uptime + length, devices: devices))
+        holds.insert(event.id, Holds.Hold(until: now.uptime + length, devices: devices, covering: covering))
         effects.append(.hold(event.id, length))
     }
 

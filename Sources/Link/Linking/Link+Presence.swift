@@ -169,7 +169,7 @@ extension Link {
         let attended = Set(description.attended)
         if !peers[device]!.attended.subtracting(attended).isEmpty {
             // Whoever has closed a screen claims no more.
-            holds.left(device).forEach { effects.append(.release($0)) }
+            holds.left(device, attended: attended).forEach { effects.append(.release($0)) }
         }
         peers[device]!.attended = attended
     }
