@@ -16,7 +16,10 @@ struct MessageTests {
                 name: "splits",
                 value: .dictionary(
                     key: "y", value: "av",
-                    [Value.Pair(key: .byte(3), value: .array(of: "v", [.variant(.int64(.min)), .variant(.string("x"))]))]
+                    [
+                        Value.Pair(
+                            key: .byte(3), value: .array(of: "v", [.variant(.int64(.min)), .variant(.string("x"))]))
+                    ]
                 )),
             Field(name: "path", value: .objectPath("/a")), Field(name: "type", value: .signature("a{sv}")),
         ],
@@ -47,7 +50,8 @@ struct MessageTests {
             Answer(
                 id: 1, after: 1, through: 9,
                 items: [
-                    Said(number: 3, previous: 1, content: .event(event)), Said(number: 4, previous: 3, content: .nothing),
+                    Said(number: 3, previous: 1, content: .event(event)),
+                    Said(number: 4, previous: 3, content: .nothing),
                 ], wait: 10)),
     ]
 
@@ -68,7 +72,8 @@ struct MessageTests {
     private let head = #""device":"00112233445566778899aabbccddeeff","at":1"#
 
     @Test func unknownMembersArePassedOver() throws {
-        let message = try read("{\"v\":1,\(head),\"kind\":\"nothing\",\"number\":2,\"previous\":1,\"x\":[{\"y\":null}]}")
+        let message = try read(
+            "{\"v\":1,\(head),\"kind\":\"nothing\",\"number\":2,\"previous\":1,\"x\":[{\"y\":null}]}")
         #expect(message.body == .said(Said(number: 2, previous: 1, content: .nothing)))
     }
 
@@ -79,7 +84,9 @@ struct MessageTests {
     }
 
     @Test func anEventThatCannotBeReadKeepsItsPlaceInTheStream() throws {
-        let message = try read("{\"v\":1,\(head),\"kind\":\"removal\",\"number\":2,\"previous\":1,\"source\":\"a\",\"event-id\":\"1\",\"topic\":\"x\"}")
+        let message = try read(
+            "{\"v\":1,\(head),\"kind\":\"removal\",\"number\":2,\"previous\":1,\"source\":\"a\",\"event-id\":\"1\",\"topic\":\"x\"}"
+        )
         guard case .said(let said) = message.body, case .malformed(let reason) = said.content else {
             Issue.record("it is \(message)")
             return
@@ -89,7 +96,8 @@ struct MessageTests {
     }
 
     @Test(arguments: [
-        "", "{", "[]", "{\"v\":1}", "{\"v\":0}", "{\"v\":1,\"v\":1}", "{\"v\":1,\"device\":\"00\"}", "\u{FEFF}{}", "{} {}",
+        "", "{", "[]", "{\"v\":1}", "{\"v\":0}", "{\"v\":1,\"v\":1}", "{\"v\":1,\"device\":\"00\"}", "\u{FEFF}{}",
+        "{} {}",
         "{\"v\":1,\"device\":\"00112233445566778899aabbccddeeff\",\"at\":1.5,\"kind\":\"nothing\"}",
         "{\"v\":1,\"device\":\"00112233445566778899aabbccddeeff\",\"at\":1,\"kind\":\"nothing\",\"number\":1,\"previous\":1}",
         "{\"v\":1,\"device\":\"00112233445566778899aabbccddeeff\",\"at\":1,\"kind\":\"question\",\"id\":1,\"after\":2,\"through\":2}",
@@ -115,7 +123,10 @@ struct MessageTests {
         }
     }
 
-    @Test(arguments: ["01", "1.", "-", "+1", ".5", "1e", "nul", "\"\\x\"", "\"\\uD800\"", "\"\\uDC00\"", "\"\n\"", "{\"a\" 1}", "[1,]"])
+    @Test(arguments: [
+        "01", "1.", "-", "+1", ".5", "1e", "nul", "\"\\x\"", "\"\\uD800\"", "\"\\uDC00\"", "\"\n\"", "{\"a\" 1}",
+        "[1,]",
+    ])
     func onlyRFC8259IsJSON(_ text: String) {
         #expect(throws: JSONError.self) { try JSONParser.parse(Array(text.utf8)) }
     }

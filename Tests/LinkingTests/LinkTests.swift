@@ -48,7 +48,9 @@ struct LinkTests {
 
         @discardableResult
         func hearEvent(_ number: UInt64, previous: UInt64, outcome: String = "") -> [LinkEffect] {
-            hear(.stream(LinkTests.other), .said(Said(number: number, previous: previous, content: .event(event(number, outcome)))))
+            hear(
+                .stream(LinkTests.other),
+                .said(Said(number: number, previous: previous, content: .event(event(number, outcome)))))
         }
 
         func event(_ number: UInt64, _ outcome: String = "") -> SaidEvent {
@@ -68,7 +70,8 @@ struct LinkTests {
     @Test func whatIsClaimedThereIsClaimedBeforeItIsPublishedHere() {
         let bench = Bench()
         let effects = bench.hearEvent(2000, previous: 1999, outcome: "claimed")
-        guard case .claimNamed(_, let claim) = effects.first, case .publish(_, let event) = effects.dropFirst().first else {
+        guard case .claimNamed(_, let claim) = effects.first, case .publish(_, let event) = effects.dropFirst().first
+        else {
             Issue.record("\(effects)")
             return
         }
@@ -87,7 +90,14 @@ struct LinkTests {
         var store: StoreToken?
         for case .store(let token, let records) in bench.effects {
             store = token
-            #expect(records.contains { if case .device(_, let record) = $0 { record.taken == 2000 && record.missing.isEmpty } else { false } })
+            #expect(
+                records.contains {
+                    if case .device(_, let record) = $0 {
+                        record.taken == 2000 && record.missing.isEmpty
+                    } else {
+                        false
+                    }
+                })
         }
         acknowledged = bench.effects.contains { if case .acknowledge = $0 { true } else { false } }
         #expect(!acknowledged)
@@ -164,7 +174,9 @@ struct LinkTests {
         record.start = 1
         record.taken = 10
         record.unknown = [RangeSet.Range(after: 4, through: 5)]
-        var line = LineRecord(first: 1, cursor: .init(scanned: 1, said: 1), seen: 1, connection: 1, counter: 1, hasJoined: true, version: Message.version)
+        var line = LineRecord(
+            first: 1, cursor: .init(scanned: 1, said: 1), seen: 1, connection: 1, counter: 1, hasJoined: true,
+            version: Message.version)
         let same = Bench([.line(line), .device(Self.other, record)])
         same.hear(.presence(Self.other), .presence(Presence(connection: 1, isOnline: true)))
         #expect(same.link.peerStates.map(\.isBehind) == [false])

@@ -55,7 +55,8 @@ extension Message {
                     isShared: try reader.optionalFlag("shared")))
         case "question":
             let question = Question(
-                id: try reader.integer("id"), after: try reader.integer("after"), through: try reader.integer("through"))
+                id: try reader.integer("id"), after: try reader.integer("after"), through: try reader.integer("through")
+            )
             guard question.after < question.through else { throw MessageError("\"through\" is not above \"after\"") }
             body = .question(question)
         case "answer": body = .answer(try Answer(reader))

@@ -53,7 +53,8 @@ extension Link {
             let wait = max(quota.wait(for: least, at: now.uptime), total.wait(for: least, at: now.uptime))
             answering.waiting.removeFirst()
             reply(
-                to: asked, Answer(
+                to: asked,
+                Answer(
                     id: asked.question.id, after: asked.question.after, through: asked.question.after, items: [],
                     wait: wait.millisecondsRoundedUp), at: now)
             return answer(at: now)
@@ -100,7 +101,8 @@ extension Link {
             sayAgain(items, through: through, at: now)
             return reply(
                 to: asked,
-                Answer(id: question.id, after: question.after, through: question.after, items: [], wait: 2_000), at: now)
+                Answer(id: question.id, after: question.after, through: question.after, items: [], wait: 2_000), at: now
+            )
         }
         reply(to: asked, Answer(id: question.id, after: question.after, through: through, items: items), at: now)
     }

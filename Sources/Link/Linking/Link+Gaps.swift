@@ -26,7 +26,9 @@ extension Link {
     mutating func checkSilence(at now: Now) {
         for device in asking.suspects.keys.sorted() where asking.suspects[device]! <= now.uptime {
             asking.suspects[device] = nil
-            guard let peer = peers[device], peer.record.start != nil, peer.described > peer.record.taken else { continue }
+            guard let peer = peers[device], peer.record.start != nil, peer.described > peer.record.taken else {
+                continue
+            }
             peers[device]!.open.insert(RangeSet.Range(after: peer.record.taken, through: peer.described))
             peers[device]!.record.taken = peer.described
             disk.devices.insert(device)

@@ -284,7 +284,8 @@ extension Link {
         case .removal(let removal):
             guard configuration.shares(removal.topic), isPlausible(removal.published, at: now) else { return nil }
             var request = PublishRequest(
-                name: localName(removal.name, from: device), via: configuration.line, topic: removal.topic, published: removal.published)
+                name: localName(removal.name, from: device), via: configuration.line, topic: removal.topic,
+                published: removal.published)
             request.isRemoval = true
             return [.publish(request)]
         case .nothing, .unknown, .malformed: return nil
@@ -296,7 +297,8 @@ extension Link {
         guard case .channel(let channel, _) = configuration.kind else { return name }
         if let origin = name.device {
             // After a reset a device says again, with the same key, what it had said under its old name.
-            let isSame = origin == device || peers[origin]?.record.signer.map { $0 == peers[device]?.record.signer } ?? false
+            let isSame =
+                origin == device || peers[origin]?.record.signer.map { $0 == peers[device]?.record.signer } ?? false
             if isSame { return name }
         }
         return GlobalName(source: "channel:\(channel):\(device):\(name.source)", eventID: name.eventID)

@@ -248,13 +248,16 @@ extension Link {
         out.checkpointed = now.uptime
         let own = max(out.position.scanned, page.changes.last?.number ?? 0)
         for (device, floor) in floors {
-            guard var checkpoints = peers[device]?.record.checkpoints, checkpoints.last?.theirs != floor else { continue }
+            guard var checkpoints = peers[device]?.record.checkpoints, checkpoints.last?.theirs != floor else {
+                continue
+            }
             checkpoints.append(DeviceRecord.Checkpoint(own: own, theirs: floor))
             if checkpoints.count > Self.maximumCheckpoints {
                 // The older, the sparser.
                 let inner = checkpoints.indices.dropFirst().dropLast()
                 let weights = inner.map { index in
-                    Double(checkpoints[index + 1].own - checkpoints[index - 1].own) / Double(own - checkpoints[index].own + 1)
+                    Double(checkpoints[index + 1].own - checkpoints[index - 1].own)
+                        / Double(own - checkpoints[index].own + 1)
                 }
                 let least = zip(inner, weights).min { $0.1 < $1.1 }!.0
                 checkpoints.remove(at: least)

@@ -136,7 +136,8 @@ extension Link {
         }
         peer.isOnline = presence.isOnline
         peers[device] = peer
-        if !presence.isOnline { holds.left(device).forEach { effects.append(.release($0)) } }
+        guard !presence.isOnline else { return }
+        for id in holds.left(device) { effects.append(.release(id)) }
     }
 
     mutating func described(_ device: Device, _ description: Description, at now: Now) {
@@ -169,7 +170,7 @@ extension Link {
         let attended = Set(description.attended)
         if !peers[device]!.attended.subtracting(attended).isEmpty {
             // Whoever has closed a screen claims no more.
-            holds.left(device, attended: attended).forEach { effects.append(.release($0)) }
+            for id in holds.left(device, attended: attended) { effects.append(.release(id)) }
         }
         peers[device]!.attended = attended
     }

@@ -67,8 +67,9 @@ extension Link {
         // A row that is said again may be older than what is current.
         if let current = values.authored[digest], current.stamp > stamp { return nil }
         guard values.authored[digest] != nil || values.authored.count < limits.values else { return nil }
-        guard !configuration.isChannel || values.authored[digest] != nil
-            || values.authored.count < limits.valuesPerMember
+        guard
+            !configuration.isChannel || values.authored[digest] != nil
+                || values.authored.count < limits.valuesPerMember
         else { return nil }
         values.authored[digest] = ValueRecord(
             number: number, topic: topic, stamp: stamp, expires: expires, isRemoval: isRemoval)
@@ -102,7 +103,9 @@ extension Link {
         case .removal(let removal): content = .removal(removal)
         default: return
         }
-        guard !change.via.isEmpty, case .some(let (topic, stamp, _, _)) = value(of: content, at: Now.zero) else { return }
+        guard !change.via.isEmpty, case .some(let (topic, stamp, _, _)) = value(of: content, at: Now.zero) else {
+            return
+        }
         let digest = configuration.digest(topic.description)
         guard let own = values.authored[digest], own.stamp < stamp else { return }
         values.authored[digest] = nil
@@ -117,7 +120,9 @@ extension Link {
         guard connection.isUp else { return }
         if isDue(values.check, at: now) {
             values.check = nil
-            for digest in values.authored.keys.sorted() where !values.confirmed.contains(digest) { values.write(digest) }
+            for digest in values.authored.keys.sorted() where !values.confirmed.contains(digest) {
+                values.write(digest)
+            }
         }
         endExpiredValues(at: now)
         guard isDaemonThere else { return }
@@ -125,7 +130,8 @@ extension Link {
             guard let value = values.authored[digest] else { continue }
             if value.isRemoval {
                 let removal = SaidRemoval(name: value.stamp.name, topic: value.topic, published: value.stamp.published)
-                write(Said(number: value.number, previous: value.number - 1, content: .removal(removal)), digest, at: now)
+                write(
+                    Said(number: value.number, previous: value.number - 1, content: .removal(removal)), digest, at: now)
             } else {
                 let token = ReadToken(rawValue: token())
                 values.reading = token
@@ -209,7 +215,8 @@ extension Link {
     mutating func takeValue(
         _ said: Said, _ digest: Digest, from device: Device, _ delivery: DeliveryToken, at now: Now
     ) -> Bool {
-        guard let (topic, stamp, _, _) = value(of: said.content, at: now), configuration.digest(topic.description) == digest,
+        guard let (topic, stamp, _, _) = value(of: said.content, at: now),
+            configuration.digest(topic.description) == digest,
             let calls = calls(for: said.content, from: device, at: now)
         else { return false }
         if let value = values.authored[digest] {

@@ -1,6 +1,6 @@
+import DequeModule
 public import LinkMessages
 public import Routing
-import DequeModule
 
 /// Decides what is said on one line, the private link or a channel, and what is made of what others say.
 ///

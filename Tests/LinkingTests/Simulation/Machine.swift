@@ -323,7 +323,11 @@ final class Machine {
         case .armTimer(let moment):
             armed = moment.microseconds
             let delay = moment.microseconds - world.now - 1
-            later(delay) { [self] in if armed == moment.microseconds { armed = nil; handle(.timerFired) } }
+            later(delay) { [self] in
+                guard armed == moment.microseconds else { return }
+                armed = nil
+                handle(.timerFired)
+            }
         }
     }
 

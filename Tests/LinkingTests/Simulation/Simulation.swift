@@ -279,8 +279,10 @@ final class Simulation {
         switch random.below(isFair ? 60 : 100) {
         case 0..<25: publish(on: machine)
         case 25..<35: publishValue(on: machine)
-        case 35..<47: if let name = event(on: machine) { machine.claimHere(name, random.pick([.claimed, .claimed, .read])) }
-        case 47..<50: if let name = event(on: machine) { machine.claimHere(name, random.pick([.dismissed, .withdrawn])) }
+        case 35..<47:
+            if let name = event(on: machine) { machine.claimHere(name, random.pick([.claimed, .claimed, .read])) }
+        case 47..<50:
+            if let name = event(on: machine) { machine.claimHere(name, random.pick([.dismissed, .withdrawn])) }
         case 50..<58:
             let topic = random.pick(Self.topics)
             machine.screen(topic, isOpen: !machine.screens.contains(topic))
@@ -293,7 +295,12 @@ final class Simulation {
         case 70..<78:
             for other in machines where random.chance(70) {
                 other.startDaemon()
-                if !other.hasFailed { other.startBridge() } else if random.chance(50) { counts.failures += 1; other.reset() }
+                if !other.hasFailed {
+                    other.startBridge()
+                } else if random.chance(50) {
+                    counts.failures += 1
+                    other.reset()
+                }
                 other.isNetworkUp = true
             }
             broker.isUp = true
@@ -343,7 +350,8 @@ final class Simulation {
     private func event(on machine: Machine) -> GlobalName? {
         let names = machine.journal.items.keys.sorted()
         guard !names.isEmpty else { return nil }
-        return random.chance(60) ? names.max { machine.journal.items[$0]!.id < machine.journal.items[$1]!.id } : random.pick(names)
+        return random.chance(60)
+            ? names.max { machine.journal.items[$0]!.id < machine.journal.items[$1]!.id } : random.pick(names)
     }
 
     private func restore() {
@@ -404,22 +412,32 @@ final class Simulation {
                 let event = SaidEvent(
                     name: name, topic: Self.topics[0], title: "evil", body: "", published: Int64(number),
                     expires: Int64(number) + 1_000_000)
-                send(.said(Said(number: number, previous: number - 2, content: .event(event))), as: device, on: .stream(device), node)
+                send(
+                    .said(Said(number: number, previous: number - 2, content: .event(event))), as: device,
+                    on: .stream(device), node)
             }
         case 4:
             let device = evilDevice()
             let last = UInt64(1_700_000_000_000_000 + now) + (random.chance(50) ? 1 << 50 : 0)
-            send(.description(Description(counter: .max, name: "evil", first: 0, last: last)), as: device, on: .description(device), node)
+            send(
+                .description(Description(counter: .max, name: "evil", first: 0, last: last)), as: device,
+                on: .description(device), node)
             send(.presence(Presence(connection: .max, isOnline: true)), as: device, on: .presence(device), node)
             guard isPinned else { return }
             isClosed = true
-            send(.presence(Presence(connection: .max, isOnline: false)), as: victim.journal.device, on: .presence(victim.journal.device), node)
+            send(
+                .presence(Presence(connection: .max, isOnline: false)), as: victim.journal.device,
+                on: .presence(victim.journal.device), node)
         default:
             let device = evilDevice()
             for _ in 0..<30 {
-                send(.question(Question(id: random.next(), after: 0, through: .max)), as: device, on: .questions(victim.journal.device), node)
+                send(
+                    .question(Question(id: random.next(), after: 0, through: .max)), as: device,
+                    on: .questions(victim.journal.device), node)
             }
-            send(.answer(Answer(id: random.next(), after: 0, through: .max, items: [])), as: device, on: .answers(victim.journal.device), node)
+            send(
+                .answer(Answer(id: random.next(), after: 0, through: .max, items: [])), as: device,
+                on: .answers(victim.journal.device), node)
         }
     }
 
@@ -486,7 +504,8 @@ final class Simulation {
             guard let joined = machine.disk.joined, joined < event.time else { continue }
             if machine.journal.items[name]!.isRead != source.isRead {
                 complain(
-                    "\(name) is \(source.isRead ? "read" : "unread") on \(origin.label), and not so on \(machine.label)")
+                    "\(name) is \(source.isRead ? "read" : "unread") on \(origin.label), and not so on \(machine.label)"
+                )
             }
         }
     }
@@ -509,7 +528,8 @@ final class Simulation {
             let isSame = isChannel ? left?.stamp.published == right?.stamp.published : left?.stamp == right?.stamp
             if !isSame || left?.isRemoval != right?.isRemoval {
                 complain(
-                    "\(topic) is \(left.map { "\($0)" } ?? "empty") on \(first.label), and \(right.map { "\($0)" } ?? "empty") on \(machine.label)")
+                    "\(topic) is \(left.map { "\($0)" } ?? "empty") on \(first.label), and \(right.map { "\($0)" } ?? "empty") on \(machine.label)"
+                )
             }
         }
     }
