@@ -8,6 +8,8 @@ import Testing
 ///     make simulate-link                                                    a hundred thousand seeds
 struct LinkSimulationTests {
     private static let reportedFailures = 3
+    /// A seed takes ten times as long without optimization.
+    private static let defaultSeeds: UInt64 = _isDebugAssertConfiguration() ? 100 : 400
 
     @Test(arguments: slices)
     func everythingConvergesWhateverHappens(_ seeds: Range<UInt64>) {
@@ -33,7 +35,7 @@ struct LinkSimulationTests {
         if let seed = number("NOTIFYD_SEED") { return [seed..<seed + 1] }
         let first = number("NOTIFYD_FIRST_SEED") ?? 0
         let count = UInt64(max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
-        let size = ((number("NOTIFYD_LINK_SEEDS") ?? 300) + count - 1) / count
+        let size = ((number("NOTIFYD_LINK_SEEDS") ?? defaultSeeds) + count - 1) / count
         return (0..<count).map { first + $0 * size..<first + ($0 + 1) * size }
     }()
 
