@@ -402,6 +402,11 @@ final class Machine {
     private func say(_ token: MessageToken, _ address: Address, _ message: Message?) {
         guard let connection, !connection.isOver else { return }
         let packet = packet(address, message)
+        if case .said(let said) = message?.body, case .event(let event) = said.content, failures.isEmpty,
+            !world.hasClones, let origin = event.name.device, origin != journal.device
+        {
+            world.complain("\(label) says \(event.name) of another device")
+        }
         trace("says on \(address.description.prefix(6)): \(message?.body.summary ?? "nothing")")
         later(world.broker.faults.latency) { [self] in
             guard !connection.isOver else { return }

@@ -76,7 +76,7 @@ final class Simulation {
     private var recorded: [SimulatedBroker.Packet] = []
     private var backups: [(machine: Int, journal: SimulatedJournal, disk: BridgeDisk)] = []
     private var evil: Set<Device> = []
-    private var hasClones = false
+    private(set) var hasClones = false
     /// A key is pinned at first sight: whoever comes after a forger may pin the forger's.
     private var isClosed = false
     private var checks = 0
