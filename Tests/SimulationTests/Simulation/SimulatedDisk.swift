@@ -27,6 +27,8 @@ final class SimulatedDisk: Disk {
         var quiet: [StoredQuiet] = []
         /// Those that are up, by their numbers.
         var banners: [UInt32: StoredBanner] = [:]
+        /// Those that were deleted by `Forget`.
+        var forgotten: Set<EventID> = []
         /// Those that were named.
         var removals: [NamedPush] = []
     }
@@ -38,6 +40,8 @@ final class SimulatedDisk: Disk {
     var condition = Condition.well
     private(set) var hasReserve = false
     private var random: SplitMix64
+    /// How many events are deleted in a transaction, at most.
+    var forgetPortion = Int.max
     /// The run of the daemon that has the disk now: what an earlier one would still do has no effect.
     var life = Life()
     /// Told of what changes an outcome in a way that no outcome may change.

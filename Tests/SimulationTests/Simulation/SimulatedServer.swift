@@ -93,8 +93,8 @@ final class SimulatedServer {
             let other = up.isEmpty ? nil : up[pick % up.count].id
             if let replaced { _ = close(replaced) }
             show(request.number, as: other, events)
-            // Nobody can tell what a server that does so shows.
-            up[up.count - 1].isLost = true
+            // Nobody can tell what a server that does so shows. One that was closed early is not up.
+            if !up.isEmpty { up[up.count - 1].isLost = true }
         case .identical: _ = onAnswer(request.number, .failure(.repetition))
         case .error: _ = onAnswer(request.number, .failure(.refused))
         case .unknownBanner:

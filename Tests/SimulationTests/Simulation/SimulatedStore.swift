@@ -75,6 +75,8 @@ final class SimulatedStore: EventStore {
                 if let marked = earlier.decision?.markedRead { contents.events[earlier.id]?.decision = marked }
             }
         case .decided(let id, let decision):
+            // A mark as read that waits for its commit may come after the deletion, and changes nothing.
+            if contents.forgotten.contains(id) { return }
             if contents.events[id] == nil { disk.onFault("event \(id) is decided, and is not there") }
             var decision = decision
             if let first = contents.events[id]?.decision, decision.opened == nil {
@@ -82,6 +84,7 @@ final class SimulatedStore: EventStore {
             }
             contents.events[id]?.decision = decision
         case .claimed(let id, let claim):
+            if contents.events[id] == nil { disk.onFault("event \(id) is claimed, and is not there") }
             contents.claims[id, default: []].append(claim)
         case .named: disk.onFault("a claimant is named, and nobody has asked")
         case .quietReplaced(let quiet): contents.quiet = quiet
@@ -155,10 +158,12 @@ final class SimulatedStore: EventStore {
     func forget(
         _ topic: TopicPrefix, after position: Journal.UnreadPosition, upTo last: EventID, limit: Int
     ) throws(JournalError) -> (ids: [EventID], position: Journal.UnreadPosition?) {
+        let limit = min(limit, disk.forgetPortion)
         let found = Array(
             try all.lazy.filter { $0.decision != nil && $0.id <= last && topic.covers($0.topic) }
                 .filter { self.contents.values[$0.topic] != $0.id }.prefix(limit))
         if !found.isEmpty {
+            disk.trace?("forget \(found.map(\.id))")
             try write(cost: found.count) { contents in
                 for event in found {
                     contents.events[event.id] = nil
@@ -170,6 +175,7 @@ final class SimulatedStore: EventStore {
                 }
                 let gone = Set(found.map(\.id))
                 contents.ids.removeAll { gone.contains($0) }
+                contents.forgotten.formUnion(gone)
                 contents.removals.sort { $0.id < $1.id }
             }
         }

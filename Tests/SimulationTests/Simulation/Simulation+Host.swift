@@ -49,7 +49,10 @@ extension Simulation: Host {
     func send(_ message: Message) {
         guard case .done = life.act() else { return }
         trace?("  sent: \(message)")
-        if case .reply(.count, let call) = message { checkRead(after: call.input) }
+        if case .reply(.count, let call) = message {
+            checkRead(after: call.input)
+            if case .forget = call.request { witness.forgot(call.forgettable) }
+        }
         if case .reply(.done, let call) = message { checkQuiet(after: call.input) }
         witness.heard(
             message, isDegraded: !(daemon?.storage.degradation.isEmpty ?? true), at: wall - wallSteps, in: boot)

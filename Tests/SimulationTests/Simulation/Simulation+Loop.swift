@@ -33,8 +33,14 @@ extension Simulation {
         case .call(let call):
             witness.called(call.input, isRecovering: isRecovering, at: wall - wallSteps)
             do throws(Refusal) {
-                try recall(call.input, daemon)
-                try daemon.answer(call.input, to: call)
+                switch call.request {
+                case .input(let input):
+                    try recall(input, daemon)
+                    try daemon.answer(input, to: call)
+                case .forget(let topic, let last):
+                    call.forgettable = forgettable(topic, upTo: last)
+                    try daemon.forget(topic, upTo: last, by: call.peer, for: call)
+                }
             } catch {
                 send(.reply(.refused(error), call))
             }

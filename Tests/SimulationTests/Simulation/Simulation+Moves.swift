@@ -23,8 +23,10 @@ extension Simulation {
         case .claimTopic(let topic, let grace, let peer): call(peer, .topicClaimed(topic, grace: grace, by: peer))
         case .markRead(let topic, let label, let peer):
             call(peer, .markedRead(topic, upTo: label.map(event) ?? EventID(0), by: peer))
-        // The witness compares what was told with what is on the disk, and that would be gone.
-        case .forget: break
+        case .forget(let label):
+            let topic = World.prefixes[max(0, label) % World.prefixes.count]
+            let request = Call.Request.forget(topic, upTo: events[label] ?? EventID(0))
+            incoming.append(.call(Call(peer: World.peers[0], request: request, label: nil)))
         case .openScreen(let label, let topic, let options, let peer):
             call(peer, .screenOpened(topic, options, by: peer), label)
         case .updateScreen(let label, let options, let peer):
@@ -53,7 +55,7 @@ extension Simulation {
     }
 
     func call(_ peer: String, _ input: Input, _ label: Int? = nil) {
-        incoming.append(.call(Call(peer: peer, input: input, label: label)))
+        incoming.append(.call(Call(peer: peer, request: .input(input), label: label)))
     }
 
     private func event(_ label: Int) -> EventID { events[label] ?? EventID(1) }
@@ -174,6 +176,7 @@ extension Simulation {
             startDaemon()
             call(":1.9", .topicClaimed(.all, grace: .zero, by: ":1.9"))
             advance(by: .seconds(3600))
+            noteLettingGo()
             if let daemon { witness.checkClaimedTopic(daemon.router) }
         }
         for id in disk.contents.ids where disk.contents.events[id]?.decision?.outcome == .shown {
@@ -183,6 +186,7 @@ extension Simulation {
         take(.reconfigure(0))
         // Lifetimes go by the wall clock after a power cut, and that may have been set from one end to the other.
         advance(by: .microseconds(2 * Self.longestClockStep) + .seconds(48 * 3600))
+        noteLettingGo()
         witness.checkEnd(life)
         guard witness.complaint == nil, let daemon else { return }
         if let leftovers = daemon.router.leftovers() { witness.complain(leftovers) }

@@ -31,16 +31,25 @@ final class Simulation {
     }
 
     final class Call: MethodCall {
+        enum Request {
+            case input(Input)
+            case forget(TopicPrefix, upTo: EventID)
+        }
+
         let peer: String
-        let input: Input
+        let request: Request
         /// The label of the step that made it.
         let label: Int?
+        /// What is deleted when a call of `Forget` is answered.
+        var forgettable: [EventID] = []
 
-        init(peer: String, input: Input, label: Int?) {
+        init(peer: String, request: Request, label: Int?) {
             self.peer = peer
-            self.input = input
+            self.request = request
             self.label = label
         }
+
+        var input: Input? { if case .input(let input) = request { input } else { nil } }
     }
 
     /// What the daemon lets out to everybody or to one.
@@ -128,6 +137,7 @@ final class Simulation {
         disk.onRestore = { [unowned witness] in witness.noteRestoration() }
         disk.onFault = { [unowned witness] in witness.complain($0) }
         server.closesEarly = random.pick([0, 0, 2, 5])
+        disk.forgetPortion = random.pick([1, 3, ForgetQueue.portion])
         server.onEarlyClose = { [unowned self] id in
             incoming.append(.closed(id, reason: 2, server: server.name ?? ""))
         }
@@ -184,6 +194,7 @@ final class Simulation {
     /// The daemon is gone, and with it all it had not done yet.
     func bury() {
         let isRecovering = isRecovering
+        noteLettingGo()
         life.end()
         daemon = nil
         windowTimer = nil
@@ -197,6 +208,10 @@ final class Simulation {
         incoming = []
         awaited = []
         witness.daemonDied(isRecovering: isRecovering)
+    }
+
+    func noteLettingGo() {
+        if let daemon, daemon.router.statistics.forgotten > 0 { witness.hasLetGo = true }
     }
 
     /// A banner that comes so late that its call is forgotten stays, and is no fault of what is looked at here.
@@ -226,7 +241,7 @@ final class Simulation {
     // MARK: What must hold
 
     /// A pause or a mute that is acknowledged is on disk, where that can be written.
-    func checkQuiet(after input: Input) {
+    func checkQuiet(after input: Input?) {
         guard let daemon, daemon.storage.degradation.isEmpty else { return }
         switch input {
         case .muted, .pausedFor: break
@@ -246,7 +261,7 @@ final class Simulation {
     }
 
     /// What is marked as read up to an id is not unread any more, and that is on disk.
-    func checkRead(after input: Input) {
+    func checkRead(after input: Input?) {
         guard let daemon, daemon.storage.degradation.isEmpty, case .markedRead(let topic, let last, _) = input else {
             return
         }
@@ -255,6 +270,16 @@ final class Simulation {
             witness.complain("event \(event.id) is unread, and \(topic) was marked as read up to \(last)")
         }
         witness.noteReading()
+    }
+
+    /// The decided events that are not a current value.
+    func forgettable(_ topic: TopicPrefix, upTo last: EventID) -> [EventID] {
+        let contents = disk.contents
+        return contents.ids.filter { id in
+            guard let event = contents.events[id], event.decision != nil else { return false }
+            guard topic.covers(event.topic) else { return false }
+            return contents.values[event.topic] != id && (last == EventID(0) || id <= last)
+        }
     }
 
     /// What the disk says of pauses and mutes goes on in a new run, and ends when it was to end.

@@ -27,6 +27,8 @@ final class Witness {
         var read = 0
         /// Marks as read that were acknowledged.
         var marked = 0
+        /// Events that were deleted when a call of `Forget` was answered.
+        var forgotten = 0
     }
 
     private struct Account {
@@ -58,6 +60,8 @@ final class Witness {
     private var attempts: [Origin: Int64] = [:]
     /// Whether repeats are recognised for as long as they should be, whoever sets the wall clock.
     var remembersOrigins = true
+    /// Whether a run has had more banners up than it keeps in memory.
+    var hasLetGo = false
 
     init(disk: SimulatedDisk, server: SimulatedServer) {
         self.disk = disk
@@ -69,6 +73,7 @@ final class Witness {
         if complaint == nil { complaint = text }
     }
 
+    private func isForgotten(_ id: EventID) -> Bool { disk.contents.forgotten.contains(id) }
     private func outcome(_ id: EventID) -> Outcome? { disk.contents.events[id]?.decision?.outcome }
 
     // MARK: What the daemon says
@@ -116,6 +121,8 @@ final class Witness {
         } else if publication.options.remove {
             removals.insert(id)
             if isNamed { remember(id, origin, at: moment) }
+        } else if isNamed && isForgotten(id) {
+            remember(id, origin, at: moment)
         } else if !(isNamed && (removals.contains(id) || disk.contents.removals.contains { $0.id == id })) {
             // A removal may be on disk although the daemon died before it could say so to the first who asked.
             complain("event \(id) is acknowledged, and is not on disk")
@@ -142,6 +149,7 @@ final class Witness {
 
     /// Every claim is kept with what its claimant was answered, and with its latency where a clock knows that.
     private func checkStep(_ id: EventID, by peer: String, _ verdict: Verdict, in boot: String) {
+        if isForgotten(id) { return }
         let event = disk.contents.events[id]
         let hasLatency = event?.expires.boot == boot
         if let decision = event?.decision, decision.claimant == peer, decision.verdict == verdict,
@@ -158,7 +166,7 @@ final class Witness {
     /// What is told is on disk, or will be when the disk is well again.
     private func expect(_ outcome: Outcome, of id: EventID, _ isDegraded: Bool) {
         let kept = self.outcome(id)
-        if kept == outcome || outcome == .shown && kept.map(Self.followsShown) == true { return }
+        if isForgotten(id) || kept == outcome || outcome == .shown && kept.map(Self.followsShown) == true { return }
         guard isDegraded else {
             return complain(
                 "event \(id) is \(outcome) to the world, and \(kept.map(\.rawValue) ?? "undecided") on disk")
@@ -207,7 +215,7 @@ final class Witness {
     private func checkSuccessor(of id: EventID, _ outcome: Outcome, _ successor: EventID?) {
         guard outcome == .replaced else { return }
         counts.replaced += 1
-        guard let successor, disk.contents.events[successor] != nil else {
+        guard let successor, disk.contents.events[successor] != nil || isForgotten(successor) else {
             return complain("event \(id) is replaced by an event that is not on disk")
         }
     }
@@ -247,6 +255,7 @@ final class Witness {
             // An update without a new event: another one was withdrawn or replaced.
             let wasShown = kept == .shown || account.heard.first == .shown
             if request.replaces != nil, !carried.contains(id), wasShown { continue }
+            if isForgotten(id) { complain("a banner for event \(id), which is forgotten") }
             // A claim that is handled in the same turn comes too late for a call that was decided on before.
             if kept != nil, kept != .retracted { complain("a banner for event \(id), which is \(kept!)") }
             if !account.heard.isEmpty { complain("a banner for event \(id), which is \(account.heard) to the world") }
@@ -262,7 +271,7 @@ final class Witness {
     /// Somebody calls.
     ///
     /// - Parameter moment: as for `heard`.
-    func called(_ input: Input, isRecovering: Bool, at moment: Int64) {
+    func called(_ input: Input?, isRecovering: Bool, at moment: Int64) {
         if isRecovering { counts.duringRecovery += 1 }
         guard case .published(let publication) = input, publication.options.origin.isGlobalID else { return }
         let origin = publication.options.origin
@@ -310,18 +319,29 @@ final class Witness {
     /// The daemon has been started anew, and everything was claimed by its topic.
     func checkClaimedTopic(_ router: Router) {
         guard !router.banners.hasUnknown else { return }
-        for banner in server.up where !banner.isLost && isRecorded(banner) {
+        for banner in server.up where !banner.isLost && isRecorded(banner) && !isUnknown(banner) {
             complain("all topics are claimed, and banner \(banner.id) of \(banner.events) is still up")
         }
+    }
+
+    /// A banner that no run keeps in memory is found by its events only, and nothing closes it when they are deleted.
+    private func isUnknown(_ banner: SimulatedServer.Banner) -> Bool {
+        hasLetGo && banner.events.allSatisfy(isForgotten)
     }
 
     func noteReading() { counts.marked += 1 }
     func noteRestoration() { counts.restored += 1 }
 
+    /// A call of `Forget` is answered, which was to delete these events.
+    func forgot(_ ids: [EventID]) {
+        counts.forgotten += ids.count
+        for id in ids where !isForgotten(id) { complain("event \(id) was to be forgotten, and is there") }
+    }
+
     func read(_ history: [EventID]) {
         counts.read += 1
         let ids = Set(history)
-        for id in acknowledged where !ids.contains(id) {
+        for id in acknowledged where !ids.contains(id) && !isForgotten(id) {
             complain("event \(id) was acknowledged, and is not in the history")
         }
         if zip(history, history.dropFirst()).contains(where: { $0 >= $1 }) { complain("the history is not in order") }
@@ -354,7 +374,7 @@ final class Witness {
 
     /// - Parameter life: the last run of the daemon, in which whatever had been shown was claimed.
     func checkEnd(_ life: Life) {
-        for id in acknowledged where disk.contents.events[id] == nil {
+        for id in acknowledged where disk.contents.events[id] == nil && !isForgotten(id) {
             complain("event \(id) was acknowledged, and is lost")
         }
         for id in disk.contents.ids {
@@ -367,7 +387,8 @@ final class Witness {
             if !isUnheard { complain("event \(id) is \(kept), and was announced as \(told)") }
         }
         // Nobody knows of a banner that was asked for by a daemon that died before it could write that down.
-        for banner in server.up where !banner.isLost && (banner.knownTo === life || isRecorded(banner)) {
+        for banner in server.up
+        where !banner.isLost && !isUnknown(banner) && (banner.knownTo === life || isRecorded(banner)) {
             complain("all is claimed, and banner \(banner.id) of \(banner.events) is still up")
         }
     }
