@@ -20,13 +20,21 @@ struct ShowCommand: AsyncParsableCommand {
     func run() async throws {
         let client = try await bus.connect()
         let explanation = try await event.explanation(client)
+        let record = try await record(of: explanation, client)
+        let texts = await BannerTexts(client).texts(of: [record])
+        write(record, explanation, texts[explanation.id])
+    }
+
+    // Swift 6.3 crashes on an optimized build if all of this is one function.
+    private func record(of explanation: Explanation, _ client: NotifyClient) async throws -> RecordedEvent {
         let id = explanation.id
-        guard
-            let record = try await client.history(
-                explanation.topic, after: EventID(rawValue: id.rawValue - 1), limit: 1
-            ).first, record.event.id == id
-        else { throw ExitCode.nothing }
-        let banner = await BannerTexts(client).texts(of: [record])[id]
+        let records = try await client.history(
+            explanation.topic, after: EventID(rawValue: id.rawValue - 1), limit: 1)
+        guard let record = records.first, record.event.id == id else { throw ExitCode.nothing }
+        return record
+    }
+
+    private func write(_ record: RecordedEvent, _ explanation: Explanation, _ banner: BannerText?) {
         output.write(
             .object(record.event.content + (banner?.members ?? []) + explanation.members),
             text: text(of: record, explanation, banner))

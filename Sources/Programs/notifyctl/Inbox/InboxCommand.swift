@@ -79,16 +79,32 @@ struct InboxCommand: AsyncParsableCommand {
         var left = count ?? .max
         var last: EventID?
         while left > 0 {
-            let page = try await client.inbox(topic, before: last, limit: min(left, Self.pageSize))
-            guard let end = page.last?.id else { break }
-            (last, left) = (end, left - page.count)
-            if output.json == .off { write(page) } else { for entry in page { writer.write(entry.json) } }
+            let page = try await page(client, before: last, limit: min(left, Self.pageSize))
+            if page.isEmpty { break }
+            last = page[page.count - 1].id
+            left -= page.count
+            write(page, &writer)
         }
-        if output.json != .off { writer.end() }
-        if last == nil { throw ExitCode.nothing }
+        try end(writer, isEmpty: last == nil)
     }
 
-    private func write(_ page: [InboxEntry]) {
+    // Swift 6.3 crashes on an optimized build if all of this is one function.
+    @inline(never)
+    private func page(_ client: NotifyClient, before last: EventID?, limit: Int) async throws -> [InboxEntry] {
+        try await client.inbox(topic, before: last, limit: limit)
+    }
+
+    @inline(never)
+    private func end(_ writer: JSONArrayWriter, isEmpty: Bool) throws {
+        if output.json != .off { writer.end() }
+        if isEmpty { throw ExitCode.nothing }
+    }
+
+    private func write(_ page: [InboxEntry], _ writer: inout JSONArrayWriter) {
+        guard output.json == .off else {
+            for entry in page { writer.write(entry.json) }
+            return
+        }
         guard Terminal.isInteractive else {
             for entry in page { Terminal.print(entry.line) }
             return
