@@ -61,8 +61,7 @@ struct Ledger {
             return replies == 1 && observed[0].isReply ? nil : "a call has \(replies) answers"
         case .peerLeft, .attentionChanged, .paused, .scheduled, .timerFired, .serverFound, .serverAppeared,
             .serverVanished, .bannerShown, .bannerFailed, .bannerClosed, .actionInvoked, .reconfigured, .restored,
-            .recalled,
-            .claimedLate, .stored, .notStored, .forgotten:
+            .recalled, .claimedLate, .stored, .notStored, .forgotten:
             return replies == 0 ? nil : "an answer without a call"
         }
     }
