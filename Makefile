@@ -66,7 +66,8 @@ help: ## List the targets
 
 demo: ## Play the whole story on a bus of its own; installs the Debian packages it lacks
 	.ci/packages build demo
-	$(SWIFT) build
+	$(SWIFT) build --product notifyd
+	$(SWIFT) build --product notifyctl
 	.build/debug/notifyctl demo
 
 build: ## Build for development
