@@ -54,6 +54,13 @@ struct FilePresence {
             guard isSame(as: now) else { throw .gone("\(path) was replaced while notifyd had it open") }
             return now
         }
+
+        /// What another program has done to the file since; `nil`: nothing.
+        func damage() throws(JournalError) -> String? {
+            let now = try found()
+            if now.size < size { return "truncated" }
+            return now.written == written ? nil : "overwritten"
+        }
     }
 
     private var file: File
@@ -79,23 +86,13 @@ struct FilePresence {
     func check() throws(JournalError) {
         if let link, !isReached(by: link) { throw .gone("\(link) was replaced while notifyd had it open") }
         for known in [file, log] {
-            let now = try known.found()
-            guard now.size >= known.size else {
-                throw .gone("\(known.path) was truncated while notifyd had it open")
-            }
-            guard now.written == known.written else {
-                throw .gone("\(known.path) was overwritten while notifyd had it open")
-            }
+            if let damage = try known.damage() { throw .gone("\(known.path) was \(damage) while notifyd had it open") }
         }
     }
 
     /// The file for which `check` throws.
     var changedFile: String {
-        if let now = try? file.found(), now.size >= file.size, now.written == file.written {
-            log.path
-        } else {
-            file.path
-        }
+        do throws(JournalError) { return try file.damage() == nil ? log.path : file.path } catch { return file.path }
     }
 
     /// Call it after a transaction, and after a checkpoint.
