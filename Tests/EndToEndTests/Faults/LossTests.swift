@@ -147,7 +147,8 @@ struct LossTests {
         let process = try ChildProcess(
             "sh", ["-c", script, path],
             environment: ["PATH": ChildProcess.currentEnvironment["PATH"] ?? "/usr/bin:/bin"])
-        #expect(await process.waitForExit(within: .seconds(10)) == .code(0))
+        let exit = await process.waitForExit(within: .seconds(10))
+        #expect(exit == .code(0), "\(script)")
     }
 
     @Test func aDirectoryThatCannotBeMadeAgainKeepsItDegraded() async throws {
