@@ -14,6 +14,8 @@ import Testing
             let screen = try await rig.client.openScreen("/chat", mode: .ask)
             try await check("send", rig, "/post/28", "Title", "--wait")
             try await check("send", rig, "/run/r1/mate/Mina", "--retain", "--source", "a", "--event-id", "b")
+            try await check("snooze", rig, "\(first)", "10m")
+            try await check("why", rig, "\(first)")
             try await check("claim", rig, "\(first)")
             try await check("withdraw", rig, "\(first)")
             try await check("claim-topic", rig, "/post")

@@ -364,6 +364,17 @@ async def test_a_button_is_pressed_without_a_banner(client: Client) -> None:
         await client.press(id, "accept")
 
 
+async def test_a_read_or_undecided_event_cannot_be_snoozed(client: Client) -> None:
+    id = await client.publish("/post/1")
+    with pytest.raises(notifyd.InvalidEvent):
+        await client.snooze(id, 60)
+    await becomes(client, id, "shown")
+    await client.snooze(id, 60)
+    assert await client.claim(id) == "suppressed"
+    with pytest.raises(notifyd.InvalidEvent):
+        await client.snooze(id, 60)
+
+
 async def test_values_are_added_modified_and_removed_over_restarts(rig: Rig, client: Client) -> None:
     def told(change: notifyd.Change) -> tuple[str, str, object]:
         return change.kind, change.value.topic, change.value.fields.get("distance")

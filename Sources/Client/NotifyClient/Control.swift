@@ -22,6 +22,20 @@ extension NotifyClient {
         _ = try await call("Pause", [try time.argument(in: .seconds(1), "A pause is 0 seconds to 136 years long.")])
     }
 
+    /// Lets the banner of an event come back later. Its banner is closed now, or no longer shows it; the event stays unread.
+    ///
+    /// A claim of any kind but a provisional one, `MarkRead`, `Withdraw` or a later event with the same `collapse` ends the
+    /// snooze. It survives a restart of the daemon.
+    ///
+    /// - Parameters:
+    ///   - id: an unread event that was shown or muted.
+    ///   - time: whole seconds, from a minute to seven days.
+    /// - Throws: `refused` with `UnknownEvent`, `InvalidEvent` or `LimitExceeded`.
+    public func snooze(_ id: EventID, for time: Duration) async throws(NotifyError) {
+        let seconds = try time.argument(in: .seconds(1), "An event is snoozed for 60 seconds to 7 days.")
+        _ = try await call("Snooze", [.uint64(id.rawValue), seconds])
+    }
+
     /// The pause, the mutes and the schedules that are in force. This does not start the daemon.
     public func quiet() async throws(NotifyError) -> [Quiet] { try await property("Quiet", Quiet.list) }
 

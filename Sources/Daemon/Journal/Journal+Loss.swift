@@ -90,7 +90,8 @@ extension Journal {
                 current: Set(try Int64.fetchAll(db, sql: "SELECT event FROM value")),
                 removal: try Int64.fetchOne(db, sql: "SELECT id FROM last_removal"),
                 quiet: try Row.fetchAll(db, sql: "SELECT * FROM quiet").compactMap { try? RowReader($0).quiet() },
-                seed: try Row.fetchOne(db, sql: "SELECT * FROM identity").flatMap { try? RowReader($0).seed() })
+                seed: try Row.fetchOne(db, sql: "SELECT * FROM identity").flatMap { try? RowReader($0).seed() },
+                snoozes: try Row.fetchAll(db, sql: "SELECT * FROM snooze").compactMap { try? RowReader($0).snooze() })
         }
     }
 
@@ -107,8 +108,9 @@ extension Journal {
         // It is the same journal, in another file, unless that is one already.
         if isNew, let seed = index.seed { try write { db in try self.setSeed(seed, db) } }
         if let removal = index.removal { try write { db in try self.noteRemoval(removal, db) } }
-        try commit([.quietReplaced(index.quiet)])
-        let ids = index.current.union(index.undecided).subtracting(refused.map(Self.number)).sorted()
+        try commit([.quietReplaced(index.quiet), .snoozesReplaced(index.snoozes)])
+        let snoozed = index.snoozes.map { Self.number($0.event) }
+        let ids = index.current.union(index.undecided).union(snoozed).subtracting(refused.map(Self.number)).sorted()
         var count = 0
         for start in stride(from: 0, to: ids.count, by: 500) {
             let events = try lostEvents(Array(ids[start..<min(start + 500, ids.count)]))
@@ -146,6 +148,7 @@ struct LostIndex {
     var removal: Int64?
     var quiet: [StoredQuiet]
     var seed: String?
+    var snoozes: [StoredSnooze]
 }
 
 /// The same in memory, with the events that could be read.

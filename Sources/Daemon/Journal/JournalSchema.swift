@@ -187,6 +187,16 @@ enum JournalSchema {
                     );
                     """)
         }
+        migrator.registerMigration("17") { db in
+            try db.execute(
+                sql: """
+                    -- Snoozed events. All rows are written together and read together.
+                    CREATE TABLE snooze (
+                        event INTEGER PRIMARY KEY, ends INTEGER NOT NULL, ends_uptime INTEGER NOT NULL,
+                        boot TEXT NOT NULL, remaining INTEGER NOT NULL, checksum INTEGER NOT NULL
+                    );
+                    """)
+        }
         return migrator
     }
 

@@ -83,6 +83,14 @@ package struct RowReader {
         return quiet
     }
 
+    func snooze() throws -> StoredSnooze {
+        let moment = Expiry(wall: try number("ends"), uptime: try number("ends_uptime"), boot: try text("boot"))
+        let snooze = StoredSnooze(
+            event: try id("event"), end: StoredQuiet.End(moment: moment, left: try number("remaining")))
+        guard snooze.checksum == (try number("checksum")) else { throw Damaged() }
+        return snooze
+    }
+
     package func banner() throws -> StoredBanner {
         guard let number = UInt32(exactly: try number("number")) else { throw Damaged() }
         let banner = StoredBanner(

@@ -48,21 +48,24 @@ extension StoredDecision {
         }
     }
 
-    /// Whether this is the final decision of a shown event. It comes without the window, which the first one has.
+    /// Whether this is a later decision of an event that was shown or snoozed. It comes without the window, which the first one
+    /// has.
     package var followsShown: Bool {
         switch outcome {
-        case .retracted, .dismissed, .withdrawn, .replaced: opened == nil
-        case .claimed, .shown, .silent, .muted, .expired: false
+        case .retracted, .dismissed, .withdrawn, .replaced, .shown, .muted, .expired: opened == nil
+        case .claimed, .silent: false
         }
     }
 
-    /// The final decision of a shown event, with the window and banner of the decision before it.
+    /// A later decision of an event that was shown or snoozed, with the window and banner of the decision before it.
     package func following(_ shown: StoredDecision) -> StoredDecision {
         var decision = self
         decision.opened = shown.opened
         decision.deadline = shown.deadline
         decision.isReplayed = shown.isReplayed
         decision.isOfEarlierBoot = shown.isOfEarlierBoot
+        // What comes back after a snooze has a banner or a cause of its own.
+        guard ![.shown, .muted, .expired].contains(outcome) else { return decision }
         decision.lateness = lateness ?? shown.lateness
         decision.count = count ?? shown.count
         decision.setCause(

@@ -173,6 +173,8 @@ public enum JournalEntry: Sendable, Equatable {
     case named(String, String, [EventID])
     /// The pause, all mutes and lifted schedules, which replace those stored before.
     case quietReplaced([StoredQuiet])
+    /// All snoozed events, which replace those stored before.
+    case snoozesReplaced([StoredSnooze])
     /// A banner is up, or has another number than before.
     case bannerUp(StoredBanner)
     /// No banner with this number is up.

@@ -12,6 +12,7 @@ extension Daemon {
             var recovery = try RecoveryCursor(
                 from: storage, server: server.identity, limits: limits, portion: recoveryPortion)
             restoration.remaining = recovery.remaining
+            restoration.snoozes = try storage.restoredSnoozes(routes: configuration.routes, at: clock)
             server.inherit(recovery.bannerIDs)
             restoration.banners = self.restoration(of: try recovery.banners(from: storage)).banners
             self.recovery = recovery
@@ -143,6 +144,7 @@ extension Daemon {
         updateDevice()
         // The file may be a new one without the entries of this run.
         quietChange.isUnwritten = true
+        hasUnwrittenSnoozes = true
         checkIntegrity()
         // Retention continues at the ends of turns.
         host.endTurnWhenIdle()
@@ -212,7 +214,7 @@ extension Daemon {
         }
     }
 
-    private func recall(_ event: StoredEvent, _ decision: StoredDecision) throws(Refusal) {
+    func recall(_ event: StoredEvent, _ decision: StoredDecision) throws(Refusal) {
         handle(
             .recalled(
                 storage.event(event, routes: configuration.routes), age: clock.age(of: event),

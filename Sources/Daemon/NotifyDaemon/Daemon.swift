@@ -31,6 +31,8 @@ final class Daemon {
     var isCheckingIntegrity = false
     var denials: UInt64 = 0
     var quietChange = QuietChange()
+    /// Whether the journal does not know which events are snoozed.
+    var hasUnwrittenSnoozes = false
     /// `nil` as long as there has been no schedule.
     var scheduleState: ScheduleState?
     /// The running `MarkRead` jobs.
@@ -186,6 +188,7 @@ final class Daemon {
             case .screensChanged(let topic, let isAttended):
                 outbox.append(.signal(.screens(topic, isAttended: isAttended), about: nil, at: now.instant))
             case .quietChanged: markQuietChanged()
+            case .snoozesChanged: hasUnwrittenSnoozes = true
             case .noteClaim(let id, var claim):
                 claim.latency = claim.latency ?? age(ofRecalled: id)
                 claim.program = program(of: claim.claimant, claiming: id)
@@ -234,11 +237,14 @@ final class Daemon {
     func endTurn() {
         deliver(outbox.takeBannersReadyBeforeCommit(), refusing: [])
         let hasRecordedQuiet = recordQuiet()
+        let hasRecordedSnoozes = recordSnoozes()
         let refused = storage.commit()
         if storage.takeWasTurnLong() { releaseMemory(after: .seconds(1)) }
         let items = outbox.takeAll()
         deliver(items, refusing: Set(refused))
         announceQuiet(afterCommitOf: hasRecordedQuiet)
+        // A change that could not be written is written later.
+        if hasRecordedSnoozes, !storage.isWritable { hasUnwrittenSnoozes = true }
         // Replies come before signals that have waited already.
         sendQueuedSignals()
         if !refused.isEmpty {
@@ -289,6 +295,7 @@ final class Daemon {
             // The disk may have room again, and the retry timer would fire too late.
             retryWriting()
             quietChange.isUnwritten = true
+            hasUnwrittenSnoozes = true
             endTurn()
         }
         storage.close()

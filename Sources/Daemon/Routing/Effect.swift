@@ -35,6 +35,8 @@ public enum Effect: Sendable {
     indirect case markRead(TopicPrefix, upTo: EventID, by: String, as: ClaimForm)
     /// Keep and announce what `Router.quiet` says now.
     case quietChanged
+    /// Keep what `Router.snoozed` says now.
+    case snoozesChanged
     /// Hand in `timerFired` at this moment; replaces the one asked for before.
     case armTimer(Instant)
     /// The same on the clock of lifetimes.

@@ -43,6 +43,9 @@ public enum Input: Sendable {
     case muted(TopicPrefix, for: Duration)
     /// These are all the schedules that are on now.
     case scheduled([ActiveSchedule])
+    /// A client wants the banner of a shown or muted event to come back after a time. A muted event that is not in memory comes
+    /// along.
+    case snoozed(EventID, for: Duration, muted: RestoredBanner.Shown?, by: String)
 
     /// A shown event, loaded from the journal because a claim names it, it is withdrawn or another takes its place. The age is `nil` for an event of an earlier boot; the
     /// banner is the one that shows this event alone, if it is up.

@@ -47,6 +47,12 @@ public struct Limits: Sendable {
     public var maximumHold: Duration = .seconds(600)
     /// Muted topics.
     public var mutes = 1_000
+    /// Snoozed events.
+    public var snoozes = 1_000
+    /// The shortest snooze.
+    public var minimumSnooze: Duration = .seconds(60)
+    /// The longest snooze.
+    public var maximumSnooze: Duration = .seconds(7 * 24 * 3600)
     /// Timed-out calls whose late answers are recognised; the oldest are forgotten first.
     public var timedOutCalls = 64
     /// Shown events that a late claim can still retract; the oldest are forgotten first.

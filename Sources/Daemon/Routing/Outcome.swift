@@ -50,6 +50,8 @@ public enum ClaimForm: String, Sendable, CaseIterable {
     case ranOut = "ranout"
     /// The connection that had claimed by `ClaimProvisionally` left the bus.
     case left = "left"
+    /// Not a claim: the banner comes back later.
+    case snooze = "Snooze"
 }
 
 /// The cause of a delay between the end of an event's window and the call for its banner.

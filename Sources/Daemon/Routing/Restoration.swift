@@ -29,6 +29,8 @@ public struct Restoration: Sendable {
     public var quiet: [Quiet] = []
     /// The schedules that were lifted; those that are still on stay lifted.
     public var liftedSchedules: [ActiveSchedule.Period] = []
+    /// Snoozed events, and what is left of their snoozes.
+    public var snoozes: [Remembered<RestoredBanner.Shown>] = []
     /// The origins of recent events, in the order of their ids.
     public var origins: [Remembered<(origin: Origin, id: EventID)>] = []
     /// Banners that are still up on the same server; newest first, all or a portion.

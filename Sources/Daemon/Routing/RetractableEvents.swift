@@ -26,6 +26,12 @@ struct RetractableEvents {
         bytes += event.memoryCost
     }
 
+    /// Removes an event. Looks through all entries.
+    mutating func remove(_ id: EventID) {
+        guard let index = entries.firstIndex(where: { $0.id == id }) else { return }
+        bytes -= entries.remove(at: index).bytes
+    }
+
     mutating func popOldest() -> EventID? {
         guard let oldest = entries.popFirst() else { return nil }
         bytes -= oldest.bytes

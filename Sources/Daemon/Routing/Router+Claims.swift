@@ -44,7 +44,7 @@ extension Router {
         resolution.banner = tracked.number
         var verdict = Verdict.recorded
         switch tracked.place {
-        case .window, .held, .waiting:
+        case .window, .held, .waiting, .snoozed:
             resolution.outcome = .claimed
             verdict = .suppressed
         case .inFlight(let key), .shown(let key, _):

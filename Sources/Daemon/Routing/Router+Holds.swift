@@ -44,7 +44,7 @@ extension Router {
             events[existing: id].expiryTimer = nil
             dequeue(id, from: key)
             events[existing: id].place = .held(key)
-        case .held, .inFlight, .shown, .gone:
+        case .held, .inFlight, .shown, .gone, .snoozed:
             preconditionFailure("only an event that has not gone to the server can be held")
         }
     }
@@ -93,7 +93,7 @@ extension Router {
         case .held(let key):
             events[existing: id].deadline = now.instant
             queueOrDiscard(id, for: key, at: now)
-        case .waiting, .inFlight, .shown, .gone:
+        case .waiting, .inFlight, .shown, .gone, .snoozed:
             preconditionFailure("a held event does not go to the server")
         }
     }

@@ -19,7 +19,7 @@ extension Router {
         case .window: return .window
         case .waiting(let key): return .waiting(delay(to: key))
         case .inFlight: return .asked
-        case .held, .shown, .gone: return nil
+        case .held, .shown, .gone, .snoozed: return nil
         }
     }
 

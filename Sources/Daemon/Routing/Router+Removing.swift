@@ -10,6 +10,7 @@ extension Router {
     /// Removes an event from memory. It must not have a place any more.
     mutating func forget(existing id: EventID) -> TrackedEvent {
         let tracked = events.remove(existing: id)
+        if tracked.isSnoozed { endSnooze(of: id) }
         if let key = tracked.event.collapse, collapsing[key] == id { collapsing[key] = nil }
         return tracked
     }
@@ -25,7 +26,7 @@ extension Router {
         case .waiting(let key): banners.stopWaiting(id, in: key)
         case .inFlight(let key): banners.removeInFlight(id, from: key)
         case .shown(let key, _): banners.removeShown(id, from: key)
-        case .held, .gone: break
+        case .held, .gone, .snoozed: break
         }
         return tracked
     }
@@ -37,7 +38,7 @@ extension Router {
         case .window: banners.endSuccession(of: tracked.event.id, in: key)
         // What the server shows is claimed or withdrawn, so it does not stay for a successor.
         case .inFlight, .shown: if banners[existing: key].count == 0 { banners.endSuccession(in: key) }
-        case .waiting, .held, .gone: break
+        case .waiting, .held, .gone, .snoozed: break
         }
         if let banner = banners.emptyBanner(key) { close(banner) }
         banners.removeIfUnused(key)
@@ -62,7 +63,7 @@ extension Router {
             server.markOutdated(key, event: id, isShown: false)
         // A call that timed out may still show it.
         case .waiting(let key), .held(let key): server.markOutdated(key, event: id, isShown: false)
-        case .window, .gone: break
+        case .window, .gone, .snoozed: break
         }
     }
 

@@ -10,13 +10,16 @@ extension Router {
         let successor: EventID
         /// The call that had it in flight, and what the server was shown of its banner.
         let revision: Banners.Revision?
+        /// For an event that was snoozed.
+        let snooze: Snooze?
     }
 
     /// Takes the earlier event with this key out of its place.
     mutating func takeEarlier(_ key: CollapseKey, for successor: EventID) -> Replacement? {
         guard let id = collapsing[key], let before = events[id] else { return nil }
         let revision = before.banner.flatMap { banners.revision(of: $0) }
-        return Replacement(earlier: take(id), successor: successor, revision: revision)
+        let snooze = snoozes[id]
+        return Replacement(earlier: take(id), successor: successor, revision: revision, snooze: snooze)
     }
 
     /// Gives the earlier event its outcome. The new event is announced and, if it has one, in its window.
@@ -63,9 +66,10 @@ extension Router {
         var tracked = replacement.earlier
         let event = tracked.event
         tracked.asked = []
-        guard tracked.isUndecided || retractable.contains(event.id) else { return nil }
+        guard tracked.isUndecided || tracked.isSnoozed || retractable.contains(event.id) else { return nil }
         if tracked.isUndecided { undecided.add(event) }
         keep(tracked)
+        if let snooze = replacement.snooze { beginSnooze(of: event.id, until: snooze.due) }
         if let key = event.collapse { collapsing[key] = event.id }
         switch tracked.place {
         case .window(let key):
@@ -92,7 +96,7 @@ extension Router {
             }
             banners.show(event.id, in: key)
             banners.restore(revision, of: key)
-        case .gone: break
+        case .gone, .snoozed: break
         }
         return nil
     }

@@ -7,6 +7,7 @@ extension Router {
             deduplicator.record(origin.subject.origin, as: origin.subject.id, at: now.uptime, left: origin.left)
         }
         restoreQuiet(restoration.quiet, lifted: restoration.liftedSchedules, at: now)
+        for snoozed in restoration.snoozes { restore(snoozed, at: now) }
         for banner in restoration.banners { restore(banner, at: now) }
         for value in restoration.values {
             let (topic, id, bytes) = value.subject
@@ -88,7 +89,7 @@ extension Router {
     }
 
     /// Takes in a shown event. The times of its window are not needed: they are recorded already.
-    private mutating func keep(_ event: Event, age: Duration?, in place: TrackedEvent.Place, at now: Now) {
+    mutating func keep(_ event: Event, age: Duration?, in place: TrackedEvent.Place, at now: Now) {
         let accepted = now.instant.before(by: age)
         keep(
             TrackedEvent(
@@ -113,11 +114,9 @@ extension Router {
     /// Drops decided events. A banner that shows nothing else is closed.
     mutating func forget(_ ids: [EventID], at now: Now) {
         for id in ids {
-            guard events[id]?.isUndecided == false else { continue }
-            let tracked = forget(existing: id)
-            guard case .shown(let key, _) = tracked.place else { continue }
-            banners.removeShown(id, from: key)
+            guard events[id]?.isUndecided == false, let key = take(id).banner else { continue }
             if let banner = banners.emptyBanner(key) { close(banner) }
+            banners.removeIfUnused(key)
         }
         sendBanners(at: now)
     }

@@ -20,6 +20,7 @@ extension Router {
         case value(Topic)
         case mute(TopicPrefix)
         case pause
+        case snooze(EventID)
     }
 
     typealias Timers = TimerQueue<Instant, Timer>
@@ -72,6 +73,7 @@ extension Router {
             case .value(let topic): expireValue(of: topic)
             case .mute(let topic): muteEnded(topic)
             case .pause: setPaused(false)
+            case .snooze(let id): snoozeEnded(id, at: now)
             }
         }
         sendBanners(at: now)
@@ -100,6 +102,7 @@ extension Router {
         case .value(let topic): values[topic]?.timer == entry.id
         case .mute(let topic): quietPeriods.muteTimer(of: topic) == entry.id
         case .pause: quietPeriods.pauseTimer == entry.id
+        case .snooze(let id): snoozes[id]?.timer == entry.id
         }
     }
 

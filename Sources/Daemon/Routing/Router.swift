@@ -12,8 +12,8 @@
 ///
 /// The rules of the design: `Router+Publishing` (1 and 2), `Router+Claims` (3, 4 and 6), `Router+Windows` (5).
 /// `Router+Banners` and `Router+BannerEnds` talk to the server. `Router+Holds`, `Router+Topics` and `Router+Screens` are the
-/// other ways to claim; `Router+Quiet` holds banners back. `Router+Removing` takes events out of their places,
-/// `Router+Withdrawing` and `Router+Replacing` end them for their publishers.
+/// other ways to claim; `Router+Quiet` holds banners back, `Router+Snoozing` lets them come back later. `Router+Removing` takes
+/// events out of their places, `Router+Withdrawing` and `Router+Replacing` end them for their publishers.
 public struct Router {
     struct TrackedEvent {
         enum Place {
@@ -25,11 +25,13 @@ public struct Router {
             case shown(CoalescingKey, BannerID)
             /// Its banner has disappeared without being dismissed.
             case gone(BannerID?)
+            /// Its banner comes back later.
+            case snoozed
         }
 
         let event: Event
         let accepted: Instant
-        let expires: Uptime
+        var expires: Uptime
         var place: Place
         /// When its window was opened.
         var opened: Instant
@@ -43,6 +45,8 @@ public struct Router {
         var isReplayed = false
         /// Whether it was accepted before the last boot. No clock says how long ago, and `accepted` has no meaning.
         var isOfEarlierBoot = false
+        /// Whether it has an outcome already and was snoozed. It stays so until a banner shows it again.
+        var isSnoozed = false
 
         /// The window that it is in.
         var window: CoalescingKey? {
@@ -54,7 +58,7 @@ public struct Router {
             switch place {
             case .shown(_, let number): number
             case .gone(let number): number
-            case .window, .waiting, .held, .inFlight: nil
+            case .window, .waiting, .held, .inFlight, .snoozed: nil
             }
         }
 
@@ -63,7 +67,7 @@ public struct Router {
             switch place {
             case .window(let key): event.collapse == nil ? nil : key
             case .waiting(let key), .inFlight(let key), .shown(let key, _): key
-            case .held, .gone: nil
+            case .held, .gone, .snoozed: nil
             }
         }
 
@@ -73,16 +77,16 @@ public struct Router {
         /// Whether the event has no outcome yet.
         var isUndecided: Bool {
             switch place {
-            case .window, .waiting, .held, .inFlight: true
-            case .shown, .gone: false
+            case .window, .waiting, .held, .inFlight: !isSnoozed
+            case .shown, .gone, .snoozed: false
             }
         }
 
         /// Whether a provisional claim is in time: the event has not gone to the server.
         var canBeHeld: Bool {
             switch place {
-            case .window, .waiting: true
-            case .held, .inFlight, .shown, .gone: false
+            case .window, .waiting: !isSnoozed
+            case .held, .inFlight, .shown, .gone, .snoozed: false
             }
         }
 
@@ -124,6 +128,9 @@ public struct Router {
     var graces = Graces()
 
     var quietPeriods = QuietPeriods()
+    var snoozes: [EventID: Snooze] = [:]
+    /// Whether `snoozes` has changed in this input.
+    var haveSnoozesChanged = false
     var values = LiveValues()
 
     // Windows and banners.
@@ -265,6 +272,8 @@ public struct Router {
         case .pausedFor(let duration): pause(for: duration, at: now)
         case .muted(let topic, let duration): mute(topic, for: duration, at: now)
         case .scheduled(let active): setSchedules(active)
+        case .snoozed(let id, let duration, let muted, let caller):
+            snooze(id, for: duration, muted: muted, by: caller, at: now)
         case .timerFired: fireTimers(at: now)
         case .serverFound: server.serverFound(at: now.instant)
         case .serverAppeared: serverAppeared(at: now)
@@ -277,6 +286,10 @@ public struct Router {
         }
         for (topic, isAttended) in screens.takeAttentionChanges() {
             effects.append(.screensChanged(topic, isAttended: isAttended))
+        }
+        if haveSnoozesChanged {
+            haveSnoozesChanged = false
+            effects.append(.snoozesChanged)
         }
         startServer(at: now)
         compactQueues()

@@ -26,7 +26,7 @@ struct NotifyctlCommand: AsyncParsableCommand {
             SendCommand.self, ListenCommand.self, ScreenCommand.self, ClaimCommand.self, ClaimTopicCommand.self,
             WithdrawCommand.self, MarkReadCommand.self, InboxCommand.self, WatchCommand.self, HistoryCommand.self,
             ForgetCommand.self, ShowCommand.self, WhyCommand.self, ReplayCommand.self, MuteCommand.self,
-            PauseCommand.self, ResumeCommand.self, QuietCommand.self,
+            PauseCommand.self, ResumeCommand.self, QuietCommand.self, SnoozeCommand.self,
             StatusCommand.self, TopCommand.self, DoctorCommand.self, ConfigCommand.self, DemoCommand.self,
         ])
 

@@ -130,8 +130,8 @@ public struct VirtualStage {
             recording.note("close", banner, at: now)
             server.close(id)
             inbox.append(.bannerClosed(id, .other))
-        case .noteClaim, .remove, .read, .screensChanged, .markRead,
-            .quietChanged, .startServer, .keepBanner, .forgetBanner, .forgetAllBanners:
+        case .noteClaim, .remove, .read, .screensChanged, .markRead, .quietChanged, .snoozesChanged, .startServer,
+            .keepBanner, .forgetBanner, .forgetAllBanners:
             break
         case .armTimer(let moment): timer = .microseconds(moment.microseconds - Duration.windowsEpoch)
         case .armLifetimeTimer(let moment):

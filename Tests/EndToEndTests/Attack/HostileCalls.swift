@@ -16,7 +16,7 @@ struct HostileCalls {
         ("Send", ["T", "s", "s"]), ("Publish", ["T", "s", "s", "P", "P"]), ("Claim", ["I"]),
         ("ClaimProvisionally", ["I", "M"]), ("Complete", ["I"]), ("Release", ["I"]), ("Pass", ["I"]),
         ("ClaimTopic", ["T", "M"]), ("OpenScreen", ["T", "O"]), ("UpdateScreen", ["I", "O"]), ("CloseScreen", ["I"]),
-        ("Unread", ["T"]), ("Explain", ["I"]), ("Mute", ["T", "u"]), ("Pause", ["u"]),
+        ("Unread", ["T"]), ("Explain", ["I"]), ("Mute", ["T", "u"]), ("Pause", ["u"]), ("Snooze", ["I", "u"]),
         ("MarkRead", ["T", "I"]), ("Forget", ["T", "I"]), ("Withdraw", ["I"]), ("Press", ["I", "s"]),
     ]
 

@@ -9,6 +9,8 @@ struct Ledger {
         var windowEnds: Instant?
         var outcomes: [Outcome] = []
         var successor: EventID?
+        /// Whether it was snoozed and has not come back. Before that its outcomes are not final.
+        var isSnoozed = false
     }
 
     private var accounts: [EventID: Account] = [:]
@@ -32,6 +34,10 @@ struct Ledger {
                 }
             case .resolve(let id, _, let resolution):
                 guard accounts[id] != nil else { return "the outcome of event \(id) came before the event" }
+                if accounts[id]!.isSnoozed, [.shown, .muted].contains(accounts[id]!.outcomes.last) {
+                    accounts[id]!.outcomes.removeLast()
+                    if resolution.outcome == .shown { accounts[id]!.isSnoozed = false }
+                }
                 accounts[id]!.outcomes.append(resolution.outcome)
                 accounts[id]!.successor = resolution.successor
                 if let broken = checkClaim(input, id, resolution) { return broken }
@@ -40,7 +46,9 @@ struct Ledger {
                 }
             case .show(let newest, _, _, let replaced, _):
                 if let broken = checkBanner(newest, isUpdate: replaced != nil) { return broken }
-            case .reply, .refused, .close, .relay, .note, .remove, .read, .screensChanged, .quietChanged, .markRead:
+            case .note(let id, let step):
+                if step.form == .snooze { accounts[id]!.isSnoozed = true }
+            case .reply, .refused, .close, .relay, .remove, .read, .screensChanged, .quietChanged, .markRead:
                 break
             }
         }
@@ -57,7 +65,7 @@ struct Ledger {
         let replies = observed.filter(\.isReply).count
         switch input {
         case .published, .claimed, .claimedProvisionally, .completed, .released, .passed, .topicClaimed, .screenOpened,
-            .screenUpdated, .screenClosed, .muted, .pausedFor, .markedRead, .withdrawn:
+            .screenUpdated, .screenClosed, .muted, .pausedFor, .markedRead, .withdrawn, .snoozed:
             return replies == 1 && observed[0].isReply ? nil : "a call has \(replies) answers"
         case .peerLeft, .attentionChanged, .paused, .scheduled, .timerFired, .serverFound, .serverAppeared,
             .serverVanished, .bannerShown, .bannerFailed, .bannerClosed, .actionInvoked, .reconfigured, .restored,
@@ -88,6 +96,8 @@ struct Ledger {
             return isMeant ? nil : "marking \(topic) up to \(last) touched \(id)"
         case .published, .screenUpdated:
             return nil
+        case .timerFired where accounts[id]!.isSnoozed:
+            return nil
         default:
             return "event \(id) was claimed by nobody's doing"
         }
@@ -96,7 +106,8 @@ struct Ledger {
     /// - Parameter isUpdate: such a banner may have shown all of its events before.
     private func checkBanner(_ newest: EventID, isUpdate: Bool) -> String? {
         guard let account = accounts[newest] else { return "a banner for an event that was never announced" }
-        if isUpdate, account.outcomes == [.shown] { return nil }
+        if isUpdate || account.isSnoozed, account.outcomes == [.shown] { return nil }
+        if account.isSnoozed, account.outcomes == [.muted] { return nil }
         return account.outcomes.isEmpty ? nil : "a banner for event \(newest), which is \(account.outcomes)"
     }
 
@@ -105,7 +116,9 @@ struct Ledger {
             guard let open = router.events[id], case .inFlight = open.place, let account = accounts[id] else {
                 continue
             }
-            if !account.outcomes.isEmpty { return "a call carries event \(id), which is \(account.outcomes)" }
+            if !account.outcomes.isEmpty, !account.isSnoozed {
+                return "a call carries event \(id), which is \(account.outcomes)"
+            }
             if open.event.route.wait == .anyone, let ends = account.windowEnds, now.instant < ends {
                 return "a call carries event \(id) before its window's end"
             }

@@ -39,6 +39,9 @@ struct ModelRunner {
     var up: [BannerID] = []
 
     var events: [Int: EventID] = [:]
+    /// Muted events, which the shell loads from the journal, and when they were accepted.
+    private var muted: [EventID: (event: Event, accepted: Instant)] = [:]
+    private var announced: [EventID: (event: Event, accepted: Instant)] = [:]
     var screens: [Int: ScreenID] = [:]
 
     init(_ setup: Setup) {
@@ -114,6 +117,13 @@ struct ModelRunner {
                         ActiveSchedule(ActiveSchedule.Period($0.topic, began: $0.began), ends: uptime + $0.length)
                     }))
         case .mute(let topic, let time): try both(.muted(topic, for: time))
+        case .snooze(let label, let time, let peer):
+            let id = event(label)
+            let loaded = router.remembers(id) ? nil : muted[id]
+            try both(
+                .snoozed(
+                    id, for: time,
+                    muted: loaded.map { RestoredBanner.Shown($0.event, age: moment.instant - $0.accepted) }, by: peer))
         case .reconfigure(let index): try reconfigure(index)
         case .serverAppears, .serverVanishes, .serverIsPrompt, .answer, .answerStale, .closeBanner, .press:
             try takeServer(step)
@@ -185,15 +195,22 @@ struct ModelRunner {
             case .showBanner(let request):
                 calls.append(Call(id: request.call, reference: newCalls.removeFirst(), replaces: request.replaces))
             case .closeBanner(let id): up.removeAll { $0 == id }
-            case .reply, .announce, .resolve, .relayAction, .noteClaim, .remove, .read, .screensChanged, .quietChanged,
-                .markRead,
-                .startServer,
+            case .announce(let event, _):
+                announced[event.id] = (event, moment.instant)
+                // The journal knows that the new event takes the place of a muted one.
+                if let collapse = event.collapse { muted = muted.filter { $0.value.event.collapse != collapse } }
+            case .resolve(let id, _, let resolution): muted[id] = resolution.outcome == .muted ? announced[id] : nil
+            case .reply, .relayAction, .noteClaim, .remove, .read, .screensChanged, .quietChanged, .snoozesChanged,
+                .markRead, .startServer,
                 .keepBanner, .forgetBanner, .forgetAllBanners:
                 break
             }
         }
         guard router.quiet == reference.quiet else {
             throw disagreement(input, "quiet: \(router.quiet)\nreference: \(reference.quiet)")
+        }
+        guard router.snoozed == reference.snoozed else {
+            throw disagreement(input, "snoozed: \(router.snoozed)\nreference: \(reference.snoozed)")
         }
         if let broken = ledger.note(input, observed, router, at: moment) {
             throw disagreement(input, (["broken: \(broken)"] + observed.map { "  \($0)" }).joined(separator: "\n"))

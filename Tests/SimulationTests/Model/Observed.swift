@@ -49,7 +49,8 @@ enum Observed: Equatable, CustomStringConvertible {
         case .quietChanged: self = .quietChanged
         case .markRead(let topic, let last, let peer, let form):
             self = .markRead(topic.description, last, by: peer, form)
-        case .armTimer, .armLifetimeTimer, .startServer, .keepBanner, .forgetBanner, .forgetAllBanners: return nil
+        case .armTimer, .armLifetimeTimer, .snoozesChanged, .startServer, .keepBanner, .forgetBanner, .forgetAllBanners:
+            return nil
         }
     }
 

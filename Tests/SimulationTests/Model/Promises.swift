@@ -31,11 +31,15 @@ extension Router {
             ("graces of a connection", graces.countByClaimant.values.max() ?? 0, limits.gracesPerConnection),
             ("mutes", quietPeriods.muteCount, limits.mutes), ("values", values.count, limits.values),
             ("shown events", retractable.count, limits.retractableEvents),
-            ("events", events.count, limits.undecidedEvents + limits.retractableEvents),
+            ("snoozed events", snoozes.count, limits.snoozes),
+            ("events", events.count, limits.undecidedEvents + limits.retractableEvents + limits.snoozes),
             ("global ids", deduplicator.count, limits.globalIDs),
             ("timed-out calls", server.timedOut.count, limits.timedOutCalls),
             ("calls", server.inFlight.count, CircuitBreaker.maximumInFlight),
-            ("banners", banners.count, undecided.total.events + banners.keys.count + server.inFlight.count),
+            (
+                "banners", banners.count,
+                undecided.total.events + snoozes.count + banners.keys.count + server.inFlight.count
+            ),
         ]
         for (name, size, limit) in sizes where size > limit { return "\(name): \(size) of \(limit)" }
         return nil
@@ -61,8 +65,9 @@ extension Router {
             switch tracked.place {
             case .window: counts.window += 1
             case .waiting, .inFlight, .shown: counts.banner += 1
-            case .held, .gone: break
+            case .held, .gone, .snoozed: break
             }
+            if tracked.isSnoozed != (snoozes[tracked.event.id] != nil) { return "the table of snoozed events" }
             counts.questions += tracked.asked.count
             if !tracked.asked.isEmpty, !tracked.isUndecided {
                 return "event \(tracked.event.id) is decided and still asked about"
@@ -124,7 +129,7 @@ extension Router {
             ("screens", screens.count),
             ("holds", holds.count), ("graces", graces.count), ("claimants with graces", graces.countByClaimant.count),
             ("grace index", graces.index.isEmpty ? 0 : 1), ("mutes", quietPeriods.muteCount), ("values", values.count),
-            ("windows", windows.count), ("replacements", replacements.count),
+            ("windows", windows.count), ("snoozed events", snoozes.count), ("replacements", replacements.count),
             ("banners", banners.count), ("numbers", banners.keys.count), ("calls", server.inFlight.count),
             ("timed-out calls", server.timedOut.count), ("entries", liveEntries),
         ]

@@ -155,6 +155,7 @@ extension ReferenceRouter {
             change(id) { item in
                 item.place = number == nil ? .gone : .shown
                 item.number = number
+                item.snooze = nil
             }
             remember(id)
         }

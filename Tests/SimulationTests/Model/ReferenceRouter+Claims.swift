@@ -17,20 +17,20 @@ extension ReferenceRouter {
 
     private func verdict(on item: Item) -> Verdict {
         switch item.place {
-        case .window, .held, .waiting: .suppressed
+        case .window, .held, .waiting, .snoozed: .suppressed
         case .carried, .shown: behind(item.banner).count == 1 ? .retracted : .recorded
         case .gone: .recorded
         }
     }
 
     /// The outcome of a claimed event. It touches no other event; windows are looked at afterwards.
-    private mutating func take(_ id: EventID, by peer: String, as form: ClaimForm, latency: Duration) {
+    mutating func take(_ id: EventID, by peer: String, as form: ClaimForm, latency: Duration) {
         let item = item(id)!
         var resolution = Resolution(.retracted, claimant: peer, latency: latency)
         resolution.form = form
         resolution.verdict = verdict(on: item)
         switch item.place {
-        case .window, .held, .waiting: resolution.outcome = .claimed
+        case .window, .held, .waiting, .snoozed: resolution.outcome = .claimed
         case .carried: break
         case .shown, .gone: resolution.banner = item.number
         }
@@ -53,7 +53,7 @@ extension ReferenceRouter {
         let canBeHeld =
             item.map { item in
                 !item.holds.contains { $0.claimant == peer }
-                    && (item.place == .window || item.place == .waiting || !item.holds.isEmpty)
+                    && item.isOpen && (item.place == .window || item.place == .waiting || !item.holds.isEmpty)
             } ?? false
         if canBeHeld, item!.holds.count >= limits.holdersOfEvent { return refuse("LimitExceeded") }
         let verdict = canBeHeld ? Verdict.suppressed : .recorded
@@ -74,7 +74,7 @@ extension ReferenceRouter {
 
     /// Every step that decides nothing is kept beside the event. How long after the event it came is not known here once the
     /// event is decided for good.
-    private mutating func note(_ step: ClaimForm, of id: EventID, by peer: String, _ verdict: Verdict) {
+    mutating func note(_ step: ClaimForm, of id: EventID, by peer: String, _ verdict: Verdict) {
         let latency = item(id).map { now.instant - $0.accepted }
         out.append(.note(id, ClaimRecord(claimant: peer, latency: latency, form: step, verdict: verdict)))
     }

@@ -39,7 +39,7 @@ extension ReferenceRouter {
     /// Whatever shows an event that is no more, or was told to, needs an update.
     ///
     /// Inside choice: a call that came too late is taken to tell of all that its banner shows.
-    private mutating func outdate(_ item: Item) {
+    mutating func outdate(_ item: Item) {
         let isShown = item.place == .shown
         if isShown || item.place == .carried {
             change(item.banner) { banner in
@@ -48,7 +48,7 @@ extension ReferenceRouter {
             }
             lineUp(item.banner)
         }
-        guard item.place != .window, item.place != .gone else { return }
+        guard item.place != .window, item.place != .gone, item.place != .snoozed else { return }
         for index in overdue.indices
         where overdue[index].key == item.banner && (isShown || overdue[index].carried.contains(item.id)) {
             overdue[index].call.isOutdated = true
@@ -75,7 +75,7 @@ extension ReferenceRouter {
         for id in ids {
             remembered.removeAll { $0.id == id }
             values.removeAll { $0.id == id }
-            guard let item = item(id), item.place != .shown, item.place != .gone else { continue }
+            guard let item = item(id), item.isOpen else { continue }
             items.removeAll { $0.id == id }
             leave(item)
             keys.append(item.key)
@@ -108,6 +108,9 @@ extension ReferenceRouter {
         case .shown where banner(key)?.number == item.number:
             items.append(item)
             putBack(before, key)
+        case .snoozed:
+            item.snooze = item.snooze.map { ($0.due, stamp()) }
+            items.append(item)
         case .shown, .gone:
             item.place = .gone
             items.append(item)

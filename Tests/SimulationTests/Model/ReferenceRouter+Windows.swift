@@ -28,7 +28,7 @@ extension ReferenceRouter {
         let silence: Silence? = !route.banner ? .route : options.banner == false ? .publisher : nil
         let claim = silence == nil ? standingClaim(on: publication.topic) : nil
         if silence == nil, claim == nil, options.lifetime != .zero {
-            let open = items.filter { $0.place != .shown && $0.place != .gone }
+            let open = items.filter(\.isOpen)
             if open.count >= limits.undecidedEvents { return refuse("LimitExceeded") }
             if open.filter({ $0.sender == publication.sender }).count >= limits.undecidedEventsPerSender {
                 return refuse("LimitExceeded")
@@ -110,9 +110,9 @@ extension ReferenceRouter {
 
     /// The journal does not have it any more.
     mutating func forget(_ id: EventID) {
-        guard let item = item(id), item.place == .shown || item.place == .gone else { return }
+        guard let item = item(id), !item.isOpen else { return }
         items.removeAll { $0.id == id }
-        if item.place == .shown { closeIfEmpty(item.banner) }
+        if item.place != .gone, item.place != .snoozed { closeIfEmpty(item.banner) }
     }
 
     mutating func removeValue(at topic: Topic, id: EventID) {

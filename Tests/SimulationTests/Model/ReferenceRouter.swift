@@ -11,7 +11,7 @@
 struct ReferenceRouter {
     /// An event that is not claimed, dismissed, muted, expired or forgotten.
     struct Item {
-        enum Place { case window, held, waiting, carried, shown, gone }
+        enum Place { case window, held, waiting, carried, shown, gone, snoozed }
 
         struct Hold {
             let claimant: String
@@ -26,7 +26,7 @@ struct ReferenceRouter {
         let sender: String
         let route: Route
         let accepted: Instant
-        let expires: Uptime
+        var expires: Uptime
         let key: CoalescingKey
         var place = Place.window
         /// The banner it belongs to: its key's, or the summary.
@@ -43,7 +43,11 @@ struct ReferenceRouter {
         var asked: [ScreenID]
         var holds: [Hold] = []
         var number: BannerID?
+        /// When its banner comes back; `nil` again once one shows it.
+        var snooze: (due: Uptime, stamp: Int)?
 
+        /// Whether it has no outcome yet.
+        var isOpen: Bool { place != .shown && place != .gone && snooze == nil }
         var hasButtons: Bool { !route.appearance.actions.isEmpty }
         func offers(_ action: String) -> Bool { route.appearance.actions.contains { $0.key == action } }
         var isResident: Bool { route.appearance.resident == true }
@@ -178,6 +182,7 @@ struct ReferenceRouter {
         case .pausedFor(let time): pause(for: time)
         case .muted(let topic, let time): mute(topic, for: time)
         case .scheduled(let active): schedule(active)
+        case .snoozed(let id, let time, let muted, let peer): snooze(id, for: time, muted: muted, by: peer)
         case .timerFired: doWhatIsDue()
         // Scripts have servers that are ready at once.
         case .serverFound: break
@@ -217,7 +222,8 @@ struct ReferenceRouter {
     var nextDue: (instant: Instant?, uptime: Uptime?) {
         (
             dueMoments().map(\.at).min(),
-            (items.filter { $0.place == .waiting }.map(\.expires) + quiets.compactMap(\.quiet.ends)
+            (items.filter { $0.place == .waiting }.map(\.expires)
+                + items.filter { $0.place == .snoozed }.compactMap(\.snooze?.due) + quiets.compactMap(\.quiet.ends)
                 + values.map(\.until)).min()
         )
     }
@@ -272,6 +278,7 @@ struct ReferenceRouter {
             case .event(let id): finish(id, Resolution(.expired))
             case .value(let topic): removeValue(at: topic, id: takeID())
             case .quiet(let quiet): end(quiet.cause, quiet.topic)
+            case .snooze(let id): comeBack(id)
             }
         }
     }
@@ -280,6 +287,7 @@ struct ReferenceRouter {
         case event(EventID)
         case value(Topic)
         case quiet(Quiet)
+        case snooze(EventID)
     }
 
     private func lifetimesThatEnd() -> [(at: Uptime, stamp: Int, matter: Lifetime)] {
@@ -287,6 +295,7 @@ struct ReferenceRouter {
             items.filter { $0.place == .waiting }.map { ($0.expires, $0.waitingStamp, .event($0.id)) }
             + values.map { ($0.until, $0.stamp, .value($0.topic)) }
             + quiets.compactMap { quiet in quiet.quiet.ends.map { ($0, quiet.stamp, .quiet(quiet.quiet)) } }
+            + items.filter { $0.place == .snoozed }.map { ($0.snooze!.due, $0.snooze!.stamp, .snooze($0.id)) }
         return all.filter { $0.at <= now.uptime }
     }
 
@@ -330,7 +339,7 @@ struct ReferenceRouter {
     mutating func resolve(_ item: Item, _ resolution: Resolution) {
         var resolution = resolution
         // Said once, by the first outcome.
-        if item.place != .shown, item.place != .gone {
+        if item.isOpen {
             resolution.opened = item.windowOpened
             resolution.deadline = item.place == .window ? item.windowEnds : item.deadline
         }

@@ -34,6 +34,7 @@ struct ScriptGenerator {
         case ..<53: screen(label)
         case ..<54: .peerLeaves(somebody())
         case ..<57: quiet()
+        case ..<60: .snooze(someEvent(), .seconds(random.pick([0, 60, 60, 61, 90, 3600, 604_801])), by: somebody())
         case ..<74: server()
         default: time()
         }
@@ -167,7 +168,8 @@ struct ScriptGenerator {
         switch random.below(100) {
         case ..<70: .milliseconds(random.pick([1, 10, 50, 99, 100, 101, 250, 500]))
         case ..<92: .milliseconds(random.pick([1000, 2000, 5000, 5001]))
-        case ..<98: .seconds(31)
+        case ..<96: .seconds(31)
+        case ..<98: .seconds(60)
         default: .seconds(3600)
         }
     }

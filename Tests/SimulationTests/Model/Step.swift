@@ -23,6 +23,7 @@ enum Step: Sendable {
     case mute(TopicPrefix, Duration)
     /// These schedules are on: topic, which period, and how long it lasts.
     case schedules([(topic: TopicPrefix, began: Int64, length: Duration)])
+    case snooze(Int, Duration, by: String)
     case reconfigure(Int)
 
     case serverAppears

@@ -27,6 +27,7 @@ extension Step: CustomStringConvertible {
         case .schedules(let active):
             "on by schedule: \(active.map { "\($0.topic) since \($0.began) for \($0.length.text)" })"
         case .mute(let topic, let time): "\(topic) is muted for \(time.text)"
+        case .snooze(let event, let time, let peer): "\(peer) snoozes e\(event) for \(time.text)"
         case .reconfigure(let index): "configuration \(index) is loaded"
         case .serverAppears: "the server appears"
         case .serverVanishes: "the server vanishes"

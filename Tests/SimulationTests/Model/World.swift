@@ -53,6 +53,7 @@ enum World {
         limits.maximumHold = .seconds(5)
         limits.holdersOfEvent = 2
         limits.mutes = 2
+        limits.snoozes = 2
         limits.timedOutCalls = 2
         limits.retractableEvents = 3
         limits.globalIDs = 2

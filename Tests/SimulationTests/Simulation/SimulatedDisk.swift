@@ -25,6 +25,7 @@ final class SimulatedDisk: Disk {
         var values: [Topic: EventID] = [:]
         var lastRemoval = EventID(0)
         var quiet: [StoredQuiet] = []
+        var snoozes: [StoredSnooze] = []
         /// Those that are up, by their numbers.
         var banners: [UInt32: StoredBanner] = [:]
         /// Those that were deleted by `Forget`.

@@ -53,7 +53,10 @@ extension Simulation: Host {
             checkRead(after: call.input)
             if case .forget = call.request { witness.forgot(call.forgettable) }
         }
-        if case .reply(.done, let call) = message { checkQuiet(after: call.input) }
+        if case .reply(.done, let call) = message {
+            checkQuiet(after: call.input)
+            checkSnoozes(after: call.input)
+        }
         witness.heard(
             message, isDegraded: !(daemon?.storage.degradation.isEmpty ?? true), at: wall - wallSteps, in: boot)
         guard case .reply(let reply, let call) = message, let label = call.label else { return }

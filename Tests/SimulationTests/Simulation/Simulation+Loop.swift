@@ -34,6 +34,8 @@ extension Simulation {
             witness.called(call.input, isRecovering: isRecovering, at: wall - wallSteps)
             do throws(Refusal) {
                 switch call.request {
+                case .input(.snoozed(let id, let time, _, let peer)):
+                    try daemon.snooze(id, for: time, by: peer, for: call)
                 case .input(let input):
                     try recall(input, daemon)
                     try daemon.answer(input, to: call)

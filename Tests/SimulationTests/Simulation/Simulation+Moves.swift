@@ -37,6 +37,7 @@ extension Simulation {
         case .paused(let flag): incoming.append(.paused(flag))
         case .pause(let time): call(World.peers[0], .pausedFor(time))
         case .mute(let topic, let time): call(World.peers[0], .muted(topic, for: time))
+        case .snooze(let label, let time, let peer): call(peer, .snoozed(event(label), for: time, muted: nil, by: peer))
         // The daemon tells them by the clock.
         case .schedules: break
         case .reconfigure(let index):

@@ -260,6 +260,17 @@ final class Simulation {
         }
     }
 
+    /// A snooze that is acknowledged is on disk, where that can be written.
+    func checkSnoozes(after input: Input) {
+        guard let daemon, daemon.storage.degradation.isEmpty, case .snoozed = input else { return }
+        let kept = disk.contents.snoozes.map {
+            Router.Snoozed(id: $0.event, due: Uptime(microseconds: $0.end.moment.uptime))
+        }
+        if kept != daemon.router.snoozed {
+            witness.complain("snoozed are \(daemon.router.snoozed), and \(kept) on disk")
+        }
+    }
+
     /// What is marked as read up to an id is not unread any more, and that is on disk.
     func checkRead(after input: Input?) {
         guard let daemon, daemon.storage.degradation.isEmpty, case .markedRead(let topic, let last, _) = input else {

@@ -24,6 +24,8 @@ final class Witness {
         var replaced = 0
         /// Replaced events that kept their place, because the new one could not be kept.
         var restored = 0
+        /// Snoozes that were acknowledged.
+        var snoozed = 0
         var read = 0
         /// Marks as read that were acknowledged.
         var marked = 0
@@ -92,6 +94,7 @@ final class Witness {
             }
         case .reply(.done, let call):
             if case .completed(let id, _) = call.input { claimed(id, .suppressed, isDegraded) }
+            if case .snoozed = call.input { counts.snoozed += 1 }
         case .reply(.refused, _): counts.refused += 1
         case .reply, .action: break
         case .event(let event, let announcement, let windowEnds): announced(event, announcement, windowEnds)
@@ -167,6 +170,7 @@ final class Witness {
     private func expect(_ outcome: Outcome, of id: EventID, _ isDegraded: Bool) {
         let kept = self.outcome(id)
         if isForgotten(id) || kept == outcome || outcome == .shown && kept.map(Self.followsShown) == true { return }
+        if wasSnoozed(id), kept != nil { return }
         guard isDegraded else {
             return complain(
                 "event \(id) is \(outcome) to the world, and \(kept.map(\.rawValue) ?? "undecided") on disk")
@@ -211,6 +215,11 @@ final class Witness {
         [.retracted, .dismissed, .withdrawn, .replaced].contains(outcome)
     }
 
+    /// Whether its outcome may change although it was shown or muted.
+    private func wasSnoozed(_ id: EventID) -> Bool {
+        disk.contents.claims[id]?.contains { $0.form == .snooze } == true
+    }
+
     /// The event that took the place of another one is on disk.
     private func checkSuccessor(of id: EventID, _ outcome: Outcome, _ successor: EventID?) {
         guard outcome == .replaced else { return }
@@ -229,6 +238,8 @@ final class Witness {
 
     private func resolved(_ id: EventID, _ outcome: Outcome, _ isDegraded: Bool) {
         var account = accounts[id] ?? Account()
+        // It comes back with another outcome, or with the same again.
+        if wasSnoozed(id), [.shown, .muted].contains(account.heard.last) { account.heard.removeLast() }
         account.heard.append(outcome)
         if outcome == .claimed { account.isClaimed = true }
         accounts[id] = account
@@ -256,6 +267,7 @@ final class Witness {
             let wasShown = kept == .shown || account.heard.first == .shown
             if request.replaces != nil, !carried.contains(id), wasShown { continue }
             if isForgotten(id) { complain("a banner for event \(id), which is forgotten") }
+            if wasSnoozed(id), kept == .shown || kept == .muted { continue }
             // A claim that is handled in the same turn comes too late for a call that was decided on before.
             if kept != nil, kept != .retracted { complain("a banner for event \(id), which is \(kept!)") }
             if !account.heard.isEmpty { complain("a banner for event \(id), which is \(account.heard) to the world") }
@@ -383,7 +395,7 @@ final class Witness {
             checkSuccessor(of: id, kept, disk.contents.events[id]?.decision?.successor)
             if kept == .shown { complain("event \(id) was claimed and is still shown") }
             guard let told = accounts[id]?.heard.last, told != kept else { continue }
-            let isUnheard = counts.deaths > 0 && told == .shown && Self.followsShown(kept)
+            let isUnheard = counts.deaths > 0 && (told == .shown && Self.followsShown(kept) || wasSnoozed(id))
             if !isUnheard { complain("event \(id) is \(kept), and was announced as \(told)") }
         }
         // Nobody knows of a banner that was asked for by a daemon that died before it could write that down.

@@ -223,6 +223,13 @@ class Client:
         """
         await self._call("Press", "ts", (_id(id), text(action)))
 
+    async def snooze(self, id: int, seconds: int) -> None:
+        """Lets the banner of an unread event that was shown or muted come back later, unless it is claimed before.
+
+        ``seconds``: 60 to 604,800 (7 days). Raises InvalidEvent for an event that was neither shown nor muted.
+        """
+        await self._call("Snooze", "tu", (_id(id), whole(seconds, 1, "A snooze is 60 seconds to 7 days long.")))
+
     async def claim_topic(self, topic: str, grace: float = 0) -> int:
         """Claims every undecided or shown event at or below a topic, and goes on claiming new events there for a
         while. Call it when the user opens something. Returns how many events were claimed at once.

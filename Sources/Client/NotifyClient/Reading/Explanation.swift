@@ -9,8 +9,8 @@ public struct Explanation: Hashable, Sendable {
         /// From publishing to this step; `nil` if the machine was restarted in between, because no clock measures that.
         public var after: Duration?
         /// The kind of the step: the call, `Claim`, `ClaimProvisionally`, `ClaimTopic`, `OpenScreen` or
-        /// `MarkRead`; or how a provisional claim ended, `Complete`, `Release`, `ranout` (not confirmed in time) or `left`
-        /// (its connection left the bus).
+        /// `MarkRead`; `Snooze`, which is no claim; or how a provisional claim ended, `Complete`, `Release`, `ranout` (not
+        /// confirmed in time) or `left` (its connection left the bus).
         public var form: String
         /// The verdict that the claimant got; `recorded` for `Release`, `ranout` and `left`.
         public var verdict: Verdict
@@ -28,6 +28,9 @@ public struct Explanation: Hashable, Sendable {
         /// Whether it ends a provisional claim without deciding the event.
         package var isEnd: Bool { ["Release", "ranout", "left"].contains(form) }
 
+        /// Whether it puts the banner off, and claims nothing.
+        package var isSnooze: Bool { form == "Snooze" }
+
         /// Whether it begins or ends a provisional claim.
         fileprivate var isPartOfHold: Bool {
             isEnd || form == "Complete" || form == "ClaimProvisionally" && verdict != .recorded
@@ -40,12 +43,12 @@ public struct Explanation: Hashable, Sendable {
         }
     }
 
-    /// The claims, without the steps that end provisional claims and without claims that failed. A restart of the daemon ends
-    /// a provisional claim without a step.
+    /// The claims, without snoozes, without the steps that end provisional claims and without claims that failed. A restart of
+    /// the daemon ends a provisional claim without a step.
     package var effectiveClaims: [Claim] {
         claims.indices.filter { index in
             let claim = claims[index]
-            if claim.isEnd || claim.form == "Complete" { return false }
+            if claim.isEnd || claim.form == "Complete" || claim.isSnooze { return false }
             guard claim.form == "ClaimProvisionally" else { return true }
             let next = claims[(index + 1)...].first { $0.by == claim.by && $0.isPartOfHold }
             if let next { return next.form == "Complete" }
@@ -88,6 +91,8 @@ public struct Explanation: Hashable, Sendable {
     public var deadline: Int64?
     /// When the event got its current outcome.
     public var resolved: Int64?
+    /// When the banner of a snoozed event comes back; `nil` if it is not snoozed.
+    public var snoozed: Int64?
     /// The length of the window.
     public var window: Duration
     /// `nil` while the event is undecided.
@@ -132,7 +137,7 @@ public struct Explanation: Hashable, Sendable {
         delay: BannerDelay? = nil, action: String? = nil, sender: String? = nil, source: String? = nil,
         eventID: String? = nil,
         isReplayed: Bool = false, isOfEarlierBoot: Bool = false, isRead: Bool = false, collapse: String? = nil,
-        via: String? = nil
+        via: String? = nil, snoozed: Int64? = nil
     ) {
         self.id = id
         self.topic = topic
@@ -160,6 +165,7 @@ public struct Explanation: Hashable, Sendable {
         self.isRead = isRead
         self.collapse = collapse
         self.via = via
+        self.snoozed = snoozed
     }
 }
 
@@ -187,7 +193,8 @@ extension Explanation {
             eventID: record["event-id"]?.string,
             isReplayed: record["replayed"]?.boolean ?? false,
             isOfEarlierBoot: record["earlier-boot"]?.boolean ?? false, isRead: record["read"]?.boolean ?? false,
-            collapse: record["collapse"]?.string, via: record["via"]?.string)
+            collapse: record["collapse"]?.string, via: record["via"]?.string,
+            snoozed: record["snoozed"]?.integer())
     }
 }
 

@@ -5,7 +5,7 @@ import Routing
 extension Explanation {
     var reason: String {
         guard let decision = event.decision else { return undecided }
-        return [outcomeReason(decision), brokenThrough(decision)].compactMap(\.self).joined(separator: " ")
+        return [outcomeReason(decision), brokenThrough(decision), snoozed].compactMap(\.self).joined(separator: " ")
     }
 
     private func outcomeReason(_ decision: StoredDecision) -> String {
@@ -45,6 +45,12 @@ extension Explanation {
     private func brokenThrough(_ decision: StoredDecision) -> String? {
         decision.brokenThrough.flatMap { MuteCause($0) }.map {
             "\($0.sentence(decided: decision.resolved)) Its route breaks through."
+        }
+    }
+
+    private var snoozed: String? {
+        snoozeEnd.map {
+            "It is snoozed: its banner comes back at \(LocalTime($0).text(on: LocalTime(event.accepted)))."
         }
     }
 

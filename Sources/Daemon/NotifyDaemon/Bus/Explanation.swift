@@ -21,6 +21,8 @@ struct Explanation {
     /// Claims that are stored beside the event.
     let claims: [ClaimRecord]
     let state: State
+    /// When its banner is due again, in microseconds since the epoch, if it is snoozed.
+    var snoozeEnd: Int64?
     var isReplayed: Bool { event.decision?.isReplayed ?? state.isReplayed }
     var isOfEarlierBoot: Bool { event.decision?.isOfEarlierBoot ?? state.isOfEarlierBoot }
     var deadline: Int64? { event.decision.map(\.deadline) ?? state.deadline }
@@ -41,6 +43,7 @@ struct Explanation {
             Self.moment("opened", opened, entries)
             Self.moment("deadline", deadline, entries)
             Self.moment("resolved", decision?.resolved, entries)
+            Self.moment("snoozed", snoozeEnd, entries)
             entries.appendEntry("window", "u") {
                 $0.append(Duration.microseconds(event.window).millisecondsRoundedUp, as: "u")
             }

@@ -182,6 +182,14 @@ extension RouterInterface {
         }
     }
 
+    func snooze(_ call: borrowing BusMessage) throws(Refusal) -> PreparedCall {
+        let (id, time) = try codec.read(call) { call in (EventID(try call.readNumber("t")), try codec.seconds(call)) }
+        return PreparedCall(kind: .claim) { [unowned self] call throws(Refusal) in
+            try authorize(.claim, id, call)
+            try daemon.snooze(id, for: time, by: call.sender, for: RetainedMessage(retaining: call))
+        }
+    }
+
     func setPaused(_ value: borrowing BusMessage) throws(Refusal) {
         try setPaused(try codec.read(value) { value in try value.readBoolean() }, value)
         // sd-bus replies at once, so the change is committed first.

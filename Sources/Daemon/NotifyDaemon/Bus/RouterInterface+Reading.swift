@@ -95,7 +95,9 @@ extension RouterInterface {
             }
             let (event, claims) = daemon.storage.current(stored, found.claims)
             let reply = bus.methodReturn(to: call)
-            Explanation(event: event, claims: claims, state: daemon.state(of: event)).append(to: reply)
+            Explanation(
+                event: event, claims: claims, state: daemon.state(of: event), snoozeEnd: daemon.snoozeEnd(of: id)
+            ).append(to: reply)
             send(reply, bytes: event.memoryCost + claims.count * 96)
         }
     }

@@ -82,6 +82,7 @@ final class RouterInterface {
         method("Explain", in: event, out: [("decision", "a{sv}")], RouterInterface.explain)
         method("Mute", in: [("topic", "s"), ("seconds", "u")], RouterInterface.mute)
         method("Pause", in: [("seconds", "u")], RouterInterface.pause)
+        method("Snooze", in: event + [("seconds", "u")], RouterInterface.snooze)
     }
 
     private func method(

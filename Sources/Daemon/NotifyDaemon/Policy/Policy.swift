@@ -5,7 +5,7 @@ import Routing
 enum Permission: String, CaseIterable, Sendable {
     /// `Send`, `Publish`, and `Withdraw` of what somebody else has published.
     case publish
-    /// `Claim`, `ClaimProvisionally`, `Complete`, `ClaimTopic`, `OpenScreen`, `UpdateScreen`. Giving up a claim
+    /// `Claim`, `ClaimProvisionally`, `Complete`, `ClaimTopic`, `OpenScreen`, `UpdateScreen`, `Snooze`. Giving up a claim
     /// (`Release`, `Pass`, `CloseScreen`) needs no permission.
     case claim
     /// `Mute`, `Pause`, and setting `Paused`. `Forget` needs `claim` and `control`: it takes events from everybody, and a

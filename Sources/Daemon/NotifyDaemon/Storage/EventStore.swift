@@ -58,6 +58,7 @@ protocol EventStore: AnyObject {
     func undecided(_ ids: some Sequence<EventID>) throws(JournalError) -> [StoredEvent]
     func undecidedIDs() throws(JournalError) -> [EventID]
     func quiet() throws(JournalError) -> [StoredQuiet]
+    func snoozes() throws(JournalError) -> [StoredSnooze]
     func firstName(last limit: Int) throws(JournalError) -> EventID
     func named(after id: EventID, limit: Int) throws(JournalError) -> [NamedPush]
     var oldestChange: UInt64 { get }

@@ -77,13 +77,18 @@ struct JournalEntryBuilder {
     func entry(_ quiet: [Quiet], lifted: [ActiveSchedule.Period], _ clock: WallClock) -> JournalEntry {
         .quietReplaced(
             quiet.filter { $0.cause != .schedule }.map { quiet in
-                let end = quiet.ends.map { ends in
-                    StoredQuiet.End(
-                        moment: Expiry(wall: clock.moment(ends), uptime: ends.microseconds, boot: clock.boot),
-                        left: ends.microseconds - clock.now.uptime.microseconds)
-                }
-                return StoredQuiet(topic: quiet.topic, cause: quiet.cause, end: end)
+                StoredQuiet(topic: quiet.topic, cause: quiet.cause, end: quiet.ends.map { end($0, clock) })
             }
                 + lifted.map { StoredQuiet(topic: $0.topic, cause: .schedule, end: nil, began: $0.began) })
+    }
+
+    func entry(_ snoozed: [Router.Snoozed], _ clock: WallClock) -> JournalEntry {
+        .snoozesReplaced(snoozed.map { StoredSnooze(event: $0.id, end: end($0.due, clock)) })
+    }
+
+    private func end(_ moment: Uptime, _ clock: WallClock) -> StoredQuiet.End {
+        StoredQuiet.End(
+            moment: Expiry(wall: clock.moment(moment), uptime: moment.microseconds, boot: clock.boot),
+            left: moment.microseconds - clock.now.uptime.microseconds)
     }
 }

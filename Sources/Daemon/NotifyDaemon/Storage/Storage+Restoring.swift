@@ -27,6 +27,26 @@ extension Storage {
         return restoration
     }
 
+    /// The snoozed events. One that has another outcome by now was snoozed by a run that could not write its end.
+    func restoredSnoozes(
+        routes: RouteTable, at clock: WallClock
+    ) throws(Refusal) -> [Restoration.Remembered<RestoredBanner.Shown>] {
+        try read { journal throws(JournalError) in
+            var restored: [Restoration.Remembered<RestoredBanner.Shown>] = []
+            for snooze in try journal.snoozes() {
+                guard let event = try journal.event(snooze.event),
+                    let decision = event.decision,
+                    decision.outcome == .shown || decision.outcome == .muted && !decision.isRead
+                else { continue }
+                restored.append(
+                    Restoration.Remembered(
+                        RestoredBanner.Shown(self.event(event, routes: routes), age: clock.age(of: event)),
+                        left: clock.left(snooze.end)))
+            }
+            return restored
+        }
+    }
+
     /// Global ids, so that duplicates are recognised.
     func restoration(of names: [NamedPush], limits: Limits, at clock: WallClock) -> Restoration {
         journal?.advance(to: clock.reading)

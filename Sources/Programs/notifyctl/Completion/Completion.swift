@@ -27,6 +27,12 @@ enum Completion {
         ([Candidate("last", "The newest event")].compactMap(\.self) + (await recentIDs())).map(\.text)
     }
 
+    /// The same with topics.
+    static let prefixesAndEvents = CompletionKind.custom { _, _, _ in
+        let topics = Topics(await known(heardTopics)).withAncestors.compactMap { Candidate($0)?.text }
+        return topics + (await recentIDs().map(\.text))
+    }
+
     private static func recentIDs() async -> [Candidate] {
         await known { client in try await HistoryReader(client: client, topic: "/").last(offeredIDs) }
             .reversed().compactMap { Candidate("\($0.event.id)", $0.event.topic + " " + $0.event.title) }

@@ -107,7 +107,7 @@ struct Decision {
             let name = Claimant.text(claim.by, claim.program)
             let hasRoom = limit.map { Timeline.width(of: name) <= $0 } ?? true
             let actor = hasRoom ? name : Terminal.plain(claim.by)
-            let mark: Character = claim.isEnd ? "r" : claim.verdict == .recorded ? "c" : "C"
+            let mark: Character = claim.isSnooze ? "z" : claim.isEnd ? "r" : claim.verdict == .recorded ? "c" : "C"
             let marks = time(claim).map { [(time: $0, symbol: mark)] } ?? []
             let note = claim.sentence(at: time(claim))
             if let index = lanes.firstIndex(where: { $0.actor == actor }) {
@@ -200,6 +200,7 @@ extension Explanation.Claim {
         case "Release": "released" + moment
         case "ranout": "not confirmed in time" + (time.map { ", which ended at \($0.displayText)" } ?? "")
         case "left": "left the bus" + moment
+        case "Snooze": "snoozed it" + moment
         case "ClaimProvisionally" where verdict == .suppressed: "\(form)\(moment): held"
         default: "\(Terminal.plain(form))\(moment): \(Terminal.plain(verdict.rawValue))"
         }

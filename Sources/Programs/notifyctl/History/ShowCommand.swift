@@ -79,6 +79,7 @@ extension Explanation {
             ("reason", .string(reason)), ("claims", .array(claims.map(\.json))),
             ("accepted", accepted.map(JSON.integer)), ("opened", opened.map(JSON.integer)),
             ("deadline", deadline.map(JSON.integer)), ("resolved", resolved.map(JSON.integer)),
+            ("snoozed", snoozed.map(JSON.integer)),
             ("banner", banner.map(JSON.integer)), ("count", count.map(JSON.integer)),
             ("lateness", lateness.map(JSON.microseconds)), ("delay", (delay?.rawValue).map(JSON.string)),
             ("action", action.map(JSON.string)), ("sender", sender.map(JSON.string)),

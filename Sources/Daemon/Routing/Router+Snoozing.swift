@@ -1,0 +1,100 @@
+/// `Snooze`: a shown or muted event leaves its banner, and asks for a banner again when its time is over.
+///
+/// Until then it stays in memory and keeps its outcome, so that claims, `Withdraw` and `collapse` find it as they find an
+/// undecided event. Its snooze ends when a banner shows it again, or when it gets another outcome or is forgotten.
+extension Router {
+    struct Snooze {
+        let due: Uptime
+        let timer: LifetimeTimers.TimerID
+    }
+
+    /// A snoozed event.
+    public struct Snoozed: Hashable, Sendable {
+        /// The event.
+        public let id: EventID
+        /// When its banner is due again. In the past for one that waits for the notification server.
+        public let due: Uptime
+    }
+
+    /// All snoozed events, in the order of their ids.
+    public var snoozed: [Snoozed] {
+        snoozes.map { Snoozed(id: $0.key, due: $0.value.due) }.sorted { $0.id < $1.id }
+    }
+
+    /// When the banner of a snoozed event is due again; `nil` for any other event.
+    public func snoozeEnd(of id: EventID) -> Uptime? { snoozes[id]?.due }
+
+    mutating func snooze(
+        _ id: EventID, for duration: Duration, muted: RestoredBanner.Shown?, by caller: String, at now: Now
+    ) {
+        guard duration >= limits.minimumSnooze, duration <= limits.maximumSnooze else {
+            return refuse(
+                .limitExceeded(
+                    "the snooze is \(duration.text); it is \(limits.minimumSnooze.text) to "
+                        + "\(limits.maximumSnooze.text), in seconds"))
+        }
+        guard isKnown(id) else { return refuseUnknown(id) }
+        guard events[id].map({ !$0.isUndecided }) ?? (muted != nil) else {
+            return refuse(
+                .invalidEvent("event \(id) was neither shown nor muted; only such an event can be snoozed"))
+        }
+        guard snoozes[id] != nil || snoozes.count < limits.snoozes else {
+            return refuse(
+                .limitExceeded(
+                    "snoozed events: there are \(limits.snoozes) already; claim one, or wait until it is due"))
+        }
+        effects.append(.reply(.done))
+        if remembers(id) {
+            putAside(id)
+        } else if let muted {
+            keep(muted.event, age: muted.age, in: .snoozed, at: now)
+        }
+        events[existing: id].isSnoozed = true
+        note(.snooze, of: id, by: caller, .recorded, at: now)
+        beginSnooze(of: id, until: now.uptime + duration)
+        sendBanners(at: now)
+    }
+
+    /// Takes a decided event out of its banner. The banner is closed, or updated for what is left behind it.
+    private mutating func putAside(_ id: EventID) {
+        var tracked = take(id)
+        retractable.remove(id)
+        markOutdated(tracked)
+        closeBannerIfEmpty(without: tracked)
+        tracked.place = .snoozed
+        keep(tracked)
+    }
+
+    /// Also for one that is due already: its timer fires at once.
+    mutating func beginSnooze(of id: EventID, until due: Uptime) {
+        snoozes[id] = Snooze(due: due, timer: lifetimeTimers.schedule(.snooze(id), at: due))
+        haveSnoozesChanged = true
+    }
+
+    /// The effect follows at the end of the input, because the reply to a call comes first.
+    mutating func endSnooze(of id: EventID) {
+        if snoozes.removeValue(forKey: id) != nil { haveSnoozesChanged = true }
+    }
+
+    /// The event asks for a banner again, unless it is claimed by a screen or held back. Its lifetime does not count: whoever
+    /// snoozed it wants to see it. It may wait for the notification server as long as an event without a lifetime of its own.
+    mutating func snoozeEnded(_ id: EventID, at now: Now) {
+        guard let tracked = events[id], case .snoozed = tracked.place else { return }
+        if let claim = standingClaim(on: tracked.event.topic) {
+            applyClaim(id, by: claim.claimant, as: claim.form, at: now)
+            return
+        }
+        events[existing: id].deadline = now.instant
+        events[existing: id].expires = now.uptime + Limits.defaultLifetime
+        queueOrDiscard(id, for: tracked.event.key, at: now)
+    }
+
+    /// A snooze of an earlier run. What became due meanwhile comes at once.
+    mutating func restore(_ restored: Restoration.Remembered<RestoredBanner.Shown>, at now: Now) {
+        let (event, age) = (restored.subject.event, restored.subject.age)
+        guard events[event.id] == nil, snoozes.count < limits.snoozes else { return }
+        keep(event, age: age, in: .snoozed, at: now)
+        events[existing: event.id].isSnoozed = true
+        beginSnooze(of: event.id, until: now.uptime + restored.left)
+    }
+}

@@ -1,0 +1,159 @@
+import Testing
+
+@testable import Routing
+
+/// `Snooze`: a banner leaves, and comes back at its time.
+struct SnoozeTests {
+    private let one = try! TopicPrefix("/post/1")
+
+    /// A bench with a server that has shown an event.
+    private func bench(_ topic: String = "/post/1") -> (bench: Bench, id: EventID) {
+        var bench = Bench()
+        bench.take(.serverAppeared)
+        let id = bench.publish(topic)
+        bench.show(7)
+        return (bench, id)
+    }
+
+    @Test func theBannerIsClosedAndComesBackAtItsTime() {
+        var (bench, id) = bench()
+        #expect(bench.snooze(id, .seconds(60)).closed == [BannerID(7)])
+        #expect(bench.router.snoozed.map(\.id) == [id])
+        #expect(bench.wait(.seconds(59)).banners.isEmpty)
+        #expect(bench.wait(.seconds(1)).banners.map(\.newest.id) == [id])
+        #expect(bench.router.snoozed.map(\.id) == [id])
+    }
+
+    @Test func aSharedBannerIsUpdatedWithoutIt() throws {
+        var bench = Bench()
+        bench.take(.serverAppeared)
+        let first = bench.publish("/post/1")
+        let second = bench.publish("/post/1")
+        bench.show(7)
+        let effects = bench.snooze(second, .seconds(60))
+        #expect(effects.closed.isEmpty)
+        let update = try #require(effects.banners.first)
+        #expect(update.newest.id == first)
+        #expect(update.count == 1)
+    }
+
+    @Test func aClaimBeforeItsTimeEndsIt() {
+        var (bench, id) = bench()
+        bench.snooze(id, .seconds(60))
+        #expect(bench.take(.claimed(id, by: ":1.2")).outcomes[id] == .claimed)
+        #expect(bench.router.snoozed.isEmpty)
+        #expect(bench.wait(.seconds(3600)).banners.isEmpty)
+    }
+
+    @Test(arguments: ["topic", "read", "withdraw", "forget", "screen"])
+    func whatTakesTheEventAwayEndsIt(_ cause: String) {
+        var (bench, id) = bench()
+        bench.snooze(id, .seconds(60))
+        switch cause {
+        case "topic": bench.take(.topicClaimed(one, grace: .zero, by: ":1.2"))
+        case "read": bench.take(.markedRead(one, upTo: EventID(0), by: ":1.2"))
+        case "withdraw": bench.take(.withdrawn(id, by: ":1.2"))
+        case "forget": bench.take(.forgotten([id]))
+        default: bench.take(.screenOpened(one, ScreenOptions(), by: ":1.2"))
+        }
+        #expect(bench.router.snoozed.isEmpty)
+        #expect(!bench.router.remembers(id))
+        #expect(bench.wait(.seconds(3600)).banners.isEmpty)
+    }
+
+    @Test func aLaterEventWithTheSameCollapseTakesItsPlace() {
+        var bench = Bench()
+        bench.take(.serverAppeared)
+        let id = bench.publish("/post/1", collapse: "c")
+        bench.show(7)
+        bench.snooze(id, .seconds(60))
+        bench.publish("/post/1", collapse: "c")
+        #expect(bench.router.snoozed.isEmpty)
+        #expect(!bench.router.remembers(id))
+    }
+
+    @Test func whatIsDueWhileTopicsAreMutedStaysMuted() {
+        var (bench, id) = bench()
+        bench.snooze(id, .seconds(60))
+        bench.take(.muted(one, for: .seconds(600)))
+        let resolution = bench.wait(.seconds(60)).resolutions[id]
+        #expect(resolution?.outcome == .muted)
+        #expect(resolution?.quiet?.topic == one)
+        #expect(bench.router.snoozed.isEmpty)
+        #expect(bench.wait(.seconds(3600)).banners.isEmpty)
+    }
+
+    @Test func aMutedEventComesFromTheJournal() {
+        var bench = Bench()
+        bench.take(.serverAppeared)
+        bench.take(.muted(one, for: .seconds(30)))
+        let id = bench.publish("/post/1")
+        let event = bench.router.event(id)!
+        #expect(bench.wait(.milliseconds(100)).outcomes[id] == .muted)
+        bench.take(
+            .snoozed(id, for: .seconds(60), muted: RestoredBanner.Shown(event, age: .milliseconds(100)), by: ":1.2"))
+        #expect(bench.wait(.seconds(60)).banners.map(\.newest.id) == [id])
+    }
+
+    @Test func aRestoredOneThatIsDueComesAtOnce() {
+        var (first, id) = bench()
+        let event = first.router.event(id)!
+        first.snooze(id, .seconds(60))
+        var bench = Bench(firstID: EventID(100))
+        bench.take(.serverAppeared)
+        var restoration = Restoration()
+        restoration.snoozes = [
+            Restoration.Remembered(RestoredBanner.Shown(event, age: .seconds(90)), left: .seconds(-1))
+        ]
+        bench.take(.restored(restoration))
+        #expect(bench.wait(.zero).banners.map(\.newest.id) == [id])
+    }
+
+    @Test(arguments: [59, 604_801])
+    func aTimeThatIsTooShortOrTooLongIsRefused(_ seconds: Int) {
+        var (bench, id) = bench()
+        #expect(bench.snooze(id, .seconds(seconds)).isRefusal { if case .limitExceeded = $0 { true } else { false } })
+    }
+
+    @Test func anUndecidedOrReadEventIsRefused() {
+        var bench = Bench()
+        let id = bench.publish("/post/1")
+        #expect(bench.snooze(id, .seconds(60)).isRefusal { if case .invalidEvent = $0 { true } else { false } })
+        bench.take(.claimed(id, by: ":1.2"))
+        #expect(bench.snooze(id, .seconds(60)).isRefusal { if case .invalidEvent = $0 { true } else { false } })
+    }
+
+    @Test func theLimitIsTold() {
+        var limits = Limits()
+        limits.snoozes = 1
+        var bench = Bench(limits: limits)
+        bench.take(.serverAppeared)
+        let first = bench.publish("/post/1")
+        bench.show(7)
+        let second = bench.publish("/post/2")
+        bench.show(8)
+        bench.snooze(first, .seconds(60))
+        #expect(bench.snooze(second, .seconds(60)).isRefusal { if case .limitExceeded = $0 { true } else { false } })
+        // Its own time can be set anew.
+        #expect(!bench.snooze(first, .seconds(90)).isRefusal { _ in true })
+    }
+}
+
+extension Bench {
+    /// Lets the window end, and the server show the banner.
+    fileprivate mutating func show(_ number: UInt32) {
+        for request in wait(.milliseconds(100)).banners { take(.bannerShown(request.call, BannerID(number))) }
+        wait(.milliseconds(100))
+    }
+
+    @discardableResult
+    fileprivate mutating func snooze(_ id: EventID, _ time: Duration) -> [Effect] {
+        take(.snoozed(id, for: time, muted: nil, by: ":1.2"))
+    }
+}
+
+extension [Effect] {
+    fileprivate func isRefusal(_ isExpected: (Refusal) -> Bool) -> Bool {
+        contains { if case .reply(.refused(let refusal)) = $0 { isExpected(refusal) } else { false } }
+    }
+}
