@@ -144,6 +144,7 @@ struct ModelRunner {
         let unmade = calls[callsBefore...]
         calls.removeSubrange(callsBefore...)
         ledger.drop(id)
+        muted[id] = nil
         try both(.notStored([id]))
         for call in unmade { try fail(call, .notAsked) }
     }
