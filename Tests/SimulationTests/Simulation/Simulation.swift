@@ -261,7 +261,7 @@ final class Simulation {
     }
 
     /// A snooze that is acknowledged is on disk, where that can be written.
-    func checkSnoozes(after input: Input) {
+    func checkSnoozes(after input: Input?) {
         guard let daemon, daemon.storage.degradation.isEmpty, case .snoozed = input else { return }
         let kept = disk.contents.snoozes.map {
             Router.Snoozed(id: $0.event, due: Uptime(microseconds: $0.end.moment.uptime))
