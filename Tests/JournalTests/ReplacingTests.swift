@@ -127,6 +127,7 @@ struct ReplacingTests {
                             DROP INDEX event_name;
                             ALTER TABLE event DROP COLUMN via;
                             DROP TABLE identity;
+                            DROP TABLE snooze;
                             DROP TABLE change;
                             DROP TABLE change_start;
                             DROP INDEX event_decided;

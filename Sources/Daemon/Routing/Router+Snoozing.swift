@@ -62,6 +62,8 @@ extension Router {
         markOutdated(tracked)
         closeBannerIfEmpty(without: tracked)
         tracked.place = .snoozed
+        // It may have waited for the server after an earlier snooze.
+        tracked.expiryTimer = nil
         keep(tracked)
     }
 
