@@ -137,11 +137,13 @@ extension Journal {
     /// The greatest number of claim steps of an event; later steps are dropped. The deciding claim is part of the decision.
     public static var claimsOfOneEvent: Int { 32 }
 
+    /// The event may have been forgotten since it was claimed.
     private func insert(_ claim: ClaimRecord, of id: EventID, _ db: Database) throws {
         let statement = try db.cachedStatement(
             sql: """
                 INSERT INTO claim (event, number, claimant, latency, form, verdict, program, checksum)
-                SELECT ?1, count(*), ?2, ?3, ?4, ?5, ?6, ?7 FROM claim WHERE event = ?1 HAVING count(*) < ?8
+                SELECT ?1, count(*), ?2, ?3, ?4, ?5, ?6, ?7 FROM claim WHERE event = ?1
+                HAVING count(*) < ?8 AND EXISTS (SELECT 1 FROM event WHERE id = ?1)
                 """)
         let values: [(any DatabaseValueConvertible)?] = [
             Self.number(id), claim.claimant, claim.storedLatency, claim.form.rawValue, claim.verdict.rawValue,

@@ -139,7 +139,8 @@ public struct StoredBanner: Sendable, Equatable {
     public var number: UInt32
     /// The server's unique bus name.
     public var server: String
-    /// The first event that it showed. It identifies the banner, because the server may change the number.
+    /// The first event that it showed. It identifies the banner, because the server may change the number. A banner that begins
+    /// with a snoozed event has an id of its own here.
     public var first: EventID
     /// Whether it is the summary banner.
     public var isSummary: Bool

@@ -14,7 +14,7 @@ struct Banner {
     /// The server's number, while the banner is up.
     fileprivate(set) var id: BannerID?
     /// The first event that the banner showed, while it is up. It identifies the banner in the journal, because a server may
-    /// change the number.
+    /// change the number. A banner that begins with a snoozed event has an id of its own here.
     fileprivate(set) var first: EventID?
     /// The call in flight; a banner has at most one.
     fileprivate(set) var call: Call?
@@ -43,7 +43,7 @@ struct Banner {
         let id: BannerCall
         /// When it was made.
         let at: Instant
-        /// The first event in flight.
+        /// The first event in flight, or what identifies the banner instead.
         let first: EventID
         /// The causes of delay until then.
         let delays: BannerDelays

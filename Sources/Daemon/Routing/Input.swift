@@ -49,7 +49,7 @@ public enum Input: Sendable {
 
     /// A shown event, loaded from the journal because a claim names it, it is withdrawn or another takes its place. The age is `nil` for an event of an earlier boot; the
     /// banner is the one that shows this event alone, if it is up.
-    case recalled(Event, age: Duration?, banner: BannerID?)
+    case recalled(Event, age: Duration?, banner: RestoredBanner?)
     /// The events published so far are in the journal. Those they replaced need not be kept for `notStored` any longer.
     case stored
     /// Events that could not be written to the journal. They were not announced, and count as never published.

@@ -32,7 +32,8 @@ extension Router {
         let isExclusive = bannerSettings.maximumPerSecond > 0
         let call = server.begin(for: key, isExclusive: isExclusive, at: now, timers: &timers)
         let first = banners[existing: key].waiting.first ?? newest
-        banners.begin(Banner.Call(id: call, at: now, first: first, delays: server.delays), of: key)
+        let name = name(of: key, startingWith: first)
+        banners.begin(Banner.Call(id: call, at: now, first: name, delays: server.delays), of: key)
         for id in banners[existing: key].inFlight {
             events[existing: id].expiryTimer = nil
             events[existing: id].place = .inFlight(key)
@@ -192,7 +193,7 @@ extension Router {
                 banners.stopWaiting(id, in: key)
                 events[existing: id].expiryTimer = nil
             }
-            assignNumber(id, to: key, first: first)
+            assignNumber(id, to: key, first: name(of: key, startingWith: first))
             show(waiting, in: key, as: id, by: late.call)
             banners.setShown(key, isOutdated: late.isOutdated)
             banners.enqueueIfNeeded(key)
@@ -210,6 +211,12 @@ extension Router {
     /// Some servers answer an update with a new number. A number belongs to one banner; another that had it is gone.
     ///
     /// - Parameter first: the first event of the banner, where it was not up before.
+    /// What identifies a new banner in the journal: its first event, or an id of its own where this event was the first of an
+    /// earlier banner before it was snoozed. Others that were shown there may still refer to that one.
+    private mutating func name(of key: CoalescingKey, startingWith first: EventID) -> EventID {
+        banners[existing: key].id == nil && events[existing: first].isSnoozed ? takeID() : first
+    }
+
     private mutating func assignNumber(_ id: BannerID, to key: CoalescingKey, first: EventID) {
         if let other = banners.keys[id], other != key { bannerDisappeared(id) }
         guard banners[existing: key].id != id else { return }

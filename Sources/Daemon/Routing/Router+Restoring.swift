@@ -98,14 +98,14 @@ extension Router {
     }
 
     /// Takes a shown event into memory again, because it is claimed, withdrawn or replaced.
-    mutating func recall(_ event: Event, age: Duration?, banner: BannerID?, at now: Now) {
+    mutating func recall(_ event: Event, age: Duration?, banner: RestoredBanner?, at now: Now) {
         guard events[event.id] == nil else { return }
-        var place = TrackedEvent.Place.gone(banner)
-        if let banner, banners.keys[banner] == nil {
-            let key = freeKey(event.key, named: event.id)
-            banners.setNumber(banner, of: key, first: event.id)
+        var place = TrackedEvent.Place.gone(banner?.id)
+        if let banner, banners.keys[banner.id] == nil {
+            let key = freeKey(banner.isSummary ? .summary : event.key, named: banner.first)
+            banners.setNumber(banner.id, of: key, first: banner.first)
             banners.show(event.id, in: key)
-            place = .shown(key, banner)
+            place = .shown(key, banner.id)
         }
         keep(event, age: age, in: place, at: now)
         keepRetractable(event)

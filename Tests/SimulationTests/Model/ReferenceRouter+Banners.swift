@@ -100,6 +100,7 @@ extension ReferenceRouter {
 
     private mutating func send(_ key: CoalescingKey, _ newest: EventID) {
         lastCall += 1
+        name(banner(key)!, startingWith: waiting(key).first)
         let call = Up.Call(id: BannerCall(lastCall), at: now.instant, stamp: stamp(), obstacles: obstacles.count)
         for id in waiting(key) { change(id) { $0.place = .carried } }
         change(key) { $0.call = call }
@@ -114,6 +115,11 @@ extension ReferenceRouter {
             .show(
                 newest: newest, others: Array(others), count: count, replaces: banner(key)!.number,
                 isSummary: key == .summary && count > 1))
+    }
+
+    /// Inside choice: a banner that begins with a snoozed event takes an id, because it cannot be named after the event.
+    private mutating func name(_ banner: Up, startingWith first: EventID?) {
+        if let first, banner.number == nil, item(first)!.snooze != nil { _ = takeID() }
     }
 
     mutating func summaryRestEnded() {
@@ -274,6 +280,7 @@ extension ReferenceRouter {
         if let banner = banner(late.key), banner.call == nil, banner.number == nil || banner.number == answer,
             !waiting.isEmpty
         {
+            name(banner, startingWith: waiting.first)
             number(late.key, answer)
             show(waiting, in: late.key, by: late.call)
             change(late.key) { $0.isOutdated = late.call.isOutdated }

@@ -61,6 +61,9 @@ final class SimulatedServer {
         closedEarly = []
     }
 
+    /// A daemon that died may have heard of them, and not have kept it.
+    func forgetClosedEarly() { closedEarly = [] }
+
     func take(_ request: Request) {
         requests.append(request)
         if isPrompt { answer(requests.count - 1, .shown) }

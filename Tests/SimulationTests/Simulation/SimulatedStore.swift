@@ -87,6 +87,7 @@ final class SimulatedStore: EventStore {
             }
             contents.events[id]?.decision = decision
         case .claimed(let id, let claim):
+            if contents.forgotten.contains(id) { return }
             if contents.events[id] == nil { disk.onFault("event \(id) is claimed, and is not there") }
             contents.claims[id, default: []].append(claim)
         case .named: disk.onFault("a claimant is named, and nobody has asked")

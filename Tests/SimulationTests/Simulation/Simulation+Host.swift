@@ -58,7 +58,8 @@ extension Simulation: Host {
             checkSnoozes(after: call.input)
         }
         witness.heard(
-            message, isDegraded: !(daemon?.storage.degradation.isEmpty ?? true), at: wall - wallSteps, in: boot)
+            message, isDegraded: !(daemon?.storage.degradation.isEmpty ?? true), at: wall - wallSteps, in: boot,
+            turn: turn)
         guard case .reply(let reply, let call) = message, let label = call.label else { return }
         switch reply {
         case .accepted(let id): events[label] = id

@@ -19,8 +19,7 @@ extension Simulation {
             } else if isTimerDue {
                 fireTimers(daemon)
             } else if isTurnOpen {
-                isTurnOpen = false
-                daemon.finishTurn()
+                endTurn(of: daemon)
             } else {
                 return
             }
@@ -28,6 +27,7 @@ extension Simulation {
     }
 
     private func handle(_ message: Incoming, _ daemon: Daemon) {
+        beginTurn()
         time += messageTime
         switch message {
         case .call(let call):
@@ -89,6 +89,7 @@ extension Simulation {
     }
 
     func fireTimers(_ daemon: Daemon) {
+        beginTurn()
         if let moment = wallTimer, moment <= wall {
             wallTimer = nil
             daemon.updateSchedules()

@@ -106,6 +106,8 @@ final class Simulation {
     /// By the wall clock.
     var wallTimer: Int64?
     var isTurnOpen = false
+    /// When the daemon began what it is doing now.
+    private var turnBegan: Instant?
     /// When an event was last announced again, which keeps its window open beyond the limit.
     var lastReplay: Instant?
 
@@ -183,6 +185,7 @@ final class Simulation {
             storage: Storage(disk: disk, logger: logger, portion: journalPortion), link: self, host: self,
             logger: logger)
         self.daemon = daemon
+        beginTurn()
         daemon.server.ownerIs(server.name)
         daemon.start()
         checkRestoredQuiet()
@@ -204,11 +207,28 @@ final class Simulation {
         wallTimer = nil
         busStallsUntil = Instant(microseconds: 0)
         isTurnOpen = false
+        turnBegan = nil
         lastReplay = nil
         incoming = []
         awaited = []
+        server.forgetClosedEarly()
         witness.daemonDied(isRecovering: isRecovering)
     }
+
+    func beginTurn() {
+        if turnBegan == nil { turnBegan = now.instant }
+    }
+
+    func endTurn(of daemon: Daemon) {
+        isTurnOpen = false
+        let end = now.instant
+        daemon.finishTurn()
+        // It may have begun the next one.
+        turnBegan = isTurnOpen ? end : nil
+    }
+
+    /// How long the present turn has taken, with all its commits.
+    var turn: Duration { turnBegan.map { now.instant - $0 } ?? .zero }
 
     func noteLettingGo() {
         if let daemon, daemon.router.statistics.forgotten > 0 { witness.hasLetGo = true }
@@ -252,10 +272,12 @@ final class Simulation {
         }
         let quiet = daemon.router.quiet.filter { $0.cause != .schedule }
         if kept != quiet { witness.complain("quiet is \(quiet), and \(kept) on disk") }
+        // A period that has ended since stays on disk until the next change.
+        let on = Set(activePeriods(daemon))
         let lifted = disk.contents.quiet.compactMap { quiet in
             quiet.began.map { ActiveSchedule.Period(quiet.topic, began: $0) }
-        }
-        if lifted != daemon.router.liftedSchedules {
+        }.filter(on.contains)
+        if lifted != daemon.router.liftedSchedules.filter(on.contains) {
             witness.complain("lifted are \(daemon.router.liftedSchedules), and \(lifted) on disk")
         }
     }
@@ -304,14 +326,17 @@ final class Simulation {
             witness.complain("quiet is \(standing.map(\.topic)) on disk, and \(quiet) after a start")
         }
         // A lifted schedule that is on stays lifted, and one that was not lifted is on.
-        let snapshot = Schedule.snapshot(of: daemon.configuration.schedules, at: clock.wall, in: calendar)
-        let lifted = snapshot.active.map(\.period).filter { period in
+        let lifted = activePeriods(daemon).filter { period in
             kept.contains { $0.topic == period.topic && $0.began == period.began }
         }
         if Set(lifted) != Set(daemon.router.liftedSchedules) {
             witness.complain("lifted are \(daemon.router.liftedSchedules) after a start, not \(lifted)")
         }
         checkSchedules()
+    }
+
+    private func activePeriods(_ daemon: Daemon) -> [ActiveSchedule.Period] {
+        Schedule.snapshot(of: daemon.configuration.schedules, at: daemon.clock.wall, in: calendar).active.map(\.period)
     }
 
     /// What is on by the clock is quiet or lifted, and nothing else is.

@@ -53,6 +53,8 @@ final class Witness {
     private var accounts: [EventID: Account] = [:]
     private var acknowledged: [EventID] = []
     private var removals: Set<EventID> = []
+    /// The events whose snooze was acknowledged. A disk that is broken may not have kept that.
+    private var snoozed: Set<EventID> = []
     private var lastAnnounced = EventID(0)
     /// The highest id that the present run has announced again.
     private var lastReplayed = EventID(0)
@@ -83,7 +85,10 @@ final class Witness {
     /// - Parameters:
     ///   - moment: on a clock that nobody sets, microseconds.
     ///   - boot: the present one.
-    func heard(_ message: Simulation.Message, isDegraded: Bool, at moment: Int64, in boot: String) {
+    ///   - turn: how long the daemon's turn has taken.
+    func heard(
+        _ message: Simulation.Message, isDegraded: Bool, at moment: Int64, in boot: String, turn: Duration
+    ) {
         switch message {
         case .reply(.accepted(let id), let call):
             if case .published(let publication) = call.input { accepted(id, publication, at: moment) }
@@ -94,10 +99,13 @@ final class Witness {
             }
         case .reply(.done, let call):
             if case .completed(let id, _) = call.input { claimed(id, .suppressed, isDegraded) }
-            if case .snoozed = call.input { counts.snoozed += 1 }
+            if case .snoozed(let id, _, _, _) = call.input {
+                counts.snoozed += 1
+                snoozed.insert(id)
+            }
         case .reply(.refused, _): counts.refused += 1
         case .reply, .action: break
-        case .event(let event, let announcement, let windowEnds): announced(event, announcement, windowEnds)
+        case .event(let event, let announcement, let windowEnds): announced(event, announcement, windowEnds, turn)
         case .resolved(let id, let resolution):
             resolved(id, resolution.outcome, isDegraded)
             checkSuccessor(of: id, resolution.outcome, resolution.successor)
@@ -170,7 +178,8 @@ final class Witness {
     private func expect(_ outcome: Outcome, of id: EventID, _ isDegraded: Bool) {
         let kept = self.outcome(id)
         if isForgotten(id) || kept == outcome || outcome == .shown && kept.map(Self.followsShown) == true { return }
-        if wasSnoozed(id), kept != nil { return }
+        // What comes back to be snoozed again may have yet another outcome in the same commit.
+        if wasSnoozed(id), !isDegraded, kept != nil, [.shown, .muted].contains(outcome) { return }
         guard isDegraded else {
             return complain(
                 "event \(id) is \(outcome) to the world, and \(kept.map(\.rawValue) ?? "undecided") on disk")
@@ -179,7 +188,9 @@ final class Witness {
         accounts[id, default: Account()].isOnTrust = true
     }
 
-    private func announced(_ event: Event, _ announcement: Announcement, _ windowEnds: Instant?) {
+    private func announced(
+        _ event: Event, _ announcement: Announcement, _ windowEnds: Instant?, _ turn: Duration
+    ) {
         let id = event.id
         if disk.contents.events[id] == nil { complain("event \(id) is announced, and is not on disk") }
         var account = accounts[id] ?? Account()
@@ -188,8 +199,7 @@ final class Witness {
             if id < lastReplayed { counts.outOfTurn += 1 }
             lastReplayed = max(lastReplayed, id)
             if !account.heard.isEmpty { complain("event \(id) is \(account.heard), and is announced again") }
-            // What the turn took, to its commit, is over when everybody hears of it.
-            let turn = Duration.milliseconds(100)
+            // What the turn took, to its last commit, is over when everybody hears of it.
             if event.route.wait == .anyone, let window = announcement.window, window + turn < Simulation.recoveryWindow
             {
                 complain("event \(id) is announced again with a window of only \(window)")
@@ -217,7 +227,7 @@ final class Witness {
 
     /// Whether its outcome may change although it was shown or muted.
     private func wasSnoozed(_ id: EventID) -> Bool {
-        disk.contents.claims[id]?.contains { $0.form == .snooze } == true
+        snoozed.contains(id) || disk.contents.claims[id]?.contains { $0.form == .snooze } == true
     }
 
     /// The event that took the place of another one is on disk.
@@ -238,8 +248,12 @@ final class Witness {
 
     private func resolved(_ id: EventID, _ outcome: Outcome, _ isDegraded: Bool) {
         var account = accounts[id] ?? Account()
-        // It comes back with another outcome, or with the same again.
-        if wasSnoozed(id), [.shown, .muted].contains(account.heard.last) { account.heard.removeLast() }
+        // A snoozed event comes back with another outcome, or with the same again.
+        if wasSnoozed(id), let last = account.heard.last,
+            last == .muted || last == .shown && !Self.followsShown(outcome)
+        {
+            account.heard.removeLast()
+        }
         account.heard.append(outcome)
         if outcome == .claimed { account.isClaimed = true }
         accounts[id] = account
@@ -258,6 +272,8 @@ final class Witness {
         counts.banners += 1
         for id in carried.contains(request.newest.id) ? carried : carried + [request.newest.id] {
             guard let account = accounts[id] else {
+                // A daemon that died may have kept that it was muted, and not have announced it. Then somebody snoozed it.
+                if counts.deaths > 0, wasSnoozed(id), disk.contents.events[id] != nil { continue }
                 return complain("a banner for event \(id), of which nobody has heard")
             }
             // A commit that failed may be on the disk: that an event is replaced by one that was refused is taken back later.
@@ -320,7 +336,10 @@ final class Witness {
     func checkBanners(_ router: Router) {
         let kept = disk.contents.banners
         for (id, key) in router.banners.keys where kept[id.rawValue]?.first != router.banners[key]?.first {
-            complain("banner \(id) of \(key) is up, and the journal does not say so")
+            let (first, stored) = (router.banners[key]?.first, kept[id.rawValue]?.first)
+            complain(
+                "banner \(id) of \(key) begins with \(String(describing: first)), on disk with \(String(describing: stored))"
+            )
         }
         guard !router.banners.hasUnknown,
             let other = kept.keys.first(where: { router.banners.keys[BannerID($0)] == nil })

@@ -125,28 +125,30 @@ extension Storage {
         }
     }
 
-    /// The number of an event's banner, if it may still be up and shows no other event.
+    /// An event's banner, without its events, if it may still be up and shows no other event.
     func bannerStillUp(
         _ id: EventID, _ decision: StoredDecision, server: NotificationServer
-    ) throws(Refusal) -> BannerID? {
+    ) throws(Refusal) -> RestoredBanner? {
         guard let first = decision.shownWith else { return try oldBannerStillUp(id, decision, server: server.holder) }
         return try read { journal throws(JournalError) in
             guard let banner = try journal.banner(startingWith: first), banner.server == server.identity else {
                 return nil
             }
             let isShared = try journal.shown(in: banner, limit: 2).contains { $0.id != id }
-            return isShared ? nil : BannerID(banner.number)
+            if isShared { return nil }
+            return RestoredBanner(
+                BannerID(banner.number), first: banner.first, isSummary: banner.isSummary, events: [])
         }
     }
 
     /// The same for events from before the journal had banners.
     private func oldBannerStillUp(
         _ id: EventID, _ decision: StoredDecision, server: String?
-    ) throws(Refusal) -> BannerID? {
+    ) throws(Refusal) -> RestoredBanner? {
         guard let banner = decision.banner, let shownBy = decision.server, shownBy == server else { return nil }
         let isShared = try read { journal throws(JournalError) in
             try journal.othersShown(with: id, banner: banner, server: shownBy)
         }
-        return isShared ? nil : BannerID(banner)
+        return isShared ? nil : RestoredBanner(BannerID(banner), first: id, isSummary: false, events: [])
     }
 }
