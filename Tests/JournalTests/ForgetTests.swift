@@ -28,6 +28,17 @@ struct ForgetTests {
         .decided(EventID(id), StoredDecision(outcome: outcome, resolved: 1))
     }
 
+    @Test func aClaimThatComesWithTheDeletionLeavesNothing() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            try journal.commit([.accepted(try sample(1, topic: "/post/27")), decide(1)])
+            try forget(.all, in: journal)
+            let claim = ClaimRecord(claimant: ":1.2", latency: nil, form: .claim, verdict: .recorded)
+            try journal.commit([.claimed(EventID(1), claim)])
+            #expect(try journal.claims(on: EventID(1)).isEmpty)
+        }
+    }
+
     @Test func decidedEventsAtOrBelowTheTopicGoAndOthersStay() throws {
         try withFolder { folder in
             let journal = try Journal(directory: folder)

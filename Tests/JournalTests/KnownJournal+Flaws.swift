@@ -69,6 +69,11 @@ extension KnownJournal {
         let quiet = try journal.quiet()
         if quiet.contains(where: { !self.quiet.contains($0) }) { flaws.append("quiet that was none") }
         if quiet.count < self.quiet.count && journal.damagedRows == quietBefore { flaws.append("quiet is gone") }
+        let snoozesBefore = journal.damagedRows
+        let snoozes = try journal.snoozes()
+        if snoozes.contains(where: { !self.snoozes.contains($0) }) { flaws.append("snoozes that were none") }
+        let isSilent = journal.damagedRows == snoozesBefore
+        if snoozes.count < self.snoozes.count && isSilent { flaws.append("a snooze is gone") }
         let beforeBanners = journal.damagedRows
         let up = try journal.banners()
         if !up.allSatisfy({ banners.contains($0) }) { flaws.append("banners that were none") }

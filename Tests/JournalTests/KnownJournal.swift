@@ -19,6 +19,7 @@ struct KnownJournal: Sendable {
     private(set) var undecided: [EventID] = []
     private(set) var quiet: [StoredQuiet] = []
     private(set) var banners: [StoredBanner] = []
+    private(set) var snoozes: [StoredSnooze] = []
     /// What has a name: events and removals.
     private(set) var named: [EventID] = []
 
@@ -46,6 +47,7 @@ struct KnownJournal: Sendable {
                 try journal.commit([.bannerUp(banner)])
                 banners.insert(banner, at: 0)
             }
+            try writeSnoozes(journal)
             values = try journal.values(.all).map(\.id)
             journal.close()
             file = try Data(contentsOf: URL(filePath: path))
@@ -91,6 +93,12 @@ struct KnownJournal: Sendable {
             + ["/post", "/run/r1"].map { StoredQuiet(topic: try TopicPrefix($0), cause: .muted, end: end) }
             + [StoredQuiet(topic: .all, cause: .schedule, end: nil, began: 7)]
         try journal.commit([.quietReplaced(quiet)])
+    }
+
+    private mutating func writeSnoozes(_ journal: Journal) throws {
+        let end = StoredQuiet.End(moment: Expiry(wall: 1, uptime: 2, boot: "boot"), left: 3)
+        snoozes = [4, 8].map { StoredSnooze(event: EventID($0), end: end) }
+        try journal.commit([.snoozesReplaced(snoozes)])
     }
 
     /// Has pages that were used once, and whose content is still there.

@@ -55,6 +55,18 @@ struct RestoredBannerTests {
         #expect(effects.closed == [BannerID(7)])
     }
 
+    @Test mutating func aRecalledBannerKeepsItsName() throws {
+        bench = Bench(firstID: EventID(100))
+        bench.take(.serverAppeared)
+        let banner = RestoredBanner(BannerID(7), first: EventID(1), isSummary: false, events: [])
+        bench.take(.recalled(Self.event(2), age: .seconds(60), banner: banner))
+        let further = bench.publish("/post/1")
+        let request = try #require(bench.wait(.milliseconds(100)).banners.first)
+        #expect(request.replaces == BannerID(7))
+        let effects = bench.take(.bannerShown(request.call, BannerID(7)))
+        #expect(effects.resolutions[further]?.shownWith == EventID(1))
+    }
+
     @Test mutating func aFurtherEventUpdatesItInPlace() {
         _ = restore(1, 2)
         let event = bench.publish("/post/1")

@@ -37,6 +37,23 @@ struct SnoozeTests {
         #expect(update.count == 1)
     }
 
+    /// The event that stays behind refers to the first banner by the name of the event that comes back.
+    @Test func theBannerItComesBackInIsNotTheOneItLeft() throws {
+        var bench = Bench()
+        bench.take(.serverAppeared)
+        let first = bench.publish("/post/1")
+        let second = bench.publish("/post/1")
+        bench.show(7)
+        bench.snooze(first, .seconds(60))
+        bench.show(7)
+        bench.take(.bannerClosed(BannerID(7), .other))
+        let request = try #require(bench.wait(.seconds(60)).banners.first)
+        let effects = bench.take(.bannerShown(request.call, BannerID(8)))
+        let name = try #require(effects.resolutions[first]?.shownWith)
+        #expect(name > second)
+        #expect(bench.publish("/post/2") > name)
+    }
+
     @Test func aClaimBeforeItsTimeEndsIt() {
         var (bench, id) = bench()
         bench.snooze(id, .seconds(60))
