@@ -1,5 +1,6 @@
 import Logging
 import Routing
+import Synchronization
 import Systemd
 import Testing
 
@@ -42,15 +43,38 @@ private final class SilentLink: NotificationLink {
     func answer(_ answer: Result<Set<String>, BusFailure>) { questions.removeFirst()(answer) }
 }
 
+/// The ids of the messages that were logged.
+private final class RecordedLog: Sendable {
+    private let messages = Mutex<[MessageID?]>([])
+    var ids: [MessageID?] { messages.withLock { $0 } }
+
+    func append(_ id: MessageID?) { messages.withLock { $0.append(id) } }
+}
+
+private struct RecordingHandler: LogHandler {
+    let log: RecordedLog
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.trace
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        log.append((event.metadata?["message.id"]?.description).flatMap(MessageID.init))
+    }
+}
+
 /// Who the server is is known before what it can do, and claims of what it shows do not wait for that.
 struct NotificationServerTests {
     private let link = SilentLink()
+    private let log = RecordedLog()
     private let server: NotificationServer
 
     init() {
         server = NotificationServer(
-            link: link, clock: { [link] in link.now },
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            link: link, clock: { [link] in link.now }, logger: Logger(label: "test") { [log] _ in RecordingHandler(log: log) })
     }
 
     @Test func aServerThatIsStillBeingAskedIsToldToCloseItsBanner() {
@@ -297,6 +321,21 @@ struct NotificationServerTests {
         #expect(server.silence == .seconds(300))
         server.ownerChanged(to: ":1.8")
         #expect(server.silence == .zero)
+    }
+
+    @Test func theLogTellsOnceThatItHangsAndThatItAnswersAgain() throws {
+        startServer()
+        try show(1)
+        for seconds in [4, 1, 30] {
+            link.now = link.now + .seconds(seconds)
+            server.checkSilence()
+        }
+        #expect(log.ids.filter { $0 == .serverSilent || $0 == .serverAnswers } == [.serverSilent])
+        link.calls[0](.success(BannerID(1)))
+        #expect(log.ids.last == .serverAnswers)
+        try show(2)
+        server.checkSilence()
+        #expect(log.ids.last == .serverAnswers)
     }
 
     @Test func itIsFoundBeforeItIsReady() {

@@ -71,6 +71,10 @@ enum MessageID: String, CaseIterable {
     case serverLeft = "4fb91e063ab14392a28906939f9dc3c9"
     /// The server replied with an error, or not at all.
     case bannerFailed = "25e10dd8f7234faaaaae7fa2d500e569"
+    /// The server has not answered for seconds.
+    case serverSilent = "fcce41394bcb40709727059d86036dfb"
+    /// It answers again.
+    case serverAnswers = "4d98cde3309c424ca9b26bc59ce8b884"
     /// The server's reply was neither an error nor the number of a banner.
     case malformedReply = "7bd061a6ba374ad5ab4c8d2b513b7133"
     /// A drop-in of a package has a mistake.
@@ -141,6 +145,8 @@ extension MessageID {
         case .noServer: (.warning, "No notification server is on the bus; banners wait for one")
         case .serverLeft: (.warning, "The notification server has left the bus; banners wait for one")
         case .bannerFailed: (.warning, "The notification server did not show a banner")
+        case .serverSilent: (.warning, "The notification server does not answer; banners wait until it does")
+        case .serverAnswers: (.notice, "The notification server answers again")
         case .malformedReply:
             (.warning, "The notification server answered without a number; its banners cannot be updated or closed")
         case .dropInLeftOut:

@@ -9,6 +9,8 @@ import Systemd
 final class NotificationServer {
     /// Timeout of small calls.
     private static let timeout: Duration = .seconds(5)
+    /// So long a server may take for an answer before the log tells of it. The router gives a call up then.
+    private static let patience: Duration = .seconds(5)
     /// Timeout of calls that show a banner. The router gives up much earlier, but needs to know of a banner that
     /// appears late.
     private static let bannerTimeout: Duration = .seconds(300)
@@ -62,6 +64,7 @@ final class NotificationServer {
     private var hasLoggedStartFailure = false
     private var hasLoggedMalformedReply = false
     private var hasLoggedSilence = false
+    private var hasLoggedHang = false
     private var hasLoggedUnknownAction = false
 
     init(link: any NotificationLink, clock: @escaping () -> Instant, logger: Logger) {
@@ -104,6 +107,7 @@ final class NotificationServer {
         hasLoggedStartFailure = false
         hasLoggedMalformedReply = false
         hasLoggedSilence = false
+        hasLoggedHang = false
         hasLoggedUnknownAction = false
         isSilent = false
         unanswered = UnansweredCalls()
@@ -156,6 +160,19 @@ final class NotificationServer {
     /// How long it has not answered a call that shows a banner; zero if it has answered all.
     var silence: Duration { unanswered.since.map { clock() - $0 } ?? .zero }
 
+    /// Called when a call may have become too old. Tells of a server that hangs, once until it answers again.
+    func checkSilence() {
+        guard let owner, silence >= Self.patience, !hasLoggedHang else { return }
+        hasLoggedHang = true
+        logger.record(.serverSilent, ["server": "\(owner)"])
+    }
+
+    private func answered() {
+        guard hasLoggedHang else { return }
+        hasLoggedHang = false
+        logger.record(.serverAnswers, ["server": "\(owner ?? "")"])
+    }
+
     // MARK: What it is asked for
 
     func show(_ request: BannerRequest, _ text: BannerText) {
@@ -198,6 +215,7 @@ final class NotificationServer {
             if case .success(let banner) = answer { number = banner }
             let signals = earlySignals.callEnded(request.call, banner: number)
             unanswered.callEnded(request.call, isAnswered: answer.isAnswer, at: clock())
+            if answer.isAnswer { answered() }
             switch answer {
             case .success(let banner):
                 if banner == nil { logMalformedReply() }
@@ -306,22 +324,4 @@ final class NotificationServer {
 extension Result where Failure == BusFailure {
     /// Whether an answer came, be it an error.
     fileprivate var isAnswer: Bool { if case .failure(let failure) = self { !failure.isTimeout } else { true } }
-}
-
-/// Since when a notification server has not answered calls that show a banner.
-struct UnansweredCalls {
-    private var calls: Set<BannerCall> = []
-    /// When the oldest call since the last answer was made; `nil` if all are answered.
-    private(set) var since: Instant?
-
-    mutating func callBegan(_ call: BannerCall, at now: Instant) {
-        calls.insert(call)
-        since = since ?? now
-    }
-
-    /// A call that has timed out stays unanswered until the server answers another one.
-    mutating func callEnded(_ call: BannerCall, isAnswered: Bool, at now: Instant) {
-        calls.remove(call)
-        if isAnswered { since = calls.isEmpty ? nil : now }
-    }
 }

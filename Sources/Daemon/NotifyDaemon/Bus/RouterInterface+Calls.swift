@@ -172,6 +172,7 @@ extension RouterInterface: BusPumpDelegate {
         handleClaims()
         host.forgetDueTimers()
         daemon.handle(.timerFired)
+        daemon.server.checkSilence()
     }
 
     /// A claim that was read before its window ends is in time, even if the bus is behind with replies. Only claims
