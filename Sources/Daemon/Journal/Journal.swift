@@ -246,6 +246,16 @@ public final class Journal {
         try write { db in try db.execute(sql: "PRAGMA user_version = 0") }
     }
 
+    /// The bytes of the file that no row takes.
+    public var freeBytes: Int {
+        get throws(JournalError) {
+            try read { db in
+                let pages = try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0
+                return try pages * (Int.fetchOne(db, sql: "PRAGMA page_size") ?? 0)
+            }
+        }
+    }
+
     /// The id as SQLite stores it. Ids begin at the microseconds since the epoch, so they never reach the sign bit.
     static func number(_ id: EventID) -> Int64 { Int64(bitPattern: id.rawValue) }
 

@@ -25,7 +25,8 @@ public enum JournalError: Error, Equatable, CustomStringConvertible {
 
     public var description: String {
         switch self {
-        case .diskFull: "the disk is full; make room and the journal goes on by itself"
+        case .diskFull:
+            "the disk is full; make room there, or delete old events with notifyctl forget, and new ones are accepted again"
         case .fileTooLarge:
             "a file has reached the limit of file sizes; raise it (ulimit -f, or LimitFSIZE= of the unit), restart notifyd"
         case .readOnly: "the state directory cannot be written"

@@ -93,7 +93,7 @@ final class Daemon {
     func answer(_ input: Input, to call: any MethodCall) throws(Refusal) {
         // Only events that can be stored are accepted.
         if case .published = input {
-            guard storage.isWritable else {
+            guard storage.acceptsEvents else {
                 router.countRefusal()
                 throw .storageUnavailable(storage.degradation)
             }

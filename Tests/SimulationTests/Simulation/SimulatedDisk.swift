@@ -71,8 +71,10 @@ final class SimulatedDisk: Disk {
         return SimulatedStore(disk: self, isOpen: false)
     }
 
-    func fillReserve() {
+    func fillReserve() -> Bool {
+        if case .full = condition { return hasReserve }
         if case .well = condition { hasReserve = true }
+        return true
     }
 
     func releaseReserve() {

@@ -188,6 +188,7 @@ final class SimulatedStore: EventStore {
         return (found.map(\.id), found.count == limit ? position : nil)
     }
 
+    var freeBytes: Int { 0 }
     var canScrub: Bool { isOpen }
     /// Nothing is left of what is deleted here.
     func scrub() throws(JournalError) -> Bool { true }

@@ -7,6 +7,7 @@ protocol EventStore: AnyObject {
     var isReadable: Bool { get }
     var seed: String? { get }
     var count: Int { get }
+    var freeBytes: Int { get throws(JournalError) }
     var damagedRows: UInt64 { get }
     var setAside: String? { get }
     var isChecked: Bool { get }

@@ -13,7 +13,13 @@ final class Storage {
     /// Accepted events between two checks for expired ones.
     private static let expiryInterval = 500
 
-    /// Why the journal cannot be written; empty while it can.
+    /// Without a reserve on the disk, new events are accepted while so many bytes of the file are free. With less, nothing could
+    /// be deleted any more.
+    private static let minimumFreeBytes = 512 << 10
+    /// Batches of old events that a retry deletes to make room.
+    private static let expiryBatches = 5
+
+    /// Why the journal cannot be written, or takes no new events; empty while all is well.
     private(set) var degradation = ""
     /// Called when that changes.
     var onDegradation: (String) -> Void = { _ in }
@@ -43,6 +49,10 @@ final class Storage {
     /// Retries after failures.
     private(set) var retries: UInt64 = 0
     private var sinceExpiry = expiryInterval
+    /// Whether the disk had no room for a reserve when that was last tried.
+    private var lacksReserve = false
+    /// Whether what is left of the disk is kept for outcomes and deletions.
+    private var isShort = false
     private var loggedDamage: String?
     /// Undecided events rewritten since the last record of a lost file.
     private var rewritten = 0
@@ -57,9 +67,10 @@ final class Storage {
         do throws(JournalError) {
             let journal = try disk.openJournal()
             self.journal = journal
-            disk.fillReserve()
+            lacksReserve = !disk.fillReserve()
             logDamage()
             try probe(journal)
+            try checkRoom()
         } catch {
             if journal == nil { journal = try? disk.openJournalForReading() }
             journal?.stopWriting()
@@ -73,13 +84,16 @@ final class Storage {
             try journal.probe()
         } catch .diskFull where disk.hasReserve {
             disk.releaseReserve()
+            lacksReserve = true
             try journal.reopen(without: [])
             try journal.probe()
         }
     }
 
-    /// Whether events can be accepted.
+    /// Whether outcomes can be written, and events deleted.
     var isWritable: Bool { journal?.isOpen ?? false }
+    /// Whether events can be accepted.
+    var acceptsEvents: Bool { isWritable && !isShort }
     /// Whether stored events can be read.
     var isReadable: Bool { journal?.isReadable ?? false }
     /// The random number of the journal; `nil` while there is none.
@@ -140,8 +154,9 @@ final class Storage {
             for case .accepted in entries { sinceExpiry += 1 }
         } catch {
             degrade(error)
-            keepInMemory(entries)
+            return keepInMemory(entries)
         }
+        do throws(JournalError) { try checkRoom() } catch { degrade(error) }
     }
 
     /// While the journal cannot be written, outcomes are kept in memory. Events are refused, and deleted from the file
@@ -193,6 +208,7 @@ final class Storage {
     ) {
         retries += 1
         do throws(JournalError) {
+            if isShort, isWritable { return try makeRoom(at: clock) }
             if let journal {
                 if !journal.isOpen { try journal.reopen(without: refused) }
             } else {
@@ -208,16 +224,32 @@ final class Storage {
             try journal?.commit(backlog)
             backlog = []
             decisions = [:]
-            disk.fillReserve()
-            guard !degradation.isEmpty else { return }
-            degradation = ""
-            logger.record(.journalRecovered)
-            onDegradation("")
+            try makeRoom(at: clock)
         } catch {
             if journal == nil { journal = try? disk.openJournalForReading() }
             journal?.stopWriting()
             degrade(error)
         }
+    }
+
+    /// Goes on with new events if there is room, after old ones are deleted where there is none.
+    private func makeRoom(at clock: WallClock) throws(JournalError) {
+        lacksReserve = !disk.fillReserve()
+        for _ in 0..<Self.expiryBatches {
+            try checkRoom()
+            guard isShort, try expireStep(at: clock) else { break }
+        }
+        guard !isShort, !degradation.isEmpty else { return }
+        degradation = ""
+        logger.record(.journalRecovered)
+        onDegradation("")
+    }
+
+    /// Without a reserve, what is free in the file is all that is left for outcomes and deletions.
+    private func checkRoom() throws(JournalError) {
+        let free = lacksReserve ? try journal?.freeBytes ?? 0 : .max
+        isShort = free < Self.minimumFreeBytes
+        if isShort { say(.diskFull) }
     }
 
     /// Makes the undecided events of the file those of the daemon: the file may have been replaced or truncated.
@@ -273,7 +305,14 @@ final class Storage {
     }
 
     private func degrade(_ error: JournalError) {
-        if error == .diskFull { disk.releaseReserve() }
+        if error == .diskFull {
+            disk.releaseReserve()
+            lacksReserve = true
+        }
+        say(error)
+    }
+
+    private func say(_ error: JournalError) {
         let reason = disk.explanation(of: error)
         let words = "the journal in \(disk.name) cannot be written: \(reason)"
         guard words != degradation else { return }
