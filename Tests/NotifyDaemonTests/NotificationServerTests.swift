@@ -74,7 +74,8 @@ struct NotificationServerTests {
 
     init() {
         server = NotificationServer(
-            link: link, clock: { [link] in link.now }, logger: Logger(label: "test") { [log] _ in RecordingHandler(log: log) })
+            link: link, clock: { [link] in link.now },
+            logger: Logger(label: "test") { [log] _ in RecordingHandler(log: log) })
     }
 
     @Test func aServerThatIsStillBeingAskedIsToldToCloseItsBanner() {
