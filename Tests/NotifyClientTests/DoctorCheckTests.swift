@@ -117,6 +117,9 @@ struct DoctorCheckTests {
         let left = ConfigurationCheck(report: (0, [good, "Left out:", "  /a.toml:1:2: no"])).finding
         #expect(left.level == .warning)
         #expect(left.state == "good, without a file of a package: /a.toml:1:2: no")
+        let missing = ConfigurationCheck(report: (0, [good, "Missing programs:", "  foot, for the button"])).finding
+        #expect(missing.level == .warning)
+        #expect(missing.state == "good, but there is no program foot, for the button")
         #expect(ConfigurationCheck(report: nil).finding.level == .warning)
     }
 

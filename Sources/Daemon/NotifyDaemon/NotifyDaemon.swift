@@ -129,6 +129,9 @@ public func runNotifyDaemon(_ options: DaemonOptions) -> CInt {
     }
 }
 
+/// What follows it in the output of `checkConfiguration` are programs of buttons that are not in `PATH`. notifyctl looks for it.
+private let missingHeading = "Missing programs:"
+
 /// What follows it in the output of `checkConfiguration` are files of packages with mistakes. notifyctl looks for it.
 private let leftOutHeading = "Left out:"
 
@@ -144,11 +147,13 @@ public func checkConfiguration(_ file: String?) -> (code: CInt, text: String) {
         let rules = configuration.policy.rules.map { "  \($0)" }.joined(separator: "\n")
         let leftOut = configuration.leftOut.map { "  \($0)" }.joined(separator: "\n")
         let schedules = configuration.schedules.map { "  \($0)" }.joined(separator: "\n")
+        let missing = configuration.routes.missingPrograms.map { "  \($0)" }.joined(separator: "\n")
         let replaced = configuration.replacedFiles.map { "  \($0.file), by \($0.replacement)" }.joined(separator: "\n")
         return (
             ExitCode.success,
             "The configuration is good (\(files)). Routes:\n\(routes)" + (rules.isEmpty ? "" : "\nPolicy:\n\(rules)")
                 + (schedules.isEmpty ? "" : "\nQuiet:\n\(schedules)")
+                + (missing.isEmpty ? "" : "\n\(missingHeading)\n\(missing)")
                 + (replaced.isEmpty ? "" : "\nReplaced:\n\(replaced)")
                 + (leftOut.isEmpty ? "" : "\n\(leftOutHeading)\n\(leftOut)")
         )

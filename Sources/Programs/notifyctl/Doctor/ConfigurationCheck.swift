@@ -20,6 +20,12 @@ struct ConfigurationCheck {
                 check, "good, without a file of a package: \(mistake)",
                 "Report it to the makers of the package; notifyctl config check lists all such files.")
         }
+        if let heading = report.lines.firstIndex(of: "Missing programs:"), heading + 1 < report.lines.count {
+            let program = report.lines[heading + 1].drop { $0 == " " }
+            return .warning(
+                check, "good, but there is no program \(program)",
+                "Install it, or name another one in the configuration; notifyctl config check lists all such programs.")
+        }
         // “The configuration is good (FILES). Routes:”
         let files = first.split(separator: "(").last?.split(separator: ")").first.map(String.init)
         return .ok(check, files.map { "good: \($0)" } ?? "good")
