@@ -128,6 +128,7 @@ struct ReplacingTests {
                             ALTER TABLE event DROP COLUMN via;
                             DROP TABLE identity;
                             DROP TABLE snooze;
+                            DROP TABLE digest;
                             DROP TABLE change;
                             DROP TABLE change_start;
                             DROP INDEX event_decided;

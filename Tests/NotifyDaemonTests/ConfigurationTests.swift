@@ -10,6 +10,7 @@ struct ConfigurationTests {
             configuration.routes.routes.map(\.name) == [
                 "/post/{id}", "/run/{session}/invite", "/run/{session}/mate/{mate}/finished",
                 "/run/{session}/mate/{mate}", "/run/{session}/cancelled",
+                "/notifyd/digest",
             ])
         #expect(configuration.defaultWindow == .milliseconds(100))
         let invite = configuration.routes.route(for: try Topic("/run/r1/invite"))
@@ -21,12 +22,43 @@ struct ConfigurationTests {
         #expect(mate.retain)
     }
 
+    @Test func aTerminalGivesTheDigestAButtonThatOpensTheInbox() throws {
+        let digest = try Topic("/notifyd/digest")
+        #expect(try ConfigurationReader.builtIn().routes.route(for: digest).appearance.actions.isEmpty)
+        let banner = "[banner]\nterminal = [\"foot\", \"-e\"]\n"
+        let action = Route.Action(key: "inbox", label: "Open inbox", command: ["foot", "-e", "notifyctl", "inbox"])
+        #expect(try read(banner).routes.route(for: digest).appearance.actions == [action])
+        // A route of a configuration has the buttons that it says.
+        let own = banner + "[[route]]\ntopic = \"/notifyd/digest\"\n"
+        #expect(try read(own).routes.route(for: digest).appearance.actions.isEmpty)
+    }
+
+    @Test(arguments: [
+        ("terminal = []", 2, 1, "'terminal' names no program"),
+        ("terminal = [\"\"]", 2, 1, "'terminal' names no program"),
+        ("terminal = \"foot\"", 2, 1, "it is a list of strings"),
+        ("terminal = [\"foot\", 1]", 2, 21, "'terminal' is a list of strings"),
+    ])
+    func aTerminalThatIsNoneHasItsPlace(_ text: String, _ line: Int, _ column: Int, _ words: String) throws {
+        let error = #expect(throws: ConfigurationError.self) { try read("[banner]\n" + text) }
+        #expect(error?.mistakes.map(\.line) == [line])
+        #expect(error?.mistakes.map(\.column) == [column])
+        #expect(error?.mistakes.first?.reason.contains(words) == true, "\(error.map { "\($0)" } ?? "")")
+    }
+
+    @Test func theProgramsOfButtonsThatDoNotExistAreListed() throws {
+        let missing = try read("[banner]\nterminal = [\"no-such-terminal\"]\n").routes.missingPrograms
+        #expect(missing == ["no-such-terminal, for the button \"Open inbox\" of /notifyd/digest"])
+        #expect(try read("[banner]\nterminal = [\"/bin/sh\"]\n").routes.missingPrograms == [])
+        #expect(try read("[banner]\nterminal = [\"sh\"]\n").routes.missingPrograms == [])
+    }
+
     @Test func aRouteOfAConfigurationReplacesTheBuiltInOneWithTheSamePattern() throws {
         let configuration = try read("[[route]]\ntopic = \"/post/{post}\"\nwindow = \"1s\"\n")
         let route = configuration.routes.route(for: try Topic("/post/27"))
         #expect(route.window == .seconds(1))
         #expect((route.wording as? BannerTemplates)?.title == nil)
-        #expect(configuration.routes.routes.count == 5)
+        #expect(configuration.routes.routes.count == 6)
     }
 
     @Test func defaultsReachEveryRouteThatDoesNotSetItsOwn() throws {

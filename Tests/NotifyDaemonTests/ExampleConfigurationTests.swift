@@ -55,13 +55,18 @@ struct ExampleConfigurationTests {
         let start = try #require(indented.firstRange(of: "[[quiet]]")?.lowerBound)
         let end = try #require(indented.firstRange(of: "[[policy]]")?.lowerBound)
         let schedules = try read(String(indented[start..<end])).schedules
-        #expect(schedules.map(\.description) == ["22:00-07:00 /", "09:00-17:30 mon,tue,wed,thu,fri /run /chat"])
+        #expect(
+            schedules.map(\.description) == [
+                "22:00-07:00 /, with a digest", "09:00-17:30 mon,tue,wed,thu,fri /run /chat",
+            ])
     }
 
     @Test func theRouteOfOnesOwnShowsEverythingThatABannerCanHave() throws {
         let indented = lines { $0.hasPrefix("#     ") ? $0.dropFirst(6) : nil }
         let start = try #require(indented.firstRange(of: "[[route]]")?.lowerBound)
         let configuration = try read(String(indented[start...]))
+        let digest = configuration.routes.route(for: try Topic("/notifyd/digest"))
+        #expect(digest.appearance.actions.map(\.command) == [["foot", "-e", "notifyctl", "inbox"]])
         let route = configuration.routes.route(for: try Topic("/build/notifyd"))
         #expect(route.name == "/build/{project}")
         #expect(route.appearance.urgency == .low)

@@ -8,7 +8,7 @@ import Testing
 struct MuteCauseTests {
     @Test(arguments: [
         "paused", "paused until=5", "muted", "muted until=5 /post/27", "muted until=5 /a b/until=6",
-        "schedule until=5 /",
+        "schedule until=5 /", "schedule until=5 digest=4 /a b",
     ])
     func itIsReadAsItWasWritten(_ text: String) throws {
         #expect(try #require(MuteCause(text)).description == text)

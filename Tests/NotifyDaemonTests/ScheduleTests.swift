@@ -166,8 +166,10 @@ struct ScheduleTests {
             to = "23:59"
             days = ["sun", "sat", "sun"]
             topics = ["/post", "/chat/1", "/post"]
+            digest = true
             """)
-        #expect(schedules.map(\.description) == ["22:00-07:00 /", "00:00-23:59 sat,sun /post /chat/1"])
+        #expect(
+            schedules.map(\.description) == ["22:00-07:00 /", "00:00-23:59 sat,sun /post /chat/1, with a digest"])
     }
 
     @Test(arguments: [
@@ -181,7 +183,8 @@ struct ScheduleTests {
         ("from = \"22:00\"\nto = \"07:00\"\ndays = []", 4, 1, "'days' is empty"),
         ("from = \"22:00\"\nto = \"07:00\"\ntopics = []", 4, 1, "'topics' is empty"),
         ("from = \"22:00\"\nto = \"07:00\"\ntopics = [\"post\"]", 4, 11, "does not start with '/'"),
-        ("from = \"22:00\"\nto = \"07:00\"\nday = [\"mon\"]", 4, 1, "the keys are days, from, to, topics"),
+        ("from = \"22:00\"\nto = \"07:00\"\nday = [\"mon\"]", 4, 1, "the keys are days, digest, from, to, topics"),
+        ("from = \"22:00\"\nto = \"07:00\"\ndigest = \"yes\"", 4, 1, "'digest' is a string; it is true or false"),
     ])
     func eachMistakeHasItsPlace(_ text: String, _ line: Int, _ column: Int, _ words: String) throws {
         let error = #expect(throws: ConfigurationError.self) { try read("[[quiet]]\n" + text) }

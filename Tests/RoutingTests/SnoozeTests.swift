@@ -158,7 +158,7 @@ struct SnoozeTests {
 
 extension Bench {
     /// Lets the window end, and the server show the banner.
-    fileprivate mutating func show(_ number: UInt32) {
+    mutating func show(_ number: UInt32) {
         for request in wait(.milliseconds(100)).banners { take(.bannerShown(request.call, BannerID(number))) }
         wait(.milliseconds(100))
     }

@@ -91,7 +91,8 @@ extension Journal {
                 removal: try Int64.fetchOne(db, sql: "SELECT id FROM last_removal"),
                 quiet: try Row.fetchAll(db, sql: "SELECT * FROM quiet").compactMap { try? RowReader($0).quiet() },
                 seed: try Row.fetchOne(db, sql: "SELECT * FROM identity").flatMap { try? RowReader($0).seed() },
-                snoozes: try Row.fetchAll(db, sql: "SELECT * FROM snooze").compactMap { try? RowReader($0).snooze() })
+                snoozes: try Row.fetchAll(db, sql: "SELECT * FROM snooze").compactMap { try? RowReader($0).snooze() },
+                digests: try Row.fetchAll(db, sql: "SELECT * FROM digest").compactMap { try? RowReader($0).digest() })
         }
     }
 
@@ -108,7 +109,7 @@ extension Journal {
         // It is the same journal, in another file, unless that is one already.
         if isNew, let seed = index.seed { try write { db in try self.setSeed(seed, db) } }
         if let removal = index.removal { try write { db in try self.noteRemoval(removal, db) } }
-        try commit([.quietReplaced(index.quiet), .snoozesReplaced(index.snoozes)])
+        try commit([.quietReplaced(index.quiet), .snoozesReplaced(index.snoozes), .digestsReplaced(index.digests)])
         let snoozed = index.snoozes.map { Self.number($0.event) }
         let ids = index.current.union(index.undecided).union(snoozed).subtracting(refused.map(Self.number)).sorted()
         var count = 0
@@ -149,6 +150,7 @@ struct LostIndex {
     var quiet: [StoredQuiet]
     var seed: String?
     var snoozes: [StoredSnooze]
+    var digests: [OwedDigest]
 }
 
 /// The same in memory, with the events that could be read.

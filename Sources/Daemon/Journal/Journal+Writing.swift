@@ -31,6 +31,7 @@ extension Journal {
                     for id in ids { try self.name(claimant, program, on: id, &update, db) }
                 case .quietReplaced(let quiet): try self.replaceQuiet(quiet, db)
                 case .snoozesReplaced(let snoozes): try self.replaceSnoozes(snoozes, db)
+                case .digestsReplaced(let digests): try self.replaceDigests(digests, db)
                 case .bannerUp(let banner): try self.insert(banner, db)
                 case .bannerGone(let number):
                     try db.cachedStatement(sql: "DELETE FROM banner WHERE number = ?").execute(arguments: [number])

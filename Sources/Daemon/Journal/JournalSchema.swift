@@ -197,6 +197,16 @@ enum JournalSchema {
                     );
                     """)
         }
+        migrator.registerMigration("18") { db in
+            try db.execute(
+                sql: """
+                    -- Periods of schedules that owe a digest. All rows are written together and read together.
+                    CREATE TABLE digest (
+                        topic TEXT NOT NULL, began INTEGER NOT NULL, name INTEGER NOT NULL, event INTEGER NOT NULL,
+                        checksum INTEGER NOT NULL, PRIMARY KEY (topic, began)
+                    );
+                    """)
+        }
         return migrator
     }
 

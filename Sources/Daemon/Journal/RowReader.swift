@@ -91,6 +91,13 @@ package struct RowReader {
         return snooze
     }
 
+    func digest() throws -> OwedDigest {
+        let period = ActiveSchedule.Period(try TopicPrefix(text("topic")), began: try number("began"))
+        let digest = OwedDigest(period, name: try id("name"), first: try id("event"))
+        guard digest.checksum == (try number("checksum")) else { throw Damaged() }
+        return digest
+    }
+
     package func banner() throws -> StoredBanner {
         guard let number = UInt32(exactly: try number("number")) else { throw Damaged() }
         let banner = StoredBanner(

@@ -176,6 +176,8 @@ public enum JournalEntry: Sendable, Equatable {
     case quietReplaced([StoredQuiet])
     /// All snoozed events, which replace those stored before.
     case snoozesReplaced([StoredSnooze])
+    /// All periods of schedules that owe a digest, which replace those stored before.
+    case digestsReplaced([OwedDigest])
     /// A banner is up, or has another number than before.
     case bannerUp(StoredBanner)
     /// No banner with this number is up.

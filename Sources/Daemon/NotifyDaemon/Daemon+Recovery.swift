@@ -145,6 +145,7 @@ extension Daemon {
         // The file may be a new one without the entries of this run.
         quietChange.isUnwritten = true
         hasUnwrittenSnoozes = true
+        hasUnwrittenDigests = true
         checkIntegrity()
         // Retention continues at the ends of turns.
         host.endTurnWhenIdle()

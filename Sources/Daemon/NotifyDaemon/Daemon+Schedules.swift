@@ -26,7 +26,9 @@ extension Daemon {
         scheduleState = ScheduleState(active: snapshot.active, lead: lead)
         handle(
             .scheduled(
-                snapshot.active.map { ActiveSchedule($0.period, ends: Uptime(microseconds: $0.ends - lead)) }))
+                snapshot.active.map {
+                    ActiveSchedule($0.period, ends: Uptime(microseconds: $0.ends - lead), hasDigest: $0.hasDigest)
+                }))
         host.endTurnWhenIdle()
     }
 }

@@ -33,6 +33,12 @@ final class Daemon {
     var quietChange = QuietChange()
     /// Whether the journal does not know which events are snoozed.
     var hasUnwrittenSnoozes = false
+    /// Whether the journal does not know which periods owe a digest.
+    var hasUnwrittenDigests = false
+    /// Whether the router awaits a count for digests.
+    var isDigestDue = false
+    /// The count, once it has begun.
+    var digestJob: DigestJob?
     /// `nil` as long as there has been no schedule.
     var scheduleState: ScheduleState?
     /// The running `MarkRead` jobs.
@@ -188,6 +194,8 @@ final class Daemon {
             case .screensChanged(let topic, let isAttended):
                 outbox.append(.signal(.screens(topic, isAttended: isAttended), about: nil, at: now.instant))
             case .quietChanged: markQuietChanged()
+            case .digestsChanged: hasUnwrittenDigests = true
+            case .countDigests: countDigests()
             case .snoozesChanged: hasUnwrittenSnoozes = true
             case .noteClaim(let id, var claim):
                 claim.latency = claim.latency ?? age(ofRecalled: id)
@@ -230,6 +238,7 @@ final class Daemon {
         recoverNextBatch()
         markNextBatch()
         forgetNextPortion()
+        countNextDigests()
         releaseMemoryIfDue()
     }
 
@@ -238,6 +247,7 @@ final class Daemon {
         deliver(outbox.takeBannersReadyBeforeCommit(), refusing: [])
         let hasRecordedQuiet = recordQuiet()
         let hasRecordedSnoozes = recordSnoozes()
+        let hasRecordedDigests = recordDigests()
         let refused = storage.commit()
         if storage.takeWasTurnLong() { releaseMemory(after: .seconds(1)) }
         let items = outbox.takeAll()
@@ -245,13 +255,14 @@ final class Daemon {
         announceQuiet(afterCommitOf: hasRecordedQuiet)
         // A change that could not be written is written later.
         if hasRecordedSnoozes, !storage.isWritable { hasUnwrittenSnoozes = true }
+        if hasRecordedDigests, !storage.isWritable { hasUnwrittenDigests = true }
         // Replies come before signals that have waited already.
         sendQueuedSignals()
         if !refused.isEmpty {
             handle(.notStored(refused))
             // A banner may show an event that was refused: none is sent, and the router makes new ones.
             for case .show(let request) in items { handle(.bannerFailed(request.call, .notAsked)) }
-        } else if router.hasReplacements {
+        } else if router.awaitsStored {
             handle(.stored)
         }
         if storage.expire(at: clock) { host.endTurnWhenIdle() }
@@ -296,6 +307,7 @@ final class Daemon {
             retryWriting()
             quietChange.isUnwritten = true
             hasUnwrittenSnoozes = true
+            hasUnwrittenDigests = true
             endTurn()
         }
         storage.close()

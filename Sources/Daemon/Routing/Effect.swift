@@ -35,6 +35,10 @@ public enum Effect: Sendable {
     indirect case markRead(TopicPrefix, upTo: EventID, by: String, as: ClaimForm)
     /// Keep and announce what `Router.quiet` says now.
     case quietChanged
+    /// Keep what `Router.owedDigests` says now.
+    case digestsChanged
+    /// Count what `Router.dueDigests` held back, and hand in `digestsCounted`.
+    case countDigests
     /// Keep what `Router.snoozed` says now.
     case snoozesChanged
     /// Hand in `timerFired` at this moment; replaces the one asked for before.

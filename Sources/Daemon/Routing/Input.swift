@@ -43,6 +43,8 @@ public enum Input: Sendable {
     case muted(TopicPrefix, for: Duration)
     /// These are all the schedules that are on now.
     case scheduled([ActiveSchedule])
+    /// What `dueDigests` held back has been counted, as `Effect.countDigests` asked. It has a reply, as a call has.
+    case digestsCounted(DigestCount)
     /// A client wants the banner of a shown or muted event to come back after a time. A muted event that is not in memory comes
     /// along.
     case snoozed(EventID, for: Duration, muted: RestoredBanner.Shown?, by: String)

@@ -47,6 +47,8 @@ public struct Limits: Sendable {
     public var maximumHold: Duration = .seconds(600)
     /// Muted topics.
     public var mutes = 1_000
+    /// Periods of schedules that owe a digest.
+    public var digests = 10_000
     /// Snoozed events.
     public var snoozes = 1_000
     /// The shortest snooze.

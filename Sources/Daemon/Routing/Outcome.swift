@@ -122,6 +122,8 @@ public struct Resolution: Hashable, Sendable {
     public var lateness: Duration?
     /// The pause, mute or schedule that held the banner back, or that the route of a shown event breaks through.
     public var quiet: Quiet?
+    /// The name of the digest that counts a muted event; see `OwedDigest`.
+    public var digest: EventID?
     /// The key of the button that was pressed.
     public var action: String?
     /// The event that took its place. The outcome holds only if that event is stored.

@@ -43,10 +43,13 @@ public struct ActiveSchedule: Hashable, Sendable {
     public let period: Period
     /// When it ends; for people. It lasts until the router is told that it is over.
     public let ends: Uptime
+    /// Whether a digest follows its end.
+    public let hasDigest: Bool
 
-    public init(_ period: Period, ends: Uptime) {
+    public init(_ period: Period, ends: Uptime, hasDigest: Bool = false) {
         self.period = period
         self.ends = ends
+        self.hasDigest = hasDigest
     }
 }
 
@@ -70,6 +73,10 @@ struct QuietPeriods {
     private(set) var lifted: Set<ActiveSchedule.Period> = []
     /// The topics with a schedule that is on and not lifted, each with the latest end.
     private var scheduled: [TopicPrefix: Uptime] = [:]
+    /// The periods of the schedules that are on, lifted or not, and whether each has a digest.
+    private var on: [ActiveSchedule.Period: Bool] = [:]
+    /// The topics of those with a digest, each with the period that counts what is held back there: of several the one that ends last.
+    private var digested: [TopicPrefix: ActiveSchedule.Period] = [:]
 
     var isPaused: Bool { pause != nil }
     var muteCount: Int { mutes.count }
@@ -93,9 +100,15 @@ struct QuietPeriods {
 
     /// What holds back banners for this topic: the pause, or else the nearest mute or schedule at or above it.
     func covering(_ topic: Topic) -> Quiet? {
+        // The prefix is made only where it is needed.
+        if pause == nil, mutes.isEmpty, scheduled.isEmpty { return nil }
+        return covering(TopicPrefix(topic))
+    }
+
+    /// What holds back all banners at or below a topic.
+    func covering(_ topic: TopicPrefix) -> Quiet? {
         if let pause { return Quiet(.all, .paused, ends: pause.ends) }
-        guard !mutes.isEmpty || !scheduled.isEmpty else { return nil }
-        var prefix: TopicPrefix? = TopicPrefix(topic)
+        var prefix: TopicPrefix? = topic
         while let candidate = prefix {
             if let mute = mutes[candidate] { return Quiet(candidate, .muted, ends: mute.ends) }
             if let ends = scheduled[candidate] { return Quiet(candidate, .schedule, ends: ends) }
@@ -135,6 +148,7 @@ struct QuietPeriods {
     /// - Returns: whether anything changed.
     mutating func setSchedules(_ active: [ActiveSchedule]) -> Bool {
         schedules = active
+        on = Dictionary(active.map { ($0.period, $0.hasDigest) }) { $0 || $1 }
         return changeLifted { $0.formIntersection(active.map(\.period)) }
     }
 
@@ -153,11 +167,27 @@ struct QuietPeriods {
         return changeLifted { $0.formUnion(periods.filter(active.contains)) }
     }
 
+    /// Whether a period is on and not lifted.
+    func isOn(_ period: ActiveSchedule.Period) -> Bool {
+        !lifted.contains(period) && on[period] != nil
+    }
+
+    /// Whether a period is on, but no digest is to follow its end.
+    func isOnWithoutDigest(_ period: ActiveSchedule.Period) -> Bool {
+        on[period] == false
+    }
+
+    /// The period whose digest counts what a schedule of this very topic holds back; `nil` without a digest.
+    func digestPeriod(at topic: TopicPrefix) -> ActiveSchedule.Period? { digested[topic] }
+
     private mutating func changeLifted(_ change: (inout Set<ActiveSchedule.Period>) -> Void) -> Bool {
         let before = (lifted, scheduled)
         change(&lifted)
         let effective = schedules.filter { !lifted.contains($0.period) }
         scheduled = Dictionary(effective.map { ($0.period.topic, $0.ends) }, uniquingKeysWith: max)
+        digested = Dictionary(effective.filter(\.hasDigest).map { ($0.period.topic, $0) }) { left, right in
+            (left.ends, left.period.began) < (right.ends, right.period.began) ? right : left
+        }.mapValues(\.period)
         return before != (lifted, scheduled)
     }
 }

@@ -29,6 +29,8 @@ public struct Restoration: Sendable {
     public var quiet: [Quiet] = []
     /// The schedules that were lifted; those that are still on stay lifted.
     public var liftedSchedules: [ActiveSchedule.Period] = []
+    /// The periods of schedules that owe a digest.
+    public var digests: [OwedDigest] = []
     /// Snoozed events, and what is left of their snoozes.
     public var snoozes: [Remembered<RestoredBanner.Shown>] = []
     /// The origins of recent events, in the order of their ids.

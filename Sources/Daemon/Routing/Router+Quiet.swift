@@ -4,10 +4,7 @@ extension Router {
     public var quiet: [Quiet] { quietPeriods.all }
     /// The schedules that are on but lifted, in the byte order of their topics.
     public var liftedSchedules: [ActiveSchedule.Period] {
-        quietPeriods.lifted.sorted { left, right in
-            if left.topic == right.topic { return left.began < right.began }
-            return left.topic.description.utf8.lexicographicallyPrecedes(right.topic.description.utf8)
-        }
+        quietPeriods.lifted.sorted { $0.precedes($1) }
     }
     /// Whether banners are paused.
     public var pausesBanners: Bool { quietPeriods.isPaused }
@@ -24,7 +21,7 @@ extension Router {
 
     mutating func setPaused(_ isPaused: Bool) {
         let isChanged = isPaused ? quietPeriods.pauseUntilLifted() : quietPeriods.liftPause()
-        if isChanged { effects.append(.quietChanged) }
+        if isChanged { noteQuietChange() }
     }
 
     /// - Parameter duration: zero for a pause until it is lifted.
@@ -32,7 +29,7 @@ extension Router {
         effects.append(.reply(.done))
         guard duration > .zero else { return setPaused(true) }
         beginPause(until: now.uptime + duration)
-        effects.append(.quietChanged)
+        noteQuietChange()
     }
 
     mutating func mute(_ topic: TopicPrefix, for duration: Duration, at now: Now) {
@@ -40,7 +37,7 @@ extension Router {
             effects.append(.reply(.done))
             let isMuteLifted = quietPeriods.liftMute(topic)
             let isScheduleLifted = quietPeriods.liftSchedules(of: topic)
-            if isMuteLifted || isScheduleLifted { effects.append(.quietChanged) }
+            if isMuteLifted || isScheduleLifted { noteQuietChange() }
             return
         }
         guard quietPeriods.isMuted(topic) || quietPeriods.muteCount < limits.mutes else {
@@ -48,16 +45,22 @@ extension Router {
         }
         beginMute(of: topic, until: now.uptime + duration)
         effects.append(.reply(.done))
-        effects.append(.quietChanged)
+        noteQuietChange()
     }
 
     mutating func muteEnded(_ topic: TopicPrefix) {
-        if quietPeriods.liftMute(topic) { effects.append(.quietChanged) }
+        if quietPeriods.liftMute(topic) { noteQuietChange() }
     }
 
     /// - Parameter active: all schedules that are on now.
     mutating func setSchedules(_ active: [ActiveSchedule]) {
-        if quietPeriods.setSchedules(active) { effects.append(.quietChanged) }
+        if quietPeriods.setSchedules(active) { noteQuietChange() }
+        digests.isUnchecked = true
+    }
+
+    private mutating func noteQuietChange() {
+        effects.append(.quietChanged)
+        digests.isUnchecked = true
     }
 
     private mutating func beginPause(until end: Uptime) {
@@ -83,6 +86,6 @@ extension Router {
             }
         }
         // Also announces and keeps what ended while the daemon was not running.
-        if !restored.isEmpty || isLifted { effects.append(.quietChanged) }
+        if !restored.isEmpty || isLifted { noteQuietChange() }
     }
 }

@@ -81,6 +81,7 @@ extension Router {
         statistics.refused += UInt64(ids.count)
         deduplicator.remove(ids)
         values.remove(ids)
+        digests.notStored(unstored)
         sendBanners(at: now)
     }
 

@@ -7,6 +7,7 @@ extension Router {
             deduplicator.record(origin.subject.origin, as: origin.subject.id, at: now.uptime, left: origin.left)
         }
         restoreQuiet(restoration.quiet, lifted: restoration.liftedSchedules, at: now)
+        if !restoration.digests.isEmpty { restoreDigests(restoration.digests) }
         for snoozed in restoration.snoozes { restore(snoozed, at: now) }
         for banner in restoration.banners { restore(banner, at: now) }
         for value in restoration.values {

@@ -12,6 +12,7 @@ extension Router {
         case summary
         case closedBanner(BannerID)
         case serverStart
+        case digest
     }
 
     /// Timers on the clock of lifetimes.
@@ -64,6 +65,9 @@ extension Router {
             case .closedBanner(let id): endActionWait(id)
             // `startServer` runs after every input.
             case .serverStart: serverStartTimer = nil
+            case .digest:
+                digests.retryTimer = nil
+                digests.isUnchecked = true
             }
         }
         while let entry = nextLifetimeTimer(), entry.deadline <= now.uptime {
@@ -93,6 +97,7 @@ extension Router {
         case .summary: banners.summaryTimer == entry.id
         case .closedBanner(let id): closedBanners[id]?.timer == entry.id
         case .serverStart: serverStartTimer == entry.id
+        case .digest: digests.retryTimer == entry.id
         }
     }
 

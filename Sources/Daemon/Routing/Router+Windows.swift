@@ -63,9 +63,11 @@ extension Router {
     }
 
     private mutating func discard(_ id: EventID, _ outcome: Outcome, _ quiet: Quiet? = nil) {
+        let tracked = forget(existing: id)
         var resolution = Resolution(outcome)
         resolution.quiet = quiet
-        decide(forget(existing: id), resolution)
+        resolution.digest = quiet.flatMap { oweDigest(of: tracked, heldBackBy: $0) }
+        decide(tracked, resolution)
     }
 
     /// Discards waiting events that have expired or been muted since they were queued.

@@ -12,8 +12,8 @@
 ///
 /// The rules of the design: `Router+Publishing` (1 and 2), `Router+Claims` (3, 4 and 6), `Router+Windows` (5).
 /// `Router+Banners` and `Router+BannerEnds` talk to the server. `Router+Holds`, `Router+Topics` and `Router+Screens` are the
-/// other ways to claim; `Router+Quiet` holds banners back, `Router+Snoozing` lets them come back later. `Router+Removing` takes
-/// events out of their places, `Router+Withdrawing` and `Router+Replacing` end them for their publishers.
+/// other ways to claim; `Router+Quiet` holds banners back, `Router+Digests` tells of them afterwards, `Router+Snoozing` lets
+/// them come back later. `Router+Removing` takes events out of their places, `Router+Withdrawing` and `Router+Replacing` end them for their publishers.
 public struct Router {
     struct TrackedEvent {
         enum Place {
@@ -128,6 +128,7 @@ public struct Router {
     var graces = Graces()
 
     var quietPeriods = QuietPeriods()
+    var digests = Digests()
     var snoozes: [EventID: Snooze] = [:]
     /// Whether `snoozes` has changed in this input.
     var haveSnoozesChanged = false
@@ -197,8 +198,8 @@ public struct Router {
     public func remembers(_ key: CollapseKey) -> Bool { collapsing[key] != nil }
     /// Whether the event with this global id is surely known. One that is not may be in the journal.
     public func remembers(_ origin: Origin, at now: Now) -> Bool { deduplicator.knows(origin, at: now.uptime) }
-    /// Whether events were replaced since the last `Input.stored`.
-    public var hasReplacements: Bool { !replacements.isEmpty }
+    /// Whether something is kept until the next `Input.stored`, in case events cannot be stored.
+    public var awaitsStored: Bool { !replacements.isEmpty || digests.unstored != nil }
     /// The unique name of the publisher of an event in memory.
     public func publisher(of id: EventID) -> String? { events[id]?.event.sender }
     /// The topic of an event in memory.
@@ -252,7 +253,9 @@ public struct Router {
         case .published(let publication): publish(publication, at: now)
         case .claimed(let id, let claimant): claim(id, by: claimant, at: now)
         case .recalled(let event, let age, let banner): recall(event, age: age, banner: banner, at: now)
-        case .stored: replacements = []
+        case .stored:
+            replacements = []
+            digests.stored()
         case .notStored(let ids): dropUnstored(ids, at: now)
         case .forgotten(let ids): forget(ids, at: now)
         case .claimedProvisionally(let id, let duration, let claimant): hold(id, for: duration, by: claimant, at: now)
@@ -272,6 +275,7 @@ public struct Router {
         case .pausedFor(let duration): pause(for: duration, at: now)
         case .muted(let topic, let duration): mute(topic, for: duration, at: now)
         case .scheduled(let active): setSchedules(active)
+        case .digestsCounted(let count): digestsCounted(count, at: now)
         case .snoozed(let id, let duration, let muted, let caller):
             snooze(id, for: duration, muted: muted, by: caller, at: now)
         case .timerFired: fireTimers(at: now)
@@ -291,6 +295,7 @@ public struct Router {
             haveSnoozesChanged = false
             effects.append(.snoozesChanged)
         }
+        checkDigests()
         startServer(at: now)
         compactQueues()
         armTimers()

@@ -20,7 +20,8 @@ struct InvariantChecker {
         let replies = effects.count { if case .reply = $0 { true } else { false } }
         switch input {
         case .published, .claimed, .claimedProvisionally, .completed, .released, .passed, .topicClaimed, .screenOpened,
-            .screenUpdated, .screenClosed, .muted, .pausedFor, .markedRead, .withdrawn:
+            .screenUpdated, .screenClosed, .muted, .pausedFor, .markedRead, .withdrawn,
+            .snoozed, .digestsCounted:
             if replies != 1 { faults.append("a call was answered \(replies) times at \(now.milliseconds)") }
         default:
             if replies != 0 { faults.append("there was an answer to no call at \(now.milliseconds)") }

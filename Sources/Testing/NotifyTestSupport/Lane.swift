@@ -67,16 +67,21 @@ public struct Lane: Equatable, Sendable {
         case paused
         /// The session is locked.
         case locked
+        /// A schedule with a digest is on, for all topics.
+        case schedule
     }
 
     static let leaving: Character = "!"
     static let killing: Character = "#"
     static let unknownID: Character = "?"
 
-    /// The lanes of expectation, in the order in which they are drawn: what the server is asked for, then the outcomes.
+    /// The lane in which the daemon publishes digests.
+    static let digest = "digest"
+
+    /// The lanes of expectation, in the order in which they are drawn: what the server is asked for, the outcomes, and digests.
     public static let expectations = [
         "banner", "update", "close", "action", "claimed", "shown", "retracted", "dismissed", "silent", "muted",
-        "expired", "withdrawn", "replaced",
+        "expired", "withdrawn", "replaced", digest,
     ]
 }
 

@@ -103,6 +103,8 @@ package final class RealStage {
             try await operatorSeat.setPaused(isOn)
         case .condition(.locked, _):
             throw StageError(description: "there is no session here that could be locked")
+        case .condition(.schedule, _):
+            throw StageError(description: "the clock of this machine says when schedules begin and end")
         case .mute(let symbol):
             try await mute(symbol, for: scenario.topic(symbol)!.time ?? .zero)
         case .unmute(let symbol):

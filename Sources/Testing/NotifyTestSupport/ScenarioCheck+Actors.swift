@@ -86,8 +86,8 @@ extension ScenarioCheck {
                 for (index, mark) in lane.marks.enumerated() where mark.symbol != (index % 2 == 0 ? "[" : "]") {
                     throw error("'[' and ']' take turns", about: about)
                 }
-                if condition == .locked, scenario.settings.virtualOnly == nil {
-                    throw error("a scenario with a locked session is 'virtual only: …'", about: about)
+                if condition != .paused, scenario.settings.virtualOnly == nil {
+                    throw error("a scenario with a locked session or a schedule is 'virtual only: …'", about: about)
                 }
             case .mute(true):
                 for mark in lane.marks where scenario.topic(mark.symbol)?.time?.isWholeSeconds != true {

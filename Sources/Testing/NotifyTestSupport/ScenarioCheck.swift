@@ -61,9 +61,7 @@ struct ScenarioCheck {
 
     private func checkPublishing() throws(ScenarioError) {
         for event in scenario.events {
-            let times = scenario.lanes.filter { $0.role == .publisher }.flatMap(\.marks).filter {
-                $0.symbol == event.symbol
-            }
+            let times = scenario.lanes.filter(\.publishes).flatMap(\.marks).filter { $0.symbol == event.symbol }
             guard times.count == 1 else {
                 throw error(
                     "\(event.symbol) is published \(times.count) times; a letter is one event",
@@ -138,6 +136,11 @@ extension Duration {
     var isWholeSeconds: Bool { components.attoseconds == 0 }
 }
 
+extension Lane {
+    /// Whether an event is published where its letter stands.
+    fileprivate var publishes: Bool { role == .publisher || name == Self.digest }
+}
+
 extension Lane.Role {
     /// What letters in the lane may stand for.
     fileprivate var kinds: [ScenarioCheck.Kind] {
@@ -163,7 +166,7 @@ extension Scenario.Remark {
 extension Scenario {
     /// The column in which an event is published.
     func publication(of symbol: Symbol) -> Int? {
-        lanes.filter { $0.role == .publisher }.flatMap(\.marks).first { $0.symbol == symbol }?.column
+        lanes.filter(\.publishes).flatMap(\.marks).first { $0.symbol == symbol }?.column
     }
 
     func fate(of symbol: Symbol) -> SeriesFate? {

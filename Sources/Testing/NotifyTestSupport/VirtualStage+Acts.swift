@@ -24,6 +24,9 @@ extension VirtualStage {
             feed(.paused(isOn))
         case .condition(.locked, let isOn):
             feed(.attentionChanged(isWatched: !isOn))
+        case .condition(.schedule, let isOn):
+            let period = ActiveSchedule.Period(.all, began: now.microseconds)
+            feed(.scheduled(isOn ? [ActiveSchedule(period, ends: now.now.uptime, hasDigest: true)] : []))
         case .mute(let symbol):
             feed(.muted(try topic(symbol), for: scenario.topic(symbol)!.time ?? .zero))
         case .unmute(let symbol):

@@ -19,8 +19,13 @@ public struct VirtualStage {
     var ids: [Occurrence: EventID] = [:]
     var occurrences: [EventID: Occurrence] = [:]
     var screens: [Symbol: ScreenID] = [:]
-    /// Replies of the server, which reach the router after the current effects.
+    /// Replies of the server and counts for digests, which reach the router after the current effects.
     var inbox: [Input] = []
+    /// Events that a digest counts, unless somebody claims them.
+    private var heldBack: [EventID: (event: Event, digest: EventID)] = [:]
+    private var announced: [EventID: Event] = [:]
+    /// The letters in the lane of digests that are left.
+    private var digests: [Symbol]
 
     /// - Returns: the recording, with every violated invariant among the faults.
     public static func play(_ scenario: Scenario) throws -> Recording {
@@ -30,6 +35,7 @@ public struct VirtualStage {
 
     private init(_ scenario: Scenario) throws {
         self.scenario = scenario
+        digests = scenario.lane(Lane.digest)?.marks.map(\.symbol) ?? []
         server = FakeNotificationServer(state: scenario.startsWithServer ? .well : .absent)
         router = Router(
             routes: try scenario.routeTable(),
@@ -99,7 +105,11 @@ public struct VirtualStage {
         let effects = router.handle(input, at: now.now)
         watch.check(input, effects, at: now)
         for effect in effects { perform(effect) }
-        while !inbox.isEmpty { feed(inbox.removeFirst()) }
+        while !inbox.isEmpty {
+            let next = inbox.removeFirst()
+            if case .digestsCounted = next { watch.publishing = digests.first.map { Occurrence($0) } }
+            feed(next)
+        }
         return effects
     }
 
@@ -112,8 +122,14 @@ public struct VirtualStage {
             if let symbol = watch.opening { screens[symbol] = id }
         case .reply: break
         case .announce(let event, let announcement):
+            announced[event.id] = event
+            if event.topic == DigestTally.topic { digestPublished(event.id) }
             if announcement.silence != nil { note("silent", event.id) }
-        case .resolve(let id, _, let resolution): note(resolution.outcome.rawValue, id)
+        case .resolve(let id, _, let resolution):
+            note(resolution.outcome.rawValue, id)
+            if let digest = resolution.digest { heldBack[id] = (announced[id]!, digest) }
+        case .noteClaim(let id, _): heldBack[id] = nil
+        case .countDigests: inbox.append(.digestsCounted(count(router.dueDigests)))
         case .relayAction(let event, _): note("action", event.id)
         case .showBanner(let request):
             let newest = occurrences[request.newest.id]!
@@ -130,7 +146,7 @@ public struct VirtualStage {
             recording.note("close", banner, at: now)
             server.close(id)
             inbox.append(.bannerClosed(id, .other))
-        case .noteClaim, .remove, .read, .screensChanged, .markRead, .quietChanged, .snoozesChanged, .startServer,
+        case .remove, .read, .screensChanged, .markRead, .quietChanged, .digestsChanged, .snoozesChanged, .startServer,
             .keepBanner, .forgetBanner, .forgetAllBanners:
             break
         case .armTimer(let moment): timer = .microseconds(moment.microseconds - Duration.windowsEpoch)
@@ -141,6 +157,22 @@ public struct VirtualStage {
 
     mutating func ask(_ request: BannerRequest, _ newest: Occurrence) {
         if let answer = server.show(request, newest: newest, givenUpAt: now + Self.memory) { inbox.append(answer) }
+    }
+
+    /// What the daemon counts in the journal.
+    private func count(_ digests: [OwedDigest]) -> DigestCount {
+        var tally = DigestTally()
+        for (_, (event, digest)) in heldBack where digests.contains(where: { $0.name == digest }) { tally.add(event) }
+        return DigestCount(digests, tally.count == 0 ? .none : .found(tally.publication(received: 0)))
+    }
+
+    private mutating func digestPublished(_ id: EventID) {
+        guard let occurrence = occurrences[id] else {
+            return watch.faults.append("a digest is published at \(now.milliseconds)")
+        }
+        digests.removeFirst()
+        recording.published[occurrence] = now
+        note(Lane.digest, id)
     }
 
     private mutating func accepted(_ id: EventID) {

@@ -48,7 +48,8 @@ struct Ledger {
                 if let broken = checkBanner(newest, isUpdate: replaced != nil) { return broken }
             case .note(let id, let step):
                 if step.form == .snooze { accounts[id]!.isSnoozed = true }
-            case .reply, .refused, .close, .relay, .remove, .read, .screensChanged, .quietChanged, .markRead:
+            case .reply, .refused, .close, .relay, .remove, .read, .screensChanged, .quietChanged, .countDigests,
+                .markRead:
                 break
             }
         }
@@ -65,7 +66,8 @@ struct Ledger {
         let replies = observed.filter(\.isReply).count
         switch input {
         case .published, .claimed, .claimedProvisionally, .completed, .released, .passed, .topicClaimed, .screenOpened,
-            .screenUpdated, .screenClosed, .muted, .pausedFor, .markedRead, .withdrawn, .snoozed:
+            .screenUpdated, .screenClosed, .muted, .pausedFor, .markedRead, .withdrawn, .snoozed,
+            .digestsCounted:
             return replies == 1 && observed[0].isReply ? nil : "a call has \(replies) answers"
         case .peerLeft, .attentionChanged, .paused, .scheduled, .timerFired, .serverFound, .serverAppeared,
             .serverVanished, .bannerShown, .bannerFailed, .bannerClosed, .actionInvoked, .reconfigured, .restored,
@@ -83,6 +85,11 @@ struct Ledger {
         case (.replaced, .published(let publication)):
             let isMeant = publication.options.collapse != nil && publication.topic == accounts[id]!.topic
             return isMeant ? nil : "event \(id) was replaced by another topic's event"
+        case (.replaced, .digestsCounted(let count)):
+            guard case .found(let publication) = count.result, publication.topic == accounts[id]!.topic else {
+                return "event \(id) was replaced by no digest"
+            }
+            return nil
         case (.withdrawn, _), (.replaced, _): return "event \(id) was \(resolution.outcome) by nobody's doing"
         default: return nil
         }
@@ -94,7 +101,7 @@ struct Ledger {
         case .markedRead(let topic, let last, _):
             let isMeant = topic.covers(accounts[id]!.topic) && (last == EventID(0) || id <= last)
             return isMeant ? nil : "marking \(topic) up to \(last) touched \(id)"
-        case .published, .screenUpdated:
+        case .published, .digestsCounted, .screenUpdated:
             return nil
         case .timerFired where accounts[id]!.isSnoozed:
             return nil

@@ -43,6 +43,7 @@ struct ModelRunner {
     private var muted: [EventID: (event: Event, accepted: Instant)] = [:]
     private var announced: [EventID: (event: Event, accepted: Instant)] = [:]
     var screens: [Int: ScreenID] = [:]
+    private var isCountAwaited = false
 
     init(_ setup: Setup) {
         let configuration = World.configurations[setup.configuration]
@@ -114,8 +115,11 @@ struct ModelRunner {
             try both(
                 .scheduled(
                     active.map {
-                        ActiveSchedule(ActiveSchedule.Period($0.topic, began: $0.began), ends: uptime + $0.length)
+                        ActiveSchedule(
+                            ActiveSchedule.Period($0.topic, began: $0.began), ends: uptime + $0.length,
+                            hasDigest: $0.hasDigest)
                     }))
+        case .countDigests(let count): try countDigests(count)
         case .mute(let topic, let time): try both(.muted(topic, for: time))
         case .snooze(let label, let time, let peer):
             let id = event(label)
@@ -137,6 +141,25 @@ struct ModelRunner {
         if isPrompt {
             while let call = calls.first { try answer(call, .shown) }
         }
+    }
+
+    private mutating func countDigests(_ count: Step.Count) throws(Disagreement) {
+        guard isCountAwaited else { return }
+        let before = calls.count
+        var result = DigestCount.Result.none
+        switch count {
+        case .none, .outdated: break
+        case .quiet: result = .quiet
+        case .found, .unkept:
+            var options = PublishOptions()
+            options.collapse = "digest"
+            result = .found(
+                Publication(topic: DigestTally.topic, title: "digest", body: "", options: options, sender: ":1.0"))
+        }
+        isCountAwaited = false
+        let observed = try both(.digestsCounted(DigestCount(count == .outdated ? [] : router.dueDigests, result)))
+        guard case .reply(.accepted(let id)) = observed.first else { return }
+        if count == .unkept { try drop(id, callsBefore: before) } else { try both(.stored) }
     }
 
     /// The shell does not make the calls of a turn that could not be kept, and says so.
@@ -201,14 +224,19 @@ struct ModelRunner {
                 // The journal knows that the new event takes the place of a muted one.
                 if let collapse = event.collapse { muted = muted.filter { $0.value.event.collapse != collapse } }
             case .resolve(let id, _, let resolution): muted[id] = resolution.outcome == .muted ? announced[id] : nil
+            case .countDigests: isCountAwaited = true
             case .reply, .relayAction, .noteClaim, .remove, .read, .screensChanged, .quietChanged, .snoozesChanged,
-                .markRead, .startServer,
-                .keepBanner, .forgetBanner, .forgetAllBanners:
+                .digestsChanged, .markRead, .startServer, .keepBanner, .forgetBanner,
+                .forgetAllBanners:
                 break
             }
         }
         guard router.quiet == reference.quiet else {
             throw disagreement(input, "quiet: \(router.quiet)\nreference: \(reference.quiet)")
+        }
+        guard router.owedDigests == ReferenceRouter.sorted(reference.owed), router.dueDigests == reference.dueDigests
+        else {
+            throw disagreement(input, "owed digests: \(router.owedDigests)\nreference: \(reference.owed)")
         }
         guard router.snoozed == reference.snoozed else {
             throw disagreement(input, "snoozed: \(router.snoozed)\nreference: \(reference.snoozed)")
@@ -238,6 +266,9 @@ struct ModelRunner {
         if !reference.serverIsThere { try take(.serverAppears) }
         try take(.serverIsPrompt(true))
         try advance(by: Duration.seconds(29 * 24 * 3600).microseconds)
+        // What is quiet has ended, also if a count found otherwise.
+        try both(.scheduled([]))
+        try countDigests(.none)
         if nextArmed != nil { throw Disagreement(step: step, description: "a timer is set for something that is over") }
         while let number = up.first {
             up.removeFirst()

@@ -15,6 +15,7 @@ enum Observed: Equatable, CustomStringConvertible {
     case read(EventID, by: String)
     case screensChanged(String, Bool)
     case quietChanged
+    case countDigests
     case markRead(String, EventID, by: String, ClaimForm)
 
     init?(_ effect: Effect) {
@@ -47,9 +48,11 @@ enum Observed: Equatable, CustomStringConvertible {
             guard isNews else { return nil }
             self = .remove(topic.description, id)
         case .quietChanged: self = .quietChanged
+        case .countDigests: self = .countDigests
         case .markRead(let topic, let last, let peer, let form):
             self = .markRead(topic.description, last, by: peer, form)
-        case .armTimer, .armLifetimeTimer, .snoozesChanged, .startServer, .keepBanner, .forgetBanner, .forgetAllBanners:
+        case .armTimer, .armLifetimeTimer, .digestsChanged, .snoozesChanged, .startServer, .keepBanner, .forgetBanner,
+            .forgetAllBanners:
             return nil
         }
     }
@@ -90,6 +93,7 @@ enum Observed: Equatable, CustomStringConvertible {
         case .read(let id, let peer): "read \(id) by \(peer)"
         case .screensChanged(let topic, let isAttended): "\(topic) is \(isAttended ? "" : "not ")attended"
         case .quietChanged: "quiet changed"
+        case .countDigests: "count digests"
         case .markRead(let topic, let last, let peer, let form):
             "mark \(topic) up to \(last) by \(peer) with \(form.rawValue)"
         }
@@ -108,6 +112,7 @@ enum Observed: Equatable, CustomStringConvertible {
         if let verdict = resolution.verdict { words.append("told \(verdict.rawValue)") }
         if let delay = resolution.delay { words.append("because \(delay.rawValue)") }
         if let successor = resolution.successor { words.append("by \(successor)") }
+        if let digest = resolution.digest { words.append("told of by digest \(digest)") }
         if let quiet = resolution.quiet { words.append("for \(quiet.topic) is \(quiet.cause.rawValue)") }
         return words.joined(separator: " ")
     }

@@ -32,6 +32,7 @@ extension Router {
             ("mutes", quietPeriods.muteCount, limits.mutes), ("values", values.count, limits.values),
             ("shown events", retractable.count, limits.retractableEvents),
             ("snoozed events", snoozes.count, limits.snoozes),
+            ("owed digests", digests.owed.count, limits.digests),
             ("events", events.count, limits.undecidedEvents + limits.retractableEvents + limits.snoozes),
             ("global ids", deduplicator.count, limits.globalIDs),
             ("timed-out calls", server.timedOut.count, limits.timedOutCalls),
@@ -129,7 +130,8 @@ extension Router {
             ("screens", screens.count),
             ("holds", holds.count), ("graces", graces.count), ("claimants with graces", graces.countByClaimant.count),
             ("grace index", graces.index.isEmpty ? 0 : 1), ("mutes", quietPeriods.muteCount), ("values", values.count),
-            ("windows", windows.count), ("snoozed events", snoozes.count), ("replacements", replacements.count),
+            ("windows", windows.count), ("snoozed events", snoozes.count),
+            ("owed digests", digests.owed.count), ("replacements", replacements.count),
             ("banners", banners.count), ("numbers", banners.keys.count), ("calls", server.inFlight.count),
             ("timed-out calls", server.timedOut.count), ("entries", liveEntries),
         ]

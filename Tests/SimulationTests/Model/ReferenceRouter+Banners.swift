@@ -68,7 +68,7 @@ extension ReferenceRouter {
                 if item(id)!.expires <= now.uptime {
                     finish(id, Resolution(.expired))
                 } else if let quiet = quiet(holding: item(id)!) {
-                    finish(id, muted(by: quiet))
+                    finish(id, muted(item(id)!, by: quiet))
                 }
             }
             guard hasSomethingToSay(key), let banner = banner(key) else { continue }

@@ -37,12 +37,6 @@ extension ReferenceRouter {
     /// What holds back the banner of an event: nothing, if its route breaks through.
     func quiet(holding item: Item) -> Quiet? { item.route.breaksThrough ? nil : quiet(over: item.topic) }
 
-    func muted(by quiet: Quiet) -> Resolution {
-        var resolution = Resolution(.muted)
-        resolution.quiet = quiet
-        return resolution
-    }
-
     mutating func pause(_ flag: Bool) {
         let before = quiets.first { $0.quiet.cause == .paused }
         let isAsWanted = flag ? before.map { $0.quiet.ends == nil } ?? false : before == nil

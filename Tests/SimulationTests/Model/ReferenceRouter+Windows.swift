@@ -210,7 +210,7 @@ extension ReferenceRouter {
         if item.expires <= now.uptime {
             finish(id, Resolution(.expired))
         } else if let quiet = quiet(holding: item) {
-            finish(id, muted(by: quiet))
+            finish(id, muted(item, by: quiet))
         } else {
             wait(id, for: item.banner)
         }

@@ -121,6 +121,12 @@ struct ReferenceRouter {
     /// The schedules that are on, lifted or not, and the periods of those that are lifted.
     var schedules: [ActiveSchedule] = []
     var lifted: [ActiveSchedule.Period] = []
+    /// The periods that owe a digest, and what was told since everything was last stored.
+    var owed: [OwedDigest] = []
+    var toldDigests: (by: EventID, digests: [OwedDigest])?
+    var isCounting = false
+    var digestRetry: Moment?
+    var isCountDue = false
     var values: [(topic: Topic, id: EventID, until: Uptime, stamp: Int)] = []
 
     var banners: [Up] = []
@@ -181,7 +187,10 @@ struct ReferenceRouter {
         case .paused(let flag): pause(flag)
         case .pausedFor(let time): pause(for: time)
         case .muted(let topic, let time): mute(topic, for: time)
-        case .scheduled(let active): schedule(active)
+        case .scheduled(let active):
+            schedule(active)
+            isCountDue = true
+        case .digestsCounted(let count): digestsCounted(count)
         case .snoozed(let id, let time, let muted, let peer): snooze(id, for: time, muted: muted, by: peer)
         case .timerFired: doWhatIsDue()
         // Scripts have servers that are ready at once.
@@ -194,13 +203,18 @@ struct ReferenceRouter {
         case .actionInvoked(let number, let action): actionInvoked(number, action)
         case .reconfigured: preconditionFailure("a configuration comes by name")
         case .withdrawn(let id, let peer): withdraw(id, by: peer)
-        case .stored: replaced = []
-        case .notStored(let ids): drop(ids)
+        case .stored:
+            replaced = []
+            toldDigests = nil
+        case .notStored(let ids):
+            drop(ids)
+            takeBackDigests(ids)
         case .forgotten(let ids): for id in ids { forget(id) }
         case .restored, .recalled, .claimedLate: preconditionFailure("scripts run without a journal")
         }
         sendBanners()
         compareAttention()
+        askForCount(out.contains(.quietChanged))
         return (out, newCalls)
     }
 
@@ -234,7 +248,7 @@ struct ReferenceRouter {
         case grace(Int)
         case lease(ScreenID)
         case call(BannerCall)
-        case headStart, serverRest, summaryRest
+        case headStart, serverRest, summaryRest, digest
         case closed(BannerID)
     }
 
@@ -254,6 +268,7 @@ struct ReferenceRouter {
         if let ahead { due.append((ahead.until.at, ahead.until.stamp, .headStart)) }
         if let rest = serverRest { due.append((rest.at, rest.stamp, .serverRest)) }
         if let rest = summaryRest { due.append((rest.at, rest.stamp, .summaryRest)) }
+        if let digestRetry { due.append((digestRetry.at, digestRetry.stamp, .digest)) }
         for closed in closed { due.append((closed.until.at, closed.until.stamp, .closed(closed.number))) }
         return due
     }
@@ -270,6 +285,9 @@ struct ReferenceRouter {
             case .headStart: headStartEnded()
             case .serverRest: serverRestEnded()
             case .summaryRest: summaryRestEnded()
+            case .digest:
+                digestRetry = nil
+                isCountDue = true
             case .closed(let number): settle(number)
             }
         }

@@ -54,7 +54,7 @@ struct ScriptGenerator {
         if random.chance(3) { extras.remove = true }
         if random.chance(2) { extras.isNotKept = true }
         if random.chance(2) { extras.lacksFields = true }
-        if random.chance(2) { extras.title = "a title of more than eight bytes" }
+        if random.chance(2) { extras.title = "a title of more than 24 bytes" }
         return .publish(label: label, topic: random.pick(World.topics), by: somebody(), extras)
     }
 
@@ -115,16 +115,20 @@ struct ScriptGenerator {
     }
 
     private mutating func quiet() -> Step {
-        switch random.below(10) {
+        switch random.below(12) {
         case ..<2: .paused(random.chance(40))
         case ..<3: .pause(.seconds(random.pick([0, 1, 5, 60])))
         case ..<6: .mute(somePrefix(), .seconds(random.pick([0, 0, 1, 5, 60])))
         case ..<8:
             .schedules(
                 (0..<random.below(4)).map { _ in
-                    (somePrefix(), Int64(random.below(3)), .seconds(random.pick([1, 60, 3600])))
+                    (
+                        random.chance(30) ? .all : somePrefix(), Int64(random.below(3)),
+                        .seconds(random.pick([1, 60, 3600])), random.chance(60)
+                    )
                 })
-        case ..<9: .watched(random.chance(60))
+        case ..<10: .countDigests(random.pick([.none, .quiet, .found, .found, .found, .unkept, .outdated]))
+        case ..<11: .watched(random.chance(60))
         default: .reconfigure(random.below(World.configurations.count))
         }
     }

@@ -21,8 +21,10 @@ enum Step: Sendable {
     case paused(Bool)
     case pause(Duration)
     case mute(TopicPrefix, Duration)
-    /// These schedules are on: topic, which period, and how long it lasts.
-    case schedules([(topic: TopicPrefix, began: Int64, length: Duration)])
+    /// These schedules are on: topic, which period, how long it lasts, and whether it has a digest.
+    case schedules([(topic: TopicPrefix, began: Int64, length: Duration, hasDigest: Bool)])
+    /// The events of digests are counted, if that is awaited.
+    case countDigests(Count)
     case snooze(Int, Duration, by: String)
     case reconfigure(Int)
 
@@ -75,6 +77,14 @@ enum Step: Sendable {
                 fields: lacksFields ? [] : [Field(name: "from", value: .string("Mina"))], options: options,
                 sender: peer, received: received)
         }
+    }
+
+    enum Count: Sendable {
+        case none, quiet, found
+        /// The digest cannot be kept.
+        case unkept
+        /// Of periods that are not due.
+        case outdated
     }
 
     enum Answer: Sendable {

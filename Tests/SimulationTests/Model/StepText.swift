@@ -25,7 +25,8 @@ extension Step: CustomStringConvertible {
         case .paused(let flag): flag ? "banners are paused" : "banners are no longer paused"
         case .pause(let time): "banners are paused for \(time.text)"
         case .schedules(let active):
-            "on by schedule: \(active.map { "\($0.topic) since \($0.began) for \($0.length.text)" })"
+            "on by schedule: \(active.map { "\($0.topic) since \($0.began) for \($0.length.text)\($0.hasDigest ? " with a digest" : "")" })"
+        case .countDigests(let count): "events of digests are counted: \(count)"
         case .mute(let topic, let time): "\(topic) is muted for \(time.text)"
         case .snooze(let event, let time, let peer): "\(peer) snoozes e\(event) for \(time.text)"
         case .reconfigure(let index): "configuration \(index) is loaded"

@@ -42,7 +42,7 @@ enum World {
     /// Limits that a script of two hundred steps reaches.
     static let tight: Limits = {
         var limits = Limits()
-        limits.titleBytes = 8
+        limits.titleBytes = 24
         limits.undecidedEvents = 6
         limits.undecidedEventsPerSender = 3
         limits.values = 2
@@ -54,6 +54,7 @@ enum World {
         limits.holdersOfEvent = 2
         limits.mutes = 2
         limits.snoozes = 2
+        limits.digests = 2
         limits.timedOutCalls = 2
         limits.retractableEvents = 3
         limits.globalIDs = 2

@@ -6,6 +6,9 @@ import Routing
 
 /// What is on the disk, with everything that can go wrong with one. It outlives the daemon.
 final class SimulatedDisk: Disk {
+    /// Events that a digest may tell of, once each.
+    var heldBack: Set<EventID> = []
+
     enum Condition {
         case well
         /// So many entries still fit.
@@ -26,6 +29,7 @@ final class SimulatedDisk: Disk {
         var lastRemoval = EventID(0)
         var quiet: [StoredQuiet] = []
         var snoozes: [StoredSnooze] = []
+        var digests: [OwedDigest] = []
         /// Those that are up, by their numbers.
         var banners: [UInt32: StoredBanner] = [:]
         /// Those that were deleted by `Forget`.

@@ -86,6 +86,7 @@ final class SimulatedStore: EventStore {
                 decision = decision.following(first)
             }
             contents.events[id]?.decision = decision
+            if decision.cause.flatMap({ MuteCause($0) })?.digest != nil { disk.heldBack.insert(id) }
         case .claimed(let id, let claim):
             if contents.forgotten.contains(id) { return }
             if contents.events[id] == nil { disk.onFault("event \(id) is claimed, and is not there") }
@@ -93,6 +94,7 @@ final class SimulatedStore: EventStore {
         case .named: disk.onFault("a claimant is named, and nobody has asked")
         case .quietReplaced(let quiet): contents.quiet = quiet
         case .snoozesReplaced(let snoozes): contents.snoozes = snoozes
+        case .digestsReplaced(let digests): contents.digests = digests
         case .bannerUp(let banner): contents.banners[banner.number] = banner
         case .bannerGone(let number): contents.banners[number] = nil
         case .allBannersGone: contents.banners = [:]
@@ -349,6 +351,19 @@ final class SimulatedStore: EventStore {
         return contents.snoozes
     }
 
+    func digests() throws(JournalError) -> [OwedDigest] {
+        try requireReadable()
+        return contents.digests
+    }
+
+    func muted(
+        after id: EventID, limit: Int
+    ) throws(JournalError) -> (events: [StoredEvent], position: EventID?) {
+        let next = try all.filter { $0.id > id }.prefix(limit)
+        let events = next.filter { $0.decision?.outcome == .muted && $0.isUnread }
+        return (events, next.count == limit ? next.last?.id : nil)
+    }
+
     func lastID() throws(JournalError) -> EventID {
         max(try all.last?.id ?? EventID(0), contents.lastRemoval)
     }
@@ -379,6 +394,7 @@ extension JournalEntry {
         case .claimed(let id, let claim): "\(id) \(claim.verdict) by \(claim.claimant)"
         case .named(let claimant, let program, _): "\(claimant) is \(program)"
         case .quietReplaced(let quiet): "quiet \(quiet.map(\.topic))"
+        case .digestsReplaced(let digests): "owed digests \(digests.map(\.period))"
         case .snoozesReplaced(let snoozes): "snoozed \(snoozes.map(\.event))"
         case .bannerUp(let banner): "banner \(banner.number) of \(banner.first)"
         case .bannerGone(let number): "no banner \(number)"

@@ -38,8 +38,8 @@ extension Simulation {
         case .pause(let time): call(World.peers[0], .pausedFor(time))
         case .mute(let topic, let time): call(World.peers[0], .muted(topic, for: time))
         case .snooze(let label, let time, let peer): call(peer, .snoozed(event(label), for: time, muted: nil, by: peer))
-        // The daemon tells them by the clock.
-        case .schedules: break
+        // The daemon tells them by the clock, and counts by itself.
+        case .schedules, .countDigests: break
         case .reconfigure(let index):
             configuration = index
             loaded.append(index)

@@ -251,7 +251,8 @@ final class Simulation {
     /// The wall clock starts on a Tuesday at 23:13:20.
     private static func schedules(_ index: Int) -> [Schedule] {
         guard index % 2 == 1 else { return [] }
-        let night = Schedule(from: 23 * 60 + 14, to: 23 * 60 + 16, days: Schedule.Day.allCases, topics: [.all])
+        let night = Schedule(
+            from: 23 * 60 + 14, to: 23 * 60 + 16, days: Schedule.Day.allCases, topics: [.all], hasDigest: true)
         let posts = Schedule(
             from: 12 * 60, to: 23 * 60 + 15, days: [.tue, .fri],
             topics: [try! TopicPrefix("/post"), try! TopicPrefix("/run")])
@@ -362,5 +363,15 @@ final class Simulation {
         if let broken { witness.complain(broken) }
         if let daemon, knowsItsBanners(daemon) { witness.checkBanners(router) }
         if !isTimerDue { checkSchedules() }
+        checkDigests()
+    }
+
+    /// What is owed is on disk, and what is due is being counted.
+    private func checkDigests() {
+        guard let daemon, knowsItsBanners(daemon) else { return }
+        let owed = daemon.router.owedDigests
+        if disk.contents.digests != owed {
+            witness.complain("digests are owed of \(owed), and of \(disk.contents.digests) on disk")
+        }
     }
 }

@@ -73,7 +73,7 @@ struct SimulationTests {
             ("an outcome that waits for the disk", \.onTrust),
             ("a replaced event", \.replaced),
             ("a replaced event that keeps its place", \.restored), ("a reader", \.read), ("a mark as read", \.marked),
-            ("a forgotten event", \.forgotten),
+            ("a forgotten event", \.forgotten), ("a digest", \.digests),
         ]
         return counters.map { counter in (counter.0, all.reduce(0) { $0 + $1[keyPath: counter.1] }) }
     }

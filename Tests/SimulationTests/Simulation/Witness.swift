@@ -26,6 +26,9 @@ final class Witness {
         var restored = 0
         /// Snoozes that were acknowledged.
         var snoozed = 0
+        /// Digests that were published, and the events that they told of.
+        var digests = 0
+        var toldByDigests = 0
         var read = 0
         /// Marks as read that were acknowledged.
         var marked = 0
@@ -194,6 +197,7 @@ final class Witness {
         let id = event.id
         if disk.contents.events[id] == nil { complain("event \(id) is announced, and is not on disk") }
         var account = accounts[id] ?? Account()
+        if event.topic == DigestTally.topic, !announcement.isReplayed { checkDigest(event) }
         if announcement.isReplayed {
             counts.replayed += 1
             if id < lastReplayed { counts.outOfTurn += 1 }
@@ -243,6 +247,18 @@ final class Witness {
     private func checkReplaced(by event: StoredEvent) {
         for earlier in disk.contents.earlier(than: event) where earlier.isUnread {
             complain("event \(earlier.id) is unread, and \(event.id) takes its place")
+        }
+    }
+
+    /// No event is told of twice.
+    private func checkDigest(_ event: Event) {
+        guard event.sender == "org.notifyd.Router1", case .uint64(let count)? = event.fields.first?.value else {
+            return complain("digest \(event.id) does not say how many events it tells of")
+        }
+        counts.digests += 1
+        counts.toldByDigests += Int(count)
+        if counts.toldByDigests > disk.heldBack.count {
+            complain("digests tell of \(counts.toldByDigests) events, and \(disk.heldBack.count) were held back")
         }
     }
 

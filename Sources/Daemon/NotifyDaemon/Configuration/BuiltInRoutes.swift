@@ -34,5 +34,10 @@ enum BuiltInRoutes {
         [[route]]
         topic = "/run/{session}/cancelled"
         title = "{{#title}}{{title}}{{/title}}{{^title}}The run was called off{{/title}}"
+
+        # What a schedule with a digest held back; notifyd publishes it when the schedule ends. With a terminal in [banner] it has
+        # the button "Open inbox".
+        [[route]]
+        topic = "/notifyd/digest"
         """
 }

@@ -28,6 +28,8 @@ package struct ConfigurationReader {
     private var screens = ScreenSettings()
     private var policy = Policy()
     private var schedules: [Schedule] = []
+    /// The program in which the inbox opens, with its arguments; empty: no button opens it.
+    private var terminal: [String] = []
     /// Schedules so far, good or bad.
     private var scheduleCount = 0
     private var recoveryWindow: Duration = .seconds(2)
@@ -128,6 +130,15 @@ package struct ConfigurationReader {
         var reader = table
         banners.startsServer = reader.boolean("start_server") ?? banners.startsServer
         if let limit = reader.integer("max_per_second", in: 0...1000) { banners.maximumPerSecond = limit }
+        if let words = reader.strings("terminal")?.map(\.text) {
+            terminal = words
+            if words.first?.isEmpty ?? true {
+                reader.note(
+                    "terminal",
+                    "'terminal' names no program; it is a program and its arguments, to which \"notifyctl inbox\" is appended, "
+                        + "such as [\"foot\", \"-e\"]")
+            }
+        }
         reader.finish()
     }
 
@@ -239,6 +250,14 @@ package struct ConfigurationReader {
         let names = pattern.map { Set(($0.captureNames + required.names).map(\.bytes)) }
         let wording = BannerTemplates(
             title: compile(title, "title", names, reader), body: compile(body, "body", names, reader))
+        var appearance = readAppearance(&reader)
+        if reader.source.file == BuiltInRoutes.file, pattern?.description == DigestTally.topic.description,
+            !terminal.isEmpty
+        {
+            appearance.actions = [
+                Route.Action(key: "inbox", label: "Open inbox", command: terminal + ["notifyctl", "inbox"])
+            ]
+        }
         let route = Route(
             pattern: pattern, banner: reader.boolean("banner") ?? true,
             retain: reader.boolean("retain") ?? false,
@@ -246,7 +265,7 @@ package struct ConfigurationReader {
             maximumWindow: maximum ?? (window == nil ? defaults.maximumWindow : nil),
             wait: reader.word("wait", of: Route.Wait.self) ?? .anyone,
             coalescing: reader.word("coalesce", of: Route.Coalescing.self) ?? .topic, wording: wording,
-            appearance: readAppearance(&reader),
+            appearance: appearance,
             lifetime: reader.duration("ttl", upTo: Limits.maximumLifetime, from: .seconds(1)) ?? defaults.lifetime,
             breaksThrough: reader.boolean("break_through") ?? false, required: required.fields)
         reader.finish()

@@ -9,6 +9,7 @@ extension Schedule {
         let to = Self.time("to", &reader)
         let days = Self.days(&reader)
         let topics = Self.topics(&reader)
+        let hasDigest = reader.boolean("digest") ?? false
         reader.finish()
         guard let from, let to, let days, let topics else { return nil }
         guard from != to else {
@@ -18,7 +19,7 @@ extension Schedule {
                     + "and 12:00 to 00:00")
             return nil
         }
-        self.init(from: from, to: to, days: days, topics: topics)
+        self.init(from: from, to: to, days: days, topics: topics, hasDigest: hasDigest)
     }
 
     private static func time(_ key: String, _ reader: inout TableReader) -> Int? {

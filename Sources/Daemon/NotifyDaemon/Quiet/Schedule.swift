@@ -19,6 +19,8 @@ struct Schedule: Equatable, Sendable {
     let days: [Day]
     /// Banners at or below these topics are held back.
     let topics: [TopicPrefix]
+    /// Whether a digest follows its end.
+    var hasDigest = false
 }
 
 extension Schedule {
@@ -29,6 +31,7 @@ extension Schedule {
             let period: ActiveSchedule.Period
             /// Microseconds since the epoch.
             let ends: Int64
+            let hasDigest: Bool
         }
 
         /// In the byte order of their topics, then in the order of their beginnings.
@@ -42,6 +45,7 @@ extension Schedule {
     /// - Parameter now: microseconds since the epoch.
     static func snapshot(of schedules: [Schedule], at now: Int64, in calendar: LocalCalendar) -> Snapshot {
         var ends: [ActiveSchedule.Period: Int64] = [:]
+        var digests: Set<ActiveSchedule.Period> = []
         var snapshot = Snapshot()
         guard !schedules.isEmpty else { return snapshot }
         let today = calendar.day(at: now / second)
@@ -56,14 +60,13 @@ extension Schedule {
                 for topic in schedule.topics {
                     let period = ActiveSchedule.Period(topic, began: began)
                     ends[period] = max(ends[period] ?? end, end)
+                    if schedule.hasDigest { digests.insert(period) }
                 }
             }
         }
-        snapshot.active = ends.map { Snapshot.Active(period: $0.key, ends: $0.value) }.sorted { left, right in
-            if left.period.topic == right.period.topic { return left.period.began < right.period.began }
-            let (left, right) = (left.period.topic.description.utf8, right.period.topic.description.utf8)
-            return left.lexicographicallyPrecedes(right)
-        }
+        snapshot.active = ends.map { period, end in
+            Snapshot.Active(period: period, ends: end, hasDigest: digests.contains(period))
+        }.sorted { $0.period.precedes($1.period) }
         return snapshot
     }
 
@@ -82,6 +85,7 @@ extension Schedule: CustomStringConvertible {
     var description: String {
         let days = days.count == Day.allCases.count ? "" : " " + self.days.map(\.rawValue).joined(separator: ",")
         return "\(Self.text(from))-\(Self.text(to))\(days) " + topics.map(\.description).joined(separator: " ")
+            + (hasDigest ? ", with a digest" : "")
     }
 
     /// A time of day as the configuration has it, such as `07:30`.

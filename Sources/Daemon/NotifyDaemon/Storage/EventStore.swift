@@ -60,6 +60,10 @@ protocol EventStore: AnyObject {
     func undecidedIDs() throws(JournalError) -> [EventID]
     func quiet() throws(JournalError) -> [StoredQuiet]
     func snoozes() throws(JournalError) -> [StoredSnooze]
+    func digests() throws(JournalError) -> [OwedDigest]
+    func muted(
+        after id: EventID, limit: Int
+    ) throws(JournalError) -> (events: [StoredEvent], position: EventID?)
     func firstName(last limit: Int) throws(JournalError) -> EventID
     func named(after id: EventID, limit: Int) throws(JournalError) -> [NamedPush]
     var oldestChange: UInt64 { get }

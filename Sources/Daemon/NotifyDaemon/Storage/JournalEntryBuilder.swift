@@ -60,7 +60,7 @@ struct JournalEntryBuilder {
         decision.shownWith = resolution.shownWith
         decision.count = resolution.count
         decision.lateness = resolution.lateness?.microseconds
-        let quiet = resolution.quiet.map { MuteCause($0, clock).description }
+        let quiet = resolution.quiet.map { MuteCause($0, digest: resolution.digest, clock).description }
         if resolution.outcome == .muted {
             decision.cause = quiet
         } else {

@@ -1,37 +1,45 @@
 import Glibc
 import Routing
 
-/// What held a banner back, as stored in the journal: `paused`, `paused until=TIME`, `muted until=TIME /topic` or `schedule
-/// until=TIME /topic`, with the time in microseconds since the epoch. Older journals have only `paused` or `muted`.
+/// What held a banner back, as stored in the journal: `paused`, `paused until=TIME`, `muted until=TIME /topic`, `schedule
+/// until=TIME /topic` or `schedule until=TIME digest=ID /topic`, with the time in microseconds since the epoch. Older journals
+/// have only `paused` or `muted`.
 struct MuteCause: LosslessStringConvertible {
     let cause: Quiet.Cause
     /// The topic that was muted or has the schedule; `nil` for a pause and from an older journal.
     let topic: String?
     /// Microseconds since the epoch.
     let until: Int64?
+    /// The name of the digest that counts the event.
+    let digest: EventID?
 
-    init(_ quiet: Quiet, _ clock: WallClock) {
+    init(_ quiet: Quiet, digest: EventID? = nil, _ clock: WallClock) {
+        self.digest = digest
         cause = quiet.cause
         topic = quiet.cause == .paused ? nil : quiet.topic.description
         until = quiet.ends.map { clock.moment($0) }
     }
 
     init?(_ description: String) {
-        var words = description.split(separator: " ", maxSplits: 2)[...]
+        var words = description.split(separator: " ", omittingEmptySubsequences: false)[...]
         guard let cause = words.popFirst().flatMap({ Quiet.Cause(rawValue: String($0)) }) else { return nil }
         self.cause = cause
-        let prefix = "until="
-        if let word = words.first, word.hasPrefix(prefix), let until = Int64(word.dropFirst(prefix.count)) {
-            self.until = until
+        func number<Number: FixedWidthInteger>(_ name: String) -> Number? {
+            let prefix = name + "="
+            guard let word = words.first, word.hasPrefix(prefix), let number = Number(word.dropFirst(prefix.count))
+            else { return nil }
             words.removeFirst()
-        } else {
-            until = nil
+            return number
         }
+        until = number("until")
+        digest = number("digest").map { EventID($0) }
+        // A topic may have spaces.
         topic = words.isEmpty ? nil : words.joined(separator: " ")
     }
 
     var description: String {
-        ([cause.rawValue] + [until.map { "until=\($0)" }, topic].compactMap(\.self)).joined(separator: " ")
+        let words = [cause.rawValue, until.map { "until=\($0)" }, digest.map { "digest=\($0)" }, topic]
+        return words.compactMap(\.self).joined(separator: " ")
     }
 
     /// A sentence about an event that was decided at this time.

@@ -23,6 +23,7 @@ extension Storage {
         restoration.liftedSchedules = quiet.compactMap { quiet in
             quiet.began.map { ActiveSchedule.Period(quiet.topic, began: $0) }
         }
+        restoration.digests = try read { journal throws(JournalError) in try journal.digests() }
         restoration.lastID = try read { journal throws(JournalError) in try journal.lastID() }
         return restoration
     }

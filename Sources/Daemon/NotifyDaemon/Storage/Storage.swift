@@ -171,7 +171,7 @@ final class Storage {
             switch entry {
             case .accepted: continue
             // The daemon writes the current state later.
-            case .quietReplaced, .snoozesReplaced: continue
+            case .quietReplaced, .snoozesReplaced, .digestsReplaced: continue
             case .named: break
             case .bannerUp, .bannerGone, .allBannersGone: break
             case .decided(let id, let decision):

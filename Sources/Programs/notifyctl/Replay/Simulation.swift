@@ -133,9 +133,8 @@ struct Simulation {
         case .closeBanner(let id): inbox.append(.bannerClosed(id, .other))
         case .armTimer(let moment): timer = moment
         case .reply, .announce, .relayAction, .noteClaim, .remove, .read, .screensChanged, .markRead, .quietChanged,
-            .snoozesChanged,
-            .startServer,
-            .keepBanner, .forgetBanner, .forgetAllBanners, .armLifetimeTimer:
+            .digestsChanged, .countDigests, .snoozesChanged, .startServer, .keepBanner, .forgetBanner,
+            .forgetAllBanners, .armLifetimeTimer:
             break
         }
     }

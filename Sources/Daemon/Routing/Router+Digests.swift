@@ -1,0 +1,78 @@
+/// The digest: when a schedule has ended, one event says how many banners it held back.
+///
+/// The router notes which periods of schedules owe a digest. A digest is due when its period is over and nothing else covers
+/// the period's topic. The shell then counts the events in the journal, and the router publishes the digest as an event like any
+/// other. All digests that are due at a moment are one.
+extension Router {
+    /// A digest that is refused because of a limit is tried again after this time.
+    private static let retryInterval: Duration = .seconds(10)
+
+    /// The periods that held back banners and are not told of, in the byte order of their topics.
+    public var owedDigests: [OwedDigest] { digests.all }
+
+    /// Those of them that a digest can tell of now.
+    public var dueDigests: [OwedDigest] {
+        digests.all.filter { !quietPeriods.isOn($0.period) && !isQuiet($0.period.topic) }
+    }
+
+    /// Whether a pause, a mute or a schedule covers everything at or below a topic.
+    public func isQuiet(_ topic: TopicPrefix) -> Bool { quietPeriods.covering(topic) != nil }
+
+    /// Notes that a schedule has held back the banner of an event. One that comes back after a snooze has been seen, and the
+    /// digest does not count itself.
+    ///
+    /// - Returns: the name of the digest that counts the event.
+    mutating func oweDigest(of tracked: TrackedEvent, heldBackBy quiet: Quiet) -> EventID? {
+        guard quiet.cause == .schedule, !tracked.isSnoozed, tracked.event.topic != DigestTally.topic,
+            let period = quietPeriods.digestPeriod(at: quiet.topic),
+            digests.owed[period] != nil || digests.owed.count < limits.digests
+        else { return nil }
+        return digests.add(tracked.event.id, to: period)
+    }
+
+    mutating func restoreDigests(_ restored: [OwedDigest]) {
+        for digest in restored.prefix(max(0, limits.digests - digests.owed.count)) { digests.putBack(digest) }
+        digests.isUnchecked = true
+    }
+
+    /// Publishes the digest that was counted. The reply is that to a publisher, or `done` without a digest.
+    mutating func digestsCounted(_ count: DigestCount, at now: Now) {
+        digests.isCounting = false
+        guard count.digests == dueDigests else {
+            // Something has begun or ended during the count.
+            digests.isUnchecked = true
+            return effects.append(.reply(.done))
+        }
+        switch count.result {
+        case .none:
+            for digest in count.digests { digests.remove(digest.period) }
+            effects.append(.reply(.done))
+        // The next pause, mute or schedule that ends has them counted again.
+        case .quiet: effects.append(.reply(.done))
+        case .found(let publication):
+            publish(publication, at: now)
+            guard case .reply(.accepted(let id)) = effects.first else {
+                digests.retryTimer = timers.schedule(.digest, at: now.instant + Self.retryInterval)
+                return
+            }
+            digests.published(id, of: count.digests)
+        }
+    }
+
+    /// Asks for a count if a digest is due. Runs at the end of every input.
+    mutating func checkDigests() {
+        if digests.isUnchecked {
+            digests.isUnchecked = false
+            // The configuration does not want these any more.
+            for period in digests.owed.keys where quietPeriods.isOnWithoutDigest(period) { digests.remove(period) }
+            if !digests.isCounting, !dueDigests.isEmpty {
+                digests.isCounting = true
+                effects.append(.countDigests)
+            }
+        }
+        if digests.hasChanged {
+            digests.hasChanged = false
+            effects.append(.digestsChanged)
+        }
+    }
+}
