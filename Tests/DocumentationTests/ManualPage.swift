@@ -1,3 +1,5 @@
+import Foundation
+
 /// A manual page in mdoc(7), as far as its tests look into it.
 struct ManualPage {
     /// An item of a list: `.It Fl -wait`.
@@ -16,11 +18,26 @@ struct ManualPage {
     private(set) var headings: [String] = []
     /// The lines that are displayed as they are: those after `.Dl`, and those between `.Bd` and `.Ed`.
     private(set) var examples: [String] = []
+    /// Headings, also those of lists, that are words and no macros.
+    private(set) var sentences: [String] = []
+    /// Words after a macro that are macros too, although a page of ours never means these macros.
+    private(set) var swallowed: [String] = []
+
+    /// The macros that mark what a heading of a list explains.
+    private static let markers: Set<Substring> = ["Fl", "Va", "Li", "Em", "Cm", "Dv", "Ev", "Pa", "Fn", "Ar"]
+    private static let unusedMacros: Set<Substring> = ["Ad", "An", "At", "Do", "En", "Es", "In", "Ms", "So"]
 
     init(_ path: String) throws {
         var isDisplay = false
         for line in try Project.text(path).split(separator: "\n") {
             let words = line.split(separator: " ", maxSplits: 2)
+            if line.hasPrefix(".") {
+                let arguments = line.split(separator: " ").dropFirst()
+                swallowed += arguments.filter(Self.unusedMacros.contains).map { _ in String(line) }
+                if [".Sh", ".Ss", ".It"].contains(words[0]), let first = arguments.first, !Self.markers.contains(first) {
+                    sentences.append(line.dropFirst(4).replacing(#"\&"#, with: ""))
+                }
+            }
             switch words[0] {
             case ".Sh", ".Ss": headings.append(String(line.dropFirst(4)))
             case ".It" where words.count > 1:
@@ -36,6 +53,23 @@ struct ManualPage {
             default: if isDisplay { examples.append(Self.plain(line)) }
             }
         }
+    }
+
+    /// A line of a rendered page without indentation and without the overstriking for bold and underlined text.
+    static func printed(_ line: String) -> String {
+        var characters: [Unicode.Scalar] = []
+        var isOverstruck = false
+        for character in line.unicodeScalars {
+            if character == "\u{8}" {
+                isOverstruck = true
+            } else if isOverstruck, !characters.isEmpty {
+                characters[characters.count - 1] = character
+                isOverstruck = false
+            } else {
+                characters.append(character)
+            }
+        }
+        return String(String.UnicodeScalarView(characters)).trimmingCharacters(in: .whitespaces)
     }
 
     private static func words(_ line: Substring) -> [String] {

@@ -1,4 +1,5 @@
 import ChildProcesses
+import Foundation
 import NotifyRehearsal
 import NotifyTestSupport
 import Testing
@@ -14,6 +15,22 @@ import Testing
             environment: ChildProcess.currentEnvironment, capturing: [1])
         #expect(await process.waitForExit() == .code(0))
         #expect(await process.allLines(of: 1) == [])
+    }
+
+    /// mdoc(7) takes words such as “No” and “At” as macros, also within a line that begins with a macro. The linter does not see it.
+    @Test(
+        .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/mandoc"), "mandoc is not installed"),
+        arguments: ["notifyd.8", "notifyctl.1", "notifyd.toml.5", "org.notifyd.Router1.5"])
+    func noHeadingLosesAWord(_ name: String) async throws {
+        let page = try ManualPage("docs/\(name)")
+        let process = try ChildProcess(
+            "mandoc", ["-T", "utf8", "-O", "width=1000", Project.path("docs/\(name)")],
+            environment: ChildProcess.currentEnvironment, capturing: [1])
+        let rendered = Set((await process.allLines(of: 1) ?? []).map(ManualPage.printed))
+        for sentence in page.sentences {
+            #expect(rendered.contains(sentence), "mandoc does not print all of “\(sentence)”: write \\& before a macro’s name")
+        }
+        #expect(page.swallowed == [], "these are words, but mandoc takes them as macros: write \\& before them")
     }
 
     // MARK: notifyctl(1) and notifyd(8)
