@@ -274,6 +274,22 @@ import Testing
         }
     }
 
+    @Test func everyCommandThatTakesAnIdTakesTheLast() async throws {
+        try await withRig { rig in
+            for arguments in [["claim", "last"], ["mark-read", "/", "--up-to", "last"], ["forget", "last"]] {
+                let process = try rig.start(arguments: arguments)
+                #expect(await process.waitForExit() == .code(1))
+                #expect(await process.allLines(of: 2) == ["There is no event yet."])
+            }
+            try await rig.client.publish("/post/1", options: PublishOptions(window: .seconds(60)))
+            #expect(try await rig.run("claim", "last").output == ["suppressed"])
+            try await rig.client.publish("/post/2", options: PublishOptions(window: .seconds(60)))
+            #expect(try await rig.run("mark-read", "/", "--up-to", "last").output == ["1"])
+            #expect(try await rig.run("listen", "--since", "last", "--timeout", "100ms").output == [])
+            #expect(try await rig.run("forget", "last").output == ["1"])
+        }
+    }
+
     @Test func aBodyOfADashIsStandardInput() async throws {
         try await withRig { rig in
             func body(_ script: String) async throws -> String {

@@ -16,14 +16,31 @@ enum EventArgument: Hashable, Sendable {
         return .id(EventID(rawValue: id))
     }
 
+    /// For an option with which the interface means every event by 0.
+    ///
+    /// - Parameter everything: how to ask for every event.
+    static func parseLast(otherwise everything: String) -> @Sendable (String) throws -> EventArgument {
+        { text in
+            let event = try parse(text)
+            guard event != .id(0) else {
+                throw ValidationError("“\(text)” is not the id of an event. \(everything)")
+            }
+            return event
+        }
+    }
+
     /// - Throws: `ExitCode.nothing` if there is no event.
     func find(_ client: NotifyClient) async throws -> EventID {
+        if let id = try await findIfAny(client) { return id }
+        Terminal.complain("There is no event yet.")
+        throw ExitCode.nothing
+    }
+
+    /// `nil` if it is the last one, and there is no event.
+    func findIfAny(_ client: NotifyClient) async throws(NotifyError) -> EventID? {
         switch self {
-        case .id(let id): return id
-        case .last:
-            if let last = try await HistoryReader(client: client, topic: "/").last(1).last { return last.event.id }
-            Terminal.complain("There is no event yet.")
-            throw ExitCode.nothing
+        case .id(let id): id
+        case .last: try await HistoryReader(client: client, topic: "/").last(1).last?.event.id
         }
     }
 }

@@ -11,20 +11,24 @@ struct ClaimCommand: AsyncParsableCommand {
 
             Examples:
               notifyctl claim 1795231492321669
+              notifyctl claim last
             """)
 
     @Argument(
-        help: "The id of the event, as “send” and “listen” print it.", completion: Completion.events,
-        transform: NumberArgument.eventID)
-    var id: UInt64
+        help: ArgumentHelp(
+            "The id of the event, as “send”, “listen” and “history” print it, or “last”.", valueName: "id"),
+        completion: Completion.eventsAndLast, transform: EventArgument.parse)
+    var event: EventArgument
 
     @OptionGroup var bus: BusOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let verdict = try await bus.connect().claim(EventID(rawValue: id))
+        let client = try await bus.connect()
+        let id = try await event.find(client)
+        let verdict = try await client.claim(id)
         output.write(
-            .object([("id", .integer(id)), ("verdict", .string(verdict.rawValue))]),
+            .object([("id", .integer(id.rawValue)), ("verdict", .string(verdict.rawValue))]),
             text: Terminal.plain(verdict.rawValue))
     }
 }

@@ -21,7 +21,7 @@ struct ForgetCommand: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "A topic, such as /post/27 (/ means every topic), or the id of an event.", valueName: "topic"),
+            "A topic, such as /post/27 (/ means every topic), or the id of an event, or “last”.", valueName: "topic"),
         completion: Completion.prefixes)
     var subject: String
     @Option(
@@ -35,30 +35,36 @@ struct ForgetCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        if UInt64(subject) != nil, before != nil {
+        if event != nil, before != nil {
             throw ValidationError("--before belongs to a topic; \(subject) is an event.")
         }
     }
 
     func run() async throws {
-        guard UInt64(subject) != nil || subject.utf8.first == UInt8(ascii: "/") else {
+        guard event != nil || subject.utf8.first == UInt8(ascii: "/") else {
             throw NotifyError(
                 .invalidArgument, "“\(subject)” is neither a topic, such as /post/27, nor the id of an event.")
         }
         let client = try await bus.connect()
-        let (topic, last) = try await scope(client)
+        let id = try await event?.find(client)
+        let (topic, last) = try await scope(client, id)
         // To the interface, 0 means all.
         let count = last == .some(0) ? 0 : try await client.forget(topic, upTo: last ?? 0)
         output.write(.object([("topic", .string(topic)), ("count", .integer(count))]), text: "\(count)")
-        if let id = UInt64(subject), count == 0 {
+        if let id, count == 0 {
             Terminal.complain("Event \(id) is undecided or a current value: it stays.")
             throw ExitCode.nothing
         }
     }
 
+    /// `nil` if a topic is given.
+    private var event: EventArgument? { try? EventArgument.parse(subject) }
+
     /// The topic, and the id up to which its events are deleted; `nil` means all.
-    private func scope(_ client: NotifyClient) async throws -> (topic: String, last: EventID?) {
-        guard let number = UInt64(subject) else {
+    ///
+    /// - Parameter id: the event, if it is one that is deleted.
+    private func scope(_ client: NotifyClient, _ id: EventID?) async throws -> (topic: String, last: EventID?) {
+        guard let id else {
             switch before {
             case nil: return (subject, nil)
             case .event(let id): return (subject, id == 0 ? 0 : EventID(rawValue: id - 1))
@@ -66,7 +72,6 @@ struct ForgetCommand: AsyncParsableCommand {
                 return (subject, try await HistoryReader(client: client, topic: subject).last(before: moment))
             }
         }
-        let id = EventID(rawValue: number)
         let topic = try await client.explain(id).topic
         let kept = Set(try await client.snapshot(topic).values.map(\.event.id))
         let reader = HistoryReader(client: client, topic: topic)
@@ -76,7 +81,7 @@ struct ForgetCommand: AsyncParsableCommand {
         if let first = earlier.first?.event.id, first < id {
             Terminal.complain(
                 "There are older events at or below \(Terminal.plain(topic)), such as \(first). To delete them too: "
-                    + "notifyctl forget \(Terminal.plain(topic)) --before \(number + 1)")
+                    + "notifyctl forget \(Terminal.plain(topic)) --before \(id.rawValue + 1)")
             throw ExitCode.nothing
         }
         return (topic, id)

@@ -54,9 +54,9 @@ struct ListenCommand: AsyncParsableCommand {
     var within: DurationArgument?
     @Option(
         parsing: .unconditional,
-        help: "Begin after the event with this id, and miss none; 0 begins with the oldest event.",
-        completion: Completion.events, transform: NumberArgument.eventID)
-    var since: UInt64?
+        help: "Begin after the event with this id, or after “last”, and miss none; 0 begins with the oldest event.",
+        completion: Completion.eventsAndLast, transform: EventArgument.parse)
+    var since: EventArgument?
     @Flag(help: "Also print the buttons that are pressed on banners.") var actions = false
 
     @OptionGroup var bus: BusOptions
@@ -79,7 +79,7 @@ struct ListenCommand: AsyncParsableCommand {
         // As they are announced, with the lowest latency; or all after a known one.
         let events: Events
         if let since {
-            events = try await client.allEvents(at: topics, after: EventID(rawValue: since))
+            events = try await client.allEvents(at: topics, after: try await since.findIfAny(client) ?? 0)
         } else {
             events = try await client.events(at: topics)
         }

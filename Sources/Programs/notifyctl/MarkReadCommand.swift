@@ -18,15 +18,21 @@ struct MarkReadCommand: AsyncParsableCommand {
     var topic: String
     @Option(
         name: .customLong("up-to"), parsing: .unconditional,
-        help: "Only events up to this id. (default: all events)", completion: Completion.events,
-        transform: NumberArgument.eventID)
-    var last: UInt64?
+        help: "Only events up to this id, or up to “last”. (default: all events)", completion: Completion.eventsAndLast,
+        transform: EventArgument.parseLast(otherwise: "To mark every event, leave --up-to out."))
+    var last: EventArgument?
 
     @OptionGroup var bus: BusOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let count = try await bus.connect().markRead(topic, upTo: EventID(rawValue: last ?? 0))
+        let client = try await bus.connect()
+        let count =
+            if let last {
+                try await client.markRead(topic, upTo: try await last.find(client))
+            } else {
+                try await client.markRead(topic)
+            }
         output.write(.object([("topic", .string(topic)), ("count", .integer(count))]), text: "\(count)")
     }
 }

@@ -23,14 +23,16 @@ enum Completion {
     static let events = CompletionKind.custom { _, _, _ in await recentIDs().map(\.text) }
 
     /// The same after `last`, which stands for the newest event.
-    static let eventsAndLast = CompletionKind.custom { _, _, _ in
-        ([Candidate("last", "The newest event")].compactMap(\.self) + (await recentIDs())).map(\.text)
-    }
+    static let eventsAndLast = CompletionKind.custom { _, _, _ in await lastAndIDs().map(\.text) }
 
     /// The same with topics.
     static let prefixesAndEvents = CompletionKind.custom { _, _, _ in
         let topics = Topics(await known(heardTopics)).withAncestors.compactMap { Candidate($0)?.text }
-        return topics + (await recentIDs().map(\.text))
+        return topics + (await lastAndIDs().map(\.text))
+    }
+
+    private static func lastAndIDs() async -> [Candidate] {
+        [Candidate("last", "The newest event")].compactMap(\.self) + (await recentIDs())
     }
 
     private static func recentIDs() async -> [Candidate] {
