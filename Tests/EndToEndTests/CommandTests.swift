@@ -279,7 +279,7 @@ import Testing
             for arguments in [["claim", "last"], ["mark-read", "/", "--up-to", "last"], ["forget", "last"]] {
                 let process = try rig.start(arguments: arguments)
                 #expect(await process.waitForExit() == .code(1))
-                #expect(await process.allLines(of: 2) == ["There is no event yet."])
+                #expect(await process.allLines(of: 2) == ["notifyctl: There is no event yet."])
             }
             try await rig.client.publish("/post/1", options: PublishOptions(window: .seconds(60)))
             #expect(try await rig.run("claim", "last").output == ["suppressed"])
@@ -385,6 +385,23 @@ import Testing
             try await rig.until("it answers") {
                 try await rig.client.statistics()["notification-server-silent"] == 0
             }
+        }
+    }
+
+    @Test(arguments: [["status"], ["quiet"], ["history"], ["why", "last"], ["inbox", "-n", "1"], ["watch", "/"]])
+    func whoOnlyReadsSaysSoonThatTheDaemonHangs(_ arguments: [String]) async throws {
+        try await withRig { rig in
+            rig.daemon.signal(SIGSTOP)
+            defer { rig.daemon.signal(SIGCONT) }
+            let process = try rig.start(arguments: arguments)
+            // Without a limit of its own it would take 25 seconds.
+            #expect(await process.waitForExit(within: .seconds(15)) == .code(1))
+            let number = try #require(rig.daemon.identifier)
+            #expect(
+                await process.allLines(of: 2) == [
+                    "notifyctl: notifyd is on the bus, process \(number), but it does not answer. Restart it: "
+                        + "systemctl --user restart notifyd"
+                ])
         }
     }
 

@@ -124,6 +124,12 @@ struct CommandLineTests {
         #expect(error.message.contains(words), "\(error.message)")
     }
 
+    @Test func aDaemonThatLeftBeforeItAnsweredIsNotSaidToBeAbsent() {
+        let error = NotifyError(.notReachable, "It left the bus before it answered.", name: NotifyError.noReply)
+        #expect(error.advice.hasPrefix("notifyd ended before it answered."))
+        #expect(error.exitCode == .notReachable)
+    }
+
     @Test func otherErrorsAreAsTheParserSaysThem() throws {
         for arguments in [["history", "--nonsense"], ["claim"], ["claim", "--", "-5"], ["history", "-n", "-5"]] {
             try NotifyctlCommand.checkSigns(arguments[...])

@@ -47,6 +47,9 @@ extension NotifyError {
     /// The error name with which a daemon replies that cannot start because of its configuration.
     package static let badConfiguration = "org.freedesktop.DBus.Error.InvalidFileContent"
 
+    /// The error name with which the bus answers for a daemon that has left it.
+    package static let noReply = "org.freedesktop.DBus.Error.NoReply"
+
     /// The error name with which a daemon replies that is too old to have a method.
     package static let unknownMethod = "org.freedesktop.DBus.Error.UnknownMethod"
 
@@ -61,7 +64,7 @@ extension NotifyError {
     init(name: String, text: String?, fromBus: Bool) {
         let text = text ?? "no message was given"
         switch name {
-        case "org.freedesktop.DBus.Error.NoReply" where fromBus:
+        case Self.noReply where fromBus:
             self.init(.notReachable, "It left the bus before it answered.", name: name)
         case "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner",
             "org.freedesktop.DBus.Error.Disconnected", Self.badConfiguration:

@@ -1,7 +1,11 @@
 /// The daemon's properties. Reading them does not start the daemon: without one they throw `notReachable`.
 extension NotifyClient {
     /// The version of the running daemon.
-    public func version() async throws(NotifyError) -> String { try await property("Version", \.string) }
+    public func version() async throws(NotifyError) -> String { try await version(within: Connection.usualTimeout) }
+
+    package func version(within limit: Duration) async throws(NotifyError) -> String {
+        try await connections.connection().call(.toProperties("Get", ["Version"]), timeout: limit).result(\.string)
+    }
 
     /// Why the journal cannot be written, as text; empty while it can.
     public func degradation() async throws(NotifyError) -> String { try await property("Degraded", \.string) }

@@ -5,16 +5,27 @@ struct BusOptions: ParsableArguments {
     @Option(help: "The D-Bus address of the bus, instead of the session bus.")
     var address: String?
 
+    /// How long a command that only reads waits for the first answer, as long as “doctor”.
+    private static let readingPatience = BusQuery.timeout * 2
+
     /// Connects, and checks that notifyd answers, so that errors are reported early.
     ///
-    /// - Parameter starting: whether the bus may start it.
-    func connect(starting: Bool = true) async throws(NotifyError) -> NotifyClient {
+    /// - Parameters:
+    ///   - starting: whether the bus may start it.
+    ///   - reading: whether the command changes nothing, so that nothing is lost if it gives up early.
+    func connect(starting: Bool = true, reading: Bool = false) async throws(NotifyError) -> NotifyClient {
         let client = try await NotifyClient(address: address)
         do throws(NotifyError) {
-            _ = try await client.version()
+            _ = try await client.version(within: reading ? Self.readingPatience : Connection.usualTimeout)
         } catch {
             switch error.code {
-            case .timedOut: throw error
+            case .timedOut:
+                let process = await client.process(of: Router.name).map { ", process \($0)" } ?? ""
+                throw NotifyError(
+                    .timedOut,
+                    "notifyd is on the bus\(process), but it does not answer. Restart it: systemctl --user restart notifyd",
+                    name: NotifyError.hangs)
+            case .notReachable where error.name == NotifyError.noReply: throw error
             case .notReachable where error.name == NotifyError.badConfiguration: throw error
             case .notReachable where error.name != nil:
                 if let address = address ?? NotifyClient.sessionBusAddress {

@@ -26,6 +26,9 @@ func reported(_ error: any Error) -> any Error {
 }
 
 extension NotifyError {
+    /// The name of an error about a daemon that is on the bus and does not answer; its message is complete.
+    static let hangs = "org.notifyd.notifyctl.Hangs"
+
     var exitCode: ExitCode {
         switch (code, name?.split(separator: ".").last) {
         case (.invalidArgument, _): .badData
@@ -49,10 +52,13 @@ extension NotifyError {
         case .notReachable where name == Activation.failure: Terminal.plain(message)
         case .notReachable where name?.hasPrefix("org.freedesktop.DBus.Error.Spawn.") == true:
             "notifyd could not be started by the bus: \(Terminal.plain(message)) “notifyctl doctor” says more."
+        case .notReachable where name == NotifyError.noReply:
+            "notifyd ended before it answered. Try again; “systemctl --user status notifyd” says why it ended."
         case .notReachable where name != nil:
             "notifyd is not on this bus. Start it with “systemctl --user start notifyd”, or by running notifyd."
         case .notReachable:
             "\(Terminal.plain(message)) Is a session bus running? Name another with --address."
+        case .timedOut where name == NotifyError.hangs: Terminal.plain(message)
         case .timedOut:
             "\(Terminal.plain(message)) notifyd is busy or hangs; see “systemctl --user status notifyd”."
         case .readerTooSlow:

@@ -168,7 +168,7 @@ struct QuietCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let quiet = try await bus.connect(starting: false).quiet()
+        let quiet = try await bus.connect(starting: false, reading: true).quiet()
         guard output.json == .off else {
             for quiet in quiet { output.write(quiet.json, text: nil) }
             return

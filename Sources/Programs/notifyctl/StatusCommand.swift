@@ -20,7 +20,7 @@ struct StatusCommand: AsyncParsableCommand {
 
     func run() async throws {
         try session.enter(bus)
-        let client = try await bus.connect(starting: false)
+        let client = try await bus.connect(starting: false, reading: true)
         let screens = try await client.screens()
         var owners = ScreenOwners()
         await owners.update(screens, client)

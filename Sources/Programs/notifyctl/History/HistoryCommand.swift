@@ -47,7 +47,7 @@ struct HistoryCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let history = HistoryReader(client: try await bus.connect(), topic: topic, isUnread: unread)
+        let history = HistoryReader(client: try await bus.connect(reading: true), topic: topic, isUnread: unread)
         if export { return try await write(history) }
         let limit = count == 0 ? Int.max : count ?? 50
         let records =

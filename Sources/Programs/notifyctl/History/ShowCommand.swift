@@ -18,7 +18,7 @@ struct ShowCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let client = try await bus.connect()
+        let client = try await bus.connect(reading: true)
         let explanation = try await event.explanation(client)
         let record = try await record(of: explanation, client)
         let texts = await BannerTexts(client).texts(of: [record])

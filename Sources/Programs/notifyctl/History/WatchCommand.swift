@@ -33,7 +33,7 @@ struct WatchCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let client = try await bus.connect()
+        let client = try await bus.connect(reading: true)
         let changes = try await client.watch(topic)
         if try await !client.isDaemonRunning() {
             Terminal.complain("notifyd is not running yet; waiting for it.")

@@ -21,7 +21,7 @@ struct WhyCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let explanation = try await event.explanation(try await bus.connect())
+        let explanation = try await event.explanation(try await bus.connect(reading: true))
         output.write(
             .object(
                 [("id", .integer(explanation.id.rawValue)), ("topic", .string(explanation.topic))] + explanation.members

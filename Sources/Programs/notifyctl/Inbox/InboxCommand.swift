@@ -46,7 +46,7 @@ struct InboxCommand: AsyncParsableCommand {
 
     func run() async throws {
         if let follow { return try await self.follow(follow) }
-        let client = try await bus.connect()
+        let client = try await bus.connect(reading: true)
         guard count == nil, output.json == .off, FullScreen.isPossible else { return try await list(client) }
         // Errors such as a wrong topic are told without a screen.
         _ = try await client.inbox(topic, limit: 1)

@@ -59,7 +59,7 @@ struct ReplayCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let history = HistoryReader(client: try await bus.connect(), topic: "/")
+        let history = HistoryReader(client: try await bus.connect(reading: true), topic: "/")
         let records =
             switch since {
             case .id(let id): try await history.first(.max, after: EventID(rawValue: id))

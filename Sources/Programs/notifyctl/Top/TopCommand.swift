@@ -29,7 +29,7 @@ struct TopCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let feed = ActivityFeed(try await bus.connect(starting: false))
+        let feed = ActivityFeed(try await bus.connect(starting: false, reading: true))
         if count == nil, output.json == .off, FullScreen.isPossible {
             try await show(feed)
         } else {
