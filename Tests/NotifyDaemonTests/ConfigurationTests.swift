@@ -135,7 +135,17 @@ struct ConfigurationTests {
             text: "[[route]]\ntopic = \"/a\"\ntitle = \"{{from\"\n", place: "3:1",
             word: "names are written like {{title}}"),
         Mistake(
-            text: "[[route]]\ntopic = \"/a\"\ntitle = \"{{#from}}\"\n", place: "3:1", word: "a section is not closed"),
+            text: "[[route]]\ntopic = \"/a\"\ntitle = \"{{#from}}\"\n", place: "3:1",
+            word: "a section is not closed: {{#from}} ends with {{/from}}"),
+        Mistake(
+            text: "[[route]]\ntopic = \"/a\"\ntitle = \"{{#a}}x{{/a}}{{^ body }}y\"\n", place: "3:1",
+            word: "a section is not closed: {{^body}} ends with {{/body}}"),
+        Mistake(
+            text: "[[route]]\ntopic = \"/a\"\ntitle = \"{{#a}}{{#b}}x{{/a}}\"\n", place: "3:1",
+            word: "{{/a}} comes before {{/b}}"),
+        Mistake(
+            text: "[[route]]\ntopic = \"/a\"\ntitle = \"x{{/a}}\"\n", place: "3:1",
+            word: "{{/a}} closes a section that was not opened"),
         Mistake(
             text: "[[route]]\ntopic = \"/a\"\ntitle = \"{{#a}}{{/b}}\"\n", place: "3:1", word: "not the one opened last"
         ),

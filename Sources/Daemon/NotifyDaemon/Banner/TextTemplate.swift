@@ -47,9 +47,9 @@ package struct TextTemplate: Sendable {
         do {
             template = try MustacheTemplate(string: "{{% CONTENT_TYPE:TEXT}}" + text)
         } catch let error as MustacheTemplate.ParserError {
-            reasons.append("\(Self.words(for: error.error)) (in line \(error.context.lineNumber) of the template)")
+            reasons.append("\(Self.words(for: error.error, tags)) (in line \(error.context.lineNumber) of the template)")
         } catch {
-            reasons.append("\(error)")
+            reasons.append(Self.words(for: error, tags))
         }
         if let names { reasons += Self.absences(in: tags, known: names.union(["title", "body", "topic", "count"])) }
         guard let template, reasons.isEmpty else { throw Mistake(reasons) }
@@ -108,10 +108,15 @@ package struct TextTemplate: Sendable {
     }
 
     /// The library's errors, for authors of templates.
-    private static func words(for error: any Error) -> String {
-        switch error as? MustacheTemplate.Error {
-        case .sectionCloseNameIncorrect: "a section is closed that is not the one opened last"
-        case .expectedSectionEnd: "a section is not closed; {{#distance}} ends with {{/distance}}"
+    private static func words(for error: any Error, _ tags: TemplateTags) -> String {
+        switch (error as? MustacheTemplate.Error, tags.strayEnd) {
+        case (.sectionCloseNameIncorrect, let (end, open?)?):
+            "a section is closed that is not the one opened last: {{/\(end)}} comes before {{/\(open)}}"
+        case (.sectionCloseNameIncorrect, let (end, nil)?): "{{/\(end)}} closes a section that was not opened"
+        case (.sectionCloseNameIncorrect, nil): "a section is closed that is not the one opened last"
+        case (.expectedSectionEnd, _):
+            "a section is not closed"
+                + (tags.openSection.map { ": {{\($0.sign)\($0.name)}} ends with {{/\($0.name)}}" } ?? "")
         default: "it is no template; names are written like {{title}}"
         }
     }
@@ -128,9 +133,13 @@ private struct TemplateTags {
     private(set) var all: Set<ByteString> = []
     private(set) var unguarded: [String] = []
     private(set) var partial: String?
+    /// The first end of a section that is not open, or not the one that was opened last, and the name of that one.
+    private(set) var strayEnd: (end: String, open: String?)?
+    /// The section that was opened last of those that are not closed.
+    private(set) var openSection: (sign: Character, name: String)?
 
     init(_ text: String) {
-        var sections: [String] = []
+        var sections: [(sign: Character, name: String)] = []
         var rest = text[...]
         while let open = rest.firstRange(of: "{{"), let close = rest[open.upperBound...].firstRange(of: "}}") {
             let tag = rest[open.upperBound..<close.lowerBound].drop { $0 == "{" || $0 == " " }
@@ -139,15 +148,19 @@ private struct TemplateTags {
             switch tag.first {
             case "!", "%": continue
             case ">", "<": partial = partial ?? tag.filter { $0 != " " }
-            case "/": sections.removeLast(sections.isEmpty ? 0 : 1)
-            case "#", "^":
+            case "/":
+                let open = sections.popLast()?.name
+                let end = String(name.drop { $0 == "/" })
+                if end.bytes != open?.bytes, strayEnd == nil { strayEnd = (end, open) }
+            case "#"?, "^"?:
                 all.insert(name.bytes)
-                sections.append(name)
+                sections.append((tag.first ?? "#", name))
             default:
                 all.insert(name.bytes)
-                if !sections.contains(where: { $0.bytes == name.bytes }) { unguarded.append(name) }
+                if !sections.contains(where: { $0.name.bytes == name.bytes }) { unguarded.append(name) }
             }
         }
+        openSection = sections.last
     }
 }
 
