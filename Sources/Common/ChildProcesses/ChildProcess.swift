@@ -9,9 +9,17 @@ import NotifyClient
 /// the *thread* that started the child ends. Nor does swift-subprocess: it has no such guard, and its child lives only as long
 /// as one call of `run`.
 package final class ChildProcess: Sendable {
-    package enum Exit: Hashable, Sendable {
+    package enum Exit: Hashable, Sendable, CustomStringConvertible {
         case code(CInt)
         case signal(CInt)
+
+        /// For people: `exit code 1`, `signal 9`.
+        package var description: String {
+            switch self {
+            case .code(let code): "exit code \(code)"
+            case .signal(let number): "signal \(number)"
+            }
+        }
     }
 
     package let identifier: pid_t

@@ -1,4 +1,5 @@
 import ArgumentParser
+import StandardStreams
 
 struct ConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -33,11 +34,15 @@ struct ConfigCommand: AsyncParsableCommand {
         func run() async throws {
             let program = try daemon ?? Daemon.locate()
             let arguments = ["--check-config"] + (file.map { ["--config", $0] } ?? [])
-            let isText = output.json == .off
-            let (code, lines) = try await Daemon.run(program, arguments, capturing: isText ? [] : [1, 2])
+            let (code, lines) = try await Daemon.run(program, arguments)
+            let report = lines.joined(separator: "\n")
             output.write(
-                .object([("good", .bool(code == 0)), ("report", .array(lines.map(JSON.string)))]), text: nil)
-            if code != 0 { throw ExitCode(code) }
+                .object([("good", .bool(code == 0)), ("report", .array(lines.map(JSON.string)))]),
+                text: code == 0 ? report : nil)
+            if code != 0 {
+                if output.json == .off { StandardStreams.writeToError(report + "\n") }
+                throw ExitCode(code)
+            }
         }
     }
 }

@@ -21,16 +21,22 @@ enum Daemon {
 
     /// Runs a notifyd to its end.
     ///
-    /// - Returns: its exit code, and its lines: the captured output if the code is 0, otherwise the captured errors.
+    /// - Returns: its exit code, and its lines: its output if the code is 0, otherwise its errors. There is one at least: every
+    ///   notifyd says something.
     static func run(
-        _ program: String, _ arguments: [String], capturing descriptors: [CInt], within limit: Duration = .seconds(60)
+        _ program: String, _ arguments: [String], environment: [String: String] = ChildProcess.currentEnvironment,
+        within limit: Duration = .seconds(60)
     ) async throws(ProcessError) -> (code: CInt, lines: [String]) {
-        let process = try ChildProcess(
-            program, arguments, environment: ChildProcess.currentEnvironment, capturing: descriptors)
+        let process = try ChildProcess(program, arguments, environment: environment, capturing: [1, 2])
         switch await process.waitForExit(within: limit) {
-        case .code(let code)?: return (code, await process.allLines(of: code == 0 ? 1 : 2) ?? [])
+        case .code(let code)?:
+            let lines = await process.allLines(of: code == 0 ? 1 : 2) ?? []
+            if lines.isEmpty {
+                throw ProcessError("\(program) ended with exit code \(code) and said nothing: it is not notifyd.")
+            }
+            return (code, lines)
         case .signal(let number)?: throw ProcessError("\(program) was ended by signal \(number).")
-        case nil: throw ProcessError("\(program) did not end within a minute.")
+        case nil: throw ProcessError("\(program) did not end within \(limit.shortText).")
         }
     }
 }

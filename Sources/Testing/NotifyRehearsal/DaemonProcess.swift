@@ -94,16 +94,20 @@ package final class DaemonProcess: Sendable {
             if let owner, try await observer.process(of: owner) == UInt32(child.identifier) { return }
             switch await steps.next(within: deadline - .now) {
             case .ownerChanged: continue
-            case .ended: throw RehearsalError("\(executable) ended (\(child.exit as Any)) before it was ready: \(log)")
+            case .ended:
+                let end = child.exit.map { " with \($0)" } ?? ""
+                throw RehearsalError("\(executable) ended\(end) before it was ready\(logWords)")
             case nil:
                 child.signal(SIGKILL)
-                throw RehearsalError("\(executable) did not take its name within \(limit): \(log)")
+                throw RehearsalError("\(executable) did not take its name within \(limit)\(logWords)")
             }
         }
     }
 
     /// What the daemon wrote to its standard error since its last start.
     package var log: String { errors.all.joined(separator: "\n") }
+
+    private var logWords: String { log.isEmpty ? ", and wrote nothing." : ": \(log)" }
 
     /// The lines the daemon writes to its standard error, to wait for.
     package var errors: Mailbox<String> { process.withLock { $0?.lines(of: 2) } ?? Mailbox() }

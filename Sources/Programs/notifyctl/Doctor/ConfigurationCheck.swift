@@ -1,9 +1,14 @@
+import ChildProcesses
+
 struct ConfigurationCheck {
-    /// The output and exit code of “notifyd --check-config”; `nil` if there is no notifyd.
+    /// The output and exit code of “notifyd --check-config”; `nil` if it could not be run.
     var report: (code: Int32, lines: [String])?
+    /// Why it could not be run, although there is a notifyd.
+    var obstacle: String?
 
     var finding: Finding {
         let check = "configuration"
+        if let obstacle { return .warning(check, "cannot be checked: \(obstacle)", "Install notifyd again.") }
         guard let report else {
             return .warning(check, "cannot be checked: no notifyd beside notifyctl or in $PATH", "Install notifyd.")
         }
@@ -34,7 +39,10 @@ struct ConfigurationCheck {
     /// Runs the notifyd that belongs to this notifyctl.
     static func ask() async -> ConfigurationCheck {
         guard let program = try? Daemon.locate() else { return ConfigurationCheck() }
-        return ConfigurationCheck(
-            report: try? await Daemon.run(program, ["--check-config"], capturing: [1, 2], within: .seconds(10)))
+        do throws(ProcessError) {
+            return ConfigurationCheck(report: try await Daemon.run(program, ["--check-config"], within: .seconds(10)))
+        } catch {
+            return ConfigurationCheck(obstacle: error.description)
+        }
     }
 }

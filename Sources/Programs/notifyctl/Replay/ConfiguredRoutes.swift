@@ -1,13 +1,17 @@
 import ArgumentParser
 import ChildProcesses
 import Routing
+import StandardStreams
 
 /// The routes of a configuration, from the output of “notifyd --print-routes”.
 enum ConfiguredRoutes {
-    /// - Throws: the daemon's exit code if the configuration is bad; the daemon has printed the reason.
+    /// - Throws: the daemon's exit code if the configuration is bad; this has printed the daemon's reason.
     static func read(_ file: String, with daemon: String) async throws -> RouteTable {
-        let (code, lines) = try await Daemon.run(daemon, ["--print-routes", "--config", file], capturing: [1])
-        if code != 0 { throw ExitCode(code) }
+        let (code, lines) = try await Daemon.run(daemon, ["--print-routes", "--config", file])
+        if code != 0 {
+            StandardStreams.writeToError(lines.joined(separator: "\n") + "\n")
+            throw ExitCode(code)
+        }
         return try parse(lines)
     }
 
