@@ -103,7 +103,11 @@ struct CommandLineTests {
         (["claim-topic", "/a", "--grace", "-5s"], "not a time"), (["replay", "--window", "-5s"], "not a time"),
         (["send", "/a", "--progress", "-5"], "“-5” is not a percentage from 0 to 100."),
         (["send", "/a", "--progress", "101"], "not a percentage from 0 to 100."),
-        (["send", "/a", "--distance", "5m"], "“5m” is not a whole number of metres."),
+        (["send", "/a", "--distance", "5m"], "“5m” is not a whole number of metres of at least 0."),
+        (["send", "mate-finished", "--distance", "-3"], "“-3” is not a whole number of metres of at least 0."),
+        (["send", "/a", "-f", "n:number=nan"], "“nan” is not a valid number"),
+        (["send", "/a", "-f", "n:d=1e400"], "“1e400” is not a valid d"),
+        (["send", "/a", "-f", "n:number=-inf"], "“-inf” is not a valid number"),
     ])
     func anInvalidNumberIsRefusedWithWhatIsValid(_ arguments: [String], _ words: String) {
         let error = usageError(arguments)
@@ -128,6 +132,17 @@ struct CommandLineTests {
         let error = NotifyError(.notReachable, "It left the bus before it answered.", name: NotifyError.noReply)
         #expect(error.advice.hasPrefix("notifyd ended before it answered."))
         #expect(error.exitCode == .notReachable)
+    }
+
+    @Test(arguments: [
+        (["send", "invite", "--session", "r1", "--from", ""], "--from takes a name"),
+        (["send", "invite", "--session", "r1", "--from", " "], "--from takes a name"),
+        (["listen", "--exec", ""], "--exec takes a shell command"),
+        (["listen", "--claim", "--exec", "  "], "--exec takes a shell command"),
+    ])
+    func anEmptyTextIsRefusedWhereItMeansNothing(_ arguments: [String], _ words: String) {
+        let error = usageError(arguments)
+        #expect(error.contains(words), "\(error)")
     }
 
     @Test func otherErrorsAreAsTheParserSaysThem() throws {

@@ -90,7 +90,7 @@ struct FieldArgument: Sendable {
     private static let readers: [String: @Sendable (String) -> Value?] = [
         "string": { .string($0) }, "s": { .string($0) },
         "integer": { Int64($0).map(Value.int64) }, "x": { Int64($0).map(Value.int64) },
-        "number": { Double($0).map(Value.double) }, "d": { Double($0).map(Value.double) },
+        "number": { number($0) }, "d": { number($0) },
         "boolean": { boolean($0) }, "b": { boolean($0) },
         "y": { UInt8($0).map(Value.byte) },
         "n": { Int16($0).map(Value.int16) }, "q": { UInt16($0).map(Value.uint16) },
@@ -99,6 +99,11 @@ struct FieldArgument: Sendable {
         "o": { .objectPath($0) }, "g": { .signature($0) },
     ]
 
+    /// JSON, in which events are printed, has no other numbers.
+    private static func number(_ text: String) -> Value? {
+        Double(text).flatMap { $0.isFinite ? .double($0) : nil }
+    }
+
     private static func boolean(_ text: String) -> Value? {
         switch text {
         case "true", "yes", "1": .boolean(true)
@@ -106,4 +111,9 @@ struct FieldArgument: Sendable {
         default: nil
         }
     }
+}
+
+extension String {
+    /// Whether there is nothing but spaces in it.
+    var isBlank: Bool { allSatisfy(\.isWhitespace) }
 }

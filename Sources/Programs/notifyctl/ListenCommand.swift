@@ -63,6 +63,9 @@ struct ListenCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
+        if exec?.isBlank == true {
+            throw ValidationError("--exec takes a shell command; without one, leave it out.")
+        }
         if within != nil, !claim || exec == nil {
             throw ValidationError("--within is the time to confirm a claim, so it needs --claim and --exec.")
         }

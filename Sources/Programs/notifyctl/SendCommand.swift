@@ -56,7 +56,7 @@ struct SendCommand: AsyncParsableCommand {
     @Option(help: "Who finished, for mate-finished.") var mate: String?
     @Option(
         parsing: .unconditional, help: "How far, in metres, for mate-finished.",
-        transform: NumberArgument.parse(Int64.min ... .max, "a whole number of metres"))
+        transform: NumberArgument.parse(0 ... Int64.max, "a whole number of metres"))
     var distance: Int64?
 
     @Flag(help: "Wait for the outcome and print it.") var wait = false
@@ -219,6 +219,7 @@ struct SendCommand: AsyncParsableCommand {
                     "An invitation takes --session and --from: “send invite --session r1 --from Mina”.")
             }
             topic = "/run/" + (try segment(session, "a session")) + "/invite"
+            guard !from.isBlank else { throw ValidationError("Who invites? --from takes a name.") }
             known["from"] = .string(from)
             try refuse("--mate", "--distance")
         case "mate-finished":
