@@ -106,6 +106,23 @@ struct ScheduleTests {
         #expect(found.first?.ended == (try moment(ended)))
     }
 
+    @Test func theSameTimeTwiceIsAWholeDay() throws {
+        let schedule = try schedule("00:00", "00:00", [.sat, .sun])
+        let calendar = try calendar("Europe/Berlin")
+        var now = try moment("2026-01-01T11:30:00Z")
+        let end = try moment("2027-01-01T11:30:00Z")
+        while now < end {
+            let isOn = !Schedule.snapshot(of: [schedule], at: now * 1_000_000, in: calendar).active.isEmpty
+            let day = clock(now, "Europe/Berlin").prefix(3)
+            #expect(isOn == ["Sat", "Sun"].contains(day))
+            now += 3 * Self.hour
+        }
+        let weekend = try #require(
+            Schedule.snapshot(of: [schedule], at: try moment("2026-01-03T11:00:00Z") * 1_000_000, in: calendar).active.first)
+        #expect(clock(weekend.ends / 1_000_000, "Europe/Berlin") == "Sun 00:00")
+        #expect(schedule.description == "00:00-00:00 sat,sun /")
+    }
+
     @Test func aPeriodThatTheClockSkipsIsNone() throws {
         let schedule = try schedule("02:15", "02:45")
         let found = try periods(
@@ -170,11 +187,11 @@ struct ScheduleTests {
             """)
         #expect(
             schedules.map(\.description) == ["22:00-07:00 /", "00:00-23:59 sat,sun /post /chat/1, with a digest"])
+        #expect(try read("[[quiet]]\nfrom = \"22:00\"\nto = \"22:00\"").map(\.description) == ["22:00-22:00 /"])
     }
 
     @Test(arguments: [
         ("from = \"22:00\"", 1, 1, "a schedule needs 'to'"),
-        ("from = \"22:00\"\nto = \"22:00\"", 3, 1, "'from' and 'to' are both \"22:00\""),
         ("from = \"24:00\"\nto = \"07:00\"", 2, 1, "'from' is \"24:00\"; it is a local time"),
         ("from = \"22:00\"\nto = \"7:00\"", 3, 1, "'to' is \"7:00\""),
         ("from = \"22:00\"\nto = \"07:60\"", 3, 1, "'to' is \"07:60\""),

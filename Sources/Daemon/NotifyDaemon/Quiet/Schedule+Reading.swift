@@ -12,13 +12,6 @@ extension Schedule {
         let hasDigest = reader.boolean("digest") ?? false
         reader.finish()
         guard let from, let to, let days, let topics else { return nil }
-        guard from != to else {
-            reader.note(
-                "to",
-                "'from' and 'to' are both \"\(Self.text(from))\"; for a whole day use two schedules, such as 00:00 to 12:00 "
-                    + "and 12:00 to 00:00")
-            return nil
-        }
         self.init(from: from, to: to, days: days, topics: topics, hasDigest: hasDigest)
     }
 

@@ -12,7 +12,8 @@ struct Schedule: Equatable, Sendable {
     /// Topics of a schedule.
     static let maximumTopics = 64
 
-    /// When it begins and ends, in minutes of the day. One that ends no later than it begins ends on the next day.
+    /// When it begins and ends, in minutes of the day. One that ends no later than it begins ends on the next day; so
+    /// the same time twice is a whole day.
     let from: Int
     let to: Int
     /// The days on which it begins.
