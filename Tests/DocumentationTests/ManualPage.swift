@@ -35,7 +35,7 @@ struct ManualPage {
                 let arguments = line.split(separator: " ").dropFirst()
                 swallowed += arguments.filter(Self.unusedMacros.contains).map { _ in String(line) }
                 if [".Sh", ".Ss", ".It"].contains(words[0]), let first = arguments.first, !Self.markers.contains(first) {
-                    sentences.append(line.dropFirst(4).replacing(#"\&"#, with: ""))
+                    sentences.append(String(line.dropFirst(4).replacing(#"\&"#, with: "")))
                 }
             }
             switch words[0] {

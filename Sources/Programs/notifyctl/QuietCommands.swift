@@ -112,7 +112,8 @@ struct ResumeCommand: AsyncParsableCommand {
               notifyctl resume /
             """)
 
-    @Argument(help: "A topic, such as /post/27; / means what is quiet everywhere.", completion: Completion.prefixes)
+    @Argument(help: "A topic, such as /post/27; / means what is quiet everywhere.",
+        completion: Completion.quietTopics)
     var topic: String?
 
     @OptionGroup var bus: BusOptions

@@ -77,7 +77,7 @@ for shell in bash zsh fish; do
     offers $shell 'notifyctl why la' last || fail "$shell offers no “last” after why"
     offers $shell 'notifyctl show ' last || fail "$shell offers no “last” after show"
     ok "$shell offers “last” where it stands for the newest event"
-    ! offers $shell 'notifyctl claim la' last || fail "$shell offers “last” to claim, which takes no such word"
+    offers $shell 'notifyctl claim la' last || fail "$shell offers no “last” after claim"
     offers $shell 'notifyctl help ' send mark-read demo || fail "$shell offers no commands after help"
     offers $shell 'notifyctl help mar' mark-read || fail "$shell completes no command after help"
     ok "$shell offers commands after help"
@@ -136,6 +136,24 @@ call OpenScreen 'sa{sv}' /chat/lobby 0 > /dev/null
 # shellcheck disable=SC2016 # exactly as it stands
 send '/post/$(touch was-run)' '$(touch was-run)' 'Body' > /dev/null
 cd "$T"
+
+# Two events with the same text, and topics that are quiet.
+send /same 'Same' '' > /dev/null
+send /same 'Same' '' > /dev/null
+send /same 'Another' '' > /dev/null
+notifyctl mute /quiet/1 1h
+notifyctl mute /quiet/2 1h
+newest_first=$(echo last; notifyctl history --json=short -n 20 | grep -o '"id":[0-9]*' | cut -d : -f 2 | sort -rn)
+offers_newest_first() {
+    [ "$("$1_offers" 'notifyctl why ' | grep -xE 'last|[0-9]+' | awk '!seen[$0]++')" = "$newest_first" ]
+}
+offers_what_is_quiet() { [ "$("$1_offers" 'notifyctl resume ' | grep '^/' | sort -u | xargs)" = '/quiet/1 /quiet/2' ]; }
+for shell in bash zsh fish; do
+    eventually "$shell offers what is quiet to resume" offers_what_is_quiet $shell
+done
+for shell in bash zsh; do
+    eventually "$shell offers the last event, and the newest before older ones" offers_newest_first $shell
+done
 
 for shell in bash zsh fish; do
     eventually "$shell offers commands" offers $shell 'notifyctl cl' claim claim-topic

@@ -14,7 +14,12 @@ enum Completion {
         Topics(await known(heardTopics)).withAncestors.compactMap { Candidate($0)?.text }
     }
 
-    /// The same topics without those above them, and the short forms of `send`.
+    /// The topics that are quiet now, as “quiet” lists them.
+    static let quietTopics = CompletionKind.custom { _, _, _ in
+        Topics(await known { client in try await client.quiet().map(\.topic) }).all.compactMap { Candidate($0)?.text }
+    }
+
+    /// The same topics as of `prefixes` without those above them, and the short forms of `send`.
     static let places = CompletionKind.custom { _, _, _ in
         (["post", "invite", "mate-finished"] + Topics(await known(heardTopics)).all).compactMap { Candidate($0)?.text }
     }

@@ -31,6 +31,11 @@ enum CompletionScript {
         let mended = script.replacing(
             "'*:subcommands:'", with: "':subcommands:(\(commands.joined(separator: " ")))'"
         )
+        // Of words with the same meaning it would make groups, and sort them: the oldest event would be the first.
+        .replacing(
+            "    _describe -V '' non_empty",
+            with: "    zstyle ':completion:*:notifyctl*:values' list-grouped false\n    _describe -V '' non_empty"
+        )
         .replacing("'*:command:'", with: "'*:command:__notifyctl_complete_command'")
         .replacing(
             "__notifyctl_custom_complete() {\n",
