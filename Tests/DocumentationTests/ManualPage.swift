@@ -24,8 +24,8 @@ struct ManualPage {
     private(set) var swallowed: [String] = []
 
     /// The macros that mark what a heading of a list explains.
-    private static let markers: Set<Substring> = ["Fl", "Va", "Li", "Em", "Cm", "Dv", "Ev", "Pa", "Fn", "Ar"]
-    private static let unusedMacros: Set<Substring> = ["Ad", "An", "At", "Do", "En", "Es", "In", "Ms", "So"]
+    private static let markers: Set<Substring> = ["Fl", "Va", "Li", "Em", "Cm", "Dv", "Ev", "Pa", "Fn", "Ar", "Er"]
+    private static let unusedMacros: Set<Substring> = ["Ad", "An", "At", "Do", "Es", "In", "So"]
 
     init(_ path: String) throws {
         var isDisplay = false
@@ -35,7 +35,9 @@ struct ManualPage {
                 let arguments = line.split(separator: " ").dropFirst()
                 swallowed += arguments.filter(Self.unusedMacros.contains).map { _ in String(line) }
                 if [".Sh", ".Ss", ".It"].contains(words[0]), let first = arguments.first, !Self.markers.contains(first) {
-                    sentences.append(String(line.dropFirst(4).replacing(#"\&"#, with: "")))
+                    let cell = arguments.prefix { $0 != "Ta" }.joined(separator: " ")
+                    sentences.append(
+                        cell.replacing(#"\&"#, with: "").replacing("\"", with: "").replacing(" ,", with: ","))
                 }
             }
             switch words[0] {

@@ -115,17 +115,43 @@ struct CommandLineTests {
     }
 
     @Test(arguments: [
-        (["history", "-5"], "write 5."), (["mute", "/a", "-5m"], "write 5m."), (["claim", "-7"], "write 7."),
+        (["history", "-5"], "write -n 5."), (["mute", "/a", "-5m"], "write 5m."), (["claim", "-7"], "write 7."),
         (["send", "/a", "-5"], "goes after “--”"),
-        (["send", "/a", "--app", "-5"], "after “=” as the value of an option"),
+        (["send", "/a", "--app", "-5"], "goes after “=”: --app=-5."), (["inbox", "-5"], "write -n 5."),
+        (["send", "/a", "-5 °C"], "goes after “--”"), (["snooze", "last", "-10m"], "write 10m."),
         (["pause", "-1h"], "write 1h."), (["send", "/a", "-f", "-5"], "after “=”"),
     ])
     func anArgumentWithAMinusIsExplained(_ arguments: [String], _ words: String) throws {
-        let error = try #require(throws: ValidationError.self) {
-            try NotifyctlCommand.checkSigns(arguments[...])
-            try NotifyctlCommand.checkSigns(arguments[...], rejectedWith: parserError(arguments))
+        let error = try #require(throws: UsageError.self) {
+            try UsageError.check(arguments[...])
+            try UsageError.check(arguments[...], rejectedWith: parserError(arguments))
         }
         #expect(error.message.contains(words), "\(error.message)")
+        #expect(error.fullMessage.contains("\nUsage: notifyctl \(arguments[0]) "))
+        #expect(error.fullMessage.hasSuffix("\n  See 'notifyctl \(arguments[0]) --help' for more information."))
+    }
+
+    @Test(arguments: [["send", "-5"], ["doctor", "-5"], ["quiet", "-1h"], ["send", "/a", "-5 °C"], ["inbox", "-5"]])
+    func aNumberIsNotAdvisedWhereThereIsNone(_ arguments: [String]) throws {
+        let error = try #require(throws: UsageError.self) { try UsageError.check(arguments[...]) }
+        #expect(error.message.contains("is taken for an option."))
+        #expect(!error.message.contains("are not negative"))
+    }
+
+    @Test(arguments: [
+        ["claim", "--bogus"], ["send", "--bogus"], ["mute", "/a", "--bogus"], ["mute", "--bogus=5", "/a"],
+        ["mark-read", "--up-to", "5", "--bogus"], ["snooze", "--json=short", "--bogus", "last"],
+    ])
+    func anUnknownOptionIsNotAMissingArgument(_ arguments: [String]) throws {
+        let error = try #require(throws: UsageError.self) {
+            try UsageError.check(arguments[...], rejectedWith: parserError(arguments))
+        }
+        #expect(error.message == "Unknown option '--bogus'")
+    }
+
+    @Test func theCommandsThatTakeNumbersAndTextsExist() {
+        let names = Set(NotifyctlCommand.configuration.subcommands.compactMap { $0.configuration.commandName })
+        #expect(UsageError.commandsOfNumbers.union(UsageError.commandsOfTexts).isSubset(of: names))
     }
 
     @Test func aDaemonThatLeftBeforeItAnsweredIsNotSaidToBeAbsent() {
@@ -147,8 +173,8 @@ struct CommandLineTests {
 
     @Test func otherErrorsAreAsTheParserSaysThem() throws {
         for arguments in [["history", "--nonsense"], ["claim"], ["claim", "--", "-5"], ["history", "-n", "-5"]] {
-            try NotifyctlCommand.checkSigns(arguments[...])
-            try NotifyctlCommand.checkSigns(arguments[...], rejectedWith: parserError(arguments))
+            try UsageError.check(arguments[...])
+            try UsageError.check(arguments[...], rejectedWith: parserError(arguments))
         }
     }
 

@@ -35,42 +35,24 @@ struct NotifyctlCommand: AsyncParsableCommand {
         requireTextArguments()
         do {
             try checkCommand(CommandLine.arguments.dropFirst())
-            try checkSigns(CommandLine.arguments.dropFirst())
+            try UsageError.check(CommandLine.arguments.dropFirst())
             var command = try await asyncParseAsRoot()
             if var command = command as? any AsyncParsableCommand { try await command.run() } else { try command.run() }
+        } catch let error as UsageError {
+            error.end()
         } catch  where CommandLine.arguments.contains("--generate-completion-script") && exitCode(for: error).isSuccess
         {
             StandardStreams.write(CompletionScript.mended(fullMessage(for: error)) + "\n")
             StandardStreams.end(0)
         } catch {
-            do {
-                try checkSigns(CommandLine.arguments.dropFirst(), rejectedWith: fullMessage(for: error))
+            do throws(UsageError) {
+                try UsageError.check(CommandLine.arguments.dropFirst(), rejectedWith: fullMessage(for: error))
             } catch {
-                end(with: error)
+                error.end()
             }
             end(with: reported(error))
         }
         end(with: nil)
-    }
-
-    /// Rejects an argument such as `-5`, which the parser takes for options: `-1h` would print the help.
-    ///
-    /// - Parameter message: the parser's error. Without one, an argument after an option is not rejected, because it may be the
-    ///   value of the option.
-    static func checkSigns(_ arguments: ArraySlice<String>, rejectedWith message: String? = nil) throws {
-        let causes = ["Error: Unknown option '-", "Error: Missing expected argument", "Error: Missing value for "]
-        if let message, !causes.contains(where: message.hasPrefix) { return }
-        var previous = ""
-        for argument in arguments.prefix(while: { $0 != "--" }) {
-            defer { previous = argument }
-            guard argument.utf8.first == UInt8(ascii: "-"), let digit = argument.utf8.dropFirst().first,
-                UInt8(ascii: "0")...UInt8(ascii: "9") ~= digit, message != nil || !previous.hasPrefix("-")
-            else { continue }
-            throw ValidationError(
-                "“\(argument)” begins with “-” and is taken for an option. Numbers and times are not negative: write "
-                    + "\(argument.dropFirst()). A text that begins with “-” goes after “--”, or after “=” as the value of an "
-                    + "option.")
-        }
     }
 
     /// Rejects an unknown command, also after “help”. The parser would call it an unexpected argument, or print the general help.
