@@ -109,6 +109,7 @@ struct QuietTests {
             let still = try await rig.run("resume", "/post/1").output
             #expect(
                 still.count == 1 && still[0].hasPrefix("/post/1 is still quiet: /post is quiet by a schedule until "))
+            #expect(still.first?.hasSuffix("; “notifyctl resume /post” ends that.") == true)
             #expect(try await rig.run("resume", "/post").output == [])
             for isKilled in [true, false] {
                 #expect(try await rig.client.quiet().map(\.topic) == ["/alarm"])

@@ -176,7 +176,9 @@ struct ExplanationTests {
         }
         // Where the window went on after the hold, it is the window that decided.
         let early = try explanation(decision, [hold, step(.ranOut, after: .milliseconds(100))])
-        #expect(early.reason.hasPrefix("Nobody claimed it"))
+        #expect(
+            early.reason
+                == "Nobody claimed it within its window of 100ms. :1.9 held it and did not confirm it in time.")
         decision.isReplayed = true
         decision.opened = error + 380_000
         let lost = try explanation(decision, [hold, step(.ranOut, after: .milliseconds(100))])

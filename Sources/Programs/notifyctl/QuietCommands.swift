@@ -112,7 +112,8 @@ struct ResumeCommand: AsyncParsableCommand {
               notifyctl resume /
             """)
 
-    @Argument(help: "A topic, such as /post/27; / means what is quiet everywhere.",
+    @Argument(
+        help: "A topic, such as /post/27; / means what is quiet everywhere.",
         completion: Completion.quietTopics)
     var topic: String?
 
@@ -149,7 +150,8 @@ extension Quiet {
     fileprivate func sentence(at now: Int64) -> String {
         let state = cause == .schedule ? "quiet by a schedule" : "muted"
         return Terminal.plain(
-            "\(topic) is \(state)" + (until.map { " until " + Timestamp($0).end(seenAt: now) } ?? "") + ".")
+            "\(topic) is \(state)" + (until.map { " until " + Timestamp($0).end(seenAt: now) } ?? "")
+                + "; “notifyctl resume \(topic)” ends that.")
     }
 }
 

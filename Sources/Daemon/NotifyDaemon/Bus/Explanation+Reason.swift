@@ -14,7 +14,11 @@ extension Explanation {
         case .claimed:
             return "\(claimant) claimed it (\(decision.form?.rawValue ?? "Claim")) \(Self.moment(ofClaim: decision))."
         case .shown:
-            return [failedHold ?? unclaimed(decision), late(decision)].compactMap(\.self).joined(separator: " ")
+            let hold = claims.last { $0.form.isFailure }
+            // A hold that ended in the window does not explain the banner, but whoever held it may look for it here.
+            let isDueToHold = hold.map { reachedDeadline($0, of: decision) } ?? false
+            return [isDueToHold ? nil : unclaimed(decision), hold.map(Self.words), late(decision)].compactMap(\.self)
+                .joined(separator: " ")
         case .retracted where decision.lateness == nil:
             return "\(claimant) claimed it after it was sent to the notification server, which had not answered yet."
         case .retracted:
@@ -111,16 +115,13 @@ extension Explanation {
         return "Its banner came \(time) later: \(cause)."
     }
 
-    /// Why the hold on an event failed, if it lasted to the end of the window.
-    private var failedHold: String? {
-        guard let end = claims.last(where: { $0.form.isFailure }), let decision = event.decision,
-            reachedDeadline(end, of: decision)
-        else { return nil }
-        let claimant = Self.name(end.claimant, end.program)
+    /// How a hold on an event failed.
+    private static func words(about end: ClaimRecord) -> String {
+        let claimant = name(end.claimant, end.program)
         switch end.form {
         case .released:
             guard let latency = end.latency else { return "\(claimant) held it and then released it." }
-            return "\(claimant) held it until \(Self.text(latency)) after it was published, and then released it."
+            return "\(claimant) held it until \(text(latency)) after it was published, and then released it."
         case .ranOut: return "\(claimant) held it and did not confirm it in time."
         default: return "\(claimant) held it and left the bus."
         }
