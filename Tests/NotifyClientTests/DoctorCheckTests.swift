@@ -10,8 +10,15 @@ struct DoctorCheckTests {
 
     @Test(arguments: [217, 218, 226])
     func aUnitThatFailsForWantOfNamespacesIsToldToLeaveThemOut(_ status: Int) {
-        let unit = UnitCheck(
+        var unit = UnitCheck(
             hasManager: true, loadState: "loaded", activeState: "failed", result: "exit-code", exitStatus: status)
+        for isTested in [nil, true] as [Bool?] {
+            unit.allowsNamespaces = isTested
+            #expect(unit.finding.state == "failed with \(status): systemd could not set up the unit's namespaces")
+            #expect(unit.finding.advice?.contains("journalctl --user -u notifyd") == true)
+        }
+        unit.allowsNamespaces = false
+        #expect(unit.finding.state.contains("users get no user namespaces on this system"))
         #expect(unit.finding.level == .problem)
         #expect(unit.finding.advice?.contains("ln -s /dev/null ~/.config/systemd/user/notifyd.service.d/") == true)
     }
@@ -121,6 +128,25 @@ struct DoctorCheckTests {
         #expect(missing.level == .warning)
         #expect(missing.state == "good, but there is no program foot, for the button")
         #expect(ConfigurationCheck(report: nil).finding.level == .warning)
+    }
+
+    @Test func aConfigurationOfAnotherEnvironmentIsSaidToBeOne() {
+        let check = ConfigurationCheck(report: (78, ["a:1:2: no"]), differences: ["XDG_CONFIG_HOME"])
+        #expect(
+            check.finding.state == "a:1:2: no (read as the running notifyd does, which has another XDG_CONFIG_HOME)")
+        #expect(check.finding.level == .problem)
+        let broken = ConfigurationCheck(obstacle: "/usr/bin/notifyd ended with exit code 0 and said nothing")
+        #expect(broken.finding.level == .warning)
+    }
+
+    @Test func aServerThatHangsHasAName() {
+        let unit = "0::/user.slice/user-1000.slice/user@1000.service/session.slice/dunst.service\n"
+        let name = ServerCheck.identity("dunst\n", process: 42, cgroup: unit)
+        #expect(name == "dunst (process 42, dunst.service)")
+        let scope = "0::/user.slice/session-2.scope\n"
+        #expect(ServerCheck.identity("mako\n", process: 42, cgroup: scope) == "mako (process 42)")
+        #expect(ServerCheck.identity(nil, process: 42, cgroup: nil) == "it (process 42)")
+        #expect(ServerCheck(isThere: true, identity: name).finding.state.hasPrefix(name + " hangs: no answer within"))
     }
 
     @Test func nobodyAtTheSessionIsNoFault() {

@@ -3,10 +3,23 @@ import ChildProcesses
 struct ConfigurationCheck {
     /// The output and exit code of “notifyd --check-config”; `nil` if it could not be run.
     var report: (code: Int32, lines: [String])?
+    /// The variables in which the running notifyd and the caller differ.
+    var differences: [String] = []
     /// Why it could not be run, although there is a notifyd.
     var obstacle: String?
 
+    /// The variables that say where the files are.
+    private static let variables = ["HOME", "XDG_CONFIG_HOME", "XDG_CONFIG_DIRS", "XDG_DATA_DIRS"]
+
     var finding: Finding {
+        let finding = ownFinding
+        if differences.isEmpty { return finding }
+        let words = "read as the running notifyd does, which has another \(differences.joined(separator: ", "))"
+        return Finding(
+            check: finding.check, level: finding.level, state: "\(finding.state) (\(words))", advice: finding.advice)
+    }
+
+    private var ownFinding: Finding {
         let check = "configuration"
         if let obstacle { return .warning(check, "cannot be checked: \(obstacle)", "Install notifyd again.") }
         guard let report else {
@@ -36,11 +49,19 @@ struct ConfigurationCheck {
         return .ok(check, files.map { "good: \($0)" } ?? "good")
     }
 
-    /// Runs the notifyd that belongs to this notifyctl.
-    static func ask() async -> ConfigurationCheck {
+    /// Runs the notifyd that belongs to this notifyctl, with the environment of the running notifyd if that can be read.
+    ///
+    /// - Parameter process: the running notifyd.
+    static func ask(as process: Int? = nil) async -> ConfigurationCheck {
         guard let program = try? Daemon.locate() else { return ConfigurationCheck() }
+        var environment = ChildProcess.currentEnvironment
+        let theirs = process.flatMap(ProcessFacts.environment(of:)) ?? environment
+        let differences = variables.filter { theirs[$0] != environment[$0] }
+        for name in differences { environment[name] = theirs[name] }
         do throws(ProcessError) {
-            return ConfigurationCheck(report: try await Daemon.run(program, ["--check-config"], within: .seconds(10)))
+            let report = try await Daemon.run(
+                program, ["--check-config"], environment: environment, within: .seconds(10))
+            return ConfigurationCheck(report: report, differences: differences)
         } catch {
             return ConfigurationCheck(obstacle: error.description)
         }

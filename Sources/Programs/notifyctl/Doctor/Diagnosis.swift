@@ -47,7 +47,7 @@ struct Diagnosis {
         return router.findings + [unit.finding] + [sandbox.finding].compactMap { $0 } + [server.finding]
             + [buttons.finding].compactMap { $0 }
             + journal(of: router.process, properties, sandbox.wantsNamespaces == nil ? [:] : service).findings
-            + [session.finding, await ConfigurationCheck.ask().finding]
+            + [session.finding, await ConfigurationCheck.ask(as: router.process).finding]
     }
 
     // MARK: The notification server
@@ -65,6 +65,11 @@ struct Diagnosis {
             check.capabilities = capabilities?.first?.elements?.compactMap(\.string)
         } catch {
             check.answer = error.code == .timedOut ? .none : .error(error.description)
+            check.identity = await query.process(of: name).map { process in
+                ServerCheck.identity(
+                    FileFacts.text(of: "/proc/\(process)/comm"), process: process,
+                    cgroup: FileFacts.text(of: "/proc/\(process)/cgroup"))
+            }
         }
         return check
     }

@@ -8,6 +8,8 @@ struct ServerCheck {
 
     var isThere = false
     var answer = Answer.none
+    /// What is known of it without its answer: its program, process and unit.
+    var identity: String?
     /// `nil` if it does not answer.
     var capabilities: [String]?
     /// Whether notifyd does not call it for a while, because it has failed several times.
@@ -49,7 +51,7 @@ struct ServerCheck {
         switch answer {
         case .none:
             return .problem(
-                Self.check, "it hangs: no answer within \(BusQuery.timeout.shortText)",
+                Self.check, "\(identity ?? "it") hangs: no answer within \(BusQuery.timeout.shortText)",
                 "Restart it. notifyd then shows the banners that wait.")
         case .error(let words):
             return .problem(Self.check, "it answers with an error: \(words)", "Restart it, or use another one.")
@@ -71,6 +73,16 @@ struct ServerCheck {
             return .ok(
                 Self.check, lacks.isEmpty ? title : "\(title), which cannot show \(lacks.joined(separator: " or "))")
         }
+    }
+
+    /// - Parameters:
+    ///   - program: its name, from proc(5).
+    ///   - cgroup: the control group of the process, of which the last part may be the unit.
+    static func identity(_ program: String?, process: Int, cgroup: String?) -> String {
+        let last = cgroup?.split { $0 == "/" || $0 == "\n" }.last.map(String.init)
+        let unit = last.flatMap { $0.hasSuffix(".service") ? ", \($0)" : nil } ?? ""
+        let name = program.flatMap { $0.split(separator: "\n").first }.map { Terminal.plain(String($0)) } ?? "it"
+        return "\(name) (process \(process)\(Terminal.plain(unit)))"
     }
 
     private var waitingBanners: String { waiting == 1 ? "a banner waits for it" : "\(waiting) banners wait for it" }

@@ -1,3 +1,4 @@
+import ChildProcesses
 import NotifyClient
 
 /// The state of notifyd.service; org.freedesktop.systemd1(5).
@@ -14,9 +15,13 @@ struct UnitCheck {
     var restarts = 0
     var needsReload = false
     var hasJob = false
+    /// Whether users may create user namespaces here; `nil` if that was not tested.
+    var allowsNamespaces: Bool?
 
     private static let check = "unit"
     private static let reload = "systemctl --user daemon-reload"
+    /// `EXIT_USER`, `EXIT_CAPABILITIES` and `EXIT_NAMESPACE` of systemd.exec(5).
+    private static let namespaceFailures = [217, 218, 226]
 
     var finding: Finding {
         guard hasManager else { return .ok(Self.check, "no service manager on this bus: nothing watches over notifyd") }
@@ -42,11 +47,15 @@ struct UnitCheck {
 
     private var failure: Finding {
         switch exitStatus {
-        // EXIT_USER, EXIT_CAPABILITIES and EXIT_NAMESPACE of systemd.exec(5).
-        case 217, 218, 226:
-            .problem(
-                Self.check, "failed with \(exitStatus): users get no user namespaces on this system",
-                "Run notifyd without them: \(SandboxCheck.leaveNamespacesOut)")
+        case _ where Self.namespaceFailures.contains(exitStatus):
+            allowsNamespaces == false
+                ? .problem(
+                    Self.check, "failed with \(exitStatus): users get no user namespaces on this system",
+                    "Run notifyd without them: \(SandboxCheck.leaveNamespacesOut)")
+                : .problem(
+                    Self.check, "failed with \(exitStatus): systemd could not set up the unit's namespaces",
+                    "journalctl --user -u notifyd says what was in the way, such as a folder that is missing. To run "
+                        + "notifyd without namespaces: \(SandboxCheck.leaveNamespacesOut)")
         // EXIT_EXEC
         case 203:
             .problem(
@@ -92,6 +101,17 @@ extension UnitCheck {
         check.result = service["Result"]?.string ?? ""
         check.exitStatus = service["ExecMainStatus"]?.integer() ?? 0
         check.restarts = service["NRestarts"]?.integer() ?? 0
+        if check.activeState == "failed", namespaceFailures.contains(check.exitStatus) {
+            check.allowsNamespaces = await createsNamespaces()
+        }
         return (check, service)
+    }
+
+    /// Whether unshare(1) gets a user namespace and a mount namespace; `nil` if it is not there.
+    private static func createsNamespaces() async -> Bool? {
+        let process = try? ChildProcess(
+            "unshare", ["--user", "--mount", "--map-root-user", "true"],
+            environment: ChildProcess.currentEnvironment, capturing: [1, 2])
+        return await process?.waitForExit(within: BusQuery.timeout).map { $0 == .code(0) }
     }
 }
