@@ -185,6 +185,8 @@ install-files: ## Install what is built already: make release && sudo make insta
 	$(INSTALL) -D -m 644 systemd/org.notifyd.svg '$(DESTDIR)$(ICON_DIR)/org.notifyd.svg'
 	$(INSTALL) -d '$(DESTDIR)$(DOC_DIR)'
 	$(INSTALL) -m 644 README.md LICENSE systemd/config.toml '$(DESTDIR)$(DOC_DIR)'
+	# Its links are those of the source.
+	sed -i -f docs/installed-readme.sed '$(DESTDIR)$(DOC_DIR)/README.md'
 	$(INSTALL) -D -m 644 docs/notifyctl.1 '$(DESTDIR)$(MAN_DIR)/man1/notifyctl.1'
 	$(INSTALL) -D -m 644 docs/notifyd.toml.5 '$(DESTDIR)$(MAN_DIR)/man5/notifyd.toml.5'
 	$(INSTALL) -D -m 644 docs/org.notifyd.Router1.5 '$(DESTDIR)$(MAN_DIR)/man5/org.notifyd.Router1.5'
