@@ -3,7 +3,8 @@
 
     forward.py TOPIC COMMAND …              forward.py /run ./send-to-my-watch
 
-The command gets the title and the body of each push at or below the topic as its last two arguments. The claim is
+The command gets the title and the body of each push at or below the topic as its last two arguments, or those of its
+banner if it has no title. The claim is
 provisional: while the command runs there is no banner; if it fails, or this program dies, the banner appears after all.
 Needs the Debian packages python3-dbus and python3-gi.
 """
@@ -33,6 +34,8 @@ def main():
         if router.ClaimProvisionally(id, dbus.UInt32(WITHIN)) != "suppressed":
             return  # another program has claimed it, or the banner is shown
         try:
+            if not title:  # its banner has a text of its own, by the route of the topic
+                title, body = router.Render(id)
             subprocess.run([*command, title, body], check=True, timeout=WITHIN / 1000)
         except (OSError, subprocess.SubprocessError) as error:
             print(f"{topic}: {error}", file=sys.stderr)

@@ -87,6 +87,10 @@ eventually "what forward.py could hand on is claimed" outcome_is "$id" claimed
 equal "title and body were handed on" 'Welcome and handled' "$(cat "$T/forwarded")"
 id=$(send /run/r1/invite/note Unwelcome 'and given back')
 eventually "what it could not becomes a banner" outcome_is "$id" shown
+id=$(send /run/r1/invite/note '' '')
+eventually "a push without a title is handed on, too" outcome_is "$id" claimed
+tail -n 1 "$T/forwarded" | grep -q '[a-z]' || fail "it is handed on without the text of its banner"
+ok "with the text of its banner"
 example forward-all "$EXAMPLES/python/forward.py" / sh -c 'true "$@"' sh
 FORWARD_ALL=$!
 eventually "forward.py is ready for every topic" says forward-all ready
