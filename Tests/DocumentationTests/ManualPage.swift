@@ -34,7 +34,8 @@ struct ManualPage {
             if line.hasPrefix(".") {
                 let arguments = line.split(separator: " ").dropFirst()
                 swallowed += arguments.filter(Self.unusedMacros.contains).map { _ in String(line) }
-                if [".Sh", ".Ss", ".It"].contains(words[0]), let first = arguments.first, !Self.markers.contains(first) {
+                if [".Sh", ".Ss", ".It"].contains(words[0]), let first = arguments.first, !Self.markers.contains(first)
+                {
                     let cell = arguments.prefix { $0 != "Ta" }.joined(separator: " ")
                     sentences.append(
                         cell.replacing(#"\&"#, with: "").replacing("\"", with: "").replacing(" ,", with: ","))

@@ -44,11 +44,14 @@ import Testing
     @Test func fieldsHaveTheNamesThatTheCommandsOfButtonsGet() async throws {
         try await withRig { rig in
             let process = try await rig.subscriber(to: "/post") {
-                try rig.start("listen", "/post", "--exec", "env | grep ^NOTIFYD_FIELD_ | sort >&2", "-n", "1")
+                try rig.start("listen", "/post", "--exec", "env | grep ^NOTIFYD_FIELD_ | LC_ALL=C sort >&2", "-n", "1")
             }
-            try await rig.client.publish("/post/1", fields: ["WHO": "Mina", "run-number": .int64(7)])
+            try await rig.client.publish("/post/1", fields: ["who": "Mina", "run-number": .int64(7)])
             #expect(await process.waitForExit() == .code(0))
-            #expect(await process.allLines(of: 2) == ["NOTIFYD_FIELD_RUN_NUMBER=7", "NOTIFYD_FIELD_WHO=Mina"])
+            #expect(
+                await process.allLines(of: 2) == [
+                    "NOTIFYD_FIELD_RUN_NUMBER=7", "NOTIFYD_FIELD_WHO=Mina", "NOTIFYD_FIELD_who=Mina",
+                ])
         }
     }
 

@@ -32,7 +32,8 @@ struct CommandLineTests {
     }
 
     @Test(arguments: [
-        ["send", "/a", "--ttl", "1s"], ["send", "/a", "--ttl", "2000ms"], ["screen", "/a", "--lease", "0"],
+        ["send", "/a", "--ttl", "0"], ["send", "/a", "--ttl", "1s"], ["send", "/a", "--ttl", "2000ms"],
+        ["screen", "/a", "--lease", "0"],
         ["mute", "/a", "0"], ["pause", "10m"],
     ])
     func wholeSecondsAreTaken(_ arguments: [String]) throws {
@@ -50,7 +51,7 @@ struct CommandLineTests {
 
     @Test(arguments: [
         (["send", "/a", "--window", "61s"], "at most 1m"), (["send", "/a", "--ttl", "29d"], "at most 28d"),
-        (["send", "/a", "--ttl", "0"], "at least 1s"), (["send", "/a", "--show-for", "25h"], "at most 1d"),
+        (["send", "/a", "--show-for", "25h"], "at most 1d"),
         (["claim-topic", "/a", "--grace", "11s"], "at most 10s"),
         (["listen", "--claim", "--exec", "true", "--within", "11m"], "at most 10m"),
         (["listen", "--claim", "--exec", "true", "--within", "0"], "at least 1ms"),
@@ -89,7 +90,8 @@ struct CommandLineTests {
         (["history", "-n", "-1"], "“-1” is not a number of at least 0."),
         (["listen", "-n", "-1"], "“-1” is not a number of at least 1."), (["watch", "/", "-n", "0"], "of at least 1."),
         (["top", "-n-1"], "of at least 1."), (["history", "-n", "many"], "“many” is not a number of at least 0."),
-        (["history", "--after", "-5"], "“-5” is not the id of an event."), (["listen", "--since", "x"], "neither the id"),
+        (["history", "--after", "-5"], "“-5” is not the id of an event."),
+        (["listen", "--since", "x"], "neither the id"),
         (["mark-read", "/", "--up-to", "-3"], "neither the id"), (["claim", "first"], "neither the id"),
         (["mark-read", "/", "--up-to", "0"], "“0” is not the id of an event. To mark every event, leave --up-to out."),
         (["show", "first"], "neither the id of an event nor “last”"), (["why", "--", "-5"], "neither the id"),
@@ -131,7 +133,9 @@ struct CommandLineTests {
         #expect(error.fullMessage.hasSuffix("\n  See 'notifyctl \(arguments[0]) --help' for more information."))
     }
 
-    @Test(arguments: [["send", "-5"], ["doctor", "-5"], ["quiet", "-1h"], ["send", "/a", "-5 °C"], ["inbox", "-5"]])
+    @Test(arguments: [
+        ["send", "-5"], ["doctor", "-5"], ["quiet", "-1h"], ["send", "/a", "-5 °C"], ["inbox", "-5"],
+    ])
     func aNumberIsNotAdvisedWhereThereIsNone(_ arguments: [String]) throws {
         let error = try #require(throws: UsageError.self) { try UsageError.check(arguments[...]) }
         #expect(error.message.contains("is taken for an option."))

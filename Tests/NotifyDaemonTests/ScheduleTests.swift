@@ -118,7 +118,8 @@ struct ScheduleTests {
             now += 3 * Self.hour
         }
         let weekend = try #require(
-            Schedule.snapshot(of: [schedule], at: try moment("2026-01-03T11:00:00Z") * 1_000_000, in: calendar).active.first)
+            Schedule.snapshot(of: [schedule], at: try moment("2026-01-03T11:00:00Z") * 1_000_000, in: calendar).active
+                .first)
         #expect(clock(weekend.ends / 1_000_000, "Europe/Berlin") == "Sun 00:00")
         #expect(schedule.description == "00:00-00:00 sat,sun /")
     }

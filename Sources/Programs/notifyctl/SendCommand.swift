@@ -9,8 +9,8 @@ struct SendCommand: AsyncParsableCommand {
         usage: """
             notifyctl send TOPIC [TITLE [BODY]] [-f KEY=VALUE ...] [--wait]
             notifyctl send post ID [TITLE [BODY]]
-            notifyctl send invite --session SESSION --from NAME
-            notifyctl send mate-finished --session SESSION --mate NAME [--distance METRES]
+            notifyctl send invite --session SESSION --from NAME [TITLE [BODY]]
+            notifyctl send mate-finished --session SESSION --mate NAME [--distance METRES] [TITLE [BODY]]
             notifyctl send --user USER | --all-users …
             """,
         discussion: """
@@ -56,7 +56,7 @@ struct SendCommand: AsyncParsableCommand {
     @Option(help: "Who finished, for mate-finished.") var mate: String?
     @Option(
         parsing: .unconditional, help: "How far, in metres, for mate-finished.",
-        transform: NumberArgument.parse(0 ... Int64.max, "a whole number of metres"))
+        transform: NumberArgument.parse(0...Int64.max, "a whole number of metres"))
     var distance: Int64?
 
     @Flag(help: "Wait for the outcome and print it.") var wait = false
@@ -73,8 +73,9 @@ struct SendCommand: AsyncParsableCommand {
         transform: DurationArgument.parse(.zero ... .seconds(60), in: .milliseconds(1)))
     var window: DurationArgument?
     @Option(
-        parsing: .unconditional, help: "How long the event is worth showing, in whole seconds; at most 28d.",
-        transform: DurationArgument.parse(.seconds(1) ... .seconds(28 * 86400), in: .seconds(1)))
+        parsing: .unconditional,
+        help: "How long the event is worth showing, in whole seconds; at most 28d. With 0 it expires at once.",
+        transform: DurationArgument.parse(.zero ... .seconds(28 * 86400), in: .seconds(1)))
     var ttl: DurationArgument?
     @Option(help: "low, normal or critical.") var urgency: Urgency?
     @Flag(help: "Never a banner for this event.") var noBanner = false

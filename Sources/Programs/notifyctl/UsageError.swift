@@ -1,4 +1,5 @@
 import ArgumentParser
+import Routing
 import StandardStreams
 
 /// An argument that the parser takes for an option, or reports as something else than it is.
@@ -43,12 +44,14 @@ struct UsageError: Error {
         var previous = ""
         for argument in arguments.prefix(while: { $0 != "--" }) {
             defer { previous = argument }
-            guard argument.utf8.first == UInt8(ascii: "-"), let second = argument.utf8.dropFirst().first else { continue }
+            guard argument.utf8.first == UInt8(ascii: "-"), let second = argument.utf8.dropFirst().first else {
+                continue
+            }
             if UInt8(ascii: "0")...UInt8(ascii: "9") ~= second {
                 guard message != nil || !previous.hasPrefix("-") else { continue }
                 throw UsageError(message: advice(about: argument, after: previous, options, command), command: command)
             }
-            if isMissing, options[name(of: argument)] == nil, options[name(of: previous)] != true {
+            if isMissing, options[name(of: argument)] == nil, options[previous] != true {
                 throw UsageError(message: "Unknown option '\(name(of: argument))'", command: command)
             }
         }
@@ -69,7 +72,8 @@ struct UsageError: Error {
     private static func options(of command: any ParsableCommand.Type) -> [String: Bool] {
         var options: [String: Bool] = [:]
         for line in command.helpMessage(columns: 500).split(separator: "\n") where line.hasPrefix("  -") {
-            let words = (line.dropFirst(2).firstRange(of: "  ").map { line[..<$0.lowerBound] } ?? line).split(separator: " ")
+            let words = (line.dropFirst(2).firstRange(of: "  ").map { line[..<$0.lowerBound] } ?? line).split(
+                separator: " ")
             for word in words where word.hasPrefix("-") {
                 options[word.last == "," ? String(word.dropLast()) : String(word)] = words.last?.hasPrefix("<") ?? false
             }
@@ -90,7 +94,8 @@ struct UsageError: Error {
         let digits = argument.dropFirst()
         var advice = "“\(argument)” begins with “-” and is taken for an option."
         if options[previous] == true {
-            advice += " As the value of an option it goes after “=”\(previous.hasPrefix("--") ? ": \(previous)=\(argument)" : "")."
+            advice += " As the value of an option it goes after “=”"
+            advice += previous.hasPrefix("--") ? ": \(previous)=\(argument)." : "."
         } else if commandsOfNumbers.contains(name), UInt64(digits) != nil || Duration(text: String(digits)) != nil {
             advice += " Numbers and times are not negative: write \(digits)."
         } else if options["-n"] == true, UInt64(digits) != nil {

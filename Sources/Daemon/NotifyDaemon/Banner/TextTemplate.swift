@@ -47,7 +47,8 @@ package struct TextTemplate: Sendable {
         do {
             template = try MustacheTemplate(string: "{{% CONTENT_TYPE:TEXT}}" + text)
         } catch let error as MustacheTemplate.ParserError {
-            reasons.append("\(Self.words(for: error.error, tags)) (in line \(error.context.lineNumber) of the template)")
+            let words = Self.words(for: error.error, tags)
+            reasons.append("\(words) (in line \(error.context.lineNumber) of the template)")
         } catch {
             reasons.append(Self.words(for: error, tags))
         }
