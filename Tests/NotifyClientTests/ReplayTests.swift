@@ -109,6 +109,22 @@ struct ReplayTests {
         #expect(whatIf.text.hasPrefix("2 events with a window, 2 of them claimed."))
     }
 
+    /// Such as a key in the inbox, or `listen --since 0 --claim`.
+    @Test func aClaimOfAnEventThatSomebodyFindsLaterIsNoAnswer() throws {
+        let found = explanation([("Claim", 21_070, .retracted)], .retracted)
+        #expect(found.answers.isEmpty)
+        #expect(explanation([("Claim", 10_000, .retracted)], .retracted).answers.count == 1)
+        var patient = explanation([("Claim", 21_070, .suppressed)])
+        patient.window = .seconds(30)
+        #expect(patient.answers.map(\.after) == [.milliseconds(21_070)])
+        let report = try ReplayReport(
+            [ReplayEvent(found), push(1, "/post/28", at: 0, claimedAfter: 30)], window: .milliseconds(60))
+        #expect(report.latencies.count == 1)
+        #expect(report.latencies.window(catching: 99) == .milliseconds(30))
+        // It is still a claim.
+        #expect(report.text.hasPrefix("2 events with a window, 2 of them claimed."))
+    }
+
     @Test func aHoldCountsOnceAndOnlyIfItWasConfirmed() throws {
         let confirmed = explanation([("ClaimProvisionally", 5, .suppressed), ("Complete", 60, .suppressed)])
         #expect(confirmed.answers.map(\.after) == [.milliseconds(5)])

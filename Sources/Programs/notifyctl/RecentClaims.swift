@@ -1,7 +1,7 @@
 import NotifyClient
 
 /// The latencies of the claims that answered the newest events, in total and by claimant. A screen that is opened a minute after
-/// an event closes its banner, but does not answer it.
+/// an event, or a claim in the inbox by then, closes its banner, but does not answer it.
 struct RecentClaims: Sendable {
     struct Answer: Sendable {
         let id: EventID

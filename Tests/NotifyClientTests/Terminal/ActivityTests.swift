@@ -63,6 +63,16 @@ struct ActivityTests {
         #expect(activity.decisions.count == 2)
     }
 
+    /// Unless its window was that long.
+    @Test func aClaimOfAnEventThatSomebodyFindsLaterIsNoLatency() {
+        var activity = Activity()
+        activity.receive(outcome(1, "/post/27", .retracted, latency: .seconds(21)), at: .zero)
+        #expect(activity.latencies.count == 0)
+        activity.receive(event(2, "/post/27", window: .seconds(30)), at: .zero)
+        activity.receive(outcome(2, "/post/27", .claimed, latency: .seconds(21)), at: .seconds(21))
+        #expect(activity.latencies.count == 1)
+    }
+
     /// It tells how long notifyd was away.
     @Test func aClaimAfterARestartIsNoLatency() {
         var activity = Activity()

@@ -36,10 +36,20 @@ public struct Explanation: Hashable, Sendable {
             isEnd || form == "Complete" || form == "ClaimProvisionally" && verdict != .recorded
         }
 
+        /// How long after publishing a claim can answer an event whose window is shorter. Later, somebody has found the event, in
+        /// the inbox for example, and no window would have waited for that.
+        private static let longestAnswer = Duration.seconds(10)
+
         /// Whether the claim answers the event, so that its latency says how long a window must be. A claim of a whole topic
         /// can come at any time later and only says when a screen was opened; an open screen answers at once.
-        package static func isAnswer(_ form: String, after time: Duration?) -> Bool {
-            form == "Claim" || form == "ClaimProvisionally" || form == "ClaimNamed" || time == .zero
+        ///
+        /// - Parameters:
+        ///   - time: from publishing to the claim; `nil` if unknown.
+        ///   - window: that of the event; `nil` if unknown.
+        package static func isAnswer(_ form: String, after time: Duration?, window: Duration?) -> Bool {
+            if time == .zero { return true }
+            guard form == "Claim" || form == "ClaimProvisionally" || form == "ClaimNamed" else { return false }
+            return time.map { $0 <= max(longestAnswer, window ?? .zero) } ?? true
         }
     }
 
@@ -70,7 +80,9 @@ public struct Explanation: Hashable, Sendable {
 
     /// The claims that answered the event and changed something. After a restart of notifyd their latencies include the restart.
     package var answers: [Claim] {
-        isReplayed ? [] : effectiveClaims.filter { isOfUse($0) && Claim.isAnswer($0.form, after: $0.after) }
+        isReplayed
+            ? []
+            : effectiveClaims.filter { isOfUse($0) && Claim.isAnswer($0.form, after: $0.after, window: window) }
     }
 
     /// The event that is explained.

@@ -36,6 +36,6 @@ struct ReplayEvent: Hashable, Sendable {
     /// From publishing to the claim that counted.
     var latency: Duration? { claims.filter(\.isOfUse).map(\.after).min() }
 
-    /// The same for the claim that answered the event; `nil` if only a screen that was opened later claimed it.
+    /// The same for the claim that answered the event; `nil` if it was claimed only later, by a screen or by hand.
     var answerLatency: Duration? { claims.filter { $0.isOfUse && $0.isAnswer }.map(\.after).min() }
 }

@@ -81,7 +81,7 @@ struct Activity: Sendable {
     }
 
     mutating func receive(_ outcome: Outcome, at now: Duration) {
-        close(outcome.id, at: outcome.topic)
+        let window = close(outcome.id, at: outcome.topic)
         let isReplayed = replayed.remove(outcome.id) != nil
         // A reply of the daemon may have reported it already.
         guard !decisions.contains(where: { $0.outcome.id == outcome.id && $0.outcome.kind == outcome.kind }) else {
@@ -91,7 +91,7 @@ struct Activity: Sendable {
         decisions.insert(Decision(outcome: outcome, time: now), at: index)
         if decisions.count > Self.memory { decisions.removeLast() }
         guard !isReplayed, let by = outcome.by, let latency = outcome.latency,
-            Explanation.Claim.isAnswer(outcome.form ?? "Claim", after: latency),
+            Explanation.Claim.isAnswer(outcome.form ?? "Claim", after: latency, window: window?.length),
             !answers.contains(where: { $0.id == outcome.id })
         else { return }
         answers.append(RecentClaims.Answer(id: outcome.id, by: by, after: latency, program: outcome.program))
@@ -166,9 +166,13 @@ struct Activity: Sendable {
         windowsByTopic[topic.bytes] = window
     }
 
-    private mutating func close(_ id: EventID, at topic: String) {
-        guard windowsByTopic[topic.bytes]?.events.remove(id) != nil else { return }
-        if windowsByTopic[topic.bytes]?.events.isEmpty == true { windowsByTopic[topic.bytes] = nil }
+    /// - Returns: the window in which the event was; `nil` if it had none, or none any more.
+    @discardableResult
+    private mutating func close(_ id: EventID, at topic: String) -> Window? {
+        guard let window = windowsByTopic[topic.bytes], window.events.contains(id) else { return nil }
+        windowsByTopic[topic.bytes]?.events.remove(id)
+        if window.events.count == 1 { windowsByTopic[topic.bytes] = nil }
+        return window
     }
 }
 
