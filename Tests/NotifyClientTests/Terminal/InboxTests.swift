@@ -82,17 +82,73 @@ struct InboxTests {
         #expect(answers == [true, false])
     }
 
+    private func page(_ ids: ClosedRange<UInt64>) -> [InboxEntry] { ids.reversed().map { entry($0) } }
+
     @Test func olderEventsAreLoadedInPortionsUpToALimit() {
-        var list = list((1...200).reversed().map { entry($0) }, hasMore: true, total: 5000)
+        var list = list(page(1...200), hasMore: true, total: 5000)
         #expect(!list.isShort)
-        list.moveToLast()
-        #expect(list.selection == 1)
+        list.move(by: 160)
         #expect(list.isShort)
-        for _ in 1...100 { list.moveToLast() }
+        #expect(list.wanted == 400)
+        for _ in 1...100 { list.move(by: 160) }
         #expect(list.wanted == InboxList.capacity)
-        list.take((1...5000).reversed().map { entry($0) }, hasMore: false, total: 5000)
+        list.take(page(1...5000), hasMore: false, total: 5000)
         #expect(list.entries.count == InboxList.capacity)
         #expect(list.hasMore)
+    }
+
+    @Test func theLastEventIsTheLastOfAllAndNotOfThePage() {
+        var list = list(page(301...500), hasMore: true, total: 500)
+        list.moveToLast()
+        #expect(list.selection == 301)
+        #expect(list.isShort)
+        list.take(page(101...500), hasMore: true, total: 500)
+        #expect(list.selection == 101)
+        list.take(page(1...500), hasMore: false, total: 500)
+        #expect(list.selection == 1)
+        // What comes later does not move it any more.
+        list.move(by: -1)
+        list.take(page(1...501), hasMore: false, total: 501)
+        #expect(list.selection == 2)
+    }
+
+    @Test func anotherKeyEndsTheWayToTheLastEvent() {
+        var list = list(page(301...500), hasMore: true, total: 500)
+        list.moveToLast()
+        list.moveToFirst()
+        list.take(page(1...500), hasMore: false, total: 500)
+        #expect(list.selection == 500)
+    }
+
+    @Test func aFilterSaysNothingAboutAllBeforeItHasReadThem() {
+        let bench = Bench()
+        bench.screen.list = list(page(9...208), hasMore: true, total: 208)
+        for key in "/Hang" { bench.take(.character(key)) }
+        bench.take(.enter)
+        #expect(bench.screen.list.isShort)
+        let before = bench.lines()
+        #expect(before[0] == "Inbox   208 unread   with “Hang”")
+        #expect(before[1] == "No event so far has this text.")
+        #expect(before[2] == "and 8 older; notifyd is asked for them")
+        bench.screen.list.take(
+            page(9...208) + (1...8).reversed().map { entry($0, "/hang") }, hasMore: false, total: 208)
+        #expect(Array(bench.lines().prefix(2)) == ["Inbox   8 of 208 unread   with “Hang”", "/hang  8"])
+        bench.screen.list.take(page(9...208), hasMore: false, total: 200)
+        #expect(bench.lines()[0] == "Inbox   0 of 200 unread   with “Hang”")
+        #expect(bench.lines()[1] == "Nothing has this text; Esc shows all.")
+    }
+
+    @Test func withMoreThanTheLimitItSaysThatTheRestIsNotListed() {
+        let bench = Bench()
+        bench.screen.list = list(page(301...500), hasMore: true, total: 2100)
+        #expect(bench.lines()[0] == "Inbox   2100 unread, the newest 2000 are listed")
+        bench.take(.end)
+        bench.screen.list.take(page(101...2100), hasMore: true, total: 2100)
+        for key in "/210" { bench.take(.character(key)) }
+        #expect(bench.lines()[0] == "Inbox   3 of the newest 2000, 2100 unread")
+        bench.take(.character("x"))
+        #expect(bench.lines()[1] == "None of the newest 2000 has this text; Esc shows all.")
+        #expect(bench.lines()[2] == "and 100 older; name a topic to see them")
     }
 
     @Test func aFilterFindsTopicsTextsAndApplications() {
@@ -134,7 +190,7 @@ struct InboxTests {
         #expect(bench.lines().last == "/qui_")
         bench.take(.backspace)
         bench.take(.enter)
-        #expect(bench.lines().first == "Inbox   2 unread   with “qu”")
+        #expect(bench.lines().first == "Inbox   1 of 2 unread   with “qu”")
         #expect(bench.take(.character("r")) == .read(2))
         bench.take(.escape)
         #expect(bench.screen.list.groups.count == 2)
@@ -198,7 +254,7 @@ struct InboxTests {
         bench.screen.list = list([])
         #expect(bench.lines()[1] == "Nothing unread.")
         bench.screen.list = list([entry(2)], hasMore: true, total: 12)
-        #expect(bench.lines()[3] == "and 11 older")
+        #expect(bench.lines()[3] == "and 11 older; notifyd is asked for them")
     }
 
     @Test func timesAreShort() {

@@ -59,7 +59,7 @@ struct InboxFrame {
     private func header(_ screen: InboxScreen) -> [Cell] {
         let gap = Cell("   ")
         var first = Cell("Inbox", .bold)
-        if let total = screen.list.total { first = first + gap + Cell("\(total) unread") }
+        if let total = screen.list.total { first = first + gap + Cell(count(of: screen.list, total)) }
         if let pause = screen.quiet.pause { first = first + gap + Cell("banners \(pause.words(at: now))", .yellow) }
         if !screen.list.filter.isEmpty, screen.mode != .filter {
             first = first + gap + Cell("with “\(screen.list.filter)”", .yellow)
@@ -71,6 +71,15 @@ struct InboxFrame {
             case .unasked, .running: []
             }
         return [first] + second + (screen.quiet.mutes().map { [Cell("muted: " + $0, .yellow)] } ?? [])
+    }
+
+    /// With a filter also how many it finds, once all are read that are kept in memory.
+    private func count(of list: InboxList, _ total: Int) -> String {
+        let rest = total > InboxList.capacity ? ", the newest \(InboxList.capacity) are listed" : ""
+        guard !list.filter.isEmpty, !list.isShort else { return "\(total) unread" + rest }
+        return list.isCut
+            ? "\(list.matching) of the newest \(list.entries.count), \(total) unread"
+            : "\(list.matching) of \(total) unread"
     }
 
     private func footer(_ screen: InboxScreen) -> Cell {
@@ -100,8 +109,10 @@ struct InboxFrame {
         }
         if rows.isEmpty { rows = [.text(Cell(absence(screen), .dim))] }
         let unlisted = (screen.list.total ?? 0) - screen.list.entries.count
-        if screen.list.hasMore, unlisted > 0, screen.list.filter.isEmpty {
-            let advice = screen.list.entries.count < InboxList.capacity ? "" : "; name a topic to see them"
+        if screen.list.hasMore, unlisted > 0 {
+            let advice =
+                screen.list.isCut
+                ? "; name a topic to see them" : screen.list.isShort ? "; notifyd is asked for them" : ""
             rows.append(.text(Cell("and \(unlisted) older\(advice)", .dim)))
         }
         let visible = screen.visible(of: rows.count, height: room, selected: selected)
@@ -110,7 +121,10 @@ struct InboxFrame {
             let cell =
                 switch row {
                 case .heading(let group):
-                    Cell(group.topic, .bold) + Cell(group.entries.count > 1 ? "  \(group.entries.count)" : "", .dim)
+                    Cell(group.topic, .bold)
+                        + Cell(
+                            group.entries.count > 1
+                                ? "  \(group.entries.count)" + (screen.list.hasMore ? "+" : "") : "", .dim)
                 case .entry(let entry):
                     line(of: entry, isSelected: entry.id == screen.list.selection, times: times)
                 case .text(let cell): cell
@@ -121,7 +135,11 @@ struct InboxFrame {
 
     private func absence(_ screen: InboxScreen) -> String {
         guard screen.list.total != nil else { return screen.daemon == .unasked ? "asking notifyd" : "" }
-        return screen.list.entries.isEmpty ? "Nothing unread." : "Nothing has this text; Esc shows all."
+        if screen.list.entries.isEmpty { return "Nothing unread." }
+        if screen.list.isShort { return "No event so far has this text." }
+        return screen.list.isCut
+            ? "None of the newest \(screen.list.entries.count) has this text; Esc shows all."
+            : "Nothing has this text; Esc shows all."
     }
 
     private func line(of entry: InboxEntry, isSelected: Bool, times: Int) -> Cell {

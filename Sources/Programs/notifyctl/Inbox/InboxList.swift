@@ -25,9 +25,18 @@ struct InboxList: Sendable {
     private(set) var wanted = portion
     /// Whether there are older events.
     private(set) var hasMore = false
+    /// Whether the selection follows the last event until all are in memory that should be.
+    private var isGoingToLast = false
     private(set) var selection: EventID?
     private(set) var expanded: Set<EventID> = []
-    var filter = "" { didSet { restoreSelection() } }
+    var filter = "" {
+        didSet {
+            // What it finds is told of all events.
+            if !filter.isEmpty { wanted = Self.capacity }
+            isGoingToLast = false
+            restoreSelection()
+        }
+    }
 
     /// Where the selection is in the order of the groups. If its event leaves, the next one is selected.
     private var position = 0
@@ -36,6 +45,12 @@ struct InboxList: Sendable {
 
     /// Whether older events should be loaded.
     var isShort: Bool { hasMore && entries.count < wanted }
+
+    /// Whether there are events that no key and no filter reaches.
+    var isCut: Bool { hasMore && entries.count >= Self.capacity }
+
+    /// How many events the filter finds in memory.
+    var matching: Int { entries.count(where: matches) }
 
     /// The topic with the newest event first.
     var groups: [Group] {
@@ -79,6 +94,8 @@ struct InboxList: Sendable {
         self.total = total - (page.count { decided.contains($0.id) })
         expanded.formIntersection(entries.map(\.id))
         restoreSelection()
+        if isGoingToLast { select(.max) }
+        if !isShort { isGoingToLast = false }
     }
 
     /// - Returns: whether the event is unread and not in the list.
@@ -111,18 +128,30 @@ struct InboxList: Sendable {
     // MARK: Moving
 
     mutating func move(by step: Int) {
-        let ids = groups.flatMap { $0.entries.map(\.id) }
-        guard !ids.isEmpty else { return }
-        position = step > ids.count ? ids.count - 1 : max(0, min(position + step, ids.count - 1))
-        selection = ids[position]
-        if hasMore, position + Self.margin > ids.count { wanted = min(wanted + Self.portion, Self.capacity) }
+        isGoingToLast = false
+        select(position + step)
+        let count = groups.reduce(0) { $0 + $1.entries.count }
+        if hasMore, position + Self.margin > count { wanted = min(wanted + Self.portion, Self.capacity) }
     }
 
     mutating func moveToFirst() { move(by: -position) }
 
-    mutating func moveToLast() { move(by: Self.capacity) }
+    /// Loads what is missing. Until then, the last event in memory is selected.
+    mutating func moveToLast() {
+        wanted = Self.capacity
+        isGoingToLast = isShort
+        select(.max)
+    }
+
+    private mutating func select(_ index: Int) {
+        let ids = groups.flatMap { $0.entries.map(\.id) }
+        guard !ids.isEmpty else { return }
+        position = max(0, min(index, ids.count - 1))
+        selection = ids[position]
+    }
 
     mutating func toggle() {
+        isGoingToLast = false
         guard let selection else { return }
         if expanded.remove(selection) == nil { expanded.insert(selection) }
     }
