@@ -135,6 +135,7 @@ struct CommandLineTests {
 
     @Test(arguments: [
         ["send", "-5"], ["doctor", "-5"], ["quiet", "-1h"], ["send", "/a", "-5 °C"], ["inbox", "-5"],
+        ["mute", "/a", "-5"],
     ])
     func aNumberIsNotAdvisedWhereThereIsNone(_ arguments: [String]) throws {
         let error = try #require(throws: UsageError.self) { try UsageError.check(arguments[...]) }
@@ -155,7 +156,8 @@ struct CommandLineTests {
 
     @Test func theCommandsThatTakeNumbersAndTextsExist() {
         let names = Set(NotifyctlCommand.configuration.subcommands.compactMap { $0.configuration.commandName })
-        #expect(UsageError.commandsOfNumbers.union(UsageError.commandsOfTexts).isSubset(of: names))
+        #expect(UsageError.commandsOfIDs.isSubset(of: names))
+        #expect(UsageError.commandsOfTimes.union(UsageError.commandsOfTexts).isSubset(of: names))
     }
 
     @Test func aDaemonThatLeftBeforeItAnsweredIsNotSaidToBeAbsent() {
@@ -167,6 +169,7 @@ struct CommandLineTests {
     @Test(arguments: [
         (["send", "invite", "--session", "r1", "--from", ""], "--from takes a name"),
         (["send", "invite", "--session", "r1", "--from", " "], "--from takes a name"),
+        (["send", "mate-finished", "--session", "r1", "--mate", " "], "cannot be a mate"),
         (["listen", "--exec", ""], "--exec takes a shell command"),
         (["listen", "--claim", "--exec", "  "], "--exec takes a shell command"),
     ])

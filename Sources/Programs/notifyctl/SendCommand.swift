@@ -248,7 +248,7 @@ struct SendCommand: AsyncParsableCommand {
     }
 
     private func segment(_ text: String, _ what: String) throws -> String {
-        if text.isEmpty || text.utf8.contains(UInt8(ascii: "/")) {
+        if text.isBlank || text.utf8.contains(UInt8(ascii: "/")) {
             throw ValidationError(
                 "“\(text)” cannot be \(what): it is one part of a topic, so not empty and without a slash.")
         }

@@ -23,8 +23,10 @@ struct UsageError: Error {
 
     // MARK: - Finding it
 
-    /// Commands with an argument that is a number or a time.
-    static let commandsOfNumbers: Set = ["claim", "withdraw", "show", "why", "forget", "mute", "pause", "snooze"]
+    /// Commands with the id of an event among their arguments.
+    static let commandsOfIDs: Set = ["claim", "withdraw", "show", "why", "forget", "snooze"]
+    /// Commands with a time among their arguments.
+    static let commandsOfTimes: Set = ["mute", "pause", "snooze"]
     /// Commands with a text among their arguments.
     static let commandsOfTexts: Set = ["send"]
 
@@ -96,7 +98,9 @@ struct UsageError: Error {
         if options[previous] == true {
             advice += " As the value of an option it goes after “=”"
             advice += previous.hasPrefix("--") ? ": \(previous)=\(argument)." : "."
-        } else if commandsOfNumbers.contains(name), UInt64(digits) != nil || Duration(text: String(digits)) != nil {
+        } else if commandsOfIDs.contains(name) && UInt64(digits) != nil
+            || commandsOfTimes.contains(name) && Duration(text: String(digits)) != nil
+        {
             advice += " Numbers and times are not negative: write \(digits)."
         } else if options["-n"] == true, UInt64(digits) != nil {
             advice += " A number of events goes after -n: write -n \(digits)."
