@@ -72,6 +72,11 @@ struct InboxTests {
             terminal.type("m")
             #expect(try await shows(terminal) { $0.last?.hasPrefix("/a/2 is muted until ") == true })
             #expect(try await rig.client.quiet().map(\.topic) == ["/a/2"])
+            terminal.type("m")
+            #expect(try await shows(terminal) { $0.last == "/a/2 is not muted any more." })
+            #expect(try await rig.client.quiet().isEmpty)
+            terminal.type("m")
+            #expect(try await shows(terminal) { $0.last?.hasPrefix("/a/2 is muted until ") == true })
             terminal.type("c")
             #expect(try await shows(terminal) { $0.last == "Claimed: retracted." })
             terminal.type("r")
@@ -85,6 +90,60 @@ struct InboxTests {
             #expect(try await shows(terminal) { $0.contains("Nothing unread.") })
             terminal.type("\u{3}")
             #expect(await inbox.waitForExit() == .code(0))
+        }
+    }
+
+    @Test func aCommandThatCannotBeStartedIsTold() async throws {
+        let route = """
+            [[route]]
+            topic = "/build/{id}"
+            actions = [ { key = "again", label = "Build again", exec = ["/nonexistent/prog"] } ]
+            """
+        try await withRig(configuration: route) { rig in
+            try await rig.client.send("/build/1", title: "Failed")
+            let terminal = try PseudoTerminal()
+            let inbox = try terminal.run(BuiltPrograms.notifyctl, ["inbox"], environment: environment(rig))
+            #expect(try await shows(terminal) { $0.contains { $0.contains("Failed") } })
+            terminal.type("b")
+            #expect(
+                try await shows(terminal) {
+                    $0.last == "Pressed “Build again”, but a command failed; the log of notifyd says why."
+                })
+            terminal.type("q")
+            #expect(await inbox.waitForExit() == .code(0))
+        }
+    }
+
+    @Test func aMuteSaysThatItsRouteBreaksThrough() async throws {
+        let route = "[[route]]\ntopic = \"/alarm/{id}\"\nbreak_through = true\n"
+        try await withRig(configuration: route) { rig in
+            try await rig.client.send("/alarm/x", title: "Fire")
+            try await rig.client.send("/post/1", title: "Post")
+            #expect(try await rig.client.inbox().map(\.breaksThrough) == [false, true])
+            let terminal = try PseudoTerminal(columns: 120)
+            let inbox = try terminal.run(BuiltPrograms.notifyctl, ["inbox", "/alarm"], environment: environment(rig))
+            #expect(try await shows(terminal) { $0.contains { $0.contains("Fire") } })
+            terminal.type("m")
+            #expect(
+                try await shows(terminal) {
+                    $0.last?.hasPrefix("/alarm/x is muted until ") == true
+                        && $0.last?.hasSuffix(", but its banners still come: its route has break_through.") == true
+                })
+            terminal.type("q")
+            #expect(await inbox.waitForExit() == .code(0))
+            // The command reads the routes from the configuration on disk.
+            let environment = rig.environment.merging(rig.daemon.environment) { $1 }
+            func mute(_ arguments: String...) async throws -> [String] {
+                let process = try ChildProcess(
+                    BuiltPrograms.notifyctl, ["mute"] + arguments, environment: environment, capturing: [1, 2])
+                #expect(await process.waitForExit() == .code(0))
+                return await process.allLines(of: 1) ?? []
+            }
+            let sentence = "Banners still come from routes with break_through: /alarm/{id}."
+            #expect(try await mute("/alarm/x", "1h") == [sentence])
+            #expect(try await mute("/alarm", "1h") == [sentence])
+            #expect(try await mute("/post", "1h") == [])
+            #expect(try await mute("/alarm/x", "1h", "--json=short")[0].hasSuffix(#""break-through":["/alarm/{id}"]}"#))
         }
     }
 
@@ -179,7 +238,7 @@ struct InboxTests {
             try await rig.client.setPaused(true)
             #expect(await shows("1 (quiet) Nice!"))
             await rig.daemon.stop()
-            #expect(await shows(""))
+            #expect(await shows("(absent)"))
             try await rig.daemon.start()
             #expect(await shows("1 (quiet) Nice!"))
             try await rig.client.setPaused(false)

@@ -91,6 +91,22 @@ struct ReplayTests {
         #expect(Latencies([]).reached(by: 50) == nil)
     }
 
+    @Test func aMuteNamesTheRoutesThatBreakThrough() throws {
+        func route(_ topic: String, _ breaksThrough: Bool) -> String {
+            "topic=\(topic)\tbanner=true\twindow=1\tmax_window=1\tcoalesce=topic\tbreak_through=\(breaksThrough)"
+        }
+        let table = try ConfiguredRoutes.parse(
+            [route("/alarm/{id}", true), route("/alarm/test", false), route("/{user}/fire", true)])
+        func named(_ topic: String) throws -> [String] {
+            try ConfiguredRoutes.breakingThrough(at: topic, in: table)
+        }
+        #expect(try named("/alarm/x") == ["/alarm/{id}"])
+        #expect(try named("/alarm/test") == [])
+        #expect(try named("/alarm") == ["/alarm/{id}", "/{user}/fire"])
+        #expect(try named("/") == ["/alarm/{id}", "/{user}/fire"])
+        #expect(try named("/post/27/fire") == [])
+    }
+
     private func explanation(_ claims: [(String, Int64, Verdict)], _ outcome: Outcome.Kind = .claimed) -> Explanation {
         Explanation(
             id: 7, topic: "/post/27", route: "/post/{id}", key: "/post/27", published: 0, window: .milliseconds(100),

@@ -7,7 +7,8 @@ struct MuteCommand: AsyncParsableCommand {
         abstract: "Stop banners at or below a topic for a while.",
         discussion: """
             Subscribers receive the events as before. Muted events are not shown later. 0 ends the mute of exactly this topic, \
-            and a schedule of it until it begins again; what still covers it is printed.
+            and a schedule of it until it begins again; what still covers it is printed. Routes with break_through show their \
+            banners all the same; those at or below the topic are printed.
 
             Examples:
               notifyctl mute /post/27 2h
@@ -35,16 +36,18 @@ struct MuteCommand: AsyncParsableCommand {
             ("topic", .string(topic)), ("milliseconds", .milliseconds(duration.duration)),
         ]
         if !rest.isEmpty { members.append(("quiet", .array(rest.map(\.json)))) }
-        output.write(.object(members), text: rest.sentences(about: topic))
+        let exceptions = duration.duration == .zero ? [] : await ConfiguredRoutes.breakingThrough(at: topic)
+        if !exceptions.isEmpty { members.append(("break-through", .array(exceptions.map(JSON.string)))) }
+        output.write(
+            .object(members),
+            text: exceptions.isEmpty
+                ? rest.sentences(about: topic)
+                : "Banners still come from routes with break_through: "
+                    + Terminal.plain(exceptions.joined(separator: ", ")) + ".")
     }
 }
 
 extension [Quiet] {
-    /// What covers a topic or a topic below it.
-    fileprivate func concerning(_ topic: String) -> [Quiet] {
-        filter { $0.covers(topic) || Quiet(topic: topic, cause: .muted).covers($0.topic) }
-    }
-
     /// What is still quiet at a topic and below; `nil` if nothing is.
     fileprivate func sentences(about topic: String) -> String? {
         let now = Timestamp.now

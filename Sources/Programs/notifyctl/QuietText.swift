@@ -24,6 +24,14 @@ extension Quiet {
 extension [Quiet] {
     private static var named: Int { 3 }
 
+    /// What covers a topic or a topic below it.
+    func concerning(_ topic: String) -> [Quiet] {
+        filter { $0.covers(topic) || Quiet(topic: topic, cause: .muted).covers($0.topic) }
+    }
+
+    /// Whether there is a mute of exactly this topic.
+    func isMuted(_ topic: String) -> Bool { contains { $0.cause == .muted && $0.topic.utf8.elementsEqual(topic.utf8) } }
+
     var pause: Quiet? { first { $0.cause == .paused } }
 
     /// The mutes and schedules as text, such as `/post until 14:05, /run until 15:00`; `nil` without any.

@@ -175,7 +175,7 @@ struct InboxTests {
         bench.take(.character("2"))
         #expect(bench.lines().last == "Its button is 1.")
         bench.take(.end)
-        #expect(bench.take(.character("m")) == .mute("/other"))
+        #expect(bench.take(.character("m")) == .mute(entry(1, "/other")))
         #expect(bench.take(.character("c")) == .claim(1))
         #expect(bench.take(.character("w")) == .explain(1))
         #expect(bench.take(.character("q")) == .quit)
@@ -194,6 +194,19 @@ struct InboxTests {
         #expect(bench.take(.character("r")) == .read(2))
         bench.take(.escape)
         #expect(bench.screen.list.groups.count == 2)
+    }
+
+    @Test func onlyWhatConcernsTheInboxIsQuietThere() {
+        let bench = bench(entry(1, "/live/1"))
+        bench.screen.topic = "/live"
+        bench.screen.quiet = [Quiet(topic: "/alarm/x", cause: .muted), Quiet(topic: "/", cause: .paused)]
+        #expect(bench.lines()[0] == "Inbox   1 unread   banners paused")
+        #expect(bench.lines()[1] == "/live/1")
+        bench.screen.quiet = ["/live/2", "/live"].map { Quiet(topic: $0, cause: .muted) }
+        #expect(bench.lines()[1] == "muted: /live/2, /live")
+        #expect(bench.lines().last?.contains("m mute") == true)
+        bench.screen.quiet = [Quiet(topic: "/live/1", cause: .muted)]
+        #expect(bench.lines().last?.contains("m unmute") == true)
     }
 
     // MARK: Pictures

@@ -39,17 +39,25 @@ struct StatusBarTests {
                 == #"{"icon":"bell","state":"Info","text":"1 Nice!","short_text":"1"}"#)
         #expect(
             line(.i3status, status(entry("Now", "", .critical), quiet: pause))
-                == #"{"icon":"bell-slash","state":"Warning","text":"1 Now","short_text":"1"}"#)
-        for nothing in [status(), InboxStatus()] {
-            #expect(line(.i3status, nothing) == #"{"icon":"bell","state":"Idle","text":"","short_text":""}"#)
-        }
+                == #"{"icon":"bell-slash","state":"Warning","text":"1 (quiet) Now","short_text":"1"}"#)
+        #expect(line(.i3status, status()) == #"{"icon":"bell","state":"Idle","text":"","short_text":""}"#)
+        #expect(
+            line(.i3status, InboxStatus()) == #"{"icon":"bell","state":"Idle","text":"(absent)","short_text":""}"#)
+    }
+
+    @Test(arguments: StatusBar.allCases) func everyBarTellsUntilWhenItIsQuiet(_ bar: StatusBar) {
+        let end: Int64 = 7_200_000_000
+        let told = bar == .json ? #""until":7200000000"# : "quiet until \(Timestamp(end).end(seenAt: 0))"
+        let quiet = Quiet(topic: "/", until: end, cause: .paused)
+        #expect(line(bar, status(quiet: quiet)).contains(told))
+        #expect(line(bar, status(entry("Nice!"), quiet: quiet)).contains(told))
     }
 
     @Test func polybarGetsText() {
         #expect(line(.polybar, status(entry("Nice!"), unread: 3)) == "3 Nice!")
         #expect(line(.polybar, status(entry("Nice!"), quiet: pause)) == "1 (quiet) Nice!")
         #expect(line(.polybar, status()) == "")
-        #expect(line(.polybar, InboxStatus()) == "")
+        #expect(line(.polybar, InboxStatus()) == "(absent)")
     }
 
     @Test func textIsTextInEveryBar() {

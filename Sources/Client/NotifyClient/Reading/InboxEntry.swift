@@ -27,6 +27,8 @@ public struct InboxEntry: Hashable, Sendable {
     public var urgency: PublishOptions.Urgency?
     /// Application, icon and buttons; nothing else of the banner is told.
     public var appearance: BannerOptions
+    /// Whether its route has `break_through`: its banners come during a pause or a mute, too.
+    public var breaksThrough = false
 
     public init(
         id: EventID, topic: String, text: BannerText, published: Int64, outcome: Outcome.Kind? = nil,
@@ -51,6 +53,7 @@ public struct InboxEntry: Hashable, Sendable {
             outcome: record.outcome,
             urgency: details["urgency"]?.integer().flatMap { PublishOptions.Urgency(rawValue: $0) },
             appearance: BannerOptions(app: details["app"]?.string, icon: details["icon"]?.string))
+        breaksThrough = details["break-through"]?.boolean ?? false
         let texts = details["actions"]?.elements?.compactMap(\.string) ?? []
         for index in stride(from: 0, to: texts.count - 1, by: 2) {
             appearance.buttons.append(BannerOptions.Button(key: texts[index], label: texts[index + 1]))

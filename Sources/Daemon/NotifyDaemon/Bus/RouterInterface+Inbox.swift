@@ -76,6 +76,7 @@ extension RouterInterface {
         if let urgency = event.urgency ?? appearance.urgency {
             entries.appendEntry("urgency", "y") { $0.append(urgency.rawValue, as: "y") }
         }
+        if event.route.breaksThrough { entries.appendEntry("break-through", "b") { $0.append(true) } }
         if event.hasButtons {
             entries.appendEntry("actions", "as") { $0.append(appearance.actions.flatMap { [$0.key, $0.label] }) }
         }

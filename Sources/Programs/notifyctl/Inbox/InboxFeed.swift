@@ -19,6 +19,7 @@ final class InboxFeed: Sendable {
     init(_ client: NotifyClient, _ topic: String) {
         self.client = client
         self.topic = topic
+        screen.withLock { $0.topic = topic }
     }
 
     /// Changes what is shown, and has it drawn.

@@ -16,7 +16,7 @@ struct InboxFrame {
         ("r", "mark the event as read: its banner is closed"),
         ("R", "mark its topic as read, and all below it"),
         ("c", "claim the event, and say what that did"),
-        ("m", "mute its topic for an hour"),
+        ("m", "mute its topic for an hour, or end its mute"),
         ("w", "why it was shown, or not"),
         ("1 to 8", "press that button of the event"),
         ("b", "press its only button"),
@@ -24,8 +24,9 @@ struct InboxFrame {
         ("q, Ctrl-C", "end"),
     ]
 
-    private static let hints =
-        "Enter text  r read  R topic  c claim  m mute  w why  1-8 button  / filter  ? help  q end"
+    private static func hints(_ mute: String) -> String {
+        "Enter text  r read  R topic  c claim  m \(mute)  w why  1-8 button  / filter  ? help  q end"
+    }
     private static let indentation = "    "
 
     let now: Int64
@@ -86,7 +87,9 @@ struct InboxFrame {
         switch screen.mode {
         case .filter: Cell("/" + screen.list.filter) + Cell("_", .dim)
         case .help, .explanation: Cell("any other key goes back", .dim)
-        case .list: screen.status.map { Cell($0, .bold) } ?? Cell(Self.hints, .dim)
+        case .list:
+            screen.status.map { Cell($0, .bold) }
+                ?? Cell(Self.hints(screen.isSelectionMuted ? "unmute" : "mute"), .dim)
         }
     }
 

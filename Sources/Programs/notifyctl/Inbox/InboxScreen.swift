@@ -6,7 +6,8 @@ struct InboxScreen: Sendable {
     enum Command: Hashable, Sendable {
         case read(EventID)
         case readTopic(String, upTo: EventID)
-        case mute(String)
+        /// Mutes the event's topic, or ends its mute.
+        case mute(InboxEntry)
         case claim(EventID)
         case explain(EventID)
         case press(BannerOptions.Button, EventID)
@@ -29,9 +30,13 @@ struct InboxScreen: Sendable {
 
     static let mute = Duration.seconds(3600)
 
+    /// It shows what is unread at or below.
+    var topic = "/"
+
     var list = InboxList()
     var daemon = Daemon.unasked
-    var quiet: [Quiet] = []
+    /// What holds back banners of its events.
+    var quiet: [Quiet] = [] { didSet { quiet = quiet.concerning(topic) } }
     private(set) var mode = Mode.list
     /// What the last command did; until the next key.
     private(set) var status: String?
@@ -39,6 +44,9 @@ struct InboxScreen: Sendable {
     private var top = 0
     /// How many lines of the body were visible.
     private var height = 1
+
+    /// Whether the selected event's topic itself is muted.
+    var isSelectionMuted: Bool { list.selected.map { quiet.isMuted($0.topic) } ?? false }
 
     // MARK: Keys
 
@@ -76,7 +84,7 @@ struct InboxScreen: Sendable {
         switch letter {
         case "r": return .read(entry.id)
         case "R": return list.selectedGroup?.entries.first.map { .readTopic(entry.topic, upTo: $0.id) }
-        case "m": return .mute(entry.topic)
+        case "m": return .mute(entry)
         case "c": return .claim(entry.id)
         case "w": return .explain(entry.id)
         case "b": return button(nil, of: entry)

@@ -78,18 +78,50 @@ struct InboxView: Sendable {
         case .readTopic(let topic, let last):
             return "Read at and below \(topic): \(try await client.markRead(topic, upTo: last))."
         case .claim(let id): return "Claimed: \(try await client.claim(id))."
-        case .mute(let topic):
-            try await client.mute(topic, for: InboxScreen.mute)
-            let end = Timestamp.now + InboxScreen.mute.microseconds
-            return "\(topic) is muted until \(Timestamp(end).end(seenAt: Timestamp.now))."
+        case .mute(let entry): return try await mute(entry)
         case .explain(let id):
             let explanation = try await client.explain(id)
             feed.update { $0.show(explanation) }
             return nil
         case .press(let button, let id):
+            let before = try? await failedCommands()
             try await client.press(button.key, of: id)
+            Task { [feed] in
+                guard let before, await hasFailed(since: before) else { return }
+                feed.update {
+                    $0.report("Pressed “\(button.label)”, but a command failed; the log of notifyd says why.")
+                }
+            }
             return "Pressed “\(button.label)”."
         case .quit: return nil
         }
+    }
+
+    private func mute(_ entry: InboxEntry) async throws(NotifyError) -> String {
+        let (client, topic) = (feed.client, entry.topic)
+        // An older daemon does not have this property.
+        let isMuted = (try? await client.quiet().isMuted(topic)) ?? false
+        try await client.mute(topic, for: isMuted ? .zero : InboxScreen.mute)
+        let now = Timestamp.now
+        guard isMuted else {
+            let end = Timestamp(now + InboxScreen.mute.microseconds).end(seenAt: now)
+            let exception = entry.breaksThrough ? ", but its banners still come: its route has break_through" : ""
+            return "\(topic) is muted until \(end)\(exception)."
+        }
+        let rest = try await client.quiet().first { $0.covers(topic) }
+        return "\(topic) is not muted any more" + (rest.map { "; still quiet: \($0.words(at: now))." } ?? ".")
+    }
+
+    private func failedCommands() async throws(NotifyError) -> UInt64 {
+        try await feed.client.statistics()["failed-commands"] ?? 0
+    }
+
+    /// Whether the command of a button fails within a second. Only notifyd's log tells of which button.
+    private func hasFailed(since before: UInt64) async -> Bool {
+        for _ in 1...10 {
+            guard (try? await Task.sleep(for: .milliseconds(100))) != nil else { return false }
+            if let now = try? await failedCommands(), now > before { return true }
+        }
+        return false
     }
 }

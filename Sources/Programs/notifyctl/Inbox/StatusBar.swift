@@ -14,7 +14,7 @@ enum StatusBar: String, ExpressibleByArgument, CaseIterable, Sendable {
         case .json: status.json.text(pretty: false)
         case .waybar: waybar(status, now).text(pretty: false)
         case .polybar: polybar(status, now)
-        case .i3status: i3status(status).text(pretty: false)
+        case .i3status: i3status(status, now).text(pretty: false)
         }
     }
 
@@ -48,21 +48,24 @@ enum StatusBar: String, ExpressibleByArgument, CaseIterable, Sendable {
 
     /// An empty line hides the module.
     private func polybar(_ status: InboxStatus, _ now: Int64) -> String {
-        guard status.isRunning else { return "" }
+        // There, %{ begins a formatting tag, and nothing escapes it.
+        text(status, now).replacing("%{", with: "% {")
+    }
+
+    private func text(_ status: InboxStatus, _ now: Int64) -> String {
+        guard status.isRunning else { return "(absent)" }
         let parts =
             (status.unread > 0 ? ["\(status.unread)"] : []) + (status.quiet.map { ["(\(Self.words($0, now)))"] } ?? [])
             + (status.newest.first.map { [Self.short($0.text.title)] } ?? [])
-        // There, %{ begins a formatting tag, and nothing escapes it.
-        return parts.joined(separator: " ").replacing("%{", with: "% {")
+        return parts.joined(separator: " ")
     }
 
     /// In Pango's markup. An empty text hides the block if it has `hide_when_empty`.
-    private func i3status(_ status: InboxStatus) -> JSON {
-        let newest = status.newest.first.map { " " + Self.short($0.text.title).markup } ?? ""
+    private func i3status(_ status: InboxStatus, _ now: Int64) -> JSON {
         let state = !status.isRunning || status.unread == 0 ? "Idle" : status.isUrgent ? "Warning" : "Info"
         return .object([
             ("icon", .string(status.quiet == nil ? "bell" : "bell-slash")), ("state", .string(state)),
-            ("text", .string(status.unread > 0 ? "\(status.unread)\(newest)" : "")),
+            ("text", .string(text(status, now).markup)),
             ("short_text", .string(status.unread > 0 ? "\(status.unread)" : "")),
         ])
     }

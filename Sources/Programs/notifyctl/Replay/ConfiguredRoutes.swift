@@ -15,6 +15,31 @@ enum ConfiguredRoutes {
         return try parse(lines)
     }
 
+    /// The routes with `break_through` in the configuration on disk that apply at or below a topic. Empty if it cannot be read.
+    static func breakingThrough(at topic: String) async -> [String] {
+        guard let daemon = try? Daemon.locate(),
+            let (code, lines) = try? await Daemon.run(
+                daemon, ["--print-routes"], capturing: [1, 2], within: .seconds(10)),
+            code == 0, let table = try? parse(lines), let names = try? breakingThrough(at: topic, in: table)
+        else { return [] }
+        return names
+    }
+
+    static func breakingThrough(at topic: String, in table: RouteTable) throws(TopicError) -> [String] {
+        if topic == "/" { return table.routes.filter(\.breaksThrough).compactMap { $0.pattern?.description } }
+        let route = table.route(for: try Topic(topic))
+        return table.routes.filter(\.breaksThrough).compactMap { candidate in
+            candidate.pattern.map(\.description).flatMap { candidate === route || isBelow(topic, $0) ? $0 : nil }
+        }
+    }
+
+    /// Whether a pattern matches topics below a topic.
+    private static func isBelow(_ topic: String, _ pattern: String) -> Bool {
+        let (own, segments) = (topic.split(separator: "/"), pattern.split(separator: "/"))
+        return segments.count > own.count
+            && zip(own, segments).allSatisfy { $1.hasPrefix("{") || $0.utf8.elementsEqual($1.utf8) }
+    }
+
     /// Reads lines of tab-separated `key=value`; other keys do not affect windows.
     ///
     /// `wait` is ignored: the history does not tell which screens were asked.
