@@ -51,6 +51,96 @@ struct PackagedConfigurationTests {
         #expect(error?.mistakes.allSatisfy { $0.file == "\(folder)/user/notifyd/config.toml" } == true)
     }
 
+    // MARK: Limits
+
+    /// Loads files of packages, named by their numbers, and the user's, which has a route.
+    private func load(_ packages: [String], user: String = "[[route]]\ntopic = \"/own\"\n") throws -> Configuration {
+        let names = packages.indices.map { "\(1000 + $0).toml" }
+        let found = try found(names.map { "a/notifyd/config.d/\($0)" } + ["user/notifyd/config.toml"])
+        for (name, text) in zip(names, packages) {
+            try text.write(
+                toFile: "\(folder)/a/notifyd/config.d/\(name)", atomically: false, encoding: .utf8)
+        }
+        try user.write(toFile: "\(folder)/user/notifyd/config.toml", atomically: false, encoding: .utf8)
+        return try ConfigurationFiles.load(found)
+    }
+
+    private func names(_ configuration: Configuration) -> [String] {
+        configuration.leftOut.map { ($0.file as NSString).lastPathComponent }
+    }
+
+    private static func routes(_ numbers: Range<Int>, _ more: String = "") -> String {
+        numbers.map { "[[route]]\ntopic = \"/n/\($0)\"\n\(more)" }.joined()
+    }
+
+    @Test func filesOfPackagesLeaveRoomForTheUsersFile() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let configuration = try load((0..<256).map { Self.routes($0..<$0 + 1) })
+        #expect(configuration.routes.routes.contains { $0.name == "/own" })
+        #expect(configuration.files.count == 256)
+        #expect(names(configuration) == ["1255.toml"])
+        #expect(configuration.leftOut.first?.reason.contains("at most 256, with those of the administrator") == true)
+    }
+
+    @Test func thousandsOfFilesOfPackagesAreToldInShort() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let configuration = try load((0..<1000).map { _ in "" })
+        #expect(configuration.files.count == 256)
+        #expect(configuration.leftOut.count == 256)
+        #expect(configuration.leftOut.last?.reason.hasSuffix("; 489 more are too many") == true)
+    }
+
+    @Test func bytesOfPackagesLeaveRoomForTheUsersFile() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let comments = String(repeating: "# abcdefg\n", count: 104_857)
+        let configuration = try load(
+            [comments, comments, comments, comments, "[[route]]\ntopic = \"/small\"\n"],
+            user: "[[route]]\ntopic = \"/own\"\n" + String(repeating: "# abcdefg\n", count: 100))
+        #expect(configuration.routes.routes.contains { $0.name == "/own" })
+        #expect(configuration.routes.routes.contains { $0.name == "/small" })
+        #expect(names(configuration) == ["1003.toml"])
+    }
+
+    @Test func routesOfPackagesLeaveRoomForTheUsersFile() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        // A package's route that the user's replaces counts once.
+        let configuration = try load(
+            [Self.routes(0..<997), Self.routes(997..<1995), Self.routes(997..<998)],
+            user: Self.routes(0..<1) + "[[route]]\ntopic = \"/own\"\n")
+        #expect(configuration.routes.routes.contains { $0.name == "/own" })
+        #expect(configuration.routes.routes.count == 5 + 997 + 1 + 1)
+        #expect(names(configuration) == ["1001.toml"])
+        #expect(configuration.leftOut.first?.line == 2 * 998 - 1)
+        #expect(configuration.leftOut.first?.reason.hasSuffix("with those of the other files") == true)
+    }
+
+    @Test func tagsOfPackagesLeaveRoomForTheUsersFile() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let body = "body = \"\(String(repeating: "{{topic}}", count: 200))\"\n"
+        let configuration = try load(
+            [Self.routes(0..<30, body), Self.routes(30..<60, body)], user: Self.routes(60..<70, body))
+        #expect(configuration.routes.routes.count == 5 + 30 + 10)
+        #expect(names(configuration) == ["1001.toml"])
+    }
+
+    @Test func whatIsTooMuchInTheUsersFilesIsTheUsersMistake() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let error = #expect(throws: ConfigurationError.self) {
+            try load([Self.routes(0..<1), "["], user: Self.routes(0..<1996))
+        }
+        #expect(error?.mistakes.map(\.file) == ["\(folder)/user/notifyd/config.toml"])
+    }
+
+    @Test func aDirectoryOfPackagesWithTooManyEntriesIsLeftOut() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let names = (0...ConfigurationFiles.maximumEntries).map { "a/notifyd/config.d/\($0)" }
+        let found = try found(names + ["a/notifyd/config.d/1.toml", "b/notifyd/config.d/2.toml"])
+        #expect(self.names(found) == ["b/notifyd/config.d/2.toml (package)", "etc/config.toml", "user/notifyd/config.toml"])
+        let configuration = try ConfigurationFiles.load(found)
+        #expect(configuration.leftOut.map(\.file) == ["\(folder)/a/notifyd/config.d"])
+        #expect(configuration.leftOut.first?.reason.contains("more than 10000 entries") == true)
+    }
+
     @Test func filesOfPackagesComeFirstInTheOrderOfTheirNames() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let found = try found([
@@ -99,6 +189,12 @@ struct PackagedConfigurationTests {
         return try reader.finish()
     }
 
+    private func mistakes(_ text: String) throws -> [ConfigurationError.Mistake] {
+        let configuration = try read(text)
+        #expect(configuration.files.isEmpty)
+        return configuration.leftOut
+    }
+
     @Test func aPackageSaysHowItsEventsLook() throws {
         let configuration = try read("[[route]]\ntopic = \"/app/{id}\"\ntitle = \"{{title}}!\"\nttl = \"1h\"\n")
         #expect(configuration.routes.route(for: try Topic("/app/1")).lifetime == .seconds(3600))
@@ -119,9 +215,9 @@ struct PackagedConfigurationTests {
         "[log]\n", "[[quiet]]\n",
         "[[policy]]\nallow = [\"publish\"]\n",
     ]) func whatConcernsOthersIsRefusedWithItsPlaceAndTheReason(_ text: String) throws {
-        let error = #expect(throws: ConfigurationError.self) { try read("# An application.\n\n" + text) }
-        #expect(error?.count == 1)
-        let mistake = error?.mistakes.first
+        let mistakes = try mistakes("# An application.\n\n" + text)
+        #expect(mistakes.count == 1)
+        let mistake = mistakes.first
         #expect(mistake?.file == "app.toml")
         #expect(mistake?.line == 3)
         #expect(mistake?.reason.contains("applies to the events of all programs") == true)
@@ -129,19 +225,17 @@ struct PackagedConfigurationTests {
 
     @Test func whatBreaksThroughAPauseIsForTheUserToSay() throws {
         let text = "[[route]]\ntopic = \"/app\"\nbreak_through = true\n"
-        let error = #expect(throws: ConfigurationError.self) { try read(text) }
-        #expect(error?.mistakes.map(\.line) == [3])
-        #expect(error?.mistakes.first?.reason.hasPrefix("'break_through' has no place in a package's file") == true)
+        let mistakes = try mistakes(text)
+        #expect(mistakes.map(\.line) == [3])
+        #expect(mistakes.first?.reason.hasPrefix("'break_through' has no place in a package's file") == true)
         var reader = ConfigurationReader()
         reader.add(file: "user.toml", text: text)
         #expect(try reader.finish().routes.route(for: try Topic("/app")).breaksThrough)
     }
 
     @Test func anUnknownKeyIsToldTheOneThatIsAllowed() throws {
-        let error = #expect(throws: ConfigurationError.self) { try read("windows = 1\n[[polcy]]\n[log]\n") }
-        #expect(error?.count == 3)
-        #expect(
-            error?.mistakes.map(\.reason).filter { $0.hasSuffix("the keys are route") }.count == 2,
-            "\(error.map { "\($0)" } ?? "")")
+        let mistakes = try mistakes("windows = 1\n[[polcy]]\n[log]\n")
+        #expect(mistakes.count == 3)
+        #expect(mistakes.map(\.reason).filter { $0.hasSuffix("the keys are route") }.count == 2, "\(mistakes)")
     }
 }

@@ -150,7 +150,7 @@ extension MessageID {
         case .malformedReply:
             (.warning, "The notification server answered without a number; its banners cannot be updated or closed")
         case .dropInLeftOut:
-            (.error, "A file of a package has a mistake; it is left out of the configuration")
+            (.error, "A file of a package is left out of the configuration")
         case .unknownAction:
             (.warning, "The notification server reports a button that its banner does not have; it is ignored")
         case .noCapabilities:

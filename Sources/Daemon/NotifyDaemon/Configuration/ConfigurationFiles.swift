@@ -24,53 +24,51 @@ enum ConfigurationFiles {
     }
 
     static func load(_ found: Found) throws(ConfigurationError) -> Configuration {
-        var files = found.files
-        var leftOut: [ConfigurationError.Mistake] = []
-        while true {
-            do throws(ConfigurationError) {
-                var configuration = try load(files, upperDropIns: found.upperDropIns)
-                configuration.replacedFiles = found.replaced
-                configuration.leftOut = leftOut
-                return configuration
-            } catch {
-                let mistakes = error.mistakes.filter { mistake in
-                    files.contains { $0.origin == .package && PlainText.line($0.path) == mistake.file }
-                }
-                guard !mistakes.isEmpty else { throw error }
-                files.removeAll { file in
-                    file.origin == .package && mistakes.contains { $0.file == PlainText.line(file.path) }
-                }
-                leftOut += mistakes
-            }
-        }
-    }
-
-    private static func load(
-        _ files: [Found.File], upperDropIns: [String]
-    ) throws(ConfigurationError) -> Configuration {
         var reader = ConfigurationReader()
-        for (path, origin) in files {
+        let own = found.files.filter { $0.origin == .user }.map(\.path)
+        for path in own {
             do throws(ConfigurationError) {
-                if let text = try read(path) {
-                    reader.add(file: path, text: text, of: origin)
-                } else if path.unicodeScalars.contains("\u{FFFD}") {
-                    // The repaired name differs from the real one, so the file cannot be opened.
-                    throw ConfigurationError(
-                        file: path, line: 0, column: 0, reason: "the name of this file is not UTF-8; rename it")
-                }
+                if let text = try readNamed(path) { reader.add(file: path, text: text) }
             } catch {
                 for mistake in error.mistakes { reader.mistakes.note(mistake) }
             }
         }
         // Without a word, the events would come under other routes, and under no policy.
         var broken: Set<ByteString> = []
-        for path in files.filter({ $0.origin == .user }).map(\.path) + upperDropIns {
+        for path in own + found.upperDropIns {
             guard let error = brokenLink(above: path), broken.insert(error.mistakes[0].file.bytes).inserted else {
                 continue
             }
             reader.mistakes.note(error.mistakes[0])
         }
-        return try reader.finish()
+        reader.leaveOut(found.leftOut)
+        addPackages(found.files.filter { $0.origin == .package }.map(\.path), to: &reader)
+        var configuration = try reader.finish()
+        configuration.replacedFiles = found.replaced
+        return configuration
+    }
+
+    /// Adds as many files of packages as there may be.
+    private static func addPackages(_ paths: [String], to reader: inout ConfigurationReader) {
+        let places = reader.filesLeft
+        for path in paths.prefix(places) {
+            do throws(ConfigurationError) {
+                if let text = try readNamed(path) { reader.add(file: path, text: text, of: .package) }
+            } catch {
+                reader.leaveOut(error.mistakes)
+            }
+        }
+        let maximum = ConfigurationReader.maximumFiles
+        let rest = paths.dropFirst(places)
+        for (index, path) in rest.prefix(maximum).enumerated() {
+            let more = index + 1 == maximum && rest.count > maximum ? "; \(rest.count - maximum) more are too many" : ""
+            reader.leaveOut([
+                ConfigurationError.Mistake(
+                    file: path, line: 0, column: 0,
+                    reason: "this file is one too many; there are at most \(maximum), with those of the administrator and "
+                        + "the user" + more)
+            ])
+        }
     }
 
     /// A drop-in of a package that is not read, because a file of the same name replaces it.
@@ -87,6 +85,8 @@ enum ConfigurationFiles {
         var replaced: [Replacement] = []
         /// The directories of drop-ins of the administrator and the user.
         var upperDropIns: [String] = []
+        /// Directories of packages that have too many entries.
+        var leftOut: [ConfigurationError.Mistake] = []
     }
 
     /// Finds the files. Each but the drop-ins may be missing.
@@ -98,14 +98,15 @@ enum ConfigurationFiles {
         -> Found
     {
         let upper = [administrator, directories.configuration].map {
-            (directory: $0, dropIns: dropIns(in: "\($0)/config.d"))
+            // One more than the limit, which the reader then refuses.
+            (directory: $0, dropIns: dropIns(in: "\($0)/config.d", upTo: ConfigurationReader.maximumFiles + 1).paths)
         }
         var found = Found()
         found.upperDropIns = upper.map { "\($0.directory)/config.d" }
         var winners: [ByteString: String] = [:]
         for path in upper.reversed().flatMap(\.dropIns) where winners[name(path)] == nil { winners[name(path)] = path }
         var packaged: [String] = []
-        for path in directories.data.flatMap({ dropIns(in: "\($0)/config.d") }) {
+        for path in directories.data.flatMap({ packagedDropIns(in: "\($0)/config.d", &found) }) {
             if let winner = winners[name(path)] {
                 found.replaced.append(Replacement(file: path, replacement: winner))
             } else {
@@ -125,19 +126,36 @@ enum ConfigurationFiles {
         String(path[path.utf8.index(after: path.utf8.lastIndex(of: UInt8(ascii: "/"))!)...]).bytes
     }
 
-    /// Drop-ins in the order of their names, as with systemd.
-    private static func dropIns(in directory: String) -> [String] {
-        guard let handle = opendir(directory) else { return [] }
+    /// Entries of a directory of packages, of any name.
+    static let maximumEntries = 10_000
+
+    /// A directory with too many entries is left out as a whole: the order in which they are found is not that of their names.
+    private static func packagedDropIns(in directory: String, _ found: inout Found) -> [String] {
+        let (paths, isInLimit) = dropIns(in: directory, lookingAt: maximumEntries)
+        if isInLimit { return paths }
+        let reason = "this directory has more than \(maximumEntries) entries, so none of its files is read"
+        found.leftOut.append(ConfigurationError.Mistake(file: directory, line: 0, column: 0, reason: reason))
+        return []
+    }
+
+    /// Drop-ins in the order of their names, as with systemd, and whether there are not more entries than are looked at.
+    private static func dropIns(
+        in directory: String, upTo maximum: Int = .max, lookingAt maximumEntries: Int = .max
+    ) -> (paths: [String], isInLimit: Bool) {
+        guard let handle = opendir(directory) else { return ([], true) }
         defer { closedir(handle) }
-        var names: [String] = []
-        // One more than the limit, which the reader then refuses.
-        while names.count <= ConfigurationReader.maximumFiles, let entry = readdir(handle) {
+        var paths: [String] = []
+        var entries = 0
+        while let entry = readdir(handle) {
             let name = withUnsafeBytes(of: &entry.pointee.d_name) {
                 String(cString: $0.bindMemory(to: CChar.self).baseAddress!)
             }
-            if name.hasSuffix(".toml"), !name.hasPrefix(".") { names.append("\(directory)/\(name)") }
+            if name != ".", name != ".." { entries += 1 }
+            if entries > maximumEntries { return ([], false) }
+            if name.hasSuffix(".toml"), !name.hasPrefix(".") { paths.append("\(directory)/\(name)") }
+            if paths.count == maximum { break }
         }
-        return names.sorted { $0.bytes < $1.bytes }
+        return (paths.sorted { $0.bytes < $1.bytes }, true)
     }
 
     private static func brokenLink(above path: String) -> ConfigurationError? {
@@ -146,6 +164,15 @@ enum ConfigurationFiles {
                 file: link.path, line: 0, column: 0,
                 reason: "it cannot be read: it is \(link); make what it leads to, or remove the link")
         }
+    }
+
+    /// The text of a drop-in, or `nil` if there is none.
+    private static func readNamed(_ path: String) throws(ConfigurationError) -> String? {
+        if let text = try read(path) { return text }
+        // The repaired name differs from the real one, so the file cannot be opened.
+        guard path.unicodeScalars.contains("\u{FFFD}") else { return nil }
+        throw ConfigurationError(
+            file: path, line: 0, column: 0, reason: "the name of this file is not UTF-8; rename it")
     }
 
     private static let maximumBytes = 1 << 20

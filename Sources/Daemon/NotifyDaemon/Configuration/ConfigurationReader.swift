@@ -6,6 +6,9 @@ import Routing
 ///
 /// It goes on after a mistake; `finish` throws all of them. Its run time is proportional to the size of the texts,
 /// which is limited.
+///
+/// Files of packages have what the other files leave of each limit, so they are added last, although their routes come first.
+/// One with a mistake, or for which there is no room, is left out.
 package struct ConfigurationReader {
     /// Files of a configuration.
     static let maximumFiles = 256
@@ -38,7 +41,22 @@ package struct ConfigurationReader {
     private var files: [String] = []
     private var bytes = 0
     /// Routes are built once all defaults are known.
-    private var routes: [(table: TOMLTable, source: ConfigurationSource, origin: Origin)] = []
+    private var routes: [RouteText] = []
+    private var packages: [Package] = []
+    private var leftOut: [ConfigurationError.Mistake] = []
+
+    private struct RouteText {
+        let table: TOMLTable
+        let source: ConfigurationSource
+        let origin: Origin
+    }
+
+    /// A file of a package.
+    private struct Package {
+        let file: String
+        let mistakes: ConfigurationSource.Mistakes
+        let routes: [RouteText]
+    }
 
     /// A configuration without any file.
     static func builtIn() throws(ConfigurationError) -> Configuration {
@@ -46,11 +64,12 @@ package struct ConfigurationReader {
     }
 
     package init() {
-        parse(file: BuiltInRoutes.file, text: BuiltInRoutes.text, of: .user)
+        routes = parse(file: BuiltInRoutes.file, text: BuiltInRoutes.text, of: .builtIn, mistakes)
     }
 
     /// Who a file belongs to.
     enum Origin {
+        case builtIn
         /// The administrator or the user, who may set everything.
         case user
         /// The package of an application, which says how the events of the application look, and no more.
@@ -60,25 +79,52 @@ package struct ConfigurationReader {
     package mutating func add(file: String, text: String) { add(file: file, text: text, of: .user) }
 
     mutating func add(file: String, text: String, of origin: Origin) {
-        files.append(file)
-        bytes += text.utf8.count
-        guard files.count <= Self.maximumFiles, bytes <= Self.maximumBytes else {
+        let fileCount = files.count + packages.count + 1
+        let byteCount = bytes + text.utf8.count
+        let isTooMuch = fileCount > Self.maximumFiles || byteCount > Self.maximumBytes
+        // Further files of packages may be smaller.
+        if !isTooMuch || origin == .user { bytes = byteCount }
+        if origin == .user { files.append(file) }
+        guard !isTooMuch else {
             let reason =
-                "with this file there are \(files.count) files and \(bytes) bytes; there are at most "
+                "with this file there are \(fileCount) files and \(byteCount) bytes; there are at most "
                 + "\(Self.maximumFiles) files, of \(Self.maximumBytes) bytes together"
-            return mistakes.note(ConfigurationError.Mistake(file: file, line: 0, column: 0, reason: reason))
+            let mistake = ConfigurationError.Mistake(file: file, line: 0, column: 0, reason: reason)
+            return origin == .package ? leaveOut([mistake]) : mistakes.note(mistake)
         }
-        parse(file: file, text: text, of: origin)
+        if origin == .package {
+            let mistakes = ConfigurationSource.Mistakes()
+            let routes = parse(file: file, text: text, of: origin, mistakes)
+            packages.append(Package(file: file, mistakes: mistakes, routes: routes))
+        } else {
+            routes += parse(file: file, text: text, of: origin, mistakes)
+        }
     }
 
-    private mutating func parse(file: String, text: String, of origin: Origin) {
+    /// How many more files there may be.
+    var filesLeft: Int { max(0, Self.maximumFiles - files.count - packages.count) }
+
+    /// Notes why a file of a package is not among the files.
+    mutating func leaveOut(_ mistakes: [ConfigurationError.Mistake]) {
+        leftOut += leftOut.count < Self.leftOutInFull ? mistakes : Array(mistakes.prefix(1))
+    }
+
+    /// Mistakes in files of packages that are told; from then on only the first of each file.
+    private static let leftOutInFull = 200
+
+    private mutating func parse(
+        file: String, text: String, of origin: Origin, _ mistakes: ConfigurationSource.Mistakes
+    ) -> [RouteText] {
         let source = ConfigurationSource(file: file, text: text, mistakes)
-        let (root, mistakes) = TOMLParser.parse(text)
-        for mistake in mistakes { source.note(at: mistake.offset, mistake.reason) }
+        let (root, syntaxMistakes) = TOMLParser.parse(text)
+        for mistake in syntaxMistakes { source.note(at: mistake.offset, mistake.reason) }
         var reader = TableReader(root, in: source, isRoot: true)
-        if origin == .user { readSettings(&reader, source) } else { refuseSettings(&reader) }
-        for table in reader.tables("route", upTo: Self.maximumRoutes) { routes.append((table, source, origin)) }
+        if origin == .package { refuseSettings(&reader) } else { readSettings(&reader, source) }
+        let routes = reader.tables("route", upTo: Self.maximumRoutes).map {
+            RouteText(table: $0, source: source, origin: origin)
+        }
         reader.finish()
+        return routes
     }
 
     private mutating func readSettings(_ reader: inout TableReader, _ source: ConfigurationSource) {
@@ -182,45 +228,81 @@ package struct ConfigurationReader {
 
     // MARK: The end
 
-    /// - Throws: all mistakes of all texts.
+    /// What is limited for all files together.
+    private struct Totals {
+        /// The routes so far, which replace each other.
+        var table: RouteTable
+        var tags = 0
+    }
+
+    /// - Throws: all mistakes of all texts, except those of packages.
     package func finish() throws(ConfigurationError) -> Configuration {
         let fallback = Route(
             pattern: nil, window: defaults.window, maximumWindow: defaults.maximumWindow, lifetime: defaults.lifetime)
+        var totals = Totals(table: RouteTable(fallback: fallback))
+        let builtIn = readRoutes(routes.filter { $0.origin == .builtIn }, &totals)
+        let own = readRoutes(routes.filter { $0.origin == .user }, &totals)
+        if let error = mistakes.error { throw error }
+
+        var result = self
+        var packaged: [Route] = []
+        var packagedFiles: [String] = []
+        for package in packages {
+            var more = totals
+            let routes = readRoutes(package.routes, &more)
+            if let error = package.mistakes.error {
+                result.leaveOut(error.mistakes)
+            } else {
+                totals = more
+                packaged += routes
+                packagedFiles.append(package.file)
+            }
+        }
+
         var table = RouteTable(fallback: fallback)
-        var origins: [ByteString: String] = [:]
-        var tags = 0
-        for (entry, source, origin) in routes {
-            var reader = TableReader(entry, in: source)
-            if origin == .package {
+        for route in builtIn + packaged + own { table.add(route) }
+        return Configuration(
+            routes: table, banners: banners, screens: screens, policy: policy, schedules: schedules,
+            recoveryWindow: recoveryWindow, history: history, logLevel: logLevel, files: packagedFiles + files,
+            leftOut: result.leftOut)
+    }
+
+    /// Reads routes and adds them to the totals. It stops at the first one that is too much.
+    private func readRoutes(_ texts: [RouteText], _ totals: inout Totals) -> [Route] {
+        var result: [Route] = []
+        var files: [ByteString: String] = [:]
+        for text in texts {
+            let source = text.source
+            var reader = TableReader(text.table, in: source)
+            if text.origin == .package {
                 reader.refuse(
                     "break_through",
                     "'break_through' has no place in a package's file, because it is for the user to say what may break a "
                         + "pause; set it in /etc/xdg/notifyd or in the user's configuration")
             }
             guard let route = readRoute(&reader) else { continue }
-            guard table.routes.count < Self.maximumRoutes else {
+            let replaced = totals.table.add(route)
+            guard totals.table.routes.count <= Self.maximumRoutes else {
+                let others = text.origin == .package ? "those of the other files" : "the built-in ones"
                 source.note(
-                    at: entry.offset,
-                    "this route is one too many; there are at most \(Self.maximumRoutes), with the built-in ones")
+                    at: text.table.offset,
+                    "this route is one too many; there are at most \(Self.maximumRoutes), with \(others)")
                 break
             }
-            tags += (route.wording as? BannerTemplates)?.tags ?? 0
-            guard tags <= Self.maximumTags else {
+            totals.tags += (route.wording as? BannerTemplates)?.tags ?? 0
+            guard totals.tags <= Self.maximumTags else {
                 source.note(
-                    at: entry.offset, "up to here templates have \(tags) tags; they have at most \(Self.maximumTags)")
+                    at: text.table.offset,
+                    "up to here templates have \(totals.tags) tags; they have at most \(Self.maximumTags)")
                 break
             }
-            if let replaced = table.add(route) {
-                if origins[replaced.name.bytes] == source.file {
-                    reader.note("topic", "this file has a route \(replaced.name) already")
-                }
+            if let replaced, files[replaced.name.bytes] == source.file {
+                reader.note("topic", "this file has a route \(replaced.name) already")
             }
-            origins[route.name.bytes] = source.file
+            files[route.name.bytes] = source.file
+            result.append(route)
         }
-        if let error = mistakes.error { throw error }
-        return Configuration(
-            routes: table, banners: banners, screens: screens, policy: policy, schedules: schedules,
-            recoveryWindow: recoveryWindow, history: history, logLevel: logLevel, files: files)
+        return result
     }
 
     /// - Returns: `nil` for a route without a valid topic.
