@@ -57,6 +57,59 @@ struct PressTests {
         }
     }
 
+    @Test func aPressWhoseCommandIsNotStartedChangesNothing() async throws {
+        let route = #"""
+            [[route]]
+            topic = "/busy/{id}"
+            actions = [ { key = "run", label = "Run", exec = ["sleep", "60"] } ]
+            """#
+        try await withBannerStage(route) { stage in
+            let options = PublishOptions(window: .seconds(60))
+            var ids: [EventID] = []
+            for number in 1...20 { ids.append(try await stage.client.publish("/busy/\(number)", options: options)) }
+            let client = stage.client
+            // All at once, so that they may be handled in one turn.
+            let refused = await withTaskGroup(of: (EventID, NotifyError)?.self) { group in
+                for id in ids {
+                    group.addTask {
+                        do throws(NotifyError) {
+                            try await client.press("run", of: id)
+                            return nil
+                        } catch {
+                            return (id, error)
+                        }
+                    }
+                }
+                return await group.reduce(into: [(EventID, NotifyError)]()) { if let pair = $1 { $0.append(pair) } }
+            }
+            #expect(refused.count == 4)
+            for (id, error) in refused {
+                #expect(error.shortName == "LimitExceeded")
+                #expect(error.message.contains("16 are running; press the button again when one of them has ended"))
+                #expect(try await client.explain(id).outcome == nil)
+            }
+            for _ in 1...16 { _ = try await stage.action() }
+            #expect(try await stage.statistic("failed-commands") == 4)
+        }
+    }
+
+    @Test func aProgramThatDoesNotExistIsRefused() async throws {
+        let route = #"""
+            [[route]]
+            topic = "/gone"
+            actions = [ { key = "run", label = "Run", exec = ["/nonexistent/program"] } ]
+            """#
+        try await withBannerStage(route) { stage in
+            let id = try await stage.client.publish("/gone", options: PublishOptions(window: .seconds(60)))
+            let error = await refusal { try await stage.client.press("run", of: id) }
+            #expect(error?.name == "org.freedesktop.DBus.Error.Failed")
+            #expect(error?.message.contains("correct 'exec' of its route") == true)
+            #expect(error?.message.contains("'/nonexistent/program'") == true)
+            #expect(try await stage.client.explain(id).outcome == nil)
+            #expect(try await stage.statistic("failed-commands") == 1)
+        }
+    }
+
     @Test func aResidentEventIsPressedAgainAndAgain() async throws {
         try await withBannerStage { stage in
             let server = try await stage.server()

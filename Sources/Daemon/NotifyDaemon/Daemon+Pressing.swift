@@ -2,8 +2,8 @@ import Journal
 import NotifyText
 import Routing
 
-/// `Press`: a button without a banner. It is announced and its command runs, as for the button of a banner; then the caller
-/// claims the event.
+/// `Press`: a button without a banner. Its command runs and it is announced, as for the button of a banner; then the caller
+/// claims the event. The command is started first, so that a press whose command cannot be started changes nothing.
 extension Daemon {
     func press(
         _ action: String, of id: EventID, by caller: String, for call: any MethodCall
@@ -19,9 +19,12 @@ extension Daemon {
         }
         // As with a banner, a resident event is still there afterwards.
         let isResident = appearance.resident == true
+        // The event may have been published in this turn, and its command has to find it in the journal.
+        endTurn()
         if !isResident { try load(id, toDecide: true) }
+        if let refusal = host.run(action, of: event, token: nil) { throw refusal }
         sendAfterCommit(.reply(.done, to: call))
-        relay(action, of: event)
+        announce(action, of: event)
         if !isResident { handleWithoutReply(.claimed(id, by: caller)) }
     }
 

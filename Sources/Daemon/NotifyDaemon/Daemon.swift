@@ -155,9 +155,9 @@ final class Daemon {
         perform(router.handle(input, at: now).dropFirst(), at: now)
     }
 
-    /// Announces a pressed button and runs its command, once the entries of this turn are committed.
-    func relay(_ action: String, of event: Event) {
-        outbox.append(.relay(event, action: action, token: nil))
+    /// Announces a pressed button, once the entries of this turn are committed.
+    func announce(_ action: String, of event: Event) {
+        outbox.append(.signal(.action(event, action), about: nil, at: host.now.instant))
         host.endTurnWhenIdle()
     }
 

@@ -47,7 +47,10 @@ protocol Host: AnyObject {
     /// be started.
     func checkIntegrity(of file: String, _ ended: @escaping (IntegrityCheck) -> Void)
     /// Runs the action of a pressed button.
-    func run(_ action: String, of event: Event, token: String?)
+    ///
+    /// - Returns: why it is not run, if that is known at once.
+    @discardableResult
+    func run(_ action: String, of event: Event, token: String?) -> Refusal?
     /// Actions of buttons that failed.
     var failedCommands: UInt64 { get }
     /// Whether logind knows a session at a seat.

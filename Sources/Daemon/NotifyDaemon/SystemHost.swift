@@ -180,7 +180,7 @@ final class SystemHost: Host {
         integrityChecker.check(file, ended)
     }
 
-    func run(_ action: String, of event: Event, token: String?) {
+    func run(_ action: String, of event: Event, token: String?) -> Refusal? {
         actions.run(action, of: event, token: token)
     }
 

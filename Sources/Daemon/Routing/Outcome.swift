@@ -164,6 +164,8 @@ public enum Refusal: Error, Equatable, Sendable {
     case limitExceeded(String)
     /// The journal cannot be written, so no event is accepted.
     case storageUnavailable(String)
+    /// The command of a button cannot be started; the error name is the general one of D-Bus.
+    case commandNotStarted(String)
 }
 
 extension Refusal {

@@ -221,6 +221,7 @@ extension Refusal {
         case .tooLarge: "TooLarge"
         case .limitExceeded: "LimitExceeded"
         case .storageUnavailable: "StorageUnavailable"
+        case .commandNotStarted: "Failed"
         }
     }
 }

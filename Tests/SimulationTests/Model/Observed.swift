@@ -69,6 +69,7 @@ enum Observed: Equatable, CustomStringConvertible {
         case .tooLarge: "TooLarge"
         case .limitExceeded: "LimitExceeded"
         case .storageUnavailable: "StorageUnavailable"
+        case .commandNotStarted: "Failed"
         }
     }
 

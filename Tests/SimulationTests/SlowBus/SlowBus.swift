@@ -286,7 +286,7 @@ final class SlowMachine: Host {
     func lookUpProgram(of claimant: String) -> ProgramDirectory.Lookup { .none }
     func releaseMemory() {}
     func checkIntegrity(of file: String, _ ended: @escaping (IntegrityCheck) -> Void) {}
-    func run(_ action: String, of event: Event, token: String?) {}
+    func run(_ action: String, of event: Event, token: String?) -> Refusal? { nil }
     var failedCommands: UInt64 { 0 }
     var knowsSession: Bool { true }
     func statusChanged() {}

@@ -32,20 +32,24 @@ final class ActionRunner {
     /// may no longer have the button.
     ///
     /// - Parameter token: lets the application raise its window; from the signal `ActivationToken`.
-    func run(_ key: String, of event: Event, token: String?) {
+    /// - Returns: why the command is not run, if that is known at once. If the service manager starts it, only a record in the log
+    ///   tells.
+    func run(_ key: String, of event: Event, token: String?) -> Refusal? {
         guard let action = event.appearance.actions.first(where: { $0.key.bytes == key.bytes }) else {
             // A click on a banner without a default action.
-            guard key != "default" else { return }
-            return logger.record(
+            guard key != "default" else { return nil }
+            logger.record(
                 .outdatedAction, ["event.id": "\(event.id)", "topic": "\(event.topic)", "action": "\(key)"])
+            return nil
         }
-        if !action.command.isEmpty { start(action, event, token) }
+        if !action.command.isEmpty, let refusal = start(action, event, token) { return refusal }
         if let application = action.application { activate(application, action, event, token) }
+        return nil
     }
 
     // MARK: Commands
 
-    private func start(_ action: Route.Action, _ event: Event, _ token: String?) {
+    private func start(_ action: Route.Action, _ event: Event, _ token: String?) -> Refusal? {
         let data: Logger.Metadata = [
             "event.id": "\(event.id)", "topic": "\(event.topic)", "action": "\(action.key)",
             "command": "\(action.command[0])",
@@ -53,17 +57,17 @@ final class ActionRunner {
         let command = ButtonCommand(
             vector: action.command, description: "Button “\(action.key)” of \(event.topic)",
             environment: Self.environment(action, event, token), data: data)
-        if let units {
-            units.start(command) { [unowned self] in startChild(command) }
-        } else {
-            startChild(command)
-        }
+        guard let units else { return startChild(command) }
+        units.start(command) { [unowned self] in _ = startChild(command) }
+        return nil
     }
 
-    private func startChild(_ command: ButtonCommand) {
+    private func startChild(_ command: ButtonCommand) -> Refusal? {
         let data = command.data
         guard children.count < Self.commandLimit else {
-            return failed(.tooManyCommands, data)
+            failed(.tooManyCommands, data)
+            return .limitExceeded(
+                "commands of buttons: \(Self.commandLimit) are running; press the button again when one of them has ended")
         }
         lastChild += 1
         let number = lastChild
@@ -78,7 +82,11 @@ final class ActionRunner {
             }
         } catch {
             failed(.commandNotStarted, data.merging(["error": "\(error)"]) { $1 })
+            return .commandNotStarted(
+                "the command of this button cannot be started (\(error)); correct 'exec' of its route, whose program is "
+                    + "'\(command.vector[0].quotable)'")
         }
+        return nil
     }
 
     private static func environment(

@@ -141,6 +141,7 @@ extension BusFailure {
         case .limitExceeded(let text): self.init(own: "LimitExceeded", text)
         case .accessDenied(let text): self.init(own: "AccessDenied", text)
         case .invalidArguments(let text): self.init(name: "org.freedesktop.DBus.Error.InvalidArgs", text: text)
+        case .commandNotStarted(let text): self.init(name: "org.freedesktop.DBus.Error.Failed", text: text)
         }
     }
 
