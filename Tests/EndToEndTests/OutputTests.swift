@@ -67,6 +67,65 @@ import Testing
         }
     }
 
+    /// A pipe that nobody reads, with no room left: one end is open here.
+    private func fullPipe(in rig: Rig) throws -> (path: String, end: CInt) {
+        let path = "\(rig.daemon.folder.path)/full"
+        try #require(mkfifo(path, 0o600) == 0)
+        let end = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+        try #require(end >= 0)
+        fill(end)
+        return (path, end)
+    }
+
+    private func fill(_ pipe: CInt) {
+        for size in [4096, 1] {
+            let bytes = [UInt8](repeating: 10, count: size)
+            while write(pipe, bytes, size) > 0 {}
+        }
+    }
+
+    @Test(arguments: ["listen --claim", "listen --claim --since 0 --json=short"], [SIGTERM, SIGINT])
+    func aFullPipeDoesNotKeepAProgramFromEnding(_ command: String, _ signal: CInt) async throws {
+        try await withRig { rig in
+            let (path, end) = try fullPipe(in: rig)
+            defer { close(end) }
+            let program = try ChildProcess(
+                "/bin/sh", ["-c", "exec \(BuiltPrograms.notifyctl) \(command) >\(path)"], environment: rig.environment)
+            // It has heard an event, and has to print it.
+            try await rig.until("an event is claimed") {
+                try await rig.client.send("/post/27")
+                return try await rig.client.statistics()["claimed"] ?? 0 > 0
+            }
+            program.signal(signal)
+            #expect(await program.waitForExit() == .code(0))
+        }
+    }
+
+    @Test func aFullPipeDoesNotKeepAStatusBarFromEnding() async throws {
+        try await withRig { rig in
+            let (path, end) = try fullPipe(in: rig)
+            defer { close(end) }
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            func readAll() -> String {
+                var text = ""
+                while case let count = read(end, &buffer, buffer.count), count > 0 {
+                    text += String(decoding: buffer[..<count], as: UTF8.self)
+                }
+                return text
+            }
+            _ = readAll()
+            let program = try ChildProcess(
+                "/bin/sh", ["-c", "exec \(BuiltPrograms.notifyctl) inbox --follow json >\(path)"],
+                environment: rig.environment)
+            try await rig.until("a line is printed") { readAll().contains(#""unread":0"#) }
+            fill(end)
+            try await rig.client.publish("/post/27", options: PublishOptions(window: .zero))
+            #expect(try await rig.outcome(ofEventAt: "/post/28") == "shown")
+            program.signal(SIGTERM)
+            #expect(await program.waitForExit() == .code(0))
+        }
+    }
+
     @Test func aReaderThatLeavesEndsAProgramWithoutAWord() async throws {
         try await withRig { rig in
             for _ in 1...3 { try await rig.client.publish("/post/1") }

@@ -55,6 +55,23 @@ import Testing
         }
     }
 
+    @Test(arguments: [("top", SIGTERM), ("inbox", SIGTERM), ("inbox", SIGHUP), ("inbox", SIGINT)])
+    func aTerminalThatIsStoppedDoesNotKeepAProgramFromEnding(_ command: String, _ signal: CInt) async throws {
+        try await withRig { rig in
+            let terminal = try PseudoTerminal()
+            let before = terminal.modes
+            let program = try terminal.run(BuiltPrograms.notifyctl, [command], environment: environment(rig))
+            #expect(try await terminal.shows(command == "top" ? "Recent outcomes" : "Nothing unread."))
+            // Ctrl-S: what is drawn now blocks, and so does what leaves the screen.
+            terminal.type("\u{13}")
+            terminal.resize(columns: 70, rows: 20)
+            program.signal(signal)
+            #expect(await program.waitForExit() == .code(0))
+            #expect(try await terminal.shows { $0.hasSuffix(Self.leaving) })
+            #expect(terminal.modes == before)
+        }
+    }
+
     @Test func topGoesOnOverARestartAndFollowsTheSizeOfTheTerminal() async throws {
         try await withRig { rig in
             let terminal = try PseudoTerminal()

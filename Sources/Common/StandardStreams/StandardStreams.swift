@@ -1,5 +1,6 @@
 import Glibc
 import NotifyText
+import Synchronization
 
 /// Standard input, output and error of a command-line program. All output uses these functions, so that lost output is always an
 /// error.
@@ -45,6 +46,56 @@ package enum StandardStreams {
         exit(code)
     }
 
+    // MARK: Ending
+
+    private static let isWaiting = Atomic(true)
+    /// Threads that are in write(2) or poll(2).
+    private static let writers = Mutex<[pthread_t]>([])
+
+    /// Whether text may still wait for its reader.
+    package static var waitsForReaders: Bool { isWaiting.load(ordering: .acquiring) }
+
+    /// From now on no text waits for its reader: what does not fit into the pipe or the terminal is dropped. For a program that
+    /// was told to end while its output is blocked. Writes that are blocked return.
+    package static func stopWaiting() {
+        guard isWaiting.exchange(false, ordering: .acquiringAndReleasing) else { return }
+        var action = sigaction()
+        // Without SA_RESTART, it interrupts a system call.
+        action.__sigaction_handler.sa_handler = { _ in }
+        sigaction(SIGURG, &action, nil)
+        var thread = pthread_t()
+        pthread_create(
+            &thread, nil,
+            { _ in
+                // A signal may come just before the system call, so that it is repeated until the program ends.
+                while true {
+                    StandardStreams.writers.withLock { for writer in $0 { pthread_kill(writer, SIGURG) } }
+                    usleep(20_000)
+                }
+            }, nil)
+    }
+
+    /// Makes a system call that ``stopWaiting()`` interrupts.
+    ///
+    /// - Returns: its result and, if that is negative, the error number.
+    private static func interruptible(_ call: () -> Int) -> (result: Int, error: CInt) {
+        // Threads of Dispatch block all signals.
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        sigaddset(&signals, SIGURG)
+        var blocked = sigset_t()
+        pthread_sigmask(SIG_UNBLOCK, &signals, &blocked)
+        let thread = pthread_self()
+        writers.withLock { $0.append(thread) }
+        let result = call()
+        let error = errno
+        writers.withLock { writers in
+            if let index = writers.firstIndex(of: thread) { writers.remove(at: index) }
+        }
+        pthread_sigmask(SIG_SETMASK, &blocked, nil)
+        return (result, error)
+    }
+
     private static var programName: String {
         CommandLine.arguments.first?.split(separator: "/").last.map(String.init) ?? "notifyd"
     }
@@ -62,21 +113,29 @@ package enum StandardStreams {
         exit(outputFailed)
     }
 
-    /// - Returns: the error number, if not all was written.
+    /// - Returns: the error number, if not all was written or dropped.
     private static func failure(of text: String, on descriptor: CInt) -> CInt? {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if !waitsForReaders, !isReady(descriptor, within: 0) { return nil }
+            let (count, error) = interruptible {
+                rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            }
             if count >= 0 {
                 rest = rest.dropFirst(count)
-            } else if errno == EAGAIN {
+            } else if error == EAGAIN {
                 // Another program made it non-blocking, such as one that shares the terminal.
-                var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-                poll(&wait, 1, -1)
-            } else if errno != EINTR {
-                return errno
+                _ = interruptible { isReady(descriptor, within: -1) ? 1 : 0 }
+            } else if error != EINTR {
+                return error
             }
         }
         return nil
+    }
+
+    /// - Parameter limit: in milliseconds; -1 for ever.
+    private static func isReady(_ descriptor: CInt, within limit: CInt) -> Bool {
+        var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        return poll(&wait, 1, limit) > 0
     }
 }

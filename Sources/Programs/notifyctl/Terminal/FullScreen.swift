@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import NotifyClient
+import StandardStreams
 
 /// The alternate screen of the terminal, without a cursor and without line buffering. `leave` restores the terminal, and so does
 /// suspending the program.
@@ -49,7 +50,15 @@ final class FullScreen: @unchecked Sendable {
         former.withLock { former in
             guard var settings = former else { return }
             Terminal.write(Self.leaving)
-            tcsetattr(STDIN_FILENO, TCSADRAIN, &settings)
+            if !StandardStreams.waitsForReaders {
+                // Perhaps Ctrl-S has stopped the terminal. Without this flag it continues, see termios(3).
+                var unstopped = settings
+                unstopped.c_iflag &= ~tcflag_t(IXON)
+                tcsetattr(STDIN_FILENO, TCSANOW, &unstopped)
+                Terminal.write(Self.leaving)
+            }
+            // Not TCSADRAIN, which waits for a stopped terminal.
+            tcsetattr(STDIN_FILENO, TCSANOW, &settings)
             former = nil
         }
     }

@@ -1,14 +1,21 @@
 import Dispatch
 import Glibc
 import NotifyClient
+import StandardStreams
 import Synchronization
 
 /// Handles signals, SIGINT and SIGTERM by default, for as long as it is retained, so that a command can end in an orderly way.
 ///
 /// The signals are ignored and watched by dispatch sources: blocking them does not work in a program with an asynchronous
 /// `main`. Children get the default actions back.
+///
+/// After a signal that ends the program, output that is blocked for ``patience`` is dropped.
 final class TerminationSignals: @unchecked Sendable {
     // Proof: constant after `init`, and dispatch sources may be used from any thread.
+
+    /// How long a program that is to end still waits for the reader of its output.
+    private static let patience = DispatchTimeInterval.milliseconds(500)
+
     private let sources: [any DispatchSourceSignal]
     private let flag: Flag
 
@@ -24,6 +31,11 @@ final class TerminationSignals: @unchecked Sendable {
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
             source.setEventHandler {
                 flag.isRaised.store(true, ordering: .releasing)
+                if [SIGINT, SIGTERM, SIGHUP].contains(number) {
+                    DispatchQueue.global().asyncAfter(deadline: .now() + Self.patience) {
+                        StandardStreams.stopWaiting()
+                    }
+                }
                 action(number)
             }
             source.activate()
