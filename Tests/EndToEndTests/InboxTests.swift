@@ -167,6 +167,22 @@ struct InboxTests {
         }
     }
 
+    @Test func itSaysAtOnceThatTheDaemonIsGone() async throws {
+        try await withRig { rig in
+            try await rig.client.send("/post/27", title: "First")
+            let terminal = try PseudoTerminal()
+            let inbox = try terminal.run(BuiltPrograms.notifyctl, ["inbox"], environment: environment(rig))
+            #expect(try await terminal.shows("First"))
+            let asked = ContinuousClock.now
+            await rig.daemon.kill()
+            #expect(try await terminal.shows("notifyd is not running"))
+            // Not with the next regular question.
+            #expect(.now - asked < .seconds(1) * Timeouts.factor)
+            terminal.type("q")
+            #expect(await inbox.waitForExit() == .code(0))
+        }
+    }
+
     @Test func thousandsOfEventsAreReadInPages() async throws {
         try await withRig { rig in
             try await rig.client.mute("/", for: .seconds(600))

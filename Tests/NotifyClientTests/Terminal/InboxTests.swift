@@ -45,6 +45,26 @@ struct InboxTests {
         Outcome(id: EventID(rawValue: id), topic: "/post/27", kind: kind)
     }
 
+    /// Keys act on the selected event, so it is visible on every screen, whatever the header says.
+    @Test(arguments: 1...8, [false, true]) func theSelectedEventIsVisibleOnEveryScreen(
+        _ height: Int, _ hasWideHeader: Bool
+    ) {
+        let bench = bench(entry(4, "/a"), entry(3, "/a"), entry(2, "/b", "Two", "x\ny\nz"), entry(1, "/c"))
+        if hasWideHeader {
+            bench.screen.daemon = .absent
+            bench.screen.quiet = [Quiet(topic: "/c", cause: .muted)]
+        }
+        for key in [Key.home, .down, .down, .enter, .down, .up, .up, .up] {
+            bench.take(key)
+            let lines = bench.lines(height: height)
+            #expect(lines.count == height)
+            let selected = bench.screen.list.selected.map { $0.text.title }
+            #expect(lines.filter { $0.hasPrefix("> ") }.map { $0.contains(selected ?? "") } == [true], "\(lines)")
+        }
+        // Its heading is there if there is room for both.
+        #expect(bench.lines(height: height).contains { $0.hasPrefix("/a") } == (height >= (hasWideHeader ? 6 : 4)))
+    }
+
     // MARK: The list
 
     @Test func topicsAreOrderedByTheirNewestEvents() {

@@ -50,13 +50,15 @@ struct InboxCommand: AsyncParsableCommand {
         guard count == nil, output.json == .off, FullScreen.isPossible else { return try await list(client) }
         // Errors such as a wrong topic are told without a screen.
         _ = try await client.inbox(topic, limit: 1)
-        let topic = topic
-        try await TerminationSignals.run([SIGINT, SIGTERM, SIGHUP]) { try await InboxView(client, topic).run() }
+        let view = InboxView(client, topic, address: address)
+        try await TerminationSignals.run([SIGINT, SIGTERM, SIGHUP]) { try await view.run() }
     }
+
+    private var address: String { bus.address ?? NotifyClient.sessionBusAddress ?? "" }
 
     private func follow(_ bar: StatusBar) async throws {
         let client = try await NotifyClient(address: bus.address)
-        let follower = InboxFollower(client, topic, address: bus.address ?? NotifyClient.sessionBusAddress ?? "")
+        let follower = InboxFollower(client, topic, address: address)
         let last = Locked<String?>(nil)
         try await TerminationSignals.run {
             try await follower.run { status in

@@ -11,14 +11,16 @@ final class InboxFeed: Sendable {
 
     let client: NotifyClient
     let topic: String
+    private let address: String
     private let screen = Locked(InboxScreen())
     private let isStale = Locked(true)
     private let (bell, rope) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     private let (orders, ordering) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
-    init(_ client: NotifyClient, _ topic: String) {
+    init(_ client: NotifyClient, _ topic: String, address: String) {
         self.client = client
         self.topic = topic
+        self.address = address
         screen.withLock { $0.topic = topic }
     }
 
@@ -62,6 +64,7 @@ final class InboxFeed: Sendable {
                     if self.update({ $0.list.receive(outcome) }) { self.refresh() }
                 }
             }
+            group.addTask { await DaemonWatch(address: self.address).run { self.ordering.yield() } }
             group.addTask { await self.read() }
             group.addTask {
                 while !Task.isCancelled {

@@ -29,7 +29,7 @@ final class InboxFollower: Sendable {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await self.listen(to: self.client.events) }
             group.addTask { try await self.listen(to: self.client.outcomes) }
-            group.addTask { await self.watchDaemon() }
+            group.addTask { await DaemonWatch(address: self.address).run { self.ordering.yield() } }
             group.addTask { await self.orderRegularly() }
             group.addTask { await self.reportChanges(report) }
             // The first error ends all of them.
@@ -48,24 +48,6 @@ final class InboxFollower: Sendable {
             } catch let error as NotifyError where error.code == .readerTooSlow {
                 ordering.yield()
             }
-        }
-    }
-
-    /// The daemon comes or goes, or what holds banners back changes.
-    private func watchDaemon() async {
-        let properties = MatchRule(
-            sender: Router.name, interface: "org.freedesktop.DBus.Properties", member: "PropertiesChanged")
-        while !Task.isCancelled {
-            let (end, ending) = AsyncStream.makeStream(of: Never.self)
-            let connection = try? await Connection.open(
-                address, onSignal: { [ordering] _ in ordering.yield() }, onClose: { ending.finish() })
-            if let connection {
-                for rule in [.ownerChanged(of: Router.name), properties] { try? await connection.addMatch(rule) }
-                ordering.yield()
-                for await _ in end {}
-                connection.close()
-            }
-            try? await Task.sleep(for: .seconds(1))
         }
     }
 

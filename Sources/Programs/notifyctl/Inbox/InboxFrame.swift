@@ -35,8 +35,10 @@ struct InboxFrame {
 
     /// The lines of the whole terminal.
     func lines(_ screen: inout InboxScreen) -> [String] {
-        let head = header(screen).prefix(max(0, height - 1)).map { $0.written(within: width).text }
-        let room = max(0, height - head.count - 1)
+        // At least the selected event is visible, because keys act on it.
+        let foot = height > 1 || screen.mode != .list ? [footer(screen).written(within: width).text] : []
+        let head = header(screen).prefix(max(0, height - 2)).map { $0.written(within: width).text }
+        let room = max(0, height - head.count - foot.count)
         let body =
             switch screen.mode {
             case .list, .filter: list(&screen, room)
@@ -48,7 +50,7 @@ struct InboxFrame {
                 text(Decision(explanation, now: now).lines(within: width), &screen, room)
             }
         let space = [String](repeating: "", count: room - body.count)
-        return head + body + space + [footer(screen).written(within: width).text]
+        return head + body + space + foot
     }
 
     private func text(_ lines: [String], _ screen: inout InboxScreen, _ room: Int) -> [String] {
@@ -106,8 +108,8 @@ struct InboxFrame {
                 let index = rows.count
                 rows.append(.entry(entry))
                 if screen.list.expanded.contains(entry.id) { rows += details(of: entry).map(Row.text) }
-                // With its heading, if it is the first of its topic.
-                if entry.id == screen.list.selection { selected = (isFirst ? start : index)..<rows.count }
+                // With its heading, if it is the first of its topic and there is room for both.
+                if entry.id == screen.list.selection { selected = (isFirst && room > 1 ? start : index)..<rows.count }
             }
         }
         if rows.isEmpty { rows = [.text(Cell(absence(screen), .dim))] }

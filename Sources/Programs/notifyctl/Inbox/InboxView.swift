@@ -10,8 +10,8 @@ struct InboxView: Sendable {
     private let commands: AsyncStream<InboxScreen.Command>
     private let commanding: AsyncStream<InboxScreen.Command>.Continuation
 
-    init(_ client: NotifyClient, _ topic: String) {
-        feed = InboxFeed(client, topic)
+    init(_ client: NotifyClient, _ topic: String, address: String) {
+        feed = InboxFeed(client, topic, address: address)
         (commands, commanding) = AsyncStream.makeStream()
     }
 
