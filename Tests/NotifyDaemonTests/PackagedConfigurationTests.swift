@@ -135,7 +135,10 @@ struct PackagedConfigurationTests {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let names = (0...ConfigurationFiles.maximumEntries).map { "a/notifyd/config.d/\($0)" }
         let found = try found(names + ["a/notifyd/config.d/1.toml", "b/notifyd/config.d/2.toml"])
-        #expect(self.names(found) == ["b/notifyd/config.d/2.toml (package)", "etc/config.toml", "user/notifyd/config.toml"])
+        #expect(
+            self.names(found) == [
+                "b/notifyd/config.d/2.toml (package)", "etc/config.toml", "user/notifyd/config.toml",
+            ])
         let configuration = try ConfigurationFiles.load(found)
         #expect(configuration.leftOut.map(\.file) == ["\(folder)/a/notifyd/config.d"])
         #expect(configuration.leftOut.first?.reason.contains("more than 10000 entries") == true)

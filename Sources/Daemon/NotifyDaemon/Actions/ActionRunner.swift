@@ -67,7 +67,8 @@ final class ActionRunner {
         guard children.count < Self.commandLimit else {
             failed(.tooManyCommands, data)
             return .limitExceeded(
-                "commands of buttons: \(Self.commandLimit) are running; press the button again when one of them has ended")
+                "commands of buttons: \(Self.commandLimit) are running; press the button again when one of them has ended"
+            )
         }
         lastChild += 1
         let number = lastChild

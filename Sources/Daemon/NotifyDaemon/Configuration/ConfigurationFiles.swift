@@ -61,12 +61,13 @@ enum ConfigurationFiles {
         let maximum = ConfigurationReader.maximumFiles
         let rest = paths.dropFirst(places)
         for (index, path) in rest.prefix(maximum).enumerated() {
-            let more = index + 1 == maximum && rest.count > maximum ? "; \(rest.count - maximum) more are too many" : ""
+            let isLast = index + 1 == maximum && rest.count > maximum
+            let more = isLast ? "; \(rest.count - maximum) more are too many" : ""
             reader.leaveOut([
                 ConfigurationError.Mistake(
                     file: path, line: 0, column: 0,
-                    reason: "this file is one too many; there are at most \(maximum), with those of the administrator and "
-                        + "the user" + more)
+                    reason: "this file is one too many; there are at most \(maximum), with those of the administrator "
+                        + "and the user" + more)
             ])
         }
     }
