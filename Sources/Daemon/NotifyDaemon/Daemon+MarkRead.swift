@@ -57,7 +57,11 @@ extension Daemon {
         }
         portion.size += max(1, found.events.count)
         // Events in memory have been claimed already, and are written with this turn at the latest.
-        for event in found.events where !router.remembers(event.id) && portion.ids.insert(event.id).inserted {
+        for event in found.events where portion.ids.insert(event.id).inserted {
+            if router.remembers(event.id) {
+                markSnoozed(event.id, &mark)
+                continue
+            }
             guard let decision = event.decision else { continue }
             if let marked = decision.markedRead {
                 storage.append(.decided(event.id, marked))
@@ -73,6 +77,14 @@ extension Daemon {
         guard let position = found.position else { return true }
         mark.position = position
         return false
+    }
+
+    /// Claims an event that was snoozed after the call. Of others in memory the router has taken care.
+    private func markSnoozed(_ id: EventID, _ mark: inout MarkReadJob) {
+        guard router.snoozeEnd(of: id) != nil else { return }
+        handleWithoutReply(.claimed(id, by: mark.claimant))
+        mark.count += 1
+        markedRead += 1
     }
 
     /// Claims an event that was shown long ago or by an earlier run; its banner may still be up.

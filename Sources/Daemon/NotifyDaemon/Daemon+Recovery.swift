@@ -137,8 +137,11 @@ extension Daemon {
     /// Called by the retry timer.
     func retryStorage() {
         isRetryArmed = false
+        let wasWritable = storage.isWritable
         retryWriting()
-        guard storage.degradation.isEmpty else { return armRetry() }
+        if !storage.degradation.isEmpty { armRetry() }
+        // A journal that takes no new events is one with the entries of this run.
+        guard storage.isWritable, !wasWritable || storage.degradation.isEmpty else { return }
         if isRestored, let values = try? storage.restoredValues(at: clock) { handle(.restored(values)) }
         restore()
         updateDevice()

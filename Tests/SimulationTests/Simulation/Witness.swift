@@ -299,7 +299,9 @@ final class Witness {
             let wasShown = kept == .shown || account.heard.first == .shown
             if request.replaces != nil, !carried.contains(id), wasShown { continue }
             if isForgotten(id) { complain("a banner for event \(id), which is forgotten") }
-            if wasSnoozed(id), kept == .shown || kept == .muted { continue }
+            // Where the disk is broken, it may not have kept that the event was shown or muted before.
+            let before = kept ?? account.heard.last
+            if wasSnoozed(id), before == .shown || before == .muted { continue }
             // A claim that is handled in the same turn comes too late for a call that was decided on before.
             if kept != nil, kept != .retracted { complain("a banner for event \(id), which is \(kept!)") }
             if !account.heard.isEmpty { complain("a banner for event \(id), which is \(account.heard) to the world") }

@@ -132,9 +132,9 @@ extension Storage {
     ) throws(Refusal) -> RestoredBanner? {
         guard let first = decision.shownWith else { return try oldBannerStillUp(id, decision, server: server.holder) }
         return try read { journal throws(JournalError) in
-            guard let banner = try journal.banner(startingWith: first), banner.server == server.identity else {
-                return nil
-            }
+            guard let banner = try journal.banner(startingWith: first), banner.server == server.identity,
+                !hasUnwrittenEnd(of: banner.number)
+            else { return nil }
             let isShared = try journal.shown(in: banner, limit: 2).contains { $0.id != id }
             if isShared { return nil }
             return RestoredBanner(

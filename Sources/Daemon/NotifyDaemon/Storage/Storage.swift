@@ -119,6 +119,18 @@ final class Storage {
         pending.contains { if case .decided(id, _) = $0 { true } else { false } }
     }
 
+    /// Whether a banner is gone, which the file does not say yet.
+    func hasUnwrittenEnd(of banner: UInt32) -> Bool {
+        for entry in pending.reversed() + backlog.reversed() {
+            switch entry {
+            case .bannerUp(let up) where up.number == banner: return false
+            case .bannerGone(banner), .allBannersGone: return true
+            default: continue
+            }
+        }
+        return false
+    }
+
     /// Commits the entries of the turn.
     ///
     /// - Returns: the events that could not be stored and must not be acknowledged.

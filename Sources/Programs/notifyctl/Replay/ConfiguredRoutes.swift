@@ -18,8 +18,7 @@ enum ConfiguredRoutes {
     /// The routes with `break_through` in the configuration on disk that apply at or below a topic. Empty if it cannot be read.
     static func breakingThrough(at topic: String) async -> [String] {
         guard let daemon = try? Daemon.locate(),
-            let (code, lines) = try? await Daemon.run(
-                daemon, ["--print-routes"], capturing: [1, 2], within: .seconds(10)),
+            let (code, lines) = try? await Daemon.run(daemon, ["--print-routes"], within: .seconds(10)),
             code == 0, let table = try? parse(lines), let names = try? breakingThrough(at: topic, in: table)
         else { return [] }
         return names
