@@ -33,6 +33,20 @@ struct SnoozeTests {
         }
     }
 
+    @Test func anIDThatIdentifiesABannerIsNotAssignedAgain() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            let event = try sample(1, topic: "/post/1")
+            let banner = StoredBanner(number: 7, server: "bus :1.7", first: EventID(5), isSummary: false)
+            try journal.commit([.accepted(event), .bannerUp(banner)])
+            #expect(try journal.lastID() == EventID(5))
+            var decision = StoredDecision(outcome: .shown, resolved: 10)
+            decision.shownWith = EventID(5)
+            try journal.commit([.decided(event.id, decision), .bannerGone(7)])
+            #expect(try journal.lastID() == EventID(5))
+        }
+    }
+
     @Test func whatIsShownAgainKeepsItsWindow() throws {
         try withFolder { folder in
             let journal = try Journal(directory: folder)

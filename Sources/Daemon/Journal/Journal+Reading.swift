@@ -252,10 +252,22 @@ extension Journal {
                 return try RowReader(row).event()
             }
             let removal = try Int64.fetchOne(db, sql: "SELECT id FROM last_removal") ?? 0
-            let event = last?.id ?? lowest
+            let event = max(last?.id ?? lowest, try self.lastName(db))
             return (0..<1 << 62).contains(removal) ? max(event, EventID(UInt64(removal))) : event
         }
     }
+
+    /// The highest id that identifies a banner, or did so for an event that is still shown. It need not be that of an event.
+    private func lastName(_ db: Database) throws -> EventID {
+        let banners = try Row.fetchCursor(db, sql: "SELECT * FROM banner ORDER BY first DESC LIMIT 100")
+        let banner = try next(banners) { try RowReader($0).banner() }?.first
+        let shown = try Row.fetchCursor(db, sql: Self.lastShownQuery)
+        let event = try next(shown) { try RowReader($0).event() }?.decision?.shownWith
+        return max(banner ?? EventID(0), event ?? EventID(0))
+    }
+
+    static let lastShownQuery =
+        "SELECT * FROM event WHERE outcome = 1 AND shown_with IS NOT NULL ORDER BY shown_with DESC LIMIT 100"
 
     // MARK: Rows
 

@@ -31,6 +31,7 @@ public struct DigestTally: Sendable {
 
     public init() {}
 
+    /// Counts an event, and who or what it is of.
     public mutating func add(_ event: Event) {
         count += 1
         if let person = Self.person(of: event) {

@@ -365,7 +365,9 @@ final class SimulatedStore: EventStore {
     }
 
     func lastID() throws(JournalError) -> EventID {
-        max(try all.last?.id ?? EventID(0), contents.lastRemoval)
+        let shown = try all.filter { $0.decision?.outcome == .shown }.compactMap { $0.decision?.shownWith }
+        let banners = contents.banners.values.map(\.first)
+        return ([try all.last?.id ?? EventID(0), contents.lastRemoval] + shown + banners).max()!
     }
 }
 
