@@ -36,8 +36,8 @@ struct Ledger {
                 guard accounts[id] != nil else { return "the outcome of event \(id) came before the event" }
                 if accounts[id]!.isSnoozed, [.shown, .muted].contains(accounts[id]!.outcomes.last) {
                     accounts[id]!.outcomes.removeLast()
-                    if resolution.outcome == .shown { accounts[id]!.isSnoozed = false }
                 }
+                if resolution.outcome == .shown { accounts[id]!.isSnoozed = false }
                 accounts[id]!.outcomes.append(resolution.outcome)
                 accounts[id]!.successor = resolution.successor
                 if let broken = checkClaim(input, id, resolution) { return broken }
