@@ -61,6 +61,20 @@ struct DecisionTests {
             ])
     }
 
+    /// The journal keeps the last outcome only, and times before a snooze are not told of the banner after it.
+    @Test(
+        arguments: [
+            (.shown, 110, "at 110.0 ms, snoozed at 300.0 ms"), (.shown, 60_300, "back at 60.30 s"),
+            (.claimed, 500, "there may have been one before and after it was snoozed at 300.0 ms"),
+        ] as [(Outcome.Kind, Int64, String)])
+    func aSnoozedEventHasNoBannerMeanwhile(_ outcome: Outcome.Kind, _ resolved: Int64, _ note: String) {
+        var decision = explanation(outcome, resolved: resolved)
+        decision.claims = [
+            Explanation.Claim(by: ":1.2", after: .milliseconds(300), form: "Snooze", verdict: .recorded)
+        ]
+        #expect(drawing(decision).last?.hasSuffix(note) == true)
+    }
+
     @Test func aBannerIsDatedByTheAnswerOfTheServer() {
         var decision = explanation(.shown, resolved: 400)
         decision.lateness = .microseconds(250)

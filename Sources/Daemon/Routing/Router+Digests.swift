@@ -18,12 +18,12 @@ extension Router {
     /// Whether a pause, a mute or a schedule covers everything at or below a topic.
     public func isQuiet(_ topic: TopicPrefix) -> Bool { quietPeriods.covering(topic) != nil }
 
-    /// Notes that a schedule has held back the banner of an event. One that comes back after a snooze has been seen, and the
-    /// digest does not count itself.
+    /// Notes that a schedule has held back the banner of an event, also of one whose snooze has ended. The digest does not count
+    /// itself.
     ///
     /// - Returns: the name of the digest that counts the event.
     mutating func oweDigest(of tracked: TrackedEvent, heldBackBy quiet: Quiet) -> EventID? {
-        guard quiet.cause == .schedule, !tracked.isSnoozed, tracked.event.topic != DigestTally.topic,
+        guard quiet.cause == .schedule, tracked.event.topic != DigestTally.topic,
             let period = quietPeriods.digestPeriod(at: quiet.topic),
             digests.owed[period] != nil || digests.owed.count < limits.digests
         else { return nil }

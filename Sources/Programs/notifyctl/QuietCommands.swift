@@ -193,7 +193,7 @@ private func setPaused(_ flag: Bool, _ bus: BusOptions) async throws -> NotifyCl
 }
 
 /// Warns if the change is not on disk yet: it is in force, but may be lost when the daemon ends.
-private func complainIfNotStored(_ client: NotifyClient) async {
+func complainIfNotStored(_ client: NotifyClient) async {
     guard let words = try? await client.degradation(), !words.isEmpty else { return }
     Terminal.complain("not stored yet: \(Terminal.plain(words)).")
 }

@@ -17,6 +17,7 @@ struct SnoozeCommand: AsyncParsableCommand {
 
     /// Events of a topic that are snoozed at once.
     private static let events = 100
+    private static let denied = "org.notifyd.Router1.Error.AccessDenied"
 
     @Argument(
         help: ArgumentHelp(
@@ -51,8 +52,18 @@ struct SnoozeCommand: AsyncParsableCommand {
                 Terminal.complain("No unread event at or below \(Terminal.plain(topic)) was shown.")
                 throw ExitCode.nothing
             }
-            for entry in shown { try await snooze(entry.id, client) }
+            var denial: NotifyError?
+            for entry in shown {
+                do {
+                    try await snooze(entry.id, client)
+                } catch let error as NotifyError where error.name == Self.denied {
+                    denial = error
+                }
+            }
+            // The others are snoozed all the same.
+            if let denial { throw denial }
         }
+        await complainIfNotStored(client)
     }
 
     private func snooze(_ id: EventID, _ client: NotifyClient) async throws {

@@ -44,7 +44,7 @@ struct BacklogTests {
             let highest = try rig.peakMemory()
             // What is taken grows with what is kept, as reckoned, and not with what was read; a sanitizer adds its own.
             if ChildProcess.sanitizerEnvironment.isEmpty {
-                #expect(highest - atStart <= Self.count * FaultRig.backlogFootprint + 8 << 20)
+                #expect(highest - atStart <= Self.count * FaultRig.backlogFootprint + 10 << 20)
             }
             print(
                 "\(Self.count) events: first answer after \(answered), all announced after \(whole) with \(peak >> 20) MiB,",

@@ -26,11 +26,11 @@ extension ReferenceRouter {
         }
     }
 
-    /// What a schedule holds back is told of later, if nobody has snoozed it and it is no digest itself.
+    /// What a schedule holds back is told of later, if it is no digest itself.
     mutating func muted(_ item: Item, by quiet: Quiet) -> Resolution {
         var resolution = Resolution(.muted)
         resolution.quiet = quiet
-        guard quiet.cause == .schedule, item.snooze == nil, item.topic.description != "/notifyd/digest",
+        guard quiet.cause == .schedule, item.topic.description != "/notifyd/digest",
             let period = period(at: quiet.topic)
         else { return resolution }
         let before = owed.first { $0.period == period }

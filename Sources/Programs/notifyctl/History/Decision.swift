@@ -81,7 +81,7 @@ struct Decision {
         }
         if isDueToHold {
             notes[notes.count - 1] = "it was held until \(end.displayText), and its banner was due then"
-        } else if let lateness = explanation.lateness, explanation.delay == nil {
+        } else if let lateness = explanation.lateness, explanation.delay == nil, snoozed == nil {
             notes.append("its timer came \(lateness.displayText) late")
         }
         return Timeline.Lane(
@@ -127,6 +127,7 @@ struct Decision {
     private static let slowAnswer: Duration = .milliseconds(100)
 
     private var banner: Timeline.Lane {
+        if let snoozed { return banner(snoozedAt: snoozed) }
         var lane = Timeline.Lane(actor: "banner")
         guard let start = bannerTime else {
             lane.note =
@@ -160,6 +161,32 @@ struct Decision {
             lane.note += ", \(ending) at \(end.displayText)"
         } else if outcome == .retracted {
             lane.note += retraction == nil ? ", not taken back" : ", taken back after the machine was started"
+        }
+        return lane
+    }
+
+    /// When the event was snoozed last. The journal keeps only what became of it then.
+    private var snoozed: Duration? { explanation.claims.last { $0.form == "Snooze" }.flatMap(time) }
+
+    private func banner(snoozedAt snoozed: Duration) -> Timeline.Lane {
+        var lane = Timeline.Lane(actor: "banner")
+        lane.style = Terminal.red
+        switch outcome {
+        case .shown? where resolved ?? .zero > snoozed:
+            let start = resolved ?? snoozed
+            lane.spans = [(start, .seconds(Int64.max / 2_000_000), "#")]
+            lane.marks = [(start, "B")]
+            lane.note = "back at \(start.displayText)"
+            if let count = explanation.count, count > 1 { lane.note += ", for \(count) events" }
+            if let words = explanation.delay?.words {
+                lane.note += ", \(explanation.lateness?.displayText ?? "") late: \(words)"
+            }
+        case .shown?:
+            let start = bannerTime ?? .zero
+            lane.spans = [(start, snoozed, "#")]
+            lane.marks = [(start, "B"), (snoozed, "x")]
+            lane.note = "at \(start.displayText), snoozed at \(snoozed.displayText)"
+        default: lane.note = "there may have been one before and after it was snoozed at \(snoozed.displayText)"
         }
         return lane
     }
