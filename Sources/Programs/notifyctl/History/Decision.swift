@@ -13,6 +13,9 @@ struct Decision {
         isOver = explanation.outcome != nil || (now ?? .min) >= explanation.deadline ?? .max
     }
 
+    /// The end of a banner that is up: beyond every drawing.
+    private static let edge: Duration = .seconds(Int64.max / 2_000_000)
+
     private var outcome: Outcome.Kind? { explanation.outcome }
     /// When the window was opened: before publishing, if another event opened it.
     private var opened: Duration? { sinceStart(explanation.opened) }
@@ -146,16 +149,13 @@ struct Decision {
             case .dismissed?, .withdrawn?, .replaced?: resolved
             default: nil
             }
-        lane.spans = [(start, end ?? .seconds(Int64.max / 2_000_000), "#")]
+        lane.spans = [(start, end ?? Self.edge, "#")]
         lane.marks = [(start, "B")]
         lane.note = "at \(start.displayText)"
         if let requestTime, start - requestTime >= Self.slowAnswer {
             lane.note += ", which the notification server was asked for at \(requestTime.displayText)"
         }
-        if let count = explanation.count, count > 1 { lane.note += ", for \(count) events" }
-        if let words = explanation.delay?.words {
-            lane.note += ", \(explanation.lateness?.displayText ?? "") late: \(words)"
-        }
+        lane.note += countAndDelay
         if let end {
             lane.marks.append((end, "x"))
             lane.note += ", \(ending) at \(end.displayText)"
@@ -174,13 +174,9 @@ struct Decision {
         switch outcome {
         case .shown? where resolved ?? .zero > snoozed:
             let start = resolved ?? snoozed
-            lane.spans = [(start, .seconds(Int64.max / 2_000_000), "#")]
+            lane.spans = [(start, Self.edge, "#")]
             lane.marks = [(start, "B")]
-            lane.note = "back at \(start.displayText)"
-            if let count = explanation.count, count > 1 { lane.note += ", for \(count) events" }
-            if let words = explanation.delay?.words {
-                lane.note += ", \(explanation.lateness?.displayText ?? "") late: \(words)"
-            }
+            lane.note = "back at \(start.displayText)" + countAndDelay
         case .shown?:
             let start = bannerTime ?? .zero
             lane.spans = [(start, snoozed, "#")]
@@ -189,6 +185,16 @@ struct Decision {
         default: lane.note = "there may have been one before and after it was snoozed at \(snoozed.displayText)"
         }
         return lane
+    }
+
+    /// How many events the banner is for, and why it came late.
+    private var countAndDelay: String {
+        var words = ""
+        if let count = explanation.count, count > 1 { words += ", for \(count) events" }
+        if let delay = explanation.delay?.words {
+            words += ", \(explanation.lateness?.displayText ?? "") late: \(delay)"
+        }
+        return words
     }
 
     private var ending: String {
