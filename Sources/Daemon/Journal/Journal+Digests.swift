@@ -25,7 +25,7 @@ extension Journal {
         }
     }
 
-    /// The muted events that nobody has read, among the next events above an id.
+    /// The unread muted events among the next events above an id.
     ///
     /// - Parameter limit: how many events are looked at, muted or not.
     /// - Returns: the events in the order of their ids, and the id to continue from; `nil` at the end.

@@ -82,14 +82,4 @@ extension Daemon {
         handleWithoutReply(.digestsCounted(DigestCount(digests, result)))
         host.endTurnWhenIdle()
     }
-
-    /// Adds the periods that owe a digest to the commit of this turn, unless those of an earlier run have not been read yet.
-    ///
-    /// - Returns: whether there is something to write.
-    func recordDigests() -> Bool {
-        guard hasUnwrittenDigests, isRestored, storage.isWritable else { return false }
-        storage.append(.digestsReplaced(router.owedDigests))
-        hasUnwrittenDigests = false
-        return true
-    }
 }

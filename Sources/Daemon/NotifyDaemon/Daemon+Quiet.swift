@@ -3,8 +3,6 @@ import Routing
 
 /// The pause, the mutes and the lifted schedules: written to the journal, then announced.
 struct QuietChange {
-    /// Whether the journal is out of date.
-    var isUnwritten = false
     /// Whether the change is not announced yet.
     var isUnannounced = false
     /// The pause as it was last announced.
@@ -23,23 +21,12 @@ extension Daemon {
     }
 
     func markQuietChanged() {
-        quietChange.isUnwritten = true
+        unwrittenTables.insert(.quiet)
         quietChange.isUnannounced = true
     }
 
-    /// Adds the pause, the mutes and the lifted schedules to the commit of this turn, unless those of an earlier run have not been read yet.
-    ///
-    /// - Returns: whether there is something to write.
-    func recordQuiet() -> Bool {
-        guard quietChange.isUnwritten, isRestored, storage.isWritable else { return false }
-        storage.append(JournalEntryBuilder(server: nil).entry(router.quiet, lifted: router.liftedSchedules, clock))
-        quietChange.isUnwritten = false
-        return true
-    }
-
-    /// Called after a commit. A change that could not be written is written later.
-    func announceQuiet(afterCommitOf isRecorded: Bool) {
-        if isRecorded, !storage.isWritable { quietChange.isUnwritten = true }
+    /// Called after a commit.
+    func announceQuiet() {
         guard quietChange.isUnannounced else { return }
         quietChange.isUnannounced = false
         let isPauseChanged = quietChange.announcedPaused != router.pausesBanners

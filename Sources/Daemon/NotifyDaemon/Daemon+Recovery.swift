@@ -146,9 +146,7 @@ extension Daemon {
         restore()
         updateDevice()
         // The file may be a new one without the entries of this run.
-        quietChange.isUnwritten = true
-        hasUnwrittenSnoozes = true
-        hasUnwrittenDigests = true
+        unwrittenTables = .all
         checkIntegrity()
         // Retention continues at the ends of turns.
         host.endTurnWhenIdle()

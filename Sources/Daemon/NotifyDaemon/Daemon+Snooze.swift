@@ -34,16 +34,6 @@ extension Daemon {
         }
     }
 
-    /// Adds the snoozed events to the commit of this turn, unless those of an earlier run have not been read yet.
-    ///
-    /// - Returns: whether there is something to write.
-    func recordSnoozes() -> Bool {
-        guard hasUnwrittenSnoozes, isRestored, storage.isWritable else { return false }
-        storage.append(JournalEntryBuilder(server: nil).entry(router.snoozed, clock))
-        hasUnwrittenSnoozes = false
-        return true
-    }
-
     /// When the banner of a snoozed event is due again, in microseconds since the epoch; `nil` for any other event.
     func snoozeEnd(of id: EventID) -> Int64? { router.snoozeEnd(of: id).map { clock.moment($0) } }
 }

@@ -31,10 +31,8 @@ final class Daemon {
     var isCheckingIntegrity = false
     var denials: UInt64 = 0
     var quietChange = QuietChange()
-    /// Whether the journal does not know which events are snoozed.
-    var hasUnwrittenSnoozes = false
-    /// Whether the journal does not know which periods owe a digest.
-    var hasUnwrittenDigests = false
+    /// The tables of the journal that are out of date.
+    var unwrittenTables: ReplacedTables = []
     /// Whether the router awaits a count for digests.
     var isDigestDue = false
     /// The count, once it has begun.
@@ -194,9 +192,9 @@ final class Daemon {
             case .screensChanged(let topic, let isAttended):
                 outbox.append(.signal(.screens(topic, isAttended: isAttended), about: nil, at: now.instant))
             case .quietChanged: markQuietChanged()
-            case .digestsChanged: hasUnwrittenDigests = true
+            case .digestsChanged: unwrittenTables.insert(.digests)
             case .countDigests: countDigests()
-            case .snoozesChanged: hasUnwrittenSnoozes = true
+            case .snoozesChanged: unwrittenTables.insert(.snoozes)
             case .noteClaim(let id, var claim):
                 claim.latency = claim.latency ?? age(ofRecalled: id)
                 claim.program = program(of: claim.claimant, claiming: id)
@@ -245,17 +243,13 @@ final class Daemon {
     /// Commits the entries and empties the outbox.
     func endTurn() {
         deliver(outbox.takeBannersReadyBeforeCommit(), refusing: [])
-        let hasRecordedQuiet = recordQuiet()
-        let hasRecordedSnoozes = recordSnoozes()
-        let hasRecordedDigests = recordDigests()
+        let tables = recordTables()
         let refused = storage.commit()
         if storage.takeWasTurnLong() { releaseMemory(after: .seconds(1)) }
         let items = outbox.takeAll()
         deliver(items, refusing: Set(refused))
-        announceQuiet(afterCommitOf: hasRecordedQuiet)
-        // A change that could not be written is written later.
-        if hasRecordedSnoozes, !storage.isWritable { hasUnwrittenSnoozes = true }
-        if hasRecordedDigests, !storage.isWritable { hasUnwrittenDigests = true }
+        keepUnwritten(tables)
+        announceQuiet()
         // Replies come before signals that have waited already.
         sendQueuedSignals()
         if !refused.isEmpty {
@@ -305,9 +299,7 @@ final class Daemon {
         if isRestored, !storage.degradation.isEmpty {
             // The disk may have room again, and the retry timer would fire too late.
             retryWriting()
-            quietChange.isUnwritten = true
-            hasUnwrittenSnoozes = true
-            hasUnwrittenDigests = true
+            unwrittenTables = .all
             endTurn()
         }
         storage.close()

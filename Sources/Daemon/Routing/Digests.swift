@@ -19,7 +19,7 @@ public struct OwedDigest: Hashable, Sendable {
 public struct DigestCount: Sendable {
     /// What was counted.
     public enum Result: Sendable {
-        /// No event is left that nobody has seen.
+        /// No unread event is left.
         case none
         /// The topics of all events that are left are quiet for another cause.
         case quiet
