@@ -213,6 +213,28 @@ struct ReplacingTests {
         #expect(update.replaces == BannerID(7))
     }
 
+    @Test mutating func aBannerWhoseCallFailedIsKeptForNobody() throws {
+        bench.take(.serverAppeared)
+        _ = publish()
+        var call = bench.wait(.milliseconds(100)).banners[0].call
+        let others = [bench.publish("/post/1"), bench.publish("/post/1")]
+        bench.wait(.milliseconds(100))
+        // After three failures the server has a rest.
+        for _ in 0..<2 {
+            call = try #require((bench.take(.bannerFailed(call, .noAnswer)) + bench.wait(.seconds(1))).banners.first)
+                .call
+        }
+        _ = publish()
+        #expect(bench.take(.bannerFailed(call, .noAnswer)).banners.isEmpty)
+        let last = publish()
+        bench.take(.claimed(last, by: Bench.peer))
+        let requests = bench.wait(.seconds(60)).banners
+        #expect(requests.map(\.newest.id) == [others[1]])
+        for request in requests { bench.take(.bannerShown(request.call, BannerID(7))) }
+        // Nothing holds back the update of what is up.
+        #expect(bench.take(.withdrawn(others[1], by: Bench.peer)).banners.map(\.newest.id) == [others[0]])
+    }
+
     @Test mutating func anEventInFlightGivesItsBannerToTheNewOne() {
         bench.take(.serverAppeared)
         _ = publish()

@@ -184,10 +184,11 @@ struct Banners {
         banners[existing: key].isCallOutdated = call == revision.call ? revision.isCallOutdated : true
     }
 
-    /// Keeps a banner that is up, or will be, for an event that takes the place of one behind it.
+    /// Keeps a banner that is up, or will be, for an event that takes the place of one behind it. A banner that is neither is kept
+    /// for nobody: the call for it may have failed since it was kept for an earlier event.
     mutating func setSuccessor(_ id: EventID, of key: CoalescingKey) {
-        guard let banner = banners[key], banner.id != nil || banner.call != nil else { return }
-        banners[existing: key].successor = id
+        guard let banner = banners[key] else { return }
+        banners[existing: key].successor = banner.id != nil || banner.call != nil ? id : nil
     }
 
     /// The event has left its window.
