@@ -39,6 +39,12 @@ private final class SilentLink: NotificationLink {
 
     func close(_ banner: BannerID, at server: String) { closes.append((banner, server)) }
 
+    /// Lets go of who waits for an answer, which refers to this link.
+    func forgetQuestions() {
+        questions = []
+        calls = []
+    }
+
     /// Answers the oldest question.
     func answer(_ answer: Result<Set<String>, BusFailure>) { questions.removeFirst()(answer) }
 }
@@ -67,7 +73,7 @@ private struct RecordingHandler: LogHandler {
 }
 
 /// Who the server is is known before what it can do, and claims of what it shows do not wait for that.
-struct NotificationServerTests {
+final class NotificationServerTests {
     private let link = SilentLink()
     private let log = RecordedLog()
     private let server: NotificationServer

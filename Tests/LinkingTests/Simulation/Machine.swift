@@ -235,6 +235,9 @@ final class Machine {
         dropConnection()
     }
 
+    /// At the end of the world.
+    func abandonConnection() { connection = nil }
+
     func dropConnection() {
         guard let connection, let session = world.broker.sessions[client] else { return }
         world.broker.end(session, connection, takenOver: false, willDelay: Int64(world.random.below(30_000_000)))

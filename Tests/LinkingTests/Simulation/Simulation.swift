@@ -53,7 +53,7 @@ final class Simulation {
 
     static let topics = ["/a", "/a/b", "/post/7", "/run/영희", "/local/x"].map { try! Topic($0) }
     static let valueTopics = ["/v/1", "/v/2", "/v/3/x"].map { try! Topic($0) }
-    private static let privateTopics = [TopicPrefix(try! Topic("/local"))]
+    static let privateTopics = [TopicPrefix(try! Topic("/local"))]
 
     let seed: UInt64
     var random: SplitMix64
@@ -68,17 +68,17 @@ final class Simulation {
     var trace: ((String) -> Void)?
     private(set) var complaint: String?
     private(set) var counts = Counts()
-    private var events: [GlobalName: Published] = [:]
-    private var exemptNames: Set<GlobalName> = []
-    private var exemptTopics: Set<String> = []
+    var events: [GlobalName: Published] = [:]
+    var exemptNames: Set<GlobalName> = []
+    var exemptTopics: Set<String> = []
     /// What was forgotten somewhere: others were told that it is gone, and a backup may bring it back.
-    private var forgotten: Set<GlobalName> = []
-    private var recorded: [SimulatedBroker.Packet] = []
+    var forgotten: Set<GlobalName> = []
+    var recorded: [SimulatedBroker.Packet] = []
     private var backups: [(machine: Int, journal: SimulatedJournal, disk: BridgeDisk)] = []
-    private var evil: Set<Device> = []
+    var evil: Set<Device> = []
     private(set) var hasClones = false
     /// A key is pinned at first sight: whoever comes after a forger may pin the forger's.
-    private var isClosed = false
+    var isClosed = false
     private var checks = 0
     private var serial = 0
 
@@ -99,7 +99,15 @@ final class Simulation {
     static func run(seed: UInt64, trace: ((String) -> Void)? = nil) -> (wreck: Wreck?, counts: Counts) {
         let simulation = Simulation(seed: seed, trace: trace)
         simulation.run()
+        defer { simulation.dismantle() }
         return (simulation.complaint.map { Wreck(description: $0) }, simulation.counts)
+    }
+
+    /// Machines and their connections refer to each other, and so do what is scheduled and whom it concerns.
+    private func dismantle() {
+        schedule = Schedule()
+        for machine in machines { machine.abandonConnection() }
+        machines = []
     }
 
     func complain(_ text: String) {
@@ -382,155 +390,5 @@ final class Simulation {
         copy.startDaemon()
         copy.startBridge()
         machine.startBridge()
-    }
-
-    // MARK: Forgers
-
-    private func forge(against victim: Machine) {
-        guard !recorded.isEmpty, broker.isUp else { return }
-        let node = random.below(2)
-        var packet = random.pick(recorded)
-        let isPinned = machines.allSatisfy {
-            $0 === victim || $0.disk.devices[victim.journal.device]?.signer != nil
-        }
-        switch random.below(isChannel ? 6 : 2) {
-        case 0: broker.publish(packet, node: node)
-        case 1:
-            packet.isRubbish = true
-            broker.publish(packet, node: node)
-        case 2:
-            guard isPinned else { return }
-            isClosed = true
-            // Says something for the victim, with a key of its own.
-            let said = Said(number: UInt64(victim.wall), previous: 0, content: .nothing)
-            send(.said(said), as: victim.journal.device, on: .stream(victim.journal.device), node)
-        case 3:
-            let device = evilDevice()
-            for index in 0..<random.below(400) {
-                let number = UInt64(1_700_000_000_000_000 + now) + UInt64(index) * 3
-                let name = GlobalName(device: random.chance(90) ? device : victim.journal.device, id: number)
-                let event = SaidEvent(
-                    name: name, topic: Self.topics[0], title: "evil", body: "", published: Int64(number),
-                    expires: Int64(number) + 1_000_000)
-                send(
-                    .said(Said(number: number, previous: number - 2, content: .event(event))), as: device,
-                    on: .stream(device), node)
-            }
-        case 4:
-            let device = evilDevice()
-            let last = UInt64(1_700_000_000_000_000 + now) + (random.chance(50) ? 1 << 50 : 0)
-            send(
-                .description(Description(counter: .max, name: "evil", first: 0, last: last)), as: device,
-                on: .description(device), node)
-            send(.presence(Presence(connection: .max, isOnline: true)), as: device, on: .presence(device), node)
-            guard isPinned else { return }
-            isClosed = true
-            send(
-                .presence(Presence(connection: .max, isOnline: false)), as: victim.journal.device,
-                on: .presence(victim.journal.device), node)
-        default:
-            let device = evilDevice()
-            for _ in 0..<30 {
-                send(
-                    .question(Question(id: random.next(), after: 0, through: .max)), as: device,
-                    on: .questions(victim.journal.device), node)
-            }
-            send(
-                .answer(Answer(id: random.next(), after: 0, through: .max, items: [])), as: device,
-                on: .answers(victim.journal.device), node)
-        }
-    }
-
-    private func evilDevice() -> Device {
-        if let device = evil.min(), random.chance(60) { return device }
-        let device = newDevice()
-        evil.insert(device)
-        return device
-    }
-
-    private func send(_ body: Message.Body, as device: Device, on address: Address, _ node: Int) {
-        let message = Message(device: device, at: 1_700_000_000_000_000 + now, body: body)
-        broker.publish(SimulatedBroker.Packet(address: address, message: message, signer: "evil"), node: node)
-    }
-
-    // MARK: The end
-
-    private func checkConvergence() {
-        for machine in machines {
-            guard let link = machine.link, !machine.hasFailed else {
-                complain("\(machine.label) has failed again: \(machine.failures)")
-                continue
-            }
-            for peer in link.peerStates where peer.isBehind && !evil.contains(peer.device) {
-                let isThere = machines.contains { $0.journal.device == peer.device }
-                if isThere { complain("\(machine.label) is behind \(peer.name)") }
-            }
-            if let letter = machine.letters.first { complain("\(machine.label) has a dead letter: \(letter)") }
-            for (name, count) in machine.journal.arrivals where count > 1 && !machine.wasRestored && !hasClones {
-                complain("\(name) came \(count) times to \(machine.label)")
-            }
-        }
-        for name in events.keys.sorted() { checkEvent(name, events[name]!) }
-        // Clones may give the same name to two values, and on a channel what a reset device says has a name that differs.
-        guard !hasClones else { return }
-        for topic in Self.valueTopics.map(\.description) where !exemptTopics.contains(topic) { checkValue(topic) }
-    }
-
-    private func isShared(_ topic: Topic) -> Bool { !Self.privateTopics.contains { $0.covers(topic) } }
-
-    private func checkEvent(_ name: GlobalName, _ event: Published) {
-        let holders = machines.filter { $0.journal.items[name] != nil }
-        let origin = machines[event.origin]
-        guard isShared(event.topic) else {
-            let isNtfy = name.source.hasPrefix("ntfy")
-            // With the clock and the journal, ids went back.
-            let isReused = hasWrongClocks && counts.restored > 0
-            if !isNtfy, !hasClones, !isReused, holders.contains(where: { $0 !== origin }) {
-                complain("\(name) of a topic that is not shared is on \(holders.map(\.label))")
-            }
-            return
-        }
-        // What the origin had lost, and got back as a value that the broker had kept, it does not say again.
-        guard let source = origin.journal.items[name], event.isToBeSaid, !source.via.hasPrefix("mqtt") else { return }
-        let isBack = origin.wasRestored && forgotten.contains(name)
-        for machine in machines where machine !== origin && !isBack && !hasTaken(name, machine) {
-            guard let joined = machine.disk.joined, joined < event.time else { continue }
-            complain("\(name) (row \(source.number)) of \(origin.label) is lost on \(machine.label)")
-        }
-        guard !isChannel, !exemptNames.contains(name), origin.disk.joined.map({ $0 < event.time }) ?? false else {
-            return
-        }
-        for machine in holders {
-            guard let joined = machine.disk.joined, joined < event.time else { continue }
-            if machine.journal.items[name]!.isRead != source.isRead {
-                complain(
-                    "\(name) is \(source.isRead ? "read" : "unread") on \(origin.label), and not so on \(machine.label)"
-                )
-            }
-        }
-    }
-
-    /// On a channel, what a reset device says of its former self may have a name that says so.
-    private func hasTaken(_ name: GlobalName, _ machine: Machine) -> Bool {
-        if machine.journal.arrivals[name] != nil { return true }
-        guard isChannel, hasClones else { return false }
-        return machine.journal.arrivals.keys.contains {
-            $0.eventID == name.eventID && $0.source.hasSuffix(name.source)
-        }
-    }
-
-    private func checkValue(_ topic: String) {
-        let members = machines.filter { $0.disk.joined.map { $0 < 40_000_000 } ?? false && !$0.wasRestored }
-        guard let first = members.first else { return }
-        for machine in members.dropFirst() {
-            let (left, right) = (first.journal.values[topic], machine.journal.values[topic])
-            // On a channel a value may have another name elsewhere.
-            let isSame = isChannel ? left?.stamp.published == right?.stamp.published : left?.stamp == right?.stamp
-            if !isSame || left?.isRemoval != right?.isRemoval {
-                complain(
-                    "\(topic) is \(left.map { "\($0)" } ?? "empty") on \(first.label), and \(right.map { "\($0)" } ?? "empty") on \(machine.label)"
-                )
-            }
-        }
     }
 }
