@@ -10,7 +10,10 @@ struct ChangesTests {
         try await withRig { rig in
             let device = try await rig.client.device()
             let before = try await rig.client.journalChanges()
-            #expect(before.changes.isEmpty && before.oldest > 0)
+            let start = try #require(before.changes.first)
+            #expect(before.changes.count == 1 && before.oldest == start.number)
+            #expect(start.kind == "start" && start.topic == "" && start.id.rawValue == 0)
+            #expect(start.details["last"]?.integer(as: UInt64.self) == 0 && start.details.count == 1)
             let options = PublishOptions(
                 source: "chat", eventID: "17", timeToLive: .seconds(100), urgency: .low, window: .seconds(60),
                 collapse: "k", via: "mqtt", appearance: BannerOptions(app: "Chat", image: "/tmp/picture.png"))
@@ -23,8 +26,8 @@ struct ChangesTests {
             let value = try await rig.client.publish("/run/r1/mate/Mina", title: "5 km")
             let removal = try await rig.client.publish("/run/r1/mate/Mina", options: PublishOptions(remove: true))
 
-            let (oldest, changes) = try await rig.client.journalChanges()
-            #expect(oldest <= changes[0].number)
+            let (oldest, changes) = try await rig.client.journalChanges(after: start.number)
+            #expect(oldest == start.number)
             #expect(zip(changes, changes.dropFirst()).allSatisfy { $0.number < $1.number })
             #expect(
                 changes.map { "\($0.kind) \($0.topic) \($0.id)" } == [
@@ -46,6 +49,8 @@ struct ChangesTests {
             #expect(changes[1].details["outcome"]?.string == "claimed")
             #expect(changes[1].details["form"]?.string == "Claim")
             #expect(changes[1].details["by"]?.string?.hasPrefix(":") == true)
+            #expect(changes[1].details["expires"] == first["expires"])
+            #expect(changes[4].details["expires"] == changes[2].details["expires"])
             // An event without a name of its own.
             #expect(changes[2].details["source"]?.string == "notifyd:" + device)
             #expect(changes[2].details["event-id"]?.string == "\(silent)")
@@ -57,17 +62,18 @@ struct ChangesTests {
             // Page by page, and after a restart.
             var pages: [JournalChange] = []
             while true {
-                let page = try await rig.client.journalChanges(after: pages.last?.number ?? 0, limit: 3)
+                let page = try await rig.client.journalChanges(after: (pages.last ?? start).number, limit: 3)
                 if page.changes.isEmpty { break }
                 pages += page.changes
             }
             #expect(pages == changes)
             await rig.daemon.kill()
             try await rig.daemon.start()
-            #expect(try await rig.client.journalChanges().changes == changes)
+            #expect(try await rig.client.journalChanges().changes.prefix(9) == [start] + changes)
             try await rig.client.publish("/log/2", options: PublishOptions(banner: false))
             let more = try await rig.client.journalChanges(after: changes[7].number).changes
-            #expect(more.map(\.kind) == ["event", "outcome"])
+            #expect(more.map(\.kind) == ["start", "event", "outcome"])
+            #expect(more[0].details["last"]?.integer() == changes[7].number)
         }
     }
 
@@ -94,7 +100,7 @@ struct ChangesTests {
             }
             let first = try await rig.client.journalChanges(limit: 10_000).changes
             #expect(first.count == 1000)
-            #expect(try await rig.client.journalChanges(after: first[999].number).changes.count == 200)
+            #expect(try await rig.client.journalChanges(after: first[999].number).changes.count == 201)
             #expect(try await rig.client.journalChanges(limit: 0).changes.isEmpty)
         }
     }

@@ -30,7 +30,8 @@ struct ChangesTests {
             case .event(let event): "event \(event.id)"
             case .outcome(let event): "\(event.id) \(event.decision!.outcome)"
             case .read(let event, let claimant, _): "\(event.id) read by \(claimant)"
-            case .removed(let removal): "\(removal.topic) \(removal.published == nil ? "expired" : "removed")"
+            case .removed(let removal): "\(removal.topic) \(removal.cause.rawValue)"
+            case .start(let last): "start after \(last)"
             }
         }
     }
@@ -44,14 +45,15 @@ struct ChangesTests {
             muted.isRead = true
             try journal.commit([
                 .decided(EventID(2), muted), .read(EventID(2), by: ":1.7", at: 7_000), .decided(EventID(1), shown),
-                .removed(
+                removal(
                     try Topic("/a"), EventID(4), Origin(source: "x", eventID: "y", via: "z"), accepted: 8, published: 7),
-                .removed(try Topic("/b"), EventID(5), Origin(), accepted: 9),
+                removal(try Topic("/b"), EventID(5), Origin(), accepted: 9),
             ])
             let all = try list(journal)
             #expect(
                 words(all) == [
-                    "event 1", "event 2", "2 muted", "event 3", "2 read by :1.7", "1 shown", "/a removed", "/b expired",
+                    "event 1", "event 2", "2 muted", "event 3", "2 read by :1.7", "1 shown", "/a publisher",
+                    "/b expired",
                 ])
             guard case .removed(let removal) = all[6].content else { throw CancellationError() }
             #expect(removal.published == 7 && removal.id == EventID(4) && removal.origin.via == "z")
@@ -158,7 +160,7 @@ struct ChangesTests {
             try journal.commit([.accepted(try sample(1)), .accepted(try sample(5))])
             try journal.commit([
                 .accepted(try sample(2)), .accepted(try sample(7)),
-                .removed(try Topic("/a"), EventID(6), Origin(), accepted: 1, published: 1),
+                removal(try Topic("/a"), EventID(6), Origin(), accepted: 1, published: 1),
             ])
             journal.stopWriting()
             try journal.reopen(without: [EventID(2), EventID(6), EventID(7)])
@@ -204,7 +206,7 @@ struct ChangesTests {
             try journal.commit([
                 .accepted(try sample(1)), .accepted(try sample(2)), .decided(EventID(2), shown),
                 .read(EventID(2), by: ":1.7", at: 1),
-                .removed(try Topic("/a"), EventID(3), Origin(), accepted: 1, published: 1),
+                removal(try Topic("/a"), EventID(3), Origin(), accepted: 1, published: 1),
             ])
             try journal.write { db in
                 try db.execute(sql: "UPDATE event SET title = 'x' WHERE id = 1")

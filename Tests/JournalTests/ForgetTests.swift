@@ -184,7 +184,7 @@ struct ForgetTests {
         try withFolder { folder in
             var journal = try Journal(directory: folder)
             try journal.commit([.accepted(try sample(7)), decide(7)])
-            try journal.commit([.removed(Topic("/post/27"), EventID(3), Origin(), accepted: 0)])
+            try journal.commit([removal(Topic("/post/27"), EventID(3), Origin(), accepted: 0)])
             try forget(.all, in: journal)
             #expect(try journal.lastID() == EventID(7))
             journal.close()

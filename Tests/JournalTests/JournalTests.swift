@@ -121,7 +121,7 @@ struct JournalTests {
             let journal = try Journal(directory: folder)
             try journal.commit([.accepted(try sample(1, retained: true)), .accepted(try sample(2, retained: true))])
             #expect(try journal.values(.all).map(\.id.rawValue) == [2])
-            try journal.commit([.removed(Topic("/post/27"), EventID(3), Origin(), accepted: 3)])
+            try journal.commit([removal(Topic("/post/27"), EventID(3), Origin(), accepted: 3)])
             #expect(try journal.values(.all).isEmpty)
             #expect(try journal.lastID() == EventID(3))
         }
@@ -155,7 +155,7 @@ struct JournalTests {
             let values = try journal.valueList(.all)
             try journal.commit([
                 .accepted(try sample(3, topic: "/post/1", retained: true)),
-                .removed(try Topic("/post/2"), EventID(4), Origin(), accepted: 0),
+                removal(try Topic("/post/2"), EventID(4), Origin(), accepted: 0),
             ])
             #expect(try journal.values(values[...], bytes: 1 << 20).events.map(\.id.rawValue) == [1, 2])
             #expect(try journal.valueList(.all).map(\.id.rawValue) == [3])

@@ -37,7 +37,7 @@ struct KnownJournal: Sendable {
             try makeFreePages(journal)
             for number in Self.removals {
                 let origin = Origin(source: "test", eventID: "removal \(number)")
-                try journal.commit([.removed(Topic("/gone"), EventID(number), origin, accepted: 1_000 + Int64(number))])
+                try journal.commit([removal(Topic("/gone"), EventID(number), origin, accepted: 1_000 + Int64(number))])
                 named.append(EventID(number))
             }
             try writeQuiet(journal)

@@ -20,7 +20,7 @@ struct LossTests {
                 .accepted(try sample(1)), .decided(EventID(1), shown), .accepted(try sample(2)),
                 .accepted(try sample(3, topic: "/value", retained: true)), .decided(EventID(3), shown),
                 .accepted(try sample(4, topic: "/value", retained: true)), .decided(EventID(4), shown),
-                .removed(Topic("/gone"), EventID(5), Origin(source: nil, eventID: nil), accepted: 1),
+                removal(Topic("/gone"), EventID(5), Origin(source: nil, eventID: nil), accepted: 1),
             ])
             try body(journal, directory)
         }

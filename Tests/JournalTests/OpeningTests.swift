@@ -80,7 +80,7 @@ struct OpeningTests {
             #expect(journal.setAside == nil)
             #expect(try journal.undecided() == [try sample(7)])
             let origin = Origin(source: "test", eventID: "gone")
-            try journal.commit([.removed(Topic("/post/27"), EventID(8), origin, accepted: 2_000)])
+            try journal.commit([removal(Topic("/post/27"), EventID(8), origin, accepted: 2_000)])
             #expect(
                 try journal.named(after: EventID(0), limit: 10).map(\.id) == [
                     EventID(7), EventID(8),

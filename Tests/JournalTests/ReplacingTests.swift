@@ -131,6 +131,8 @@ struct ReplacingTests {
                             DROP TABLE digest;
                             DROP TABLE change;
                             DROP TABLE change_start;
+                            DROP TABLE change_last;
+                            DROP TABLE tombstone;
                             DROP INDEX event_decided;
                             ALTER TABLE event DROP COLUMN decided;
                             ALTER TABLE event DROP COLUMN number;

@@ -54,7 +54,7 @@ struct RetentionTests {
                 let origin = Origin(source: "test", eventID: "removal \(number)")
                 try journal.commit([
                     .accepted(try sample(10 * number + 1)),
-                    .removed(Topic("/post/27"), EventID(10 * number + 2), origin, accepted: 1_000 * Int64(number)),
+                    removal(Topic("/post/27"), EventID(10 * number + 2), origin, accepted: 1_000 * Int64(number)),
                 ])
                 _ = try journal.expire(olderThan: .seconds(1_000_000), keeping: 1_000)
             }
@@ -82,7 +82,7 @@ struct RetentionTests {
             for number in 1...4 as ClosedRange<UInt64> {
                 let origin = Origin(source: "test", eventID: "\(number)")
                 try journal.commit([
-                    .removed(Topic("/post/27"), EventID(number), origin, accepted: Int64(number))
+                    removal(Topic("/post/27"), EventID(number), origin, accepted: Int64(number))
                 ])
             }
             let kept = try journal.named(after: EventID(0), limit: 10)

@@ -24,3 +24,14 @@ func withFolder(_ body: (String) throws -> Void) throws {
     defer { try? FileManager.default.removeItem(at: folder) }
     try body(folder.path)
 }
+
+/// A removal that takes the value away; without `published`, because its lifetime ended.
+func removal(
+    _ topic: Topic, _ id: EventID, _ origin: Origin, accepted: Int64, published: Int64? = nil
+) -> JournalEntry {
+    .removed(
+        StoredRemoval(
+            id: id, topic: topic, origin: origin, published: published, removed: accepted,
+            cause: published == nil ? .expired : .publisher),
+        leaving: ValueVersion(published: published ?? accepted, id: id, origin: origin))
+}

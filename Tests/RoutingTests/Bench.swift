@@ -16,6 +16,8 @@ struct Bench {
         router = Router(routes: table, banners: banners, limits: limits, firstID: firstID)
     }
 
+    mutating func setDevice(_ name: String) { router.device = name }
+
     @discardableResult
     mutating func take(_ input: Input) -> [Effect] {
         router.handle(

@@ -30,6 +30,23 @@ import Testing
         #expect(try read("ttl", value).lifetime == .seconds(5))
     }
 
+    @Test func ifNewerNeedsAValueOrARemoval() throws {
+        func read(_ names: [String: Bool]) throws -> PublishOptions {
+            try PublishOptions(names.map { Field(name: $0.key, value: .boolean($0.value)) })
+        }
+        #expect(try read(["if-newer": true, "retain": true]).ifNewer)
+        #expect(try read(["if-newer": true, "remove": true]).ifNewer)
+        #expect(try !read(["if-newer": false]).ifNewer)
+        for names in [["if-newer": true], ["if-newer": true, "retain": false], ["if-newer": true, "remove": false]] {
+            let refusal = #expect(throws: Refusal.self) { try read(names) }
+            guard case .invalidEvent(let text)? = refusal else {
+                Issue.record("\(names) are accepted")
+                continue
+            }
+            #expect(text.contains("'if-newer'") && text.contains("'retain'") && text.contains("'remove'"))
+        }
+    }
+
     @Test(arguments: [
         ("ttl", Value.int32(-1)), ("ttl", .uint32(28 * 24 * 3600 + 1)), ("ttl", .string("5")), ("ttl", .uint64(.max)),
         ("window", .int32(-1)), ("window", .uint32(60_001)), ("window", .double(1)),

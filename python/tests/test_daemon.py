@@ -491,14 +491,25 @@ async def test_everything_that_was_committed_is_listed(client: Client) -> None:
     await client.claim(id)
     oldest, changes = await client.journal_changes()
     assert [(change.kind, change.topic, change.id) for change in changes] == [
+        ("start", "", 0),
         ("event", "/post/27", id),
         ("outcome", "/post/27", id),
     ]
-    assert 0 < oldest <= changes[0].number < changes[1].number
-    assert (changes[0].details["title"], changes[1].details["outcome"]) == ("news", "claimed")
+    assert 0 < oldest == changes[0].number < changes[1].number < changes[2].number
+    assert changes[0].details == {"last": 0}
+    assert (changes[1].details["title"], changes[2].details["outcome"]) == ("news", "claimed")
     assert await client.journal_changes(changes[0].number, limit=1) == (oldest, changes[1:])
     with pytest.raises(ValueError):
         await client.journal_changes(-1)
+
+
+async def test_an_older_value_does_not_take_the_place_of_a_newer_one(client: Client) -> None:
+    new = await client.publish("/value", retain=True, if_newer=True, published=2_000.0)
+    old = await client.publish("/value", retain=True, if_newer=True, published=1_000.0)
+    assert [event.id for event in (await client.snapshot("/value")).values] == [new]
+    assert "newer value" in (await client.explain(old))["reason"]
+    with pytest.raises(notifyd.Refused, match="'if-newer'"):
+        await client.publish("/value", if_newer=True)
 
 
 async def test_a_topic_on_screen_is_announced(client: Client) -> None:

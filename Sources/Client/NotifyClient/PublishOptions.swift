@@ -15,6 +15,9 @@ public struct PublishOptions: Hashable, Sendable {
     public var retain: Bool?
     /// Remove the current value of the topic.
     public var remove: Bool?
+    /// With ``retain`` or ``remove``: it has no effect on the value if the topic has a newer one, or was removed later. Of two at
+    /// the same time the one with the greater global name is newer. What is not newer is an event without a banner.
+    public var ifNewer: Bool?
     /// How long the event is worth showing; whole seconds, at most 28 days. Zero: it is expired at once.
     public var timeToLive: Duration?
     /// The urgency of the banner.
@@ -36,13 +39,14 @@ public struct PublishOptions: Hashable, Sendable {
     public init(
         source: String? = nil, eventID: String? = nil, retain: Bool? = nil, remove: Bool? = nil,
         timeToLive: Duration? = nil, urgency: Urgency? = nil, banner: Bool? = nil, window: Duration? = nil,
-        published: Int64? = nil, collapse: String? = nil, via: String? = nil,
+        published: Int64? = nil, collapse: String? = nil, via: String? = nil, ifNewer: Bool? = nil,
         appearance: BannerOptions = BannerOptions()
     ) {
         self.source = source
         self.eventID = eventID
         self.retain = retain
         self.remove = remove
+        self.ifNewer = ifNewer
         self.timeToLive = timeToLive
         self.urgency = urgency
         self.banner = banner
@@ -62,6 +66,7 @@ public struct PublishOptions: Hashable, Sendable {
         values["collapse"] = collapse.map(Value.string)
         values["retain"] = retain.map(Value.boolean)
         values["remove"] = remove.map(Value.boolean)
+        values["if-newer"] = ifNewer.map(Value.boolean)
         values["urgency"] = urgency.map { .byte($0.rawValue) }
         values["banner"] = banner.map(Value.boolean)
         values["published"] = published.map(Value.int64)

@@ -6,11 +6,11 @@ public import Routing
 ///
 /// An event has a number for its acceptance and another one for its present outcome. Events are accepted in the order of their
 /// ids, so the numbers of acceptance need no index: a binary search finds the first one above another. What is rare has a row in
-/// the table `change`: read marks, removals, and events of a lost file that are written again after later ones.
+/// the table `change`: starts, read marks, removals, and events of a lost file that are written again after later ones.
 extension Journal {
     /// A position among the changes.
     public struct ChangePosition: Sendable, Equatable {
-        fileprivate var number: Int64
+        var number: Int64
         /// No event with a lower id has a higher number of acceptance; `nil`: not searched yet.
         fileprivate var event: Int64?
 
@@ -74,11 +74,15 @@ extension Journal {
     /// The event of a row that names one; `nil` if it was deleted.
     private func change(of row: ChangeRow, _ db: Database) throws -> StoredChange? {
         switch row.kind {
-        case .removed:
+        case .removed, .replaced:
             guard let topic = row.topic else { return nil }
+            let cause: ValueRemoval.Cause =
+                row.kind == .replaced ? .replaced : row.published == nil ? .expired : .publisher
             let removal = StoredRemoval(
-                id: row.event, topic: topic, origin: row.origin, published: row.published, removed: row.moment)
+                id: row.event, topic: topic, origin: row.origin, published: row.published, removed: row.moment,
+                cause: cause)
             return StoredChange(row.number, .removed(removal))
+        case .start: return StoredChange(row.number, .start(last: UInt64(clamping: row.published ?? 0)))
         case .accepted, .read:
             let found = try events(db, "SELECT * FROM event WHERE id = ?", [Self.number(row.event)]).first
             guard let found else { return nil }
@@ -131,10 +135,14 @@ extension Journal {
             "SELECT max(decided) FROM event INDEXED BY event_decided WHERE decided IS NOT NULL",
             "SELECT max(number) FROM change",
         ].compactMap { try Int64.fetchOne(db, sql: $0) }
+        let lastRow = try Row.fetchOne(db, sql: "SELECT * FROM change_last")
+        let kept = lastRow.flatMap { try? RowReader($0).changeNumber("last") }
+        if lastRow != nil, kept == nil { damagedRows += 1 }
         // A damaged number may be so high that none is left above it.
-        lastChange = max(lastChange, realtime(), last.filter { $0 < 1 << 62 }.max() ?? 0)
+        lastChangeInFile = (last + [kept ?? 0]).filter { $0 < 1 << 62 }.max() ?? 0
+        lastChange = max(lastChange, realtime(), lastChangeInFile)
         let row = try Row.fetchOne(db, sql: "SELECT * FROM change_start")
-        let start = row.flatMap { try? RowReader($0).oldestChange() }
+        let start = row.flatMap { try? RowReader($0).changeNumber("oldest") }
         if row != nil, start == nil { damagedRows += 1 }
         oldestNumber = start
     }
@@ -144,12 +152,27 @@ extension Journal {
 
     func setOldestChange(_ number: Int64, _ db: Database) throws {
         try db.cachedStatement(sql: "INSERT OR REPLACE INTO change_start (number, oldest, checksum) VALUES (1, ?, ?)")
-            .execute(arguments: [number, Self.checksum(ofOldest: number)])
+            .execute(arguments: [number, Self.checksum(of: number)])
         try db.cachedStatement(sql: "DELETE FROM change WHERE number < ?").execute(arguments: [number])
         oldestNumber = number
     }
 
-    fileprivate static func checksum(ofOldest number: Int64) -> Int64 {
+    /// Keeps the highest number, before events are deleted that may have it.
+    func keepLastChange(_ db: Database) throws {
+        try db.cachedStatement(sql: "INSERT OR REPLACE INTO change_last (number, last, checksum) VALUES (1, ?, ?)")
+            .execute(arguments: [lastChange, Self.checksum(of: lastChange)])
+    }
+
+    /// Writes the row `start`, if it is due.
+    func noteStart(_ db: Database) throws {
+        guard isStartDue else { return }
+        try insert(
+            ChangeRow(
+                number: takeChangeNumber(), kind: .start, event: EventID(0), moment: realtime(),
+                published: lastChangeInFile), db)
+    }
+
+    fileprivate static func checksum(of number: Int64) -> Int64 {
         var sum = Checksum()
         sum.add(number)
         return sum.value
@@ -189,6 +212,9 @@ struct ChangeRow {
         case accepted = 1
         case read = 2
         case removed = 3
+        case start = 4
+        /// A removal with the cause `replaced`.
+        case replaced = 5
     }
 
     var number: Int64
@@ -200,7 +226,7 @@ struct ChangeRow {
     var claimant: String?
     /// Microseconds since the epoch.
     var moment: Int64
-    /// When a removal was published; `nil`: the lifetime of the value ended.
+    /// When a removal was published; `nil`: the lifetime of the value ended. Of a start: the highest number before it.
     var published: Int64?
     var origin = Origin()
 
@@ -216,10 +242,11 @@ struct ChangeRow {
 }
 
 extension RowReader {
-    fileprivate func oldestChange() throws -> Int64 {
-        let oldest = try number("oldest")
-        guard Journal.checksum(ofOldest: oldest) == (try number("checksum")) else { throw Damaged() }
-        return oldest
+    /// A number that is alone in its row.
+    fileprivate func changeNumber(_ column: String) throws -> Int64 {
+        let value = try number(column)
+        guard Journal.checksum(of: value) == (try number("checksum")) else { throw Damaged() }
+        return value
     }
 
     fileprivate func change() throws -> ChangeRow {

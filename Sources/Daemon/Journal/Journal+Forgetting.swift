@@ -22,6 +22,7 @@ extension Journal {
         isScrubbed = false
         scrubbedPages = 1
         try write { db in
+            try self.keepLastChange(db)
             for id in found.ids {
                 try self.keepGlobalID(of: id, db)
                 try db.cachedStatement(sql: "DELETE FROM event WHERE id = ?").execute(arguments: [id])

@@ -92,7 +92,9 @@ extension Journal {
                 quiet: try Row.fetchAll(db, sql: "SELECT * FROM quiet").compactMap { try? RowReader($0).quiet() },
                 seed: try Row.fetchOne(db, sql: "SELECT * FROM identity").flatMap { try? RowReader($0).seed() },
                 snoozes: try Row.fetchAll(db, sql: "SELECT * FROM snooze").compactMap { try? RowReader($0).snooze() },
-                digests: try Row.fetchAll(db, sql: "SELECT * FROM digest").compactMap { try? RowReader($0).digest() })
+                digests: try Row.fetchAll(db, sql: "SELECT * FROM digest").compactMap { try? RowReader($0).digest() },
+                tombstones: try Row.fetchAll(db, sql: "SELECT * FROM tombstone ORDER BY removal")
+                    .compactMap { try? RowReader($0).tombstone() })
         }
     }
 
@@ -109,7 +111,12 @@ extension Journal {
         // It is the same journal, in another file, unless that is one already.
         if isNew, let seed = index.seed { try write { db in try self.setSeed(seed, db) } }
         if let removal = index.removal { try write { db in try self.noteRemoval(removal, db) } }
-        try commit([.quietReplaced(index.quiet), .snoozesReplaced(index.snoozes), .digestsReplaced(index.digests)])
+        try write { db in try self.noteStart(db) }
+        isStartDue = false
+        try commit([
+            .quietReplaced(index.quiet), .snoozesReplaced(index.snoozes), .digestsReplaced(index.digests),
+            .tombstones(index.tombstones),
+        ])
         let snoozed = index.snoozes.map { Self.number($0.event) }
         let ids = index.current.union(index.undecided).union(snoozed).subtracting(refused.map(Self.number)).sorted()
         var count = 0
@@ -151,6 +158,7 @@ struct LostIndex {
     var seed: String?
     var snoozes: [StoredSnooze]
     var digests: [OwedDigest]
+    var tombstones: [Tombstone]
 }
 
 /// The same in memory, with the events that could be read.

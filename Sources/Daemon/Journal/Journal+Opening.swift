@@ -57,12 +57,14 @@ extension Journal {
                 expiredAt = nil
                 count = isChecked ? try Self.countOfEvents(db) : known ?? 0
                 removals = try Int.fetchOne(db, sql: "SELECT count(*) FROM removal") ?? 0
+                tombstoneCount = try Int.fetchOne(db, sql: "SELECT count(*) FROM tombstone") ?? 0
                 try self.loadSeed(db)
                 try self.loadChanges(db)
             }
             if seed == nil { try queue.write(self.makeSeed) }
             if oldestNumber == nil { try queue.write { db in try self.setOldestChange(self.lastChange + 1, db) } }
             isNew = !isThere
+            if isNew || unlinked != nil || salvage != nil || loss != nil { isStartDue = true }
             isScrubbed = false
             scrubbedPages = 1
             presence = try FilePresence(path)

@@ -49,6 +49,7 @@ extension Journal {
                     db, sql: Self.oldestQuery, arguments: [excess + old.count])
                 ids += oldest.filter { !old.contains($0) }.prefix(excess)
             }
+            if !ids.isEmpty { try self.keepLastChange(db) }
             var last: Int64 = 0
             for id in ids {
                 let number = try Int64.fetchOne(
@@ -62,7 +63,7 @@ extension Journal {
         }
         guard deleted < step else { return deleted }
         expiredAt = clock.age
-        marks.prune(notAfter: clock.age - span.microseconds)
+        marks.prune(notAfter: clock.age - max(span, limits.removalTime).microseconds)
         if clock.state.isAbsenceCounted, marks.isDue(at: clock.age) {
             let newest = try read { db in try Int64.fetchOne(db, sql: "SELECT max(id) FROM event") ?? 0 }
             marks.add(.init(id: newest, age: clock.age))

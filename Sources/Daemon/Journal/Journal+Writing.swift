@@ -36,13 +36,16 @@ extension Journal {
                 case .bannerGone(let number):
                     try db.cachedStatement(sql: "DELETE FROM banner WHERE number = ?").execute(arguments: [number])
                 case .allBannersGone: try db.cachedStatement(sql: "DELETE FROM banner").execute()
-                case .removed(let topic, let id, let origin, let accepted, let published):
-                    try self.remove(topic, id, db)
+                case .removed(let removal, let version):
+                    try self.remove(removal, leaving: version, db)
                     try self.insert(
                         ChangeRow(
-                            number: self.takeChangeNumber(), kind: .removed, event: id, topic: topic, moment: accepted,
-                            published: published, origin: origin), db)
-                    try self.remember(id, origin, accepted, db)
+                            number: self.takeChangeNumber(),
+                            kind: removal.cause == .replaced ? .replaced : .removed, event: removal.id,
+                            topic: removal.topic, moment: removal.removed, published: removal.published,
+                            origin: removal.origin), db)
+                    try self.remember(removal.id, removal.origin, removal.removed, db)
+                case .tombstones(let tombstones): try self.insertMissing(tombstones, db)
                 }
             }
         }
@@ -153,9 +156,11 @@ extension Journal {
         try statement.execute(arguments: StatementArguments(values))
     }
 
-    private func remove(_ topic: Topic, _ id: EventID, _ db: Database) throws {
-        try db.cachedStatement(sql: "DELETE FROM value WHERE topic = ?").execute(arguments: [topic.description])
-        try noteRemoval(Self.number(id), db)
+    private func remove(_ removal: StoredRemoval, leaving version: ValueVersion?, _ db: Database) throws {
+        try noteRemoval(Self.number(removal.id), db)
+        guard let version else { return }
+        try db.cachedStatement(sql: "DELETE FROM value WHERE topic = ?").execute(arguments: [removal.topic.description])
+        try insert(Tombstone(topic: removal.topic, version: version, removal: removal.id), db)
     }
 
     func noteRemoval(_ id: Int64, _ db: Database) throws {

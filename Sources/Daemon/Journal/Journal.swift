@@ -39,6 +39,10 @@ public final class Journal {
     /// The number of the last change, and the first one that is complete; see `changes`.
     var lastChange: Int64 = 0
     var oldestNumber: Int64?
+    /// The highest number in the file when it was opened.
+    var lastChangeInFile: Int64 = 0
+    /// Whether a row `start` is to be written, because this process or this file is a new one.
+    var isStartDue = true
     /// The highest id in the file.
     var newestID: Int64 = 0
     /// Microseconds since the epoch.
@@ -76,6 +80,8 @@ public final class Journal {
 
     /// The number of rows in the table of global ids of removals and of forgotten events.
     var removals = 0
+    /// The number of rows in the table of removals that are remembered.
+    var tombstoneCount = 0
 
     /// Whether nothing was forgotten since the pages were scrubbed last, in this process.
     public internal(set) var isScrubbed = false
@@ -239,11 +245,15 @@ public final class Journal {
     /// Accepts the present sizes of the files, after a checkpoint has made the log shorter.
     func recordPresence() throws(JournalError) { try presence?.record() }
 
-    /// Tests whether the journal can be written, by writing.
+    /// Tests whether the journal can be written, by writing. The first success after the start writes the row `start`.
     public func probe() throws(JournalError) {
         try FileCheck.requireSpace(beside: path)
         // SQLite writes the page even though the value does not change.
-        try write { db in try db.execute(sql: "PRAGMA user_version = 0") }
+        try write { db in
+            try db.execute(sql: "PRAGMA user_version = 0")
+            try self.noteStart(db)
+        }
+        isStartDue = false
     }
 
     /// The bytes of the file that no row takes.

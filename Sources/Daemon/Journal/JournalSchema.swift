@@ -207,6 +207,22 @@ enum JournalSchema {
                     );
                     """)
         }
+        migrator.registerMigration("20") { db in
+            try db.execute(
+                sql: """
+                    -- Removals of values, each with the version that a later value must exceed: when it was published, and the
+                    -- event or the removal that it belongs to, by id and by global name.
+                    CREATE TABLE tombstone (
+                        removal INTEGER PRIMARY KEY, topic TEXT NOT NULL, published INTEGER NOT NULL,
+                        event INTEGER NOT NULL, source TEXT, source_id TEXT, checksum INTEGER NOT NULL
+                    );
+                    CREATE INDEX tombstone_topic ON tombstone(topic);
+                    -- The highest number of a change when events were last deleted: theirs may have been the highest.
+                    CREATE TABLE change_last (
+                        number INTEGER PRIMARY KEY CHECK (number = 1), last INTEGER NOT NULL, checksum INTEGER NOT NULL
+                    );
+                    """)
+        }
         return migrator
     }
 

@@ -9,8 +9,10 @@ public struct StoredChange: Sendable, Equatable {
         case outcome(StoredEvent)
         /// An event was marked as read, and keeps its outcome.
         case read(StoredEvent, by: String, at: Int64)
-        /// A topic has no current value any more.
+        /// A topic has no current value any more, or a removal came too late for it.
         case removed(StoredRemoval)
+        /// The journal was opened for writing; before that, the highest number in it was `last`.
+        case start(last: UInt64)
     }
 
     /// Numbers grow in the order of the commits.
@@ -22,11 +24,12 @@ public struct StoredChange: Sendable, Equatable {
         self.content = content
     }
 
-    /// The event, or the removal itself.
+    /// The event, or the removal itself; 0 of a start.
     public var id: EventID {
         switch content {
         case .event(let event), .outcome(let event), .read(let event, by: _, at: _): event.id
         case .removed(let removal): removal.id
+        case .start: EventID(0)
         }
     }
 
@@ -42,8 +45,20 @@ public struct StoredRemoval: Sendable, Equatable {
     public var id: EventID
     public var topic: Topic
     public var origin: Origin
-    /// When it was published; `nil`: the lifetime of the value ended.
+    /// When it, or what replaced the value, was published; `nil`: the lifetime of the value ended.
     public var published: Int64?
     /// When it came in.
     public var removed: Int64
+    public var cause: ValueRemoval.Cause
+
+    public init(
+        id: EventID, topic: Topic, origin: Origin, published: Int64?, removed: Int64, cause: ValueRemoval.Cause
+    ) {
+        self.id = id
+        self.topic = topic
+        self.origin = origin
+        self.published = published
+        self.removed = removed
+        self.cause = cause
+    }
 }

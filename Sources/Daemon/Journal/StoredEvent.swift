@@ -186,7 +186,9 @@ public enum JournalEntry: Sendable, Equatable {
     case allBannersGone
     /// An event that keeps its outcome was claimed or marked as read for the first time: by whom, and when.
     case read(EventID, by: String, at: Int64)
-    /// A topic has no current value any more. The id and the origin are those of the removal, and so is the time at which it
-    /// was published; `nil`: the lifetime of the value ended.
-    case removed(Topic, EventID, Origin, accepted: Int64, published: Int64? = nil)
+    /// A topic has no current value any more, and later ones are compared with this version; `nil`: the removal came too late,
+    /// and the topic keeps what it has.
+    indirect case removed(StoredRemoval, leaving: ValueVersion?)
+    /// Removals that the file may have lost.
+    case tombstones([Tombstone])
 }

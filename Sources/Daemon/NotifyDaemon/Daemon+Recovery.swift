@@ -8,7 +8,7 @@ extension Daemon {
         guard !isRestored else { return }
         do throws(Refusal) {
             let clock = clock
-            var restoration = try storage.restoration(at: clock)
+            var restoration = try storage.restoration(limits, at: clock)
             var recovery = try RecoveryCursor(
                 from: storage, server: server.identity, limits: limits, portion: recoveryPortion)
             restoration.remaining = recovery.remaining
@@ -142,7 +142,10 @@ extension Daemon {
         if !storage.degradation.isEmpty { armRetry() }
         // A journal that takes no new events is one with the entries of this run.
         guard storage.isWritable, !wasWritable || storage.degradation.isEmpty else { return }
-        if isRestored, let values = try? storage.restoredValues(at: clock) { handle(.restored(values)) }
+        if isRestored, let values = try? storage.restoredValues(limits, at: clock) {
+            storage.append(.tombstones(router.rememberedRemovals))
+            handle(.restored(values))
+        }
         restore()
         updateDevice()
         // The file may be a new one without the entries of this run.

@@ -26,7 +26,7 @@ final class Daemon {
     var releasesMemoryAt: Instant?
     var isRestored = false
     /// The property `Device`; empty while the journal cannot be read.
-    var device = ""
+    var device = "" { didSet { router.device = device } }
     var isRetryArmed = false
     var isCheckingIntegrity = false
     var denials: UInt64 = 0
@@ -184,9 +184,13 @@ final class Daemon {
                 outbox.append(.signal(.resolved(id, topic, resolution), about: needed, at: now.instant))
                 log(id, topic, resolution)
             case .read(let id, let claimant): storage.append(.read(id, by: claimant, at: clock.wall))
-            case .remove(let topic, let id, let origin, let published, let isNews):
-                storage.append(.removed(topic, id, origin, accepted: clock.wall, published: published))
-                if isNews { outbox.append(.signal(.removed(topic, id), about: nil, at: now.instant)) }
+            case .remove(let removal, let version, let isNews):
+                storage.append(entries.entry(removal, leaving: version, clock))
+                // A value that was over when it came replaces nothing if it is refused.
+                let needed = removal.cause == .replaced ? version?.id : nil
+                if isNews {
+                    outbox.append(.signal(.removed(removal.topic, removal.id), about: needed, at: now.instant))
+                }
             case .markRead(let topic, let last, let claimant, let form):
                 enqueueMark(topic, upTo: last, by: claimant, as: form)
             case .screensChanged(let topic, let isAttended):

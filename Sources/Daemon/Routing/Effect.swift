@@ -26,9 +26,9 @@ public enum Effect: Sendable {
     case relayAction(Event, action: String)
     /// Keep a step of a claim that did not decide the event.
     indirect case noteClaim(EventID, ClaimRecord)
-    /// Keep that a topic has no current value. Id, origin and time are those of the removal; without a time the lifetime of the
-    /// value has ended. If the topic had a value until now (`isNews`), announce it (signal `Removed`).
-    indirect case remove(Topic, EventID, Origin, published: Int64?, isNews: Bool)
+    /// Keep that a topic has no current value, and the version that later ones are compared with; `nil`: the topic has a newer
+    /// value or removal, which stays. If the topic had a value until now (`isNews`), announce it (signal `Removed`).
+    indirect case remove(ValueRemoval, leaving: ValueVersion?, isNews: Bool)
     /// Keep that a silent event is read: a screen shows its topic.
     indirect case read(EventID, by: String)
     /// Mark stored events at or below a topic, up to an id, as read where they are not in memory.
@@ -96,9 +96,38 @@ extension Announcement {
     }
 }
 
-/// Who decided against a banner for an event.
+/// Why there is no banner for an event.
 public enum Silence: String, Sendable {
     case route, publisher
+    /// The topic has a newer value.
+    case newerValue = "newer-value"
+
+    /// Who decided against the banner, as clients are told.
+    public var decider: String { self == .route ? Self.route.rawValue : Self.publisher.rawValue }
+}
+
+/// The removal of a topic's current value.
+public struct ValueRemoval: Sendable {
+    /// Why the topic has no value any more.
+    public enum Cause: String, Sendable {
+        /// A publisher removed it.
+        case publisher
+        /// Its lifetime ended.
+        case expired
+        /// A newer value took its place, whose lifetime was over when it came.
+        case replaced
+    }
+
+    /// Its own id.
+    public let id: EventID
+    /// The topic.
+    public let topic: Topic
+    /// Of a publisher's removal.
+    public let origin: Origin
+    /// When the removal, or the newer value, was published; `nil`: the lifetime of the value ended.
+    public let published: Int64?
+    /// Why.
+    public let cause: Cause
 }
 
 /// The notification server's number of a banner; valid while the same server runs.

@@ -1,10 +1,12 @@
 /// The current values of topics: ids of retained events, each until it is replaced or removed or its lifetime ends.
 struct LiveValues {
     struct Entry {
-        let id: EventID
+        let version: ValueVersion
         let bytes: Int
         /// Armed for the end of its lifetime.
         let timer: Router.LifetimeTimers.TimerID
+
+        var id: EventID { version.id }
     }
 
     private(set) var entries: [Topic: Entry] = [:]
@@ -15,18 +17,18 @@ struct LiveValues {
 
     subscript(topic: Topic) -> Entry? { entries[topic] }
 
-    mutating func set(_ id: EventID, of topic: Topic, bytes: Int, timer: Router.LifetimeTimers.TimerID) {
+    mutating func set(_ version: ValueVersion, of topic: Topic, bytes: Int, timer: Router.LifetimeTimers.TimerID) {
         remove(topic)
         self.bytes += bytes
-        entries[topic] = Entry(id: id, bytes: bytes, timer: timer)
+        entries[topic] = Entry(version: version, bytes: bytes, timer: timer)
     }
 
-    /// - Returns: whether the topic had a value.
+    /// - Returns: the value that the topic had.
     @discardableResult
-    mutating func remove(_ topic: Topic) -> Bool {
-        guard let entry = entries.removeValue(forKey: topic) else { return false }
+    mutating func remove(_ topic: Topic) -> Entry? {
+        guard let entry = entries.removeValue(forKey: topic) else { return nil }
         bytes -= entry.bytes
-        return true
+        return entry
     }
 
     /// Removes the values that are events which could not be stored.
@@ -49,24 +51,55 @@ struct LiveValues {
 }
 
 extension Router {
-    mutating func setValue(_ id: EventID, of topic: Topic, bytes: Int, until expires: Uptime) {
-        values.set(id, of: topic, bytes: bytes, timer: lifetimeTimers.schedule(.value(topic), at: expires))
+    /// Removals that are remembered, in the order of their ids.
+    public var rememberedRemovals: [Tombstone] { tombstones.all }
+
+    mutating func setValue(_ version: ValueVersion, of topic: Topic, bytes: Int, until expires: Uptime) {
+        values.set(version, of: topic, bytes: bytes, timer: lifetimeTimers.schedule(.value(topic), at: expires))
+    }
+
+    /// The version of a value or a removal that is published now. Without `if-newer` it is above that of the topic's last one,
+    /// so that it does not lose elsewhere because of a slow clock.
+    ///
+    /// - Returns: the version, and whether the topic has a newer value or removal, which stays.
+    func version(of publication: Publication, at now: Now) -> (version: ValueVersion, isOutdated: Bool) {
+        let options = publication.options
+        let last = values[publication.topic]?.version ?? tombstones.version(of: publication.topic, at: now.uptime)
+        var published = options.published ?? publication.received
+        if !options.ifNewer, let last, last.published >= published {
+            published = last.published == .max ? .max : last.published + 1
+        }
+        let version = ValueVersion(published: published, id: nextID, origin: options.origin)
+        return (version, options.ifNewer && last.map { !version.isNewer(than: $0, on: device) } ?? false)
     }
 
     mutating func acceptRemoval(_ publication: Publication, at now: Now) {
+        let (version, isOutdated) = version(of: publication, at: now)
         let id = takeID()
         statistics.published += 1
         deduplicator.record(publication.options.origin, as: id, at: now.uptime)
         effects.append(.reply(.accepted(id)))
-        let hadValue = values.remove(publication.topic)
-        let published = publication.options.published ?? publication.received
-        effects.append(
-            .remove(publication.topic, id, publication.options.origin, published: published, isNews: hadValue))
+        let removal = ValueRemoval(
+            id: id, topic: publication.topic, origin: publication.options.origin, published: version.published,
+            cause: .publisher)
+        guard !isOutdated else { return effects.append(.remove(removal, leaving: nil, isNews: false)) }
+        let hadValue = values.remove(publication.topic) != nil
+        remember(removal, version, at: now)
+        effects.append(.remove(removal, leaving: version, isNews: hadValue))
     }
 
     /// The removal gets an id of its own, which gives it a position among the events.
-    mutating func expireValue(of topic: Topic) {
-        guard values.remove(topic) else { return }
-        effects.append(.remove(topic, takeID(), Origin(), published: nil, isNews: true))
+    mutating func endValue(of topic: Topic, _ cause: ValueRemoval.Cause, at now: Now) {
+        guard let version = values.remove(topic)?.version else { return }
+        let published = cause == .replaced ? version.published : nil
+        let removal = ValueRemoval(id: takeID(), topic: topic, origin: Origin(), published: published, cause: cause)
+        remember(removal, version, at: now)
+        effects.append(.remove(removal, leaving: version, isNews: true))
+    }
+
+    private mutating func remember(_ removal: ValueRemoval, _ version: ValueVersion, at now: Now) {
+        let tombstone = Tombstone(topic: removal.topic, version: version, removal: removal.id)
+        tombstones.add(
+            tombstone, until: now.uptime + limits.removalTime, limit: limits.removals, at: now.uptime)
     }
 }

@@ -6,6 +6,8 @@ public struct PublishOptions: Sendable, Equatable {
     public var retain: Bool?
     /// Removes the current value of the topic instead of publishing an event.
     public var remove = false
+    /// Whether a value or a removal is without effect if the topic has a newer one; see `ValueVersion`.
+    public var ifNewer = false
     /// The lifetime; `nil`: the route's. Zero: it is expired at once.
     public var lifetime: Duration?
     /// The urgency of the banner; `nil`: the route's.
@@ -36,6 +38,7 @@ public struct PublishOptions: Sendable, Equatable {
             case "via": via = try entry.text(upTo: 64)
             case "retain": retain = try entry.boolean()
             case "remove": remove = try entry.boolean()
+            case "if-newer": ifNewer = try entry.boolean()
             case "ttl":
                 lifetime = .seconds(
                     try entry.integer(in: 0...Limits.maximumLifetime.components.seconds, "seconds"))
@@ -57,13 +60,17 @@ public struct PublishOptions: Sendable, Equatable {
                         + names.sorted().joined(separator: ", "))
             }
         }
+        if ifNewer, !remove, retain != true {
+            throw .invalidEvent(
+                "option 'if-newer' compares values: it needs the option 'retain' or 'remove' with the value true")
+        }
         if !appearance.isEmpty { _ = try Appearance(appearance) }
         origin = Origin(source: source, eventID: eventID, via: via)
     }
 
     private static let names = [
-        "banner", "collapse", "event-id", "published", "remove", "retain", "source", "ttl", "urgency", "via",
-        "window",
+        "banner", "collapse", "event-id", "if-newer", "published", "remove", "retain", "source", "ttl", "urgency",
+        "via", "window",
     ]
 }
 

@@ -21,7 +21,9 @@ public struct Restoration: Sendable {
     /// How many more there are in later portions; `nil`: this portion has no undecided events.
     public var remaining: Int?
     /// The current values of topics with their memory costs.
-    public var values: [Remembered<(topic: Topic, id: EventID, bytes: Int)>] = []
+    public var values: [Remembered<(topic: Topic, version: ValueVersion, bytes: Int)>] = []
+    /// Removals of values, in the order of their ids.
+    public var tombstones: [Remembered<Tombstone>] = []
     /// A pause or a mute, and what is left of it; `nil`: until it is lifted.
     public typealias Quiet = (topic: TopicPrefix, cause: Routing.Quiet.Cause, left: Duration?)
 

@@ -14,18 +14,23 @@ extension Router {
             return effects.append(.reply(.accepted(first)))
         }
         if options.remove { return acceptRemoval(publication, at: now) }
-        let silence: Silence? = !route.banner ? .route : options.banner == false ? .publisher : nil
+        // The value of an event without a lifetime would be removed at once. With `if-newer` that matters: an older value ends.
+        let isValue = (options.lifetime != .zero || options.ifNewer) && (options.retain ?? route.retain)
+        let (version, isOutdated) = isValue ? self.version(of: publication, at: now) : (nil, false)
+        let isRetained = isValue && !isOutdated
+        let silence: Silence? =
+            isOutdated ? .newerValue : !route.banner ? .route : options.banner == false ? .publisher : nil
         let claim = silence == nil ? standingClaim(on: publication.topic) : nil
         let isExpired = silence == nil && claim == nil && options.lifetime == .zero
-        // The value of an event without a lifetime would be removed at once.
-        let isRetained = options.lifetime != .zero && (options.retain ?? route.retain)
         let event = Event(
             id: nextID, topic: publication.topic, title: publication.title, body: publication.body,
-            fields: publication.fields, published: options.published ?? publication.received,
+            fields: publication.fields, published: version?.published ?? options.published ?? publication.received,
             sender: publication.sender, origin: options.origin, urgency: options.urgency,
-            collapse: options.collapse, retained: isRetained, appearanceOptions: options.appearance, route: route)
+            // What is outdated takes nobody's place.
+            collapse: isOutdated ? nil : options.collapse, retained: isRetained,
+            appearanceOptions: options.appearance, route: route)
         if silence == nil, claim == nil, !isExpired, let refusal = checkRoom(for: event) { return refuse(refusal) }
-        if isRetained,
+        if isRetained, options.lifetime != .zero,
             let refusal = values.refusal(of: event.topic, bytes: event.memoryCost, limits: limits)
         {
             return refuse(refusal)
@@ -37,7 +42,9 @@ extension Router {
         deduplicator.record(options.origin, as: id, at: now.uptime)
         let expires = now.uptime + (options.lifetime ?? route.lifetime)
         effects.append(.reply(.accepted(id)))
-        if isRetained { setValue(id, of: event.topic, bytes: event.memoryCost, until: expires) }
+        if isRetained, let version {
+            setValue(version, of: event.topic, bytes: event.memoryCost, until: expires)
+        }
         var isOver = false
         if let silence {
             statistics.count(.silent)
@@ -52,6 +59,7 @@ extension Router {
         } else {
             isOver = openWindow(for: event, length: options.window ?? route.window, expires: expires, at: now)
         }
+        if isRetained, options.lifetime == .zero { endValue(of: event.topic, .replaced, at: now) }
         if let earlier { replace(earlier, by: event, at: now) }
         if isOver { endWindowIfAnswered(event.key, at: now) }
         if isOver || earlier != nil { sendBanners(at: now) }

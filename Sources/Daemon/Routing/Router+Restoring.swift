@@ -11,8 +11,12 @@ extension Router {
         for snoozed in restoration.snoozes { restore(snoozed, at: now) }
         for banner in restoration.banners { restore(banner, at: now) }
         for value in restoration.values {
-            let (topic, id, bytes) = value.subject
-            setValue(id, of: topic, bytes: bytes, until: now.uptime + value.left)
+            let (topic, version, bytes) = value.subject
+            setValue(version, of: topic, bytes: bytes, until: now.uptime + value.left)
+        }
+        for tombstone in restoration.tombstones where tombstone.left > .zero {
+            tombstones.add(
+                tombstone.subject, until: now.uptime + tombstone.left, limit: limits.removals, at: now.uptime)
         }
         for remembered in restoration.undecided {
             let (event, window, age) = remembered.subject

@@ -74,7 +74,7 @@ extension Router {
             lifetimeTimers.removeNext()
             switch entry.timer {
             case .event(let id): expire(id)
-            case .value(let topic): expireValue(of: topic)
+            case .value(let topic): endValue(of: topic, .expired, at: now)
             case .mute(let topic): muteEnded(topic)
             case .pause: setPaused(false)
             case .snooze(let id): snoozeEnded(id, at: now)

@@ -133,6 +133,9 @@ public struct Router {
     /// Whether `snoozes` has changed in this input.
     var haveSnoozesChanged = false
     var values = LiveValues()
+    var tombstones = Tombstones()
+    /// This device, which names what has no global name of its own. Empty where it is not known.
+    public var device = ""
 
     // Windows and banners.
     var windows = Windows()

@@ -22,7 +22,7 @@ struct Ledger {
         if let broken = checkReplies(input, observed) { return broken }
         for effect in observed {
             switch effect {
-            case .announce(let id, let topic, _, _, let announcement):
+            case .announce(let id, let topic, _, _, _, let announcement):
                 let window = announcement.window
                 if accounts[id] != nil { return "event \(id) was announced twice" }
                 if let last = order.last, last >= id { return "the ids do not grow" }

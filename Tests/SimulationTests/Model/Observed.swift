@@ -5,13 +5,13 @@
 enum Observed: Equatable, CustomStringConvertible {
     case reply(Reply)
     case refused(String)
-    case announce(EventID, String, sender: String, retained: Bool, Announcement)
+    case announce(EventID, String, sender: String, retained: Bool, published: Int64, Announcement)
     case resolve(EventID, String, Resolution)
     case show(newest: EventID, others: [EventID], count: Int, replaces: BannerID?, isSummary: Bool)
     case close(BannerID)
     case relay(EventID, action: String)
     case note(EventID, ClaimRecord)
-    case remove(String, EventID)
+    case remove(String, EventID, ValueRemoval.Cause, leaving: Int64?, isNews: Bool)
     case read(EventID, by: String)
     case screensChanged(String, Bool)
     case quietChanged
@@ -27,6 +27,7 @@ enum Observed: Equatable, CustomStringConvertible {
             let window = announcement.window.map { max(.zero, $0) }
             self = .announce(
                 event.id, event.topic.description, sender: event.sender, retained: event.retained,
+                published: event.published,
                 Announcement(
                     window: window, silence: announcement.silence, isClaimed: announcement.isClaimed,
                     isReplayed: announcement.isReplayed,
@@ -44,9 +45,9 @@ enum Observed: Equatable, CustomStringConvertible {
         case .noteClaim(let id, let record): self = .note(id, record)
         case .read(let id, let peer): self = .read(id, by: peer)
         case .screensChanged(let topic, let isAttended): self = .screensChanged(topic.description, isAttended)
-        case .remove(let topic, let id, _, _, let isNews):
-            guard isNews else { return nil }
-            self = .remove(topic.description, id)
+        case .remove(let removal, let version, let isNews):
+            self = .remove(
+                removal.topic.description, removal.id, removal.cause, leaving: version?.published, isNews: isNews)
         case .quietChanged: self = .quietChanged
         case .countDigests: self = .countDigests
         case .markRead(let topic, let last, let peer, let form):
@@ -77,8 +78,8 @@ enum Observed: Equatable, CustomStringConvertible {
         switch self {
         case .reply(let reply): "reply \(reply)"
         case .refused(let name): "refuse \(name)"
-        case .announce(let id, let topic, let sender, let retained, let announcement):
-            "announce \(id) \(topic) of \(sender)\(retained ? " retained" : ""), "
+        case .announce(let id, let topic, let sender, let retained, let published, let announcement):
+            "announce \(id) \(topic) of \(sender)\(retained ? " retained" : ""), published \(published), "
                 + "window \(announcement.window.map { $0.text } ?? "none"), "
                 + "silenced by \(announcement.silence.map { $0.rawValue } ?? "nobody"), "
                 + "until \(announcement.expires.microseconds)"
@@ -90,7 +91,9 @@ enum Observed: Equatable, CustomStringConvertible {
         case .note(let id, let record):
             "note \(record.form.rawValue) of \(id) by \(record.claimant) after \(record.latency?.text ?? "no time that is known"): "
                 + record.verdict.rawValue
-        case .remove(let topic, let id): "remove \(topic) as \(id)"
+        case .remove(let topic, let id, let cause, let published, let isNews):
+            "remove \(topic) as \(id), \(cause.rawValue), leaving \(published.map { "\($0)" } ?? "what is there")"
+                + (isNews ? "" : ", which changes nothing")
         case .read(let id, let peer): "read \(id) by \(peer)"
         case .screensChanged(let topic, let isAttended): "\(topic) is \(isAttended ? "" : "not ")attended"
         case .quietChanged: "quiet changed"

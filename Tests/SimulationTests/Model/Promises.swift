@@ -30,6 +30,7 @@ extension Router {
             ("graces", graces.count, limits.graces),
             ("graces of a connection", graces.countByClaimant.values.max() ?? 0, limits.gracesPerConnection),
             ("mutes", quietPeriods.muteCount, limits.mutes), ("values", values.count, limits.values),
+            ("removals", tombstones.count, limits.removals),
             ("shown events", retractable.count, limits.retractableEvents),
             ("snoozed events", snoozes.count, limits.snoozes),
             ("owed digests", digests.owed.count, limits.digests),

@@ -18,14 +18,21 @@ extension ReferenceRouter {
             return out.append(.reply(.accepted(first.id)))
         }
 
+        let isValue = (options.lifetime != .zero || options.ifNewer) && (options.retain ?? route.retain)
+        let (version, isOutdated) = version(of: publication, isAboutValue: isValue || options.remove)
         if options.remove {
             let id = takeID()
             remember(options.origin, as: id)
             out.append(.reply(.accepted(id)))
-            return removeValue(at: publication.topic, id: id)
+            guard !isOutdated else {
+                return out.append(
+                    .remove(publication.topic.description, id, .publisher, leaving: nil, isNews: false))
+            }
+            return removeValue(at: publication.topic, id: id, .publisher, leaving: version)
         }
 
-        let silence: Silence? = !route.banner ? .route : options.banner == false ? .publisher : nil
+        let silence: Silence? =
+            isOutdated ? .newerValue : !route.banner ? .route : options.banner == false ? .publisher : nil
         let claim = silence == nil ? standingClaim(on: publication.topic) : nil
         if silence == nil, claim == nil, options.lifetime != .zero {
             let open = items.filter(\.isOpen)
@@ -35,12 +42,14 @@ extension ReferenceRouter {
             }
         }
 
-        let isRetained = options.lifetime != .zero && (options.retain ?? route.retain)
-        if isRetained, !values.contains(where: { $0.topic == publication.topic }), values.count >= limits.values {
+        let isRetained = isValue && !isOutdated
+        if isRetained, options.lifetime != .zero, !values.contains(where: { $0.topic == publication.topic }),
+            values.count >= limits.values
+        {
             return refuse("LimitExceeded")
         }
 
-        let earlier = options.collapse.flatMap { collapse in
+        let earlier = (isOutdated ? nil : options.collapse).flatMap { collapse in
             items.filter { $0.topic == publication.topic && $0.collapse == collapse }.max { $0.id < $1.id }
         }
         let before = earlier.flatMap { banner($0.banner) }
@@ -50,15 +59,18 @@ extension ReferenceRouter {
         let expires = now.uptime + (options.lifetime ?? route.lifetime)
         if isRetained {
             values.removeAll { $0.topic == publication.topic }
-            values.append((publication.topic, id, expires, stamp()))
+            values.append((publication.topic, id, expires, stamp(), version))
         }
         func announcement(_ window: Duration?, isClaimed: Bool = false) -> Observed {
             .announce(
                 id, publication.topic.description, sender: publication.sender, retained: isRetained,
+                published: version.published,
                 Announcement(window: window, silence: silence, isClaimed: isClaimed, expires: expires))
         }
 
         func replace() {
+            // It is over already.
+            if isRetained, options.lifetime == .zero { endValue(at: publication.topic, .replaced) }
             if let earlier { self.replace(earlier, by: id, before) }
         }
 
@@ -115,10 +127,43 @@ extension ReferenceRouter {
         if item.place != .gone, item.place != .snoozed { closeIfEmpty(item.banner) }
     }
 
-    mutating func removeValue(at topic: Topic, id: EventID) {
-        guard values.contains(where: { $0.topic == topic }) else { return }
+    /// What a value or a removal says of its age. Without `if-newer` it is later than what the topic had last.
+    ///
+    /// - Returns: also whether the topic has a newer value or removal.
+    private mutating func version(
+        of publication: Publication, isAboutValue: Bool
+    ) -> (version: Version, isOutdated: Bool) {
+        let options = publication.options
+        var version = Version(
+            published: options.published ?? publication.received,
+            name: options.origin.isGlobalID
+                ? [Array(options.origin.source!.utf8), Array(options.origin.eventID!.utf8)]
+                : [Array("notifyd:".utf8), Array("\(nextID)".utf8)])
+        guard isAboutValue else { return (version, false) }
+        removals.removeAll { $0.until <= now.uptime }
+        let value = values.first { $0.topic == publication.topic }?.version
+        guard let last = value ?? removals.first(where: { $0.topic == publication.topic })?.version else {
+            return (version, false)
+        }
+        if options.ifNewer { return (version, !(last < version)) }
+        version.published = max(version.published, last.published + 1)
+        return (version, false)
+    }
+
+    private mutating func removeValue(
+        at topic: Topic, id: EventID, _ cause: ValueRemoval.Cause, leaving version: Version
+    ) {
+        let isNews = values.contains { $0.topic == topic }
         values.removeAll { $0.topic == topic }
-        out.append(.remove(topic.description, id))
+        removals.removeAll { $0.topic == topic || $0.until <= now.uptime }
+        if removals.count == limits.removals { removals.removeFirst() }
+        removals.append((topic, version, now.uptime + limits.removalTime))
+        out.append(.remove(topic.description, id, cause, leaving: version.published, isNews: isNews))
+    }
+
+    mutating func endValue(at topic: Topic, _ cause: ValueRemoval.Cause) {
+        guard let value = values.first(where: { $0.topic == topic }) else { return }
+        removeValue(at: topic, id: takeID(), cause, leaving: value.version)
     }
 
     /// The first event of a key opens a window; a further one extends it, but never beyond what was set at the opening.

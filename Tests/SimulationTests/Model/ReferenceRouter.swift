@@ -98,6 +98,19 @@ struct ReferenceRouter {
         let carried: [EventID]
     }
 
+    /// Which of two values or removals is newer.
+    struct Version: Comparable {
+        var published: Int64
+        /// The global name, both halves.
+        let name: [[UInt8]]
+
+        static func < (left: Version, right: Version) -> Bool {
+            if left.published != right.published { return left.published < right.published }
+            let half = left.name[0] == right.name[0] ? 1 : 0
+            return left.name[half].lexicographicallyPrecedes(right.name[half])
+        }
+    }
+
     struct Moment {
         let at: Instant
         let stamp: Int
@@ -127,7 +140,9 @@ struct ReferenceRouter {
     var isCounting = false
     var digestRetry: Moment?
     var isCountDue = false
-    var values: [(topic: Topic, id: EventID, until: Uptime, stamp: Int)] = []
+    var values: [(topic: Topic, id: EventID, until: Uptime, stamp: Int, version: Version)] = []
+    /// The last removal of each topic.
+    var removals: [(topic: Topic, version: Version, until: Uptime)] = []
 
     var banners: [Up] = []
     var line: [CoalescingKey] = []
@@ -294,7 +309,7 @@ struct ReferenceRouter {
         while let next = lifetimesThatEnd().min(by: { ($0.at, $0.stamp) < ($1.at, $1.stamp) }) {
             switch next.matter {
             case .event(let id): finish(id, Resolution(.expired))
-            case .value(let topic): removeValue(at: topic, id: takeID())
+            case .value(let topic): endValue(at: topic, .expired)
             case .quiet(let quiet): end(quiet.cause, quiet.topic)
             case .snooze(let id): comeBack(id)
             }

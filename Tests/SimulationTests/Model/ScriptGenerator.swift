@@ -52,10 +52,22 @@ struct ScriptGenerator {
         if random.chance(10) { extras.lifetime = .seconds(random.pick([0, 1, 2, 10, 60])) }
         if random.chance(8) { extras.retain = random.chance(80) }
         if random.chance(3) { extras.remove = true }
+        let isAboutValue = random.chance(12)
+        if isAboutValue { aboutValue(&extras) }
         if random.chance(2) { extras.isNotKept = true }
         if random.chance(2) { extras.lacksFields = true }
         if random.chance(2) { extras.title = "a title of more than 24 bytes" }
-        return .publish(label: label, topic: random.pick(World.topics), by: somebody(), extras)
+        let topics = isAboutValue ? Array(World.topics.prefix(2)) + [World.topics[4]] : World.topics
+        return .publish(label: label, topic: random.pick(topics), by: somebody(), extras)
+    }
+
+    /// Values and removals of few topics, from several places with clocks of their own.
+    private mutating func aboutValue(_ extras: inout Step.Extras) {
+        extras.remove = random.chance(25)
+        if !extras.remove { extras.retain = true }
+        extras.ifNewer = random.chance(70)
+        if random.chance(80) { extras.age = random.pick([0, 0, 1, 1_000_000, 60_000_000, -1_000_000]) }
+        if random.chance(20) { extras.lifetime = .seconds(random.pick([0, 1, 60])) }
     }
 
     private mutating func hold() -> Step {

@@ -58,6 +58,9 @@ enum Step: Sendable {
         var lifetime: Duration?
         var retain: Bool?
         var remove = false
+        var ifNewer = false
+        /// How long ago it was published elsewhere, in microseconds.
+        var age: Int64?
         /// The journal cannot be written: the event is taken back in the same turn.
         var isNotKept = false
         var lacksFields = false
@@ -72,6 +75,8 @@ enum Step: Sendable {
             options.lifetime = lifetime
             options.retain = retain
             options.remove = remove
+            options.ifNewer = ifNewer
+            options.published = age.map { received - $0 }
             return Publication(
                 topic: topic, title: title, body: body,
                 fields: lacksFields ? [] : [Field(name: "from", value: .string("Mina"))], options: options,

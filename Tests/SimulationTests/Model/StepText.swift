@@ -65,6 +65,8 @@ extension Step.Extras: CustomStringConvertible {
         if let lifetime { words.append("ttl \(lifetime.text)") }
         if let retain { words.append("retain \(retain)") }
         if remove { words.append("remove") }
+        if ifNewer { words.append("if-newer") }
+        if let age { words.append("published \(age) µs ago") }
         if isNotKept { words.append("which cannot be kept") }
         if lacksFields { words.append("without fields") }
         if title != "title" { words.append("title '\(title)'") }

@@ -46,6 +46,8 @@ enum World {
         limits.undecidedEvents = 6
         limits.undecidedEventsPerSender = 3
         limits.values = 2
+        limits.removals = 2
+        limits.removalTime = .seconds(60)
         limits.screens = 4
         limits.screensPerConnection = 2
         limits.graces = 3

@@ -19,6 +19,23 @@ final class SimulatedDisk: Disk {
         case failsOnce
     }
 
+    /// What `Changes` lists.
+    enum Change {
+        case accepted(EventID)
+        case decided(EventID)
+        case read(EventID, by: String, at: Int64)
+        case removed(StoredRemoval)
+        case start(last: UInt64)
+
+        var id: EventID? {
+            switch self {
+            case .accepted(let id), .decided(let id), .read(let id, by: _, at: _): id
+            case .removed(let removal): removal.id
+            case .start: nil
+            }
+        }
+    }
+
     /// The tables of the journal.
     struct Contents {
         var events: [EventID: StoredEvent] = [:]
@@ -36,6 +53,11 @@ final class SimulatedDisk: Disk {
         var forgotten: Set<EventID> = []
         /// Those that were named.
         var removals: [NamedPush] = []
+        var tombstones: [Topic: Tombstone] = [:]
+        /// In the order of their numbers.
+        var changes: [(number: UInt64, change: Change)] = []
+        /// The numbers of the present outcomes.
+        var decided: [EventID: UInt64] = [:]
     }
 
     private static let ballastRoom = 40
@@ -55,6 +77,8 @@ final class SimulatedDisk: Disk {
     var onRestore: () -> Void = {}
     var onWrite: () -> Void = {}
     var onRead: () -> Void = {}
+    /// The wall clock, in microseconds since the epoch.
+    var wall: () -> Int64 = { 0 }
     var trace: ((String) -> Void)?
 
     init(seed: UInt64) {

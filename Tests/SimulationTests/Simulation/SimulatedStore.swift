@@ -1,6 +1,6 @@
-import Journal
 import Routing
 
+@testable import Journal
 @testable import NotifyDaemon
 
 /// A journal in memory that does what `Journal` does, on a disk that may fail.
@@ -17,9 +17,17 @@ final class SimulatedStore: EventStore {
     let setAside: String? = nil
     let seed: String? = "5eed5eed5eed5eed5eed5eed5eed5eed"
 
+    /// The number of the last change.
+    private var lastChange: UInt64
+    /// The highest number on the disk when it was opened.
+    private var lastChangeBefore: UInt64
+    private var isStartDue = true
+
     init(disk: SimulatedDisk, isOpen: Bool = true) {
         self.disk = disk
         self.isOpen = isOpen
+        lastChangeBefore = disk.contents.changes.last?.number ?? 0
+        lastChange = max(lastChangeBefore, UInt64(disk.wall()))
     }
 
     private var contents: SimulatedDisk.Contents { visible ?? disk.contents }
@@ -66,6 +74,11 @@ final class SimulatedStore: EventStore {
         }
     }
 
+    private func note(_ change: SimulatedDisk.Change, in contents: inout SimulatedDisk.Contents) {
+        lastChange += 1
+        contents.changes.append((lastChange, change))
+    }
+
     private func apply(_ entry: JournalEntry, to contents: inout SimulatedDisk.Contents) {
         switch entry {
         case .accepted(let event):
@@ -74,6 +87,7 @@ final class SimulatedStore: EventStore {
             contents.ids.append(event.id)
             if contents.ids.count > 1, contents.ids[contents.ids.count - 2] > event.id { contents.ids.sort() }
             if event.retained { contents.values[event.topic] = event.id }
+            note(.accepted(event.id), in: &contents)
             for earlier in contents.earlier(than: event) {
                 if let marked = earlier.decision?.markedRead { contents.events[earlier.id]?.decision = marked }
             }
@@ -86,6 +100,10 @@ final class SimulatedStore: EventStore {
                 decision = decision.following(first)
             }
             contents.events[id]?.decision = decision
+            if !decision.isRead {
+                note(.decided(id), in: &contents)
+                contents.decided[id] = lastChange
+            }
             if decision.cause.flatMap({ MuteCause($0) })?.digest != nil { disk.heldBack.insert(id) }
         case .claimed(let id, let claim):
             if contents.forgotten.contains(id) { return }
@@ -98,12 +116,21 @@ final class SimulatedStore: EventStore {
         case .bannerUp(let banner): contents.banners[banner.number] = banner
         case .bannerGone(let number): contents.banners[number] = nil
         case .allBannersGone: contents.banners = [:]
-        case .read: break
-        case .removed(let topic, let id, let origin, _, _):
-            contents.values[topic] = nil
-            contents.lastRemoval = id
-            if origin.isGlobalID {
-                contents.removals.append(NamedPush(origin: origin, id: id))
+        case .read(let id, let peer, let moment): note(.read(id, by: peer, at: moment), in: &contents)
+        case .removed(let removal, let version):
+            note(.removed(removal), in: &contents)
+            contents.lastRemoval = removal.id
+            if removal.origin.isGlobalID {
+                contents.removals.append(NamedPush(origin: removal.origin, id: removal.id))
+            }
+            guard let version else { return }
+            contents.values[removal.topic] = nil
+            contents.tombstones[removal.topic] = Tombstone(
+                topic: removal.topic, version: version, removal: removal.id)
+        case .tombstones(let tombstones):
+            for tombstone in tombstones
+            where contents.tombstones[tombstone.topic]?.removal ?? EventID(0) < tombstone.removal {
+                contents.tombstones[tombstone.topic] = tombstone
             }
         }
     }
@@ -120,6 +147,7 @@ final class SimulatedStore: EventStore {
         if case .broken = disk.condition { throw .inputOutput }
         isOpen = true
         visible = nil
+        lastChangeBefore = disk.contents.changes.last?.number ?? 0
         guard !refused.isEmpty else { return }
         let gone = Set(refused)
         let replaced = replaced
@@ -129,6 +157,7 @@ final class SimulatedStore: EventStore {
             contents.ids.removeAll { gone.contains($0) }
             for id in refused { contents.events[id] = nil }
             contents.removals.removeAll { gone.contains($0.id) }
+            contents.changes.removeAll { $0.change.id.map(gone.contains) ?? false }
             for (topic, id) in replaced where contents.values[topic] == nil { contents.values[topic] = id }
             for (id, decision) in overwritten { contents.events[id]?.decision = decision }
         }
@@ -154,7 +183,11 @@ final class SimulatedStore: EventStore {
     func endIntegrityCheck(_ result: IntegrityCheck) throws(JournalError) {}
 
     func probe() throws(JournalError) {
-        try write(cost: 3) { _ in }
+        let isStartDue = isStartDue
+        try write(cost: 3) { contents in
+            if isStartDue { self.note(.start(last: self.lastChangeBefore), in: &contents) }
+        }
+        self.isStartDue = false
     }
 
     /// Nothing gets old enough in a simulation.
@@ -329,10 +362,27 @@ final class SimulatedStore: EventStore {
     }
 
     var oldestChange: UInt64 { 0 }
+
     func changes(
         after position: Journal.ChangePosition, limit: Int, bytes: Int
     ) throws(JournalError) -> (changes: [StoredChange], position: Journal.ChangePosition?) {
-        preconditionFailure("nothing here reads the journal over the bus")
+        try requireReadable()
+        let contents = contents
+        var listed: [StoredChange] = []
+        for (number, change) in contents.changes[contents.changes.firstIndex(after: UInt64(position.number))...] {
+            if listed.count == limit { return (listed, Journal.ChangePosition(after: listed.last?.number ?? 0)) }
+            let event = change.id.flatMap { contents.events[$0] }
+            let content: StoredChange.Content? =
+                switch change {
+                case .accepted: event.map { .event($0) }
+                case .decided(let id): contents.decided[id] == number ? event.map { .outcome($0) } : nil
+                case .read(_, let peer, let moment): event.map { .read($0, by: peer, at: moment) }
+                case .removed(let removal): .removed(removal)
+                case .start(let last): .start(last: last)
+                }
+            if let content { listed.append(StoredChange(Int64(number), content)) }
+        }
+        return (listed, nil)
     }
 
     func isMarkedRead(_ id: EventID) throws(JournalError) -> Bool { false }
@@ -356,6 +406,11 @@ final class SimulatedStore: EventStore {
         return contents.digests
     }
 
+    func tombstones() throws(JournalError) -> [Tombstone] {
+        try requireReadable()
+        return contents.tombstones.values.sorted { $0.removal < $1.removal }
+    }
+
     func muted(
         after id: EventID, limit: Int
     ) throws(JournalError) -> (events: [StoredEvent], position: EventID?) {
@@ -368,6 +423,18 @@ final class SimulatedStore: EventStore {
         let shown = try all.filter { $0.decision?.outcome == .shown }.compactMap { $0.decision?.shownWith }
         let banners = contents.banners.values.map(\.first)
         return ([try all.last?.id ?? EventID(0), contents.lastRemoval] + shown + banners).max()!
+    }
+}
+
+extension [(number: UInt64, change: SimulatedDisk.Change)] {
+    /// The index of the first change with a higher number.
+    fileprivate func firstIndex(after number: UInt64) -> Int {
+        var (low, high) = (startIndex, endIndex)
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle].number <= number { low = middle + 1 } else { high = middle }
+        }
+        return low
     }
 }
 
@@ -402,7 +469,9 @@ extension JournalEntry {
         case .bannerGone(let number): "no banner \(number)"
         case .allBannersGone: "no banners"
         case .read(let id, let peer, _): "\(id) read by \(peer)"
-        case .removed(let topic, let id, _, _, _): "\(id) removal of \(topic)"
+        case .removed(let removal, let version):
+            "\(removal.id) removal of \(removal.topic)\(version == nil ? ", too late" : "")"
+        case .tombstones(let tombstones): "removals of \(tombstones.map(\.topic))"
         }
     }
 }

@@ -89,6 +89,7 @@ class Client:
         event_id: str | None = None,
         retain: bool | None = None,
         remove: bool | None = None,
+        if_newer: bool | None = None,
         ttl: float | None = None,
         urgency: Urgency | None = None,
         banner: bool | None = None,
@@ -104,6 +105,8 @@ class Client:
         again.
         ``retain``: the event is the current value of its topic.
         ``remove``: removes the current value of the topic, and publishes no event.
+        ``if_newer``: with ``retain`` or ``remove``: it has no effect on the value if the topic has a newer one, or was
+        removed later.
         ``ttl``: how long the event is worth showing, in seconds, at most 2,419,200 (28 days). 0: it gets no banner,
         and is expired at once.
         ``urgency``: the urgency of the banner.
@@ -116,7 +119,7 @@ class Client:
         for key, option in {"source": source, "event-id": event_id, "via": via}.items():
             if option is not None:
                 options[key] = ("s", text(option))
-        for key, flag in {"retain": retain, "remove": remove, "banner": banner}.items():
+        for key, flag in {"retain": retain, "remove": remove, "if-newer": if_newer, "banner": banner}.items():
             if flag is not None:
                 options[key] = ("b", flag)
         if ttl is not None:
@@ -296,7 +299,7 @@ class Client:
         return await self._values(text(topic), auto_start=True)
 
     async def journal_changes(self, after: int = 0, limit: int = 1000) -> tuple[int, list[JournalChange]]:
-        """Everything in the order in which it was committed: events, outcomes, read marks and removals.
+        """Everything in the order in which it was committed: events, outcomes, read marks, removals and starts.
 
         Returns the number from which on nothing was deleted because of its age, and a page of changes. An empty page
         is the end.

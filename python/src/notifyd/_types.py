@@ -119,11 +119,11 @@ class JournalChange:
     number: int
     """Grows strictly, also over restarts."""
     kind: str
-    """``event``, ``outcome``, ``read`` or ``removed``; others may be added."""
+    """``event``, ``outcome``, ``read``, ``removed`` or ``start``; others may be added."""
     topic: str
-    """The topic of the event or the value."""
+    """The topic of the event or the value; empty for a start."""
     id: int
-    """The event, or the removal itself."""
+    """The event, or the removal itself; 0 for a start."""
     details: dict[str, Any]
     """What the row says, by the keys of org.notifyd.Router1(5)."""
 

@@ -2,11 +2,11 @@
 public struct JournalChange: Hashable, Sendable {
     /// Grows strictly, also over restarts.
     public var number: UInt64
-    /// `event`, `outcome`, `read` or `removed`; others may be added.
+    /// `event`, `outcome`, `read`, `removed` or `start`; others may be added.
     public var kind: String
-    /// The topic of the event or the value.
+    /// The topic of the event or the value; empty for a start.
     public var topic: String
-    /// The event, or the removal itself.
+    /// The event, or the removal itself; 0 for a start.
     public var id: EventID
     /// What the row says, by the keys of org.notifyd.Router1(5).
     public var details: [String: Value]
@@ -32,8 +32,8 @@ extension JournalChange {
 }
 
 extension NotifyClient {
-    /// Everything in the order in which it was committed: events, outcomes, read marks and removals. A bridge follows with this
-    /// what it has to pass on.
+    /// Everything in the order in which it was committed: events, outcomes, read marks, removals and the starts of the daemon. A
+    /// bridge follows with this what it has to pass on.
     ///
     /// - Parameters:
     ///   - after: the number of the last change that is already known; 0 begins with the oldest.

@@ -75,7 +75,7 @@ struct BusCodec {
             if let urgency = event.urgency ?? event.route.appearance.urgency {
                 info.appendEntry("urgency", "y") { $0.append(urgency.rawValue, as: "y") }
             }
-            if let silence = announcement.silence { info.appendEntry("silent", "s") { $0.append(silence.rawValue) } }
+            if let silence = announcement.silence { info.appendEntry("silent", "s") { $0.append(silence.decider) } }
             if announcement.isClaimed { info.appendEntry("claimed", "b") { $0.append(true) } }
             if let source = event.origin.source { info.appendEntry("source", "s") { $0.append(source) } }
             if let id = event.origin.eventID { info.appendEntry("event-id", "s") { $0.append(id) } }

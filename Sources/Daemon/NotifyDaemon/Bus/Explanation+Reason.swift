@@ -30,8 +30,11 @@ extension Explanation {
             guard let action = decision.action else { return "It was shown, and the user closed the banner." }
             return "It was shown, and the user pressed the button “\(action)”."
         case .silent:
-            return decision.cause == Silence.publisher.rawValue
-                ? "Its publisher wanted no banner." : "Its route \(event.route) has no banner."
+            switch decision.cause.flatMap({ Silence(rawValue: $0) }) {
+            case .publisher: return "Its publisher wanted no banner."
+            case .newerValue: return "It came too late: its topic already had a newer value or removal."
+            case .route, nil: return "Its route \(event.route) has no banner."
+            }
         case .muted:
             let cause = decision.cause.flatMap { MuteCause($0) }
             return cause?.sentence(decided: decision.resolved) ?? "Its topic was muted."

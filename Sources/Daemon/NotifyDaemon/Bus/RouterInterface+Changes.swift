@@ -59,43 +59,46 @@ private struct ChangeRecord {
             row.append(change.number, as: "t")
             switch change.content {
             case .event(let event):
-                begin(row, "event", event.topic)
+                begin(row, "event", event.topic.description)
                 row.appendContainer("a", "{sv}") { append(event, to: $0) }
             case .outcome(let event):
-                begin(row, "outcome", event.topic)
+                begin(row, "outcome", event.topic.description)
                 row.appendContainer("a", "{sv}") { appendOutcome(of: event, to: $0) }
             case .read(let event, let claimant, let moment):
-                begin(row, "read", event.topic)
+                begin(row, "read", event.topic.description)
                 row.appendContainer("a", "{sv}") { details in
                     appendName(event.origin, to: details)
                     details.appendEntry("by", "s") { $0.append(claimant) }
                     details.appendEntry("at", "x") { $0.append(moment, as: "x") }
+                    details.appendEntry("expires", "x") { $0.append(event.expires.wall, as: "x") }
                 }
             case .removed(let removal):
-                begin(row, "removed", removal.topic)
+                begin(row, "removed", removal.topic.description)
                 row.appendContainer("a", "{sv}") { details in
                     appendName(removal.origin, to: details)
                     details.appendEntry("published", "x") { $0.append(removal.published ?? removal.removed, as: "x") }
-                    let cause = removal.published == nil ? "expired" : "publisher"
-                    details.appendEntry("cause", "s") { $0.append(cause) }
+                    details.appendEntry("cause", "s") { $0.append(removal.cause.rawValue) }
+                }
+            case .start(let last):
+                begin(row, "start", "")
+                row.appendContainer("a", "{sv}") { details in
+                    details.appendEntry("last", "t") { $0.append(last, as: "t") }
                 }
             }
         }
     }
 
-    private func begin(_ row: borrowing BusMessage, _ kind: String, _ topic: Topic) {
+    private func begin(_ row: borrowing BusMessage, _ kind: String, _ topic: String) {
         row.append(kind)
-        row.append(topic.description)
+        row.append(topic)
         row.append(change.id.rawValue, as: "t")
     }
 
     /// The global name. An event that was published without one is named by this device and its id.
     private func appendName(_ origin: Origin, to details: borrowing BusMessage) {
-        let isNamed = origin.isGlobalID
-        let source = isNamed ? origin.source ?? "" : "notifyd:" + device
-        let name = isNamed ? origin.eventID ?? "" : change.id.description
-        details.appendEntry("source", "s") { $0.append(source) }
-        details.appendEntry("event-id", "s") { $0.append(name) }
+        let name = origin.name(of: change.id, on: device)
+        details.appendEntry("source", "s") { $0.append(name.source) }
+        details.appendEntry("event-id", "s") { $0.append(name.eventID) }
         if let via = origin.via { details.appendEntry("via", "s") { $0.append(via) } }
     }
 
@@ -111,7 +114,8 @@ private struct ChangeRecord {
         }
         if let urgency = event.urgency { details.appendEntry("urgency", "y") { $0.append(urgency.rawValue, as: "y") } }
         if event.retained { details.appendEntry("retained", "b") { $0.append(true) } }
-        let silence = event.decision?.outcome == .silent ? event.decision?.cause : nil
+        let isSilent = event.decision?.outcome == .silent
+        let silence = isSilent ? event.decision?.cause.flatMap { Silence(rawValue: $0)?.decider } : nil
         if let silence { details.appendEntry("silent", "s") { $0.append(silence) } }
         details.appendEntry("window", "u") {
             $0.append(Duration.microseconds(event.window).millisecondsRoundedUp, as: "u")
@@ -133,6 +137,7 @@ private struct ChangeRecord {
         if let claimant = decision.claimant { details.appendEntry("by", "s") { $0.append(claimant) } }
         if let form = decision.form { details.appendEntry("form", "s") { $0.append(form.rawValue) } }
         details.appendEntry("at", "x") { $0.append(decision.resolved, as: "x") }
+        details.appendEntry("expires", "x") { $0.append(event.expires.wall, as: "x") }
         if let action = decision.action { details.appendEntry("action", "s") { $0.append(action) } }
     }
 }

@@ -61,6 +61,7 @@ protocol EventStore: AnyObject {
     func quiet() throws(JournalError) -> [StoredQuiet]
     func snoozes() throws(JournalError) -> [StoredSnooze]
     func digests() throws(JournalError) -> [OwedDigest]
+    func tombstones() throws(JournalError) -> [Tombstone]
     func muted(
         after id: EventID, limit: Int
     ) throws(JournalError) -> (events: [StoredEvent], position: EventID?)

@@ -39,6 +39,13 @@ struct JournalEntryBuilder {
         return .decided(id, decision)
     }
 
+    func entry(_ removal: ValueRemoval, leaving version: ValueVersion?, _ clock: WallClock) -> JournalEntry {
+        let stored = StoredRemoval(
+            id: removal.id, topic: removal.topic, origin: removal.origin, published: removal.published,
+            removed: clock.wall, cause: removal.cause)
+        return .removed(stored, leaving: version)
+    }
+
     /// - Parameter identity: the notification server and the bus that it is on.
     func entry(_ banner: BannerID, first: EventID, isSummary: Bool, at identity: String?) -> JournalEntry? {
         identity.map {

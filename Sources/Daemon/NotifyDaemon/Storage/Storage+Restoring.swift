@@ -13,9 +13,9 @@ extension Storage {
     }
 
     /// The state that is needed before the first publish. Global ids and undecided events follow in batches.
-    func restoration(at clock: WallClock) throws(Refusal) -> Restoration {
+    func restoration(_ limits: Limits, at clock: WallClock) throws(Refusal) -> Restoration {
         journal?.advance(to: clock.reading)
-        var restoration = try restoredValues(at: clock)
+        var restoration = try restoredValues(limits, at: clock)
         let quiet = try read { journal throws(JournalError) in try journal.quiet() }
         restoration.quiet = quiet.filter { $0.cause != .schedule }.map {
             (topic: $0.topic, cause: $0.cause, left: $0.end.map { clock.left($0) })
@@ -73,12 +73,18 @@ extension Storage {
         return restoration
     }
 
-    /// The current values in the journal. In memory, an event that could not be stored may have replaced one of them.
-    func restoredValues(at clock: WallClock) throws(Refusal) -> Restoration {
+    /// The current values in the journal, and removals. In memory, an event that could not be stored may have replaced a value.
+    func restoredValues(_ limits: Limits, at clock: WallClock) throws(Refusal) -> Restoration {
         var restoration = Restoration()
         restoration.values = try read { journal throws(JournalError) in try journal.values(.all) }.map {
-            Restoration.Remembered(
-                (topic: $0.topic, id: $0.id, bytes: $0.memoryCost), left: clock.left($0.expires))
+            let version = ValueVersion(published: $0.published, id: $0.id, origin: $0.origin)
+            return Restoration.Remembered(
+                (topic: $0.topic, version: version, bytes: $0.memoryCost), left: clock.left($0.expires))
+        }
+        restoration.tombstones = try read { journal throws(JournalError) in
+            try journal.tombstones().map {
+                Restoration.Remembered($0, left: limits.removalTime - journal.age(of: $0.removal))
+            }
         }
         return restoration
     }

@@ -183,7 +183,7 @@ final class Storage {
             switch entry {
             case .accepted: continue
             // The daemon writes the current state later.
-            case .quietReplaced, .snoozesReplaced, .digestsReplaced: continue
+            case .quietReplaced, .snoozesReplaced, .digestsReplaced, .tombstones: continue
             case .named: break
             case .bannerUp, .bannerGone, .allBannersGone: break
             case .decided(let id, let decision):
@@ -192,10 +192,16 @@ final class Storage {
                 if let successor = decision.successor, failed.contains(successor) { continue }
             case .claimed(let id, _), .read(let id, _, _):
                 if failed.contains(id) { continue }
-            case .removed(let topic, let id, _, let accepted, let published):
+            case .removed(var removal, let version):
+                // A value that was over when it came replaces nothing if it is refused.
+                if let version, failed.contains(version.id) {
+                    refused.append(removal.id)
+                    continue
+                }
                 // The value will be removed, but the removal is not acknowledged and may be repeated, so its global id
                 // is dropped.
-                entry = .removed(topic, id, Origin(), accepted: accepted, published: published)
+                removal.origin = Origin()
+                entry = .removed(removal, leaving: version)
             }
             guard backlog.count < Self.backlogLimit else {
                 lostOutcomes += 1
@@ -205,7 +211,7 @@ final class Storage {
             backlog.append(entry)
         }
         // A removal is written later, but not acknowledged now.
-        for case .removed(_, let id, _, _, _) in entries { failed.insert(id) }
+        for case .removed(let removal, _) in entries { failed.insert(removal.id) }
         refusedInTurn = failed
     }
 
