@@ -94,7 +94,7 @@ struct FaultGenerator {
         case ..<52: .stop
         case ..<58: .diskFills(room: random.below(8))
         case ..<63: .diskBreaks
-        case ..<70: .diskFailsOnce
+        case ..<74: .diskFailsOnce
         case ..<84: .diskMends
         case ..<88: .clockStep(.seconds(random.pick([-864_000, -3600, -1, 1, 3600, 864_000])))
         case ..<92: .read

@@ -62,6 +62,7 @@ extension Simulation {
                 try store.history(.all, after: EventID(0), limit: .max)
             }
             if let history { witness.read(history.map(\.id)) }
+            follow()
         }
     }
 

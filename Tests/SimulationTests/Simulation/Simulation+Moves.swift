@@ -161,6 +161,12 @@ extension Simulation {
         if let daemon, daemon.router.values.entries.mapValues(\.id) != disk.contents.values {
             witness.complain("the values are not those on disk")
         }
+        if let daemon,
+            daemon.router.rememberedRemovals != disk.contents.tombstones.values.sorted(by: { $0.removal < $1.removal })
+        {
+            witness.complain("the removals are not those on disk")
+        }
+        follow()
         for peer in World.peers { incoming.append(.peerLeft(peer)) }
         incoming.append(.attention(true))
         incoming.append(.paused(false))
@@ -188,6 +194,7 @@ extension Simulation {
         // Lifetimes go by the wall clock after a power cut, and that may have been set from one end to the other.
         advance(by: .microseconds(2 * Self.longestClockStep) + .seconds(48 * 3600))
         noteLettingGo()
+        follow()
         witness.checkEnd(life)
         guard witness.complaint == nil, let daemon else { return }
         if let leftovers = daemon.router.leftovers() { witness.complain(leftovers) }

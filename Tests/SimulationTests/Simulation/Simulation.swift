@@ -135,6 +135,7 @@ final class Simulation {
         witness.remembersOrigins = !setup.isTight
         self.trace = trace
         disk.trace = trace
+        disk.wall = { [unowned self] in wall }
         disk.onWrite = { [unowned self] in time += commitTime }
         disk.onRestore = { [unowned witness] in witness.noteRestoration() }
         disk.onFault = { [unowned witness] in witness.complain($0) }
@@ -238,6 +239,9 @@ final class Simulation {
     private var limits: Limits {
         var limits = setup.limits
         limits.timedOutCalls = Limits().timedOutCalls
+        // What is forgotten of removals lets older values come back.
+        limits.removals = Limits().removals
+        limits.removalTime = Limits().removalTime
         return limits
     }
 
@@ -364,6 +368,22 @@ final class Simulation {
         if let daemon, knowsItsBanners(daemon) { witness.checkBanners(router) }
         if !isTimerDue { checkSchedules() }
         checkDigests()
+        follow()
+    }
+
+    /// Reads what `Changes` has that is new, in pages.
+    func follow() {
+        guard let daemon, daemon.storage.degradation.isEmpty, !life.isOver else { return }
+        var position: Journal.ChangePosition? = Journal.ChangePosition(after: witness.follower.cursor)
+        while let start = position {
+            let page = try? daemon.storage.read { store throws(JournalError) in
+                try store.changes(after: start, limit: recoveryPortion, bytes: .max)
+            }
+            guard let page else { return }
+            for change in page.changes { witness.followed(change) }
+            position = page.position
+        }
+        witness.checkFollower(device: daemon.device)
     }
 
     /// What is owed is on disk, and what is due is being counted.

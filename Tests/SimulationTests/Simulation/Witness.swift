@@ -34,6 +34,10 @@ final class Witness {
         var marked = 0
         /// Events that were deleted when a call of `Forget` was answered.
         var forgotten = 0
+        /// Rows of `Changes` that a follower read, those that tell of starts, and values that came too late.
+        var followed = 0
+        var starts = 0
+        var outdated = 0
     }
 
     private struct Account {
@@ -56,6 +60,7 @@ final class Witness {
     private var accounts: [EventID: Account] = [:]
     private var acknowledged: [EventID] = []
     private var removals: Set<EventID> = []
+    private(set) var follower = Follower()
     /// The events whose snooze was acknowledged. A disk that is broken may not have kept that.
     private var snoozed: Set<EventID> = []
     private var lastAnnounced = EventID(0)
@@ -376,6 +381,33 @@ final class Witness {
     /// A banner that no run keeps in memory is found by its events only, and nothing closes it when they are deleted.
     private func isUnknown(_ banner: SimulatedServer.Banner) -> Bool {
         hasLetGo && banner.events.allSatisfy(isForgotten)
+    }
+
+    // MARK: Changes
+
+    func followed(_ change: StoredChange) {
+        counts.followed += 1
+        if case .start = change.content { counts.starts += 1 }
+        if case .event(let event) = change.content, event.decision?.cause == Silence.newerValue.rawValue {
+            counts.outdated += 1
+        }
+        if let complaint = follower.take(change) { complain(complaint) }
+    }
+
+    /// Who has read all changes knows all events, their outcomes and the values.
+    func checkFollower(device: String) {
+        for id in acknowledged where follower.events[id] == nil && !isForgotten(id) {
+            complain("event \(id) was acknowledged, and is not among the changes")
+        }
+        for (id, event) in disk.contents.events where follower.outcomes[id] != event.decision?.outcome {
+            complain(
+                "event \(id) is \(String(describing: event.decision?.outcome)) on disk, and "
+                    + "\(String(describing: follower.outcomes[id])) to who follows the changes")
+        }
+        let values = follower.values(on: device)
+        if values != disk.contents.values {
+            complain("the values are \(disk.contents.values), and \(values) to who follows the changes")
+        }
     }
 
     func noteReading() { counts.marked += 1 }
