@@ -6,7 +6,8 @@ struct HostileCalls {
     private var lastSerial: UInt32 = 1
 
     private static let options = [
-        "source", "event-id", "collapse", "retain", "remove", "ttl", "urgency", "banner", "window", "published",
+        "source", "event-id", "collapse", "retain", "remove", "if-newer", "ttl", "urgency", "banner", "window",
+        "published",
     ]
     private static let screenOptions = ["mode", "state", "lease", "clear"]
 
