@@ -58,6 +58,13 @@ let package = Package(
         // Text compared by its bytes, and text made safe to print; both sides of the bus need it.
         .target(name: "NotifyText", path: "Sources/Common/NotifyText", swiftSettings: strict),
 
+        // Where a user's files are, and how they are read.
+        .target(name: "UserFiles", path: "Sources/Common/UserFiles", swiftSettings: strict),
+        // Configuration files of the daemon and of bridges.
+        .target(
+            name: "TOMLTables", dependencies: ["NotifyText", "Routing", "UserFiles"], path: "Sources/Common/TOMLTables",
+            swiftSettings: strict),
+
         // The daemon, from the pure rules outwards.
         .target(
             name: "Routing",
@@ -74,6 +81,7 @@ let package = Package(
                 "CLinux",
                 "CZlib",
                 "Routing",
+                "UserFiles",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
@@ -97,6 +105,8 @@ let package = Package(
                 "NotifyVersion",
                 "Routing",
                 "Systemd",
+                "TOMLTables",
+                "UserFiles",
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Mustache", package: "swift-mustache"),
@@ -179,7 +189,7 @@ let package = Package(
         .target(
             name: "NotifyFuzzing",
             dependencies: [
-                "Journal", "NotifyClient", "NotifyDaemon", "NotifyText", "Routing", "Systemd",
+                "Journal", "NotifyClient", "NotifyDaemon", "NotifyText", "Routing", "Systemd", "TOMLTables",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             path: "Sources/Testing/NotifyFuzzing", swiftSettings: strict
@@ -211,7 +221,8 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
-            name: "NotifyDaemonTests", dependencies: ["ChildProcesses", "NotifyDaemon", "NotifyText", "Routing"],
+            name: "NotifyDaemonTests",
+            dependencies: ["ChildProcesses", "NotifyDaemon", "NotifyText", "Routing", "TOMLTables", "UserFiles"],
             swiftSettings: strict),
         .testTarget(
             name: "NotifyClientTests",
@@ -229,8 +240,8 @@ let package = Package(
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
-                "ChildProcesses", "NotifyClient", "NotifyDaemon", "NotifyRehearsal", "NotifyTestSupport", "notifyctl",
-                "notifyd",
+                "ChildProcesses", "NotifyClient", "NotifyDaemon", "NotifyRehearsal", "NotifyTestSupport", "TOMLTables",
+                "notifyctl", "notifyd",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict

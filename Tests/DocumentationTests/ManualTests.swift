@@ -2,6 +2,7 @@ import ChildProcesses
 import Foundation
 import NotifyRehearsal
 import NotifyTestSupport
+import TOMLTables
 import Testing
 
 @testable import NotifyDaemon

@@ -1,6 +1,7 @@
 import ChildProcesses
 import Glibc
 import Routing
+import TOMLTables
 import Testing
 
 @testable import NotifyDaemon

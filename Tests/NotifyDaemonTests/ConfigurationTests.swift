@@ -1,4 +1,5 @@
 import Routing
+import TOMLTables
 import Testing
 
 @testable import NotifyDaemon

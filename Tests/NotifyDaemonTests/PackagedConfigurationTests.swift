@@ -1,6 +1,8 @@
 import Foundation
 import Routing
+import TOMLTables
 import Testing
+import UserFiles
 
 @testable import NotifyDaemon
 

@@ -1,5 +1,6 @@
 import Foundation
 import Routing
+import TOMLTables
 import Testing
 
 @testable import NotifyDaemon

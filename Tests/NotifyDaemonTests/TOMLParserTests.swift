@@ -1,3 +1,4 @@
+import TOMLTables
 import Testing
 
 @testable import NotifyDaemon

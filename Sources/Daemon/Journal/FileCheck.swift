@@ -1,5 +1,6 @@
 import GRDB
 import Glibc
+import UserFiles
 
 /// Checks of files and of the disk.
 enum FileCheck {

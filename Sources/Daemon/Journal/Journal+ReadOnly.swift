@@ -1,6 +1,7 @@
 import GRDB
 import Glibc
 import Routing
+import UserFiles
 
 /// Reading a journal that cannot be written.
 ///

@@ -1,4 +1,5 @@
 import Glibc
+import UserFiles
 
 /// Why the state directory cannot be written, and what would be right, as text.
 public enum WriteObstacle {

@@ -3,6 +3,8 @@ public import Logging
 import NotifyVersion
 import Routing
 import Systemd
+import TOMLTables
+import UserFiles
 
 /// The version that the daemon announces.
 public let notifydVersion = projectVersion

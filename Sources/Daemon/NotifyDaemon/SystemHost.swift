@@ -3,6 +3,7 @@ import Journal
 import Logging
 import Routing
 import Systemd
+import TOMLTables
 
 /// The real host: clocks, sd-event's loop, the session bus, the user's session.
 final class SystemHost: Host {

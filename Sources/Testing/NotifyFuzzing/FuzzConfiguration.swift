@@ -1,5 +1,6 @@
 import NotifyDaemon
 import Routing
+import TOMLTables
 
 /// A configuration file: it is taken, or refused with a place that is in it.
 public func fuzzConfiguration(_ bytes: [UInt8]) {

@@ -1,5 +1,6 @@
 import Glibc
 import Systemd
+import TOMLTables
 
 /// Replies to every call with the mistakes of a bad configuration.
 ///

@@ -1,6 +1,7 @@
 import Glibc
-import Journal
 import NotifyText
+import TOMLTables
+import UserFiles
 
 /// Finds and reads the configuration files, by the XDG Base Directory Specification.
 enum ConfigurationFiles {
@@ -13,7 +14,7 @@ enum ConfigurationFiles {
     static func load(only file: String? = nil) throws(ConfigurationError) -> Configuration {
         if let file {
             var reader = ConfigurationReader()
-            guard let text = try read(file) else {
+            guard let text = try ConfigurationText.read(file) else {
                 throw brokenLink(above: file)
                     ?? ConfigurationError(file: file, line: 0, column: 0, reason: "there is no such file")
             }
@@ -169,36 +170,11 @@ enum ConfigurationFiles {
 
     /// The text of a drop-in, or `nil` if there is none.
     private static func readNamed(_ path: String) throws(ConfigurationError) -> String? {
-        if let text = try read(path) { return text }
+        if let text = try ConfigurationText.read(path) { return text }
         // The repaired name differs from the real one, so the file cannot be opened.
         guard path.unicodeScalars.contains("\u{FFFD}") else { return nil }
         throw ConfigurationError(
             file: path, line: 0, column: 0, reason: "the name of this file is not UTF-8; rename it")
-    }
-
-    private static let maximumBytes = 1 << 20
-
-    /// The text of a file, or `nil` if there is none.
-    private static func read(_ path: String) throws(ConfigurationError) -> String? {
-        let bytes: [UInt8]
-        do throws(FileKind.Failure) {
-            guard let content = try FileKind.read(path, atMost: maximumBytes + 1) else { return nil }
-            bytes = content
-        } catch {
-            throw ConfigurationError(file: path, line: 0, column: 0, reason: "it cannot be read: \(error)")
-        }
-        guard bytes.count <= maximumBytes else {
-            throw ConfigurationError(
-                file: path, line: 0, column: 0, reason: "the file is larger than \(maximumBytes) bytes")
-        }
-        if let fault = Encoding.firstFault(in: bytes) {
-            let lines = bytes[..<fault].split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-            throw ConfigurationError(
-                file: path, line: lines.count,
-                column: String(decoding: lines.last!, as: UTF8.self).unicodeScalars.count + 1,
-                reason: "this byte (0x\(String(bytes[fault], radix: 16))) is not UTF-8; a configuration is UTF-8 text")
-        }
-        return String(decoding: bytes, as: UTF8.self)
     }
 }
 

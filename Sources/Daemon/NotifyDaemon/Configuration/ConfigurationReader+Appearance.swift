@@ -1,5 +1,6 @@
 import NotifyText
 import Routing
+import TOMLTables
 
 // The appearance and the buttons of a route's banner.
 extension ConfigurationReader {

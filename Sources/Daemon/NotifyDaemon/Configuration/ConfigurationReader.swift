@@ -1,6 +1,7 @@
 import Logging
 import NotifyText
 import Routing
+package import TOMLTables
 
 /// Builds a configuration from TOML texts; later texts override earlier ones.
 ///

@@ -1,5 +1,6 @@
 import Glibc
 import Routing
+import TOMLTables
 
 extension RouteTable {
     /// The programs of buttons that cannot be found now, each with its button.

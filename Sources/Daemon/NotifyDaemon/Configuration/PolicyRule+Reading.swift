@@ -1,5 +1,6 @@
 import NotifyText
 import Routing
+import TOMLTables
 
 extension PolicyRule {
     /// Reads a `[[policy]]` of a configuration.

@@ -1,4 +1,5 @@
 import Routing
+import TOMLTables
 
 /// The routes in force, for programs that do not read TOML: one line each, tab-separated `key=value`. Topics hold neither
 /// tabs nor line ends. The default route has no `topic`.

@@ -1,4 +1,5 @@
 import Routing
+import TOMLTables
 
 /// Reads `[[quiet]]`.
 extension Schedule {

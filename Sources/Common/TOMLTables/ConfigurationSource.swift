@@ -1,7 +1,7 @@
 /// A configuration text with its name and lines, which collects its mistakes.
-final class ConfigurationSource {
+package final class ConfigurationSource {
     /// The mistakes of all texts of a configuration.
-    final class Mistakes {
+    package final class Mistakes {
         /// Further ones are only counted.
         private static let kept = 200
 
@@ -16,13 +16,15 @@ final class ConfigurationSource {
         }
 
         /// Notes a mistake outside of a text, such as a file that cannot be read.
-        func note(_ mistake: ConfigurationError.Mistake) {
+        package init() {}
+
+        package func note(_ mistake: ConfigurationError.Mistake) {
             sources += 1
             note({ mistake }, of: sources)
         }
 
         /// All mistakes, in the order of texts and lines.
-        var error: ConfigurationError? {
+        package var error: ConfigurationError? {
             guard !found.isEmpty else { return nil }
             let sorted = found.sorted {
                 ($0.source, $0.mistake.line, $0.mistake.column) < ($1.source, $1.mistake.line, $1.mistake.column)
@@ -31,14 +33,14 @@ final class ConfigurationSource {
         }
     }
 
-    let file: String
+    package let file: String
     private let bytes: [UInt8]
     /// Where each line begins.
     private let lines: [Int]
     private let mistakes: Mistakes
     private let index: Int
 
-    init(file: String, text: String, _ mistakes: Mistakes) {
+    package init(file: String, text: String, _ mistakes: Mistakes) {
         self.file = file
         let bytes = Array(text.utf8)
         self.bytes = bytes
@@ -49,7 +51,7 @@ final class ConfigurationSource {
     }
 
     /// - Parameter offset: an index into the bytes of the text; `nil` without a place.
-    func note(at offset: Int?, _ reason: @autoclosure () -> String) {
+    package func note(at offset: Int?, _ reason: @autoclosure () -> String) {
         mistakes.note(
             {
                 let place = offset.map { self.place(of: $0) } ?? (0, 0)
@@ -57,7 +59,7 @@ final class ConfigurationSource {
             }, of: index)
     }
 
-    func line(of offset: Int) -> Int { place(of: offset).line }
+    package func line(of offset: Int) -> Int { place(of: offset).line }
 
     private func place(of offset: Int) -> (line: Int, column: Int) {
         var line = lines.count

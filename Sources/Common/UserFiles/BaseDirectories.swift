@@ -2,22 +2,22 @@ import Glibc
 
 /// Where a user's files are, by the [XDG Base Directory Specification](https://specifications.freedesktop.org/basedir-spec/latest/):
 /// a variable that is empty or holds a relative path counts as not set.
-struct BaseDirectories {
+package struct BaseDirectories {
     private let environment: (String) -> String?
 
     /// - Parameter environment: the value of a variable; by default of this process.
-    init(environment: @escaping (String) -> String? = { name in getenv(name).map { String(cString: $0) } }) {
+    package init(environment: @escaping (String) -> String? = { name in getenv(name).map { String(cString: $0) } }) {
         self.environment = environment
     }
 
     /// For the journal.
-    var state: String { (absolute("XDG_STATE_HOME") ?? "\(home)/.local/state") + "/notifyd" }
+    package var state: String { (absolute("XDG_STATE_HOME") ?? "\(home)/.local/state") + "/notifyd" }
 
     /// For the user's configuration.
-    var configuration: String { (absolute("XDG_CONFIG_HOME") ?? "\(home)/.config") + "/notifyd" }
+    package var configuration: String { (absolute("XDG_CONFIG_HOME") ?? "\(home)/.config") + "/notifyd" }
 
     /// For what packages bring, the most important one first.
-    var data: [String] {
+    package var data: [String] {
         let list = environment("XDG_DATA_DIRS").flatMap { $0.isEmpty ? nil : $0 } ?? "/usr/local/share:/usr/share"
         var known: Set<Substring> = []
         return list.split(separator: ":").compactMap { directory in
@@ -27,7 +27,7 @@ struct BaseDirectories {
     }
 
     /// `nil` if no bus is known.
-    var sessionBusAddress: String? {
+    package var sessionBusAddress: String? {
         if let address = environment("DBUS_SESSION_BUS_ADDRESS"), !address.isEmpty { return address }
         return absolute("XDG_RUNTIME_DIR").map { "unix:path=\($0)/bus" }
     }
@@ -42,7 +42,7 @@ struct BaseDirectories {
     }
 
     /// A path from the command line; a relative one is relative to the working directory.
-    static func absolute(path: String) -> String {
+    package static func absolute(path: String) -> String {
         guard !path.hasPrefix("/"), let directory = getcwd(nil, 0) else { return path }
         defer { free(directory) }
         let parent = String(cString: directory)

@@ -4,35 +4,37 @@ import Routing
 
 /// Reads one TOML table strictly: keys are read by name and type, and any key left over is a mistake.
 ///
-/// A wrong value is noted as a mistake and read as `nil`, so that all mistakes are found.
-struct TableReader {
+/// A wrong value is noted as a mistake and read as `nil`, so that all mistakes are found. What is read by no method counts as
+/// unknown.
+public struct TableReader {
     /// Bytes of a text.
-    static let maximumText = 8 * 1024
+    package static let maximumText = 8 * 1024
     /// Elements of a list of texts.
-    static let maximumTexts = 256
+    package static let maximumTexts = 256
 
     private let table: TOMLTable
     private let isRoot: Bool
-    let source: ConfigurationSource
+    package let source: ConfigurationSource
     private var known: [String] = []
     private var refused: Set<ByteString> = []
 
-    init(_ table: TOMLTable, in source: ConfigurationSource, isRoot: Bool = false) {
+    package init(_ table: TOMLTable, in source: ConfigurationSource, isRoot: Bool = false) {
         self.table = table
         self.source = source
         self.isRoot = isRoot
     }
 
-    var offset: Int { table.offset }
+    package var offset: Int { table.offset }
 
     /// Whether the key is there, whatever its value.
-    func has(_ key: String) -> Bool { table[key] != nil }
+    public func has(_ key: String) -> Bool { table[key] != nil }
 
-    func isEmptyList(_ key: String) -> Bool { table[key]?.node.array?.isEmpty == true }
+    package func isEmptyList(_ key: String) -> Bool { table[key]?.node.array?.isEmpty == true }
 
     // MARK: Values
 
-    mutating func string(_ key: String) -> String? {
+    /// A text.
+    public mutating func string(_ key: String) -> String? {
         guard let (text, _) = value(key, "a string such as \"text\"", \.string) else { return nil }
         return deliverable(text, key, at: table[key]?.offset)
     }
@@ -50,9 +52,11 @@ struct TableReader {
         return text
     }
 
-    mutating func boolean(_ key: String) -> Bool? { value(key, "true or false", \.boolean)?.0 }
+    /// `true` or `false`.
+    public mutating func boolean(_ key: String) -> Bool? { value(key, "true or false", \.boolean)?.0 }
 
-    mutating func integer(_ key: String, in range: ClosedRange<Int>) -> Int? {
+    /// A whole number.
+    public mutating func integer(_ key: String, in range: ClosedRange<Int>) -> Int? {
         guard let (number, _) = value(key, "a whole number", \.integer) else { return nil }
         guard range.contains(number) else {
             note(key, "'\(key)' is \(number); it is \(range.lowerBound) to \(range.upperBound)")
@@ -61,7 +65,8 @@ struct TableReader {
         return number
     }
 
-    mutating func duration(_ key: String, upTo maximum: Duration, from minimum: Duration = .zero) -> Duration? {
+    /// A duration such as `"5s"`.
+    public mutating func duration(_ key: String, upTo maximum: Duration, from minimum: Duration = .zero) -> Duration? {
         let wanted = "a duration such as \"100ms\", \"5s\", \"10m\" or \"12h\""
         guard let (text, _) = value(key, wanted, \.string) else { return nil }
         guard text.utf8.count <= Self.maximumText, let duration = Duration(text: text) else {
@@ -76,7 +81,7 @@ struct TableReader {
     }
 
     /// One of the raw values of a type.
-    mutating func word<Word: RawRepresentable & CaseIterable>(_ key: String, of _: Word.Type) -> Word?
+    public mutating func word<Word: RawRepresentable & CaseIterable>(_ key: String, of _: Word.Type) -> Word?
     where Word.RawValue == String {
         let words = Word.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
         guard let (text, _) = value(key, words, \.string) else { return nil }
@@ -88,7 +93,7 @@ struct TableReader {
     }
 
     /// A user of this machine, by number or by name.
-    mutating func user(_ key: String) -> UInt32? {
+    package mutating func user(_ key: String) -> UInt32? {
         guard
             let (user, _) = value(key, "the number or the name of a user", { $0.integer.map { "\($0)" } ?? $0.string })
         else { return nil }
@@ -103,12 +108,12 @@ struct TableReader {
         return entry.pointee.pw_uid
     }
 
-    mutating func subtable(_ key: String) -> TOMLTable? {
+    package mutating func subtable(_ key: String) -> TOMLTable? {
         value(key, "a table" + (isRoot ? ", which begins with [\(key)]" : ""), \.table)?.0
     }
 
     /// A list of strings, each with its place.
-    mutating func strings(_ key: String) -> [(text: String, offset: Int)]? {
+    public mutating func strings(_ key: String) -> [(text: String, offset: Int)]? {
         guard let (nodes, _) = list(key, "a list of strings") else { return nil }
         var strings: [(text: String, offset: Int)] = []
         for node in nodes {
@@ -121,7 +126,7 @@ struct TableReader {
         return strings
     }
 
-    mutating func tables(_ key: String, upTo maximum: Int) -> [TOMLTable] {
+    package mutating func tables(_ key: String, upTo maximum: Int) -> [TOMLTable] {
         let wanted = "a list of tables" + (isRoot ? ", each of which begins with [[\(key)]]" : "")
         guard let (nodes, _) = list(key, wanted, upTo: maximum) else { return [] }
         return nodes.compactMap { node in
@@ -153,10 +158,70 @@ struct TableReader {
         return (result, entry.node.offset)
     }
 
+    // MARK: Tables inside
+
+    /// Reads the table of a key, if it is there.
+    ///
+    /// - Parameter read: reads every key that the table may have; `nil` if something was wrong.
+    public mutating func table<Content>(_ key: String, _ read: (inout TableReader) -> Content?) -> Content? {
+        subtable(key).flatMap { Self.read($0, in: source, read) }
+    }
+
+    /// Reads a list of tables, such as those that begin with `[[route]]`. Tables with a mistake are left out.
+    ///
+    /// - Parameters:
+    ///   - maximum: how many there may be.
+    ///   - read: reads every key that one of them may have; `nil` if something was wrong.
+    public mutating func tables<Content>(
+        _ key: String, upTo maximum: Int, _ read: (inout TableReader) -> Content?
+    ) -> [Content] {
+        tables(key, upTo: maximum).compactMap { Self.read($0, in: source, read) }
+    }
+
+    private static func read<Content>(
+        _ table: TOMLTable, in source: ConfigurationSource, isRoot: Bool = false,
+        _ read: (inout TableReader) -> Content?
+    ) -> Content? {
+        var reader = TableReader(table, in: source, isRoot: isRoot)
+        let content = read(&reader)
+        reader.finish()
+        return content
+    }
+
+    /// Reads a whole text.
+    ///
+    /// - Parameters:
+    ///   - file: the name of its file, for errors.
+    ///   - read: reads every key that the text may have; `nil` if it has noted a mistake.
+    /// - Throws: all mistakes, with their places.
+    public static func read<Content>(
+        file: String, text: String, _ read: (inout TableReader) -> Content?
+    ) throws(ConfigurationError) -> Content {
+        let mistakes = ConfigurationSource.Mistakes()
+        let source = ConfigurationSource(file: file, text: text, mistakes)
+        let (root, syntaxMistakes) = TOMLParser.parse(text)
+        for mistake in syntaxMistakes { source.note(at: mistake.offset, mistake.reason) }
+        let content = Self.read(root, in: source, isRoot: true, read)
+        if let error = mistakes.error { throw error }
+        guard let content else {
+            throw ConfigurationError(file: file, line: 0, column: 0, reason: "something that is needed is missing")
+        }
+        return content
+    }
+
+    /// The value of a key that must be there; notes its absence.
+    public mutating func required<Content>(
+        _ key: String, _ read: (inout TableReader, String) -> Content?
+    ) -> Content? {
+        let content = read(&self, key)
+        if !has(key) { note(key, "'\(key)' is missing here") }
+        return content
+    }
+
     // MARK: The end
 
     /// Notes every key that was not read.
-    func finish() {
+    package func finish() {
         let names = known.sorted().joined(separator: ", ")
         let expected = Set(known.map(\.bytes))
         for entry in table.entries
@@ -167,13 +232,16 @@ struct TableReader {
     }
 
     /// Notes that a key must not be here, if it is.
-    mutating func refuse(_ key: String, _ reason: @autoclosure () -> String) {
+    package mutating func refuse(_ key: String, _ reason: @autoclosure () -> String) {
         refused.insert(key.bytes)
         if let entry = table[key] { source.note(at: entry.offset, reason()) }
     }
 
+    /// Notes a mistake at a place, such as that of one of ``strings(_:)``.
+    public func note(at offset: Int, _ reason: @autoclosure () -> String) { source.note(at: offset, reason()) }
+
     /// Notes a mistake at a key, or at the table if the key is missing.
-    func note(_ key: String, _ reason: @autoclosure () -> String) {
+    public func note(_ key: String, _ reason: @autoclosure () -> String) {
         source.note(at: table[key]?.offset ?? table.offset, reason())
     }
 }

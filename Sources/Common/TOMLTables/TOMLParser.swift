@@ -2,11 +2,11 @@
 ///
 /// After a mistake it goes on with the next line that looks like a header or a key. It works on bytes and recurses no deeper
 /// than `maximumDepth`, so that no text takes more than time and memory in proportion to its length.
-struct TOMLParser {
-    struct Mistake: Error {
+package struct TOMLParser {
+    package struct Mistake: Error {
         /// An index into the bytes of the text.
-        var offset: Int
-        var reason: String
+        package var offset: Int
+        package var reason: String
     }
 
     /// Greatest depth of nested lists and inline tables.
@@ -32,7 +32,7 @@ struct TOMLParser {
     }
 
     /// - Returns: what could be read, and what is wrong, in the order of the text.
-    static func parse(_ text: String) -> (root: TOMLTable, mistakes: [Mistake]) {
+    package static func parse(_ text: String) -> (root: TOMLTable, mistakes: [Mistake]) {
         var parser = TOMLParser(text)
         parser.parse()
         return (parser.root, parser.mistakes)

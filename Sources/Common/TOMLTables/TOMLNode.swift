@@ -1,8 +1,8 @@
 import NotifyText
 
 /// A value of a TOML text, and its place in the text.
-struct TOMLNode {
-    enum Value {
+package struct TOMLNode {
+    package enum Value {
         case string(String)
         case integer(Int)
         case float(Double)
@@ -15,12 +15,12 @@ struct TOMLNode {
         case bad
     }
 
-    var value: Value
+    package var value: Value
     /// Where the value begins: an index into the bytes of the text.
-    var offset: Int
+    package var offset: Int
 
     /// The name of the value's kind in error messages.
-    var kind: String {
+    package var kind: String {
         switch value {
         case .string: "a string"
         case .integer: "a whole number"
@@ -33,18 +33,18 @@ struct TOMLNode {
         }
     }
 
-    var isBad: Bool { if case .bad = value { true } else { false } }
-    var string: String? { if case .string(let text) = value { text } else { nil } }
-    var integer: Int? { if case .integer(let number) = value { number } else { nil } }
-    var boolean: Bool? { if case .boolean(let flag) = value { flag } else { nil } }
-    var array: [TOMLNode]? { if case .array(let nodes) = value { nodes } else { nil } }
-    var table: TOMLTable? { if case .table(let table) = value { table } else { nil } }
+    package var isBad: Bool { if case .bad = value { true } else { false } }
+    package var string: String? { if case .string(let text) = value { text } else { nil } }
+    package var integer: Int? { if case .integer(let number) = value { number } else { nil } }
+    package var boolean: Bool? { if case .boolean(let flag) = value { flag } else { nil } }
+    package var array: [TOMLNode]? { if case .array(let nodes) = value { nodes } else { nil } }
+    package var table: TOMLTable? { if case .table(let table) = value { table } else { nil } }
 }
 
 /// A table of a TOML text. Two keys are the same if their bytes are.
-final class TOMLTable {
+package final class TOMLTable {
     /// How the table was defined, which decides what may be added to it: see "Table" in the specification.
-    enum Origin {
+    package enum Origin {
         /// By the header of a table inside it.
         case implied
         case header
@@ -55,20 +55,20 @@ final class TOMLTable {
         case element
     }
 
-    struct Entry {
-        var key: String
+    package struct Entry {
+        package var key: String
         /// Where the key begins.
-        var offset: Int
-        var node: TOMLNode
+        package var offset: Int
+        package var node: TOMLNode
         /// Whether the value is an array of tables.
-        var isTableList = false
+        package var isTableList = false
     }
 
-    var origin: Origin
+    package var origin: Origin
     /// The place of the header, key or brace that defined it.
-    var offset: Int
+    package var offset: Int
     /// In the order of the text.
-    private(set) var entries: [Entry] = []
+    package private(set) var entries: [Entry] = []
     private var indexes: [ByteString: Int] = [:]
 
     init(_ origin: Origin, at offset: Int) {
@@ -76,7 +76,7 @@ final class TOMLTable {
         self.offset = offset
     }
 
-    subscript(_ key: String) -> Entry? {
+    package subscript(_ key: String) -> Entry? {
         indexes[key.bytes].map { entries[$0] }
     }
 
