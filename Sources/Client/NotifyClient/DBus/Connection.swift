@@ -126,6 +126,9 @@ package final class Connection: @unchecked Sendable {
         queue.async { self.handlers[interface] = handler }
     }
 
+    /// Runs `work` on the queue, in order with signals and replies.
+    package func perform(_ work: @escaping @Sendable () -> Void) { queue.async(execute: work) }
+
     // MARK: On the queue
 
     private func connect(to address: String) -> NotifyError? {
