@@ -27,6 +27,7 @@ import Testing
             try await check("replay", rig)
             try await check("mute", rig, "/", "10m")
             try await check("quiet", rig)
+            try await checkBridges(rig)
             try await check("mute", rig, "/post", "0")
             try await check("pause", rig, "10m")
             for command in ["pause", "resume", "status"] { try await check(command, rig) }
@@ -48,6 +49,31 @@ import Testing
             await process.end()
             try check([opened, question], of: "screen")
         }
+    }
+
+    private func checkBridges(_ rig: Rig) async throws {
+        let bridge = try await Connection.open(rig.bus.address)
+        defer { bridge.close() }
+        bridge.export("org.freedesktop.DBus.Properties") { call in
+            let peer: [String: Value] = ["device": "d", "name": "desk", "online": true]
+            call.reply([
+                .variants([
+                    "State": "connected",
+                    "Peers": .array([.variants(peer)], of: .dictionary(keys: .string, values: .variant)),
+                ])
+            ])
+        }
+        bridge.export("org.notifyd.Bridge1") { call in
+            let letter = Value.structure([.uint64(1), .int64(2), "/a", "desk", "too large", .uint64(3)])
+            call.reply([
+                call.message.member == "Forget" ? .uint64(1) : .array([letter], of: ValueType(signature: "(txssst)")!)
+            ])
+        }
+        try await bridge.requestName("org.notifyd.Bridge.test")
+        try await check("bridges", rig)
+        try await check("bridges", rig, "test", "--dead-letters")
+        try await check("bridges", rig, "--forget")
+        try await check("status", rig)
     }
 
     /// Runs a command, and looks up every member of what it writes.

@@ -7,7 +7,7 @@ struct ForgetCommand: AsyncParsableCommand {
         abstract: "Delete recorded events for good.",
         discussion: """
             Deletes the decided events at or below a topic from the journal, with their texts; banners that show nothing else \
-            are closed. Undecided events and current values stay. It does not ask back. Prints how many events it deleted.
+            are closed. Undecided events and current values stay. The dead letters of bridges at the topic are deleted too. It does not ask back. Prints how many events it deleted.
 
             An id deletes one event, if it is the oldest of its topic; notifyd deletes no event without those before it.
 
@@ -50,10 +50,28 @@ struct ForgetCommand: AsyncParsableCommand {
         let (topic, last) = try await scope(client, id)
         // To the interface, 0 means all.
         let count = last == .some(0) ? 0 : try await client.forget(topic, upTo: last ?? 0)
+        if event == nil, before == nil { await forgetDeadLetters(topic) }
         output.write(.object([("topic", .string(topic)), ("count", .integer(count))]), text: "\(count)")
         if let id, count == 0 {
             Terminal.complain("Event \(id) is undecided or a current value: it stays.")
             throw ExitCode.nothing
+        }
+    }
+
+    /// Deletes what bridges have kept of the topic. One that does not answer is told.
+    private func forgetDeadLetters(_ topic: String) async {
+        guard let address = bus.address ?? NotifyClient.sessionBusAddress,
+            let connection = try? await Connection.open(address)
+        else { return }
+        defer { connection.close() }
+        let query = BusQuery(connection: connection)
+        for name in await query.names() where name.hasPrefix(BridgeInfo.prefix) {
+            let bridge = String(name.dropFirst(BridgeInfo.prefix.count))
+            do throws(NotifyError) {
+                _ = try await query.askBridge(bridge, "Forget", [.string(topic)])
+            } catch {
+                Terminal.complain("The dead letters of the bridge \(Terminal.plain(bridge)) stay: \(error.message)")
+            }
         }
     }
 

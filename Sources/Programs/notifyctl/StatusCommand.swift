@@ -27,8 +27,16 @@ struct StatusCommand: AsyncParsableCommand {
         let status = Status(
             properties: try await client.properties(), screens: screens, programs: owners.programs,
             canShow: try await client.hasNotificationServer(),
-            recent: RecentClaims(await RecentClaims.answers(client)))
+            recent: RecentClaims(await RecentClaims.answers(client)), bridges: await bridges())
         output.write(status.json, text: status.text)
+    }
+
+    private func bridges() async -> [BridgeInfo] {
+        guard let address = bus.address ?? NotifyClient.sessionBusAddress,
+            let connection = try? await Connection.open(address)
+        else { return [] }
+        defer { connection.close() }
+        return await BridgeInfo.all(BusQuery(connection: connection))
     }
 }
 
@@ -45,6 +53,7 @@ private struct Status {
     let programs: [String: String]
     let canShow: Bool
     let recent: RecentClaims
+    let bridges: [BridgeInfo]
 
     private var statistics: [String: UInt64] {
         (properties["Statistics"]?.entries ?? [:]).compactMapValues { $0.integer() }
@@ -56,7 +65,8 @@ private struct Status {
                 (name, name == "Quiet" ? .array(quiet.map(\.json)) : JSON(value))
             } + [
                 ("NotificationServer", .string(server.word)), ("Screens", .array(screens.map { $0.json(programs) })),
-                ("ClaimLatency", recent.json), ("ClientVersion", .string(projectVersion)),
+                ("ClaimLatency", recent.json), ("Bridges", .array(bridges.map(\.json))),
+                ("ClientVersion", .string(projectVersion)),
             ])
     }
 
@@ -93,6 +103,14 @@ private struct Status {
         if let waiting = statistics["waiting-banners"], waiting > 0 { rows.append(("Waiting banners", "\(waiting)")) }
         if let stored = statistics["stored-events"] { rows.append(("Stored events", "\(stored)")) }
         rows.append(("Open screens", "\(screens.count)"))
+        for bridge in bridges {
+            let letters = bridge.deadLetters
+            rows.append(
+                (
+                    "Bridge \(bridge.name)",
+                    bridge.words + (letters > 0 ? ", \(letters) dead letter\(letters == 1 ? "" : "s")" : "")
+                ))
+        }
         if version != projectVersion { rows.append(("notifyctl", projectVersion)) }
         for (name, value) in rest.sorted(by: { $0.key < $1.key }) { rows.append((name, value.text)) }
 

@@ -24,6 +24,16 @@ enum Completion {
         (["post", "invite", "mate-finished"] + Topics(await known(heardTopics)).all).compactMap { Candidate($0)?.text }
     }
 
+    /// The bridges on the bus.
+    static let bridges = CompletionKind.custom { _, _, _ in
+        guard let address = NotifyClient.sessionBusAddress, let connection = try? await Connection.open(address) else {
+            return []
+        }
+        defer { connection.close() }
+        return await BusQuery(connection: connection).names().filter { $0.hasPrefix(BridgeInfo.prefix) }
+            .map { String($0.dropFirst(BridgeInfo.prefix.count)) }.sorted()
+    }
+
     /// The ids of the last events, the newest first, with their topics if the shell shows descriptions.
     static let events = CompletionKind.custom { _, _, _ in await recentIDs().map(\.text) }
 

@@ -44,6 +44,9 @@ struct BusQuery {
         (try? await askBus("ListActivatableNames"))?.elements?.compactMap(\.string) ?? []
     }
 
+    /// All names on the bus.
+    func names() async -> [String] { (try? await askBus("ListNames"))?.elements?.compactMap(\.string) ?? [] }
+
     private func askBus(_ member: String, _ arguments: [Value] = []) async throws(NotifyError) -> Value? {
         try await connection.call(.toBus(member, arguments), timeout: Self.timeout).arguments.first
     }

@@ -47,6 +47,7 @@ struct Diagnosis {
         return router.findings + [unit.finding] + [sandbox.finding].compactMap { $0 } + [server.finding]
             + [buttons.finding].compactMap { $0 }
             + journal(of: router.process, properties, sandbox.wantsNamespaces == nil ? [:] : service).findings
+            + BridgeCheck(bridges: await BridgeInfo.all(query)).findings
             + [session.finding, await ConfigurationCheck.ask(as: router.process).finding]
     }
 

@@ -8,7 +8,7 @@ struct DoctorCommand: AsyncParsableCommand {
         abstract: "Check notifyd and everything it depends on, and say what to do about problems.",
         discussion: """
             Checks the bus, notifyd and its activation, the unit and the sandbox in force, the notification server, the \
-            journal, the session and the configuration. Starts and changes nothing. Exit code 1 if there is a problem or a \
+            journal, the bridges, the session and the configuration. Starts and changes nothing. Exit code 1 if there is a problem or a \
             warning.
 
             Examples:

@@ -1,0 +1,158 @@
+import NotifyClient
+
+/// How a bridge on the bus is: the properties of `org.notifyd.Bridge1`.
+struct BridgeInfo {
+    static let prefix = "org.notifyd.Bridge."
+    static let path = "/org/notifyd/Bridge1"
+    static let interface = "org.notifyd.Bridge1"
+
+    struct Peer {
+        let device: String
+        let name: String
+        let isOnline: Bool
+        /// Microseconds since the epoch.
+        let seen: Int64
+        let behind: UInt64
+    }
+
+    /// Such as `mqtt`.
+    let name: String
+    /// `nil` if it does not answer.
+    let state: String?
+    let detail: String
+    /// Microseconds since the epoch.
+    let since: Int64
+    let backlog: UInt64
+    let deadLetters: UInt64
+    /// `nil` while it is unknown.
+    let roundTrip: Duration?
+    let peers: [Peer]
+
+    init(name: String, _ properties: [String: Value]) {
+        self.name = name
+        state = properties["State"]?.string
+        detail = properties["Detail"]?.string ?? ""
+        since = properties["Since"]?.integer() ?? 0
+        backlog = properties["Backlog"]?.integer() ?? 0
+        deadLetters = properties["DeadLetters"]?.integer() ?? 0
+        let time: Int64 = properties["RoundTrip"]?.integer() ?? 0
+        roundTrip = time > 0 ? .microseconds(time) : nil
+        peers = (properties["Peers"]?.elements ?? []).compactMap(\.entries).map { peer in
+            Peer(
+                device: peer["device"]?.string ?? "", name: peer["name"]?.string ?? "",
+                isOnline: peer["online"]?.boolean ?? false, seen: peer["seen"]?.integer() ?? 0,
+                behind: peer["behind"]?.integer() ?? 0)
+        }
+    }
+
+    /// The bridges on the bus, by name. One that does not answer within two seconds has no state.
+    static func all(_ query: BusQuery) async -> [BridgeInfo] {
+        let names = await query.names().filter { $0.hasPrefix(prefix) }.sorted()
+        return await withTaskGroup { group in
+            for (index, name) in names.enumerated() {
+                group.addTask {
+                    let properties = await query.properties(name, path, interface)
+                    return (index, BridgeInfo(name: String(name.dropFirst(prefix.count)), properties))
+                }
+            }
+            var found: [(Int, BridgeInfo)] = []
+            for await bridge in group { found.append(bridge) }
+            return found.sorted { $0.0 < $1.0 }.map(\.1)
+        }
+    }
+
+    /// In a few words, such as `connected (broker.example)`.
+    var words: String {
+        guard let state else { return "it does not answer" }
+        return detail.isEmpty ? state : "\(state) (\(detail))"
+    }
+
+    var json: JSON {
+        .object([
+            ("name", .string(name)), ("state", state.map(JSON.string) ?? .null), ("detail", .string(detail)),
+            ("since", state == nil ? .null : .integer(since)), ("backlog", .integer(backlog)),
+            ("dead-letters", .integer(deadLetters)),
+            ("round-trip-microseconds", roundTrip.map { .microseconds($0) } ?? .null),
+            (
+                "peers",
+                .array(
+                    peers.map { peer in
+                        .object([
+                            ("device", .string(peer.device)), ("name", .string(peer.name)),
+                            ("online", .bool(peer.isOnline)), ("seen", .integer(peer.seen)),
+                            ("behind", .integer(peer.behind)),
+                        ])
+                    })
+            ),
+        ])
+    }
+
+    private var colour: Terminal.Style {
+        switch state {
+        case "connected": .green
+        case "failed", nil: .red
+        default: .yellow
+        }
+    }
+
+    func cells(at now: Int64) -> [Cell] {
+        var facts: [String] = []
+        if let roundTrip { facts.append("round trip \(roundTrip.displayText)") }
+        if backlog > 0 { facts.append("\(backlog) waiting") }
+        if deadLetters > 0 { facts.append("\(deadLetters) dead letter\(deadLetters == 1 ? "" : "s")") }
+        return [
+            Cell(name, .bold, isImportant: true), Cell(state ?? "silent", colour, isImportant: true),
+            Cell(state == nil ? "" : "since " + Timestamp(since).clock(seenAt: now), .dim),
+            Cell(facts.joined(separator: ", ")), Cell(detail),
+        ]
+    }
+
+    /// A line for each device.
+    func peerCells(at now: Int64) -> [[Cell]] {
+        peers.map { peer in
+            [
+                Cell(peer.name.isEmpty ? peer.device : peer.name, .bold, isImportant: true),
+                peer.isOnline
+                    ? Cell("online", .green)
+                    : Cell(peer.seen > 0 ? "offline, heard " + Timestamp(peer.seen).text(seenAt: now) : "offline"),
+                Cell(peer.behind > 0 ? "\(peer.behind) missing" : ""), Cell(peer.name.isEmpty ? "" : peer.device, .dim),
+            ]
+        }
+    }
+}
+
+/// What a bridge could not deliver, and never will.
+struct ListedLetter {
+    let bridge: String
+    let id: UInt64
+    /// Microseconds since the epoch.
+    let at: Int64
+    let topic: String
+    let origin: String
+    let reason: String
+    let bytes: UInt64
+
+    /// From an entry of a list: `t x s s s t`.
+    init?(_ entry: Value, of bridge: String) {
+        guard let members = entry.elements, members.count >= 6, let id: UInt64 = members[0].integer(),
+            let at: Int64 = members[1].integer(), let topic = members[2].string, let origin = members[3].string,
+            let reason = members[4].string, let bytes: UInt64 = members[5].integer()
+        else { return nil }
+        self.bridge = bridge
+        (self.id, self.at, self.topic, self.origin, self.reason, self.bytes) = (id, at, topic, origin, reason, bytes)
+    }
+
+    var json: JSON {
+        .object([
+            ("bridge", .string(bridge)), ("id", .integer(id)), ("at", .integer(at)), ("topic", .string(topic)),
+            ("origin", .string(origin)), ("reason", .string(reason)), ("bytes", .integer(bytes)),
+        ])
+    }
+
+    func cells(at now: Int64) -> [Cell] {
+        [
+            Cell(bridge), Cell(Timestamp(at).clock(seenAt: now), .dim), Cell(origin),
+            Cell(topic, .bold), Cell(reason, isImportant: true),
+        ]
+    }
+}
