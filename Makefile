@@ -43,6 +43,7 @@ INSTALLED := \
     $(UNIT_DIR)/notifyd.service.d/namespaces.conf \
     $(DBUS_DIR)/services/org.notifyd.Router1.service \
     $(DBUS_DIR)/interfaces/org.notifyd.Router1.xml \
+    $(DBUS_DIR)/interfaces/org.notifyd.Bridge1.xml \
     $(APPLICATION_DIR)/org.notifyd.desktop \
     $(ICON_DIR)/org.notifyd.svg \
     $(DOC_DIR)/README.md \
@@ -181,6 +182,7 @@ install-files: ## Install what is built already: make release && sudo make insta
 	sed -i -e 's|/usr/bin/notifyd|$(BIN_DIR)/notifyd|' -e 's|/usr/share/doc/notifyd|$(DOC_DIR)|' \
 	    '$(DESTDIR)$(UNIT_DIR)/notifyd.service' '$(DESTDIR)$(DBUS_DIR)/services/org.notifyd.Router1.service'
 	$(INSTALL) -D -m 644 systemd/org.notifyd.Router1.xml '$(DESTDIR)$(DBUS_DIR)/interfaces/org.notifyd.Router1.xml'
+	$(INSTALL) -D -m 644 systemd/org.notifyd.Bridge1.xml '$(DESTDIR)$(DBUS_DIR)/interfaces/org.notifyd.Bridge1.xml'
 	$(INSTALL) -D -m 644 systemd/org.notifyd.desktop '$(DESTDIR)$(APPLICATION_DIR)/org.notifyd.desktop'
 	$(INSTALL) -D -m 644 systemd/org.notifyd.svg '$(DESTDIR)$(ICON_DIR)/org.notifyd.svg'
 	$(INSTALL) -d '$(DESTDIR)$(DOC_DIR)'

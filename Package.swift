@@ -19,6 +19,7 @@ let package = Package(
         .executable(name: "notifyctl", targets: ["notifyctl"]),
         .library(name: "NotifyClient", targets: ["NotifyClient"]),
         .library(name: "Routing", targets: ["Routing"]),
+        .library(name: "NotifyBridge", targets: ["NotifyBridge", "TOMLTables"]),
         // For the package of benchmarks alone.
         .library(name: "Journal", targets: ["Journal"]),
         // For the fuzzer in Tests/Fuzzing, which is a package of its own.
@@ -126,6 +127,24 @@ let package = Package(
         .target(
             name: "NotifyClient", dependencies: ["CDBus", "NotifyText"], path: "Sources/Client/NotifyClient",
             swiftSettings: strict),
+        // What every bridge to another message system needs: see its documentation.
+        .target(
+            name: "NotifyBridge",
+            dependencies: [
+                "NotifyClient",
+                "NotifyText",
+                "NotifyVersion",
+                "StandardStreams",
+                "Systemd",
+                "TOMLTables",
+                "UserFiles",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "Sources/Bridge/NotifyBridge", swiftSettings: strict
+        ),
         // The link between devices: its messages, and what is decided about them. No C, no clock, no files, no Foundation.
         .target(
             name: "LinkMessages", dependencies: ["NotifyText", "Routing"], path: "Sources/Link/LinkMessages",
@@ -178,6 +197,11 @@ let package = Package(
         .executableTarget(
             name: "RunBoard", dependencies: ["NotifyClient"], path: "examples/swift/Sources/run-board",
             swiftSettings: strict),
+
+        // The same of examples/bridge, from the tutorial of NotifyBridge.
+        .executableTarget(
+            name: "FolderBridge", dependencies: ["NotifyBridge", "NotifyClient", "TOMLTables"],
+            path: "examples/bridge/Sources/folder-bridge", swiftSettings: strict),
 
         // Tests.
         .target(
@@ -233,6 +257,16 @@ let package = Package(
                 "NotifyText",
                 "notifyctl",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "NotifyBridgeTests",
+            dependencies: [
+                "ChildProcesses", "FolderBridge", "NotifyBridge", "NotifyClient", "NotifyRehearsal",
+                "NotifyTestSupport",
+                "TOMLTables", "notifyctl", "notifyd",
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
         ),

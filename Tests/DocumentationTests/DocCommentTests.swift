@@ -2,7 +2,7 @@ import Testing
 
 /// What programs outside may use is explained where it stands.
 struct DocCommentTests {
-    @Test(arguments: ["Client/NotifyClient", "Daemon/Routing"])
+    @Test(arguments: ["Client/NotifyClient", "Daemon/Routing", "Bridge/NotifyBridge", "Common/TOMLTables"])
     func everyPublicDeclarationHasADocComment(_ module: String) throws {
         for source in try Project.texts(below: "Sources/\(module)", suffix: ".swift") {
             var above: Substring = ""

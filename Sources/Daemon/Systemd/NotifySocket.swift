@@ -3,8 +3,8 @@ import Glibc
 /// The service manager's socket; its protocol is that of sd_notify(3).
 ///
 /// sd_notify(3) itself blocks while the manager does not read.
-final class NotifySocket {
-    enum Outcome {
+package final class NotifySocket {
+    package enum Outcome {
         case sent
         /// The socket buffer is full.
         case full
@@ -17,7 +17,7 @@ final class NotifySocket {
     private let length: socklen_t
 
     /// - Parameter name: `$NOTIFY_SOCKET`: a path, or `@` and an abstract name.
-    init?(_ name: String) {
+    package init?(_ name: String) {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         var bytes = Array(name.utf8)
@@ -39,7 +39,7 @@ final class NotifySocket {
         close(descriptor)
     }
 
-    func send(_ statement: String) -> Outcome {
+    package func send(_ statement: String) -> Outcome {
         var bytes = Array(statement.utf8)
         while true {
             let count = withUnsafePointer(to: address) { address in
@@ -59,16 +59,18 @@ final class NotifySocket {
 
 /// Statements that the service manager has not taken yet: the newest of each kind, in order. There are at most five,
 /// and the newest of a kind is never lost.
-struct StatementQueue {
-    enum Kind {
+package struct StatementQueue {
+    package enum Kind {
         case ready, reloading, stopping, status, watchdog
     }
 
     private var statements: [(kind: Kind, text: String)] = []
 
-    var isEmpty: Bool { statements.isEmpty }
+    package init() {}
 
-    mutating func put(_ kind: Kind, _ text: String) {
+    package var isEmpty: Bool { statements.isEmpty }
+
+    package mutating func put(_ kind: Kind, _ text: String) {
         statements.removeAll { $0.kind == kind }
         statements.append((kind, text))
     }
@@ -76,7 +78,7 @@ struct StatementQueue {
     /// Sends as many as possible.
     ///
     /// - Parameter send: returns whether a statement is done: sent, or impossible to send.
-    mutating func flush(_ send: (String) -> Bool) {
+    package mutating func flush(_ send: (String) -> Bool) {
         while let first = statements.first, send(first.text) { statements.removeFirst() }
     }
 }

@@ -39,11 +39,17 @@ public enum ServiceManager {
     /// sd_watchdog_enabled(3).
     public static func attach(to loop: EventLoop) throws(SystemdError) {
         retry = try loop.timer(.monotonic, .orders) { flush() }
-        var timeout: UInt64 = 0
-        guard try check(sd_watchdog_enabled(0, &timeout), "sd_watchdog_enabled") > 0 else { return }
-        let interval = Int64(timeout / 2)
+        guard let timeout = try watchdogTimeout() else { return }
+        let interval = timeout / 2
         watchdog = try loop.timer(.monotonic, .orders) { ping(every: interval) }
         watchdog?.arm(at: Clock.monotonic())
+    }
+
+    /// Microseconds after which the manager ends a process that does not ping; `nil` if the unit has no `WatchdogSec=`.
+    package static func watchdogTimeout() throws(SystemdError) -> Int64? {
+        var timeout: UInt64 = 0
+        guard try check(sd_watchdog_enabled(0, &timeout), "sd_watchdog_enabled") > 0 else { return nil }
+        return Int64(clamping: timeout)
     }
 
     /// Sends queued statements before the process ends, within a time limit.
@@ -59,7 +65,7 @@ public enum ServiceManager {
     }
 
     /// The text may come from a file or a program, and every line would be a statement.
-    static func assignment(ofStatus text: String) -> String {
+    package static func assignment(ofStatus text: String) -> String {
         "STATUS=" + text.asSingleLine.shortened(toBytes: statusBytes)
     }
 

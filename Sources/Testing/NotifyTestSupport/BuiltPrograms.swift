@@ -3,6 +3,8 @@ package enum BuiltPrograms {
     package static let notifyd = path("notifyd")
     package static let notifyctl = path("notifyctl")
     package static let notifyload = path("notifyload")
+    /// The bridge of the tutorial.
+    package static let folderBridge = path("FolderBridge")
 
     /// Programs lie beside the bundle of the tests, which is either what runs or what is given to a helper that runs it.
     private static func path(_ name: String) -> String {

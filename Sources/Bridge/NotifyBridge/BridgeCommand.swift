@@ -1,0 +1,111 @@
+internal import ArgumentParser
+import Logging
+import NotifyVersion
+import StandardStreams
+import TOMLTables
+import UserFiles
+
+/// The command line of a bridge. It is synchronous on purpose: signals are blocked before the first thread starts.
+struct BridgeCommand<Program: Bridge>: ParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "notifyd-\(Program.name)", abstract: Program.abstract,
+            discussion: """
+                Its configuration is ~/.config/notifyd/\(Program.name).toml. “notifyctl bridges” shows how it is.
+
+                Exit codes: 0 told to end, 64 wrong usage, 65 bad data, 69 it runs already, 71 the state cannot be used, 75 no bus, \
+                78 bad configuration.
+                """,
+            version: projectVersion)
+    }
+
+    @Option(help: ArgumentHelp("The D-Bus address to use instead of the session bus.", valueName: "address"))
+    var address: String?
+
+    @Option(
+        help: ArgumentHelp("The configuration file to read.", valueName: "file"),
+        completion: .file(extensions: ["toml"]))
+    var config: String?
+
+    @Option(
+        help: ArgumentHelp("The state directory to use instead of that in $XDG_STATE_HOME.", valueName: "directory"),
+        completion: .directory)
+    var state: String?
+
+    @Option(help: ArgumentHelp("How much to log: debug, info, notice, warning or error.", valueName: "level"))
+    fileprivate var logLevel: LogLevel?
+
+    @Flag(help: "Check the configuration, say what is wrong, and exit.")
+    var checkConfig = false
+
+    static func main() {
+        StandardStreams.prepare()
+        requireTextArguments()
+        do {
+            var command = try parseAsRoot()
+            try command.run()
+        } catch {
+            end(with: error)
+        }
+        end(with: nil)
+    }
+
+    func run() throws {
+        let file = ConfigurationFile<Program>(path: config)
+        if checkConfig {
+            do throws(ConfigurationError) {
+                _ = try file.read()
+                StandardStreams.write("The configuration is good (\(file.path)).\n")
+            } catch {
+                StandardStreams.writeToError(error.description + "\n")
+                throw ExitCode(BridgeExit.badConfiguration)
+            }
+            return
+        }
+        BridgeProgram(file: file, address: address, state: state, logLevel: logLevel?.level).run()
+    }
+}
+
+/// The levels of swift-log.
+private enum LogLevel: String, CaseIterable, ExpressibleByArgument {
+    case trace, debug, info, notice, warning, error, critical
+
+    var level: Logger.Level? { Logger.Level(rawValue: rawValue) }
+}
+
+/// The exit codes of bridges; those below 128 beside 0 are from sysexits.h.
+enum BridgeExit {
+    static let success: Int32 = 0
+    static let failure: Int32 = 1
+    /// The state was written by a newer version.
+    static let badData: Int32 = 65
+    /// Another process owns the name on the bus.
+    static let nameTaken: Int32 = 69
+    /// The state cannot be read or written.
+    static let systemFailure: Int32 = 71
+    /// The bus cannot be reached or is gone; a restart may help.
+    static let busLost: Int32 = 75
+    static let badConfiguration: Int32 = 78
+}
+
+/// The configuration file of a bridge.
+struct ConfigurationFile<Program: Bridge>: Sendable {
+    let path: String
+
+    /// - Parameter path: `nil` for the usual place.
+    init(path: String?) {
+        self.path =
+            path.map { BaseDirectories.absolute(path: $0) } ?? BaseDirectories().configuration + "/\(Program.name).toml"
+    }
+
+    func read() throws(ConfigurationError) -> Program.Settings {
+        let text = try ConfigurationText.read(path)
+        do throws(ConfigurationError) {
+            return try TableReader.read(file: path, text: text ?? "", Program.settings)
+        } catch {
+            guard text == nil else { throw error }
+            throw ConfigurationError(
+                file: path, line: 0, column: 0, reason: "there is no such file, and \(error.mistakes[0].reason)")
+        }
+    }
+}

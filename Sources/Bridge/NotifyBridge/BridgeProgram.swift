@@ -1,0 +1,274 @@
+import Dispatch
+import Glibc
+import Logging
+import NotifyClient
+import StandardStreams
+import Systemd
+import TOMLTables
+import UserFiles
+
+/// The process of a bridge: what happens from its start to its end.
+final class BridgeProgram<Program: Bridge>: Sendable {
+    private let file: ConfigurationFile<Program>
+    private let address: String?
+    private let stateFolder: String?
+    private let logger: Logger
+    private let manager = ServiceNotifier()
+    private let status = BridgeStatus()
+    private let supervisor = Supervisor<Program>()
+
+    init(file: ConfigurationFile<Program>, address: String?, state: String?, logLevel: Logger.Level?) {
+        self.file = file
+        self.address = address
+        stateFolder = state
+        let name = "notifyd-\(Program.name)"
+        var logger = Logger(label: name) { _ -> any LogHandler in
+            JournalLogHandler.isConnected ? JournalLogHandler(identifier: name) : StandardErrorLogHandler()
+        }
+        if let logLevel { logger.logLevel = logLevel }
+        self.logger = logger
+    }
+
+    /// How long a bridge may take to stop; `TimeoutStopSec=` of its unit is longer.
+    private static var patience: Duration { .seconds(4) }
+
+    /// Runs until it is told to end. The main thread waits for signals, and does nothing else.
+    func run() -> Never {
+        Memory.keepLargeBlocksApart()
+        EventLoop.ignoreFailureSignals()
+        let signals = [SIGTERM, SIGINT, SIGHUP]
+        EventLoop.blockSignals(signals)
+        let settings = loadSettings()
+        Task {
+            let code = await self.life(with: settings)
+            StandardStreams.end(code)
+        }
+        var set = sigset_t()
+        sigemptyset(&set)
+        for signal in signals { sigaddset(&set, signal) }
+        while true {
+            var number: CInt = 0
+            guard sigwait(&set, &number) == 0 else { continue }
+            if number == SIGHUP { reload() } else { stop() }
+        }
+    }
+
+    private func loadSettings() -> Program.Settings {
+        do throws(ConfigurationError) {
+            return try file.read()
+        } catch {
+            for line in error.lines { logger.error("The configuration is bad", metadata: ["error": "\(line)"]) }
+            StandardStreams.end(BridgeExit.badConfiguration)
+        }
+    }
+
+    // MARK: Signals
+
+    private func stop() {
+        manager.stopping()
+        supervisor.stop()
+        Task { [logger] in
+            try? await Task.sleep(for: Self.patience)
+            logger.warning("The bridge does not end in time; it is left as it is")
+            StandardStreams.end(BridgeExit.success)
+        }
+    }
+
+    private func reload() {
+        manager.reloading()
+        Task { [self] in
+            do throws(ConfigurationError) {
+                await supervisor.reload(try file.read())
+                logger.info("The configuration was read again")
+            } catch {
+                for line in error.lines {
+                    logger.error(
+                        "The configuration is bad; the previous one stays in force", metadata: ["error": "\(line)"])
+                }
+            }
+            manager.ready(status.line)
+        }
+    }
+
+    // MARK: Its life
+
+    /// - Returns: the exit code.
+    private func life(with settings: Program.Settings) async -> Int32 {
+        guard let address = address ?? BaseDirectories().sessionBusAddress else {
+            logger.error("No session bus is known; set DBUS_SESSION_BUS_ADDRESS, or give --address")
+            return BridgeExit.busLost
+        }
+        let daemon: DaemonLink
+        do throws(NotifyError) {
+            daemon = try await DaemonLink.open(address) { [logger, supervisor] in
+                logger.error("The bus is gone")
+                supervisor.end(BridgeExit.busLost)
+            }
+        } catch {
+            logger.error("The bus cannot be reached", metadata: ["address": "\(address)", "error": "\(error)"])
+            return BridgeExit.busLost
+        }
+        status.attach(
+            send: { [connection = daemon.connection] in connection.send($0) },
+            onState: { [manager] in manager.status($0) })
+        let name = "org.notifyd.Bridge.\(Program.name)"
+        let object = BridgeObject(daemon.connection, status)
+        object.export()
+        do throws(NotifyError) {
+            try await daemon.connection.requestName(name)
+        } catch {
+            if error.code == .refused {
+                logger.error("This bridge runs already", metadata: ["name": "\(name)", "error": "\(error)"])
+                return BridgeExit.nameTaken
+            }
+            return BridgeExit.busLost
+        }
+        // The owner of the name owns the state.
+        let store: BridgeStore
+        do throws(StoreError) {
+            store = try BridgeStore(folder: folder, onLetters: { [status] in status.setDeadLetters($0) })
+        } catch {
+            logger.error("The state cannot be used", metadata: ["folder": "\(folder)", "error": "\(error)"])
+            return error.isTooNew ? BridgeExit.badData : BridgeExit.systemFailure
+        }
+        if let file = store.begunAnew {
+            logger.critical("The state was damaged; it was set aside, and begins anew", metadata: ["file": "\(file)"])
+        }
+        object.export(LetterMethods(store: store).interface)
+        let services = BridgeServices(daemon: daemon, store: store, status: status, logger: logger, object: object)
+        daemon.startDaemon()
+        let care = Task { await takeCare(of: services) }
+        let code = await work(settings, services)
+        care.cancel()
+        manager.stopping()
+        await store.wait()
+        await daemon.flush()
+        return code
+    }
+
+    private var folder: String {
+        if let stateFolder { return BaseDirectories.absolute(path: stateFolder) }
+        // Of several directories of the unit, the first is that of the bridge; systemd.exec(5).
+        if let folder = getenv("STATE_DIRECTORY").map({ String(cString: $0) })?.split(separator: ":").first,
+            folder.hasPrefix("/")
+        {
+            return String(folder)
+        }
+        return BaseDirectories().state + "/" + Program.name
+    }
+
+    /// Runs one bridge after the other: a new one after each change of the settings.
+    private func work(_ first: Program.Settings, _ services: BridgeServices) async -> Int32 {
+        var settings = first
+        do {
+            while true {
+                let bridge = try await Program(settings, services)
+                manager.ready(status.line)
+                switch try await supervisor.run(bridge) {
+                case .ended(let code): return code
+                case .changed(let new): settings = new
+                }
+            }
+        } catch let failure as BridgeFailure {
+            logger.error("The bridge has failed", metadata: ["error": "\(failure)"])
+            return failure.code
+        } catch let error as StoreError {
+            logger.error("The state cannot be used", metadata: ["error": "\(error)"])
+            return BridgeExit.systemFailure
+        } catch {
+            logger.error("The bridge has failed", metadata: ["error": "\(error)"])
+            return BridgeExit.failure
+        }
+    }
+
+    // MARK: What it does besides
+
+    /// Pings the watchdog while everything makes progress, and deletes old dead letters.
+    private func takeCare(of services: BridgeServices) async {
+        let timeout: Int64?
+        do throws(SystemdError) { timeout = try ServiceManager.watchdogTimeout() } catch { timeout = nil }
+        let hour = Duration.seconds(3600)
+        let period = timeout.map { .microseconds($0 / 2) } ?? hour
+        var expiry = ContinuousClock.now
+        while !Task.isCancelled {
+            if expiry <= .now {
+                services.store.expireLetters()
+                expiry = .now + hour
+            }
+            if timeout != nil {
+                // Whoever hangs keeps the ping from being sent.
+                await services.store.wait()
+                await withCheckedContinuation { continuation in
+                    services.connection.perform { continuation.resume() }
+                }
+                await supervisor.check()
+                manager.pingWatchdog()
+            }
+            try? await Task.sleep(for: period, tolerance: timeout == nil ? .seconds(600) : nil)
+        }
+    }
+}
+
+/// Runs a bridge, and ends it when the program is to end or its settings have changed.
+private final class Supervisor<Program: Bridge>: Sendable {
+    /// Why `run` returned.
+    enum Result: Sendable {
+        case ended(Int32)
+        case changed(Program.Settings)
+    }
+
+    private struct State: Sendable {
+        var bridge: Program?
+        var work: Task<Void, any Error>?
+        var next: Program.Settings?
+        /// The exit code, once the program is to end.
+        var code: Int32?
+    }
+
+    private let state = Locked(State())
+
+    func run(_ bridge: Program) async throws -> Result {
+        let work = Task { try await bridge.run() }
+        let isOver = state.withLock { state in
+            state.bridge = bridge
+            state.work = work
+            return state.code != nil || state.next != nil
+        }
+        if isOver { work.cancel() }
+        let result = await work.result
+        let (next, code) = state.withLock { state in
+            defer {
+                state.work = nil
+                state.next = nil
+            }
+            return (state.next, state.code)
+        }
+        // What a cancelled bridge throws says only that it was cancelled.
+        if let code { return .ended(code) }
+        if let next { return .changed(next) }
+        try result.get()
+        return .ended(BridgeExit.success)
+    }
+
+    /// Ends the bridge because it was told to.
+    func stop() { end(BridgeExit.success) }
+
+    /// Ends the bridge. The first code counts.
+    func end(_ code: Int32) {
+        state.withLock { state in
+            state.code = state.code ?? code
+            return state.work
+        }?.cancel()
+    }
+
+    func reload(_ settings: Program.Settings) async {
+        let bridge = state.withLock { $0.bridge }
+        if let bridge, await bridge.reload(settings) { return }
+        state.withLock { state in
+            state.next = settings
+            return state.work
+        }?.cancel()
+    }
+
+    func check() async { await state.withLock { $0.bridge }?.check() }
+}

@@ -1,0 +1,187 @@
+import NotifyClient
+
+/// How a bridge is: the properties of `org.notifyd.Bridge1`, which `notifyctl bridges`, `status` and `doctor` show.
+///
+/// A new state is announced at once, numbers at most once a second. `systemctl status` shows the state, too.
+public final class BridgeStatus: Sendable {
+    /// What a bridge is doing.
+    public enum State: String, Sendable {
+        /// It is about to connect to the other side.
+        case connecting
+        case connected
+        /// The other side is away, and is tried again later.
+        case waiting
+        /// It does nothing until somebody changes something; the detail says what.
+        case failed
+    }
+
+    /// Another device that is reached by the bridge.
+    public struct Peer: Hashable, Sendable {
+        /// Its id.
+        public var device: String
+        /// Its name, for people.
+        public var name: String
+        public var isOnline: Bool
+        /// When it was last heard, in microseconds since the epoch.
+        public var seen: Int64
+        /// How many of its events are known to be missing here.
+        public var behind: UInt64
+
+        public init(device: String, name: String, isOnline: Bool, seen: Int64, behind: UInt64) {
+            self.device = device
+            self.name = name
+            self.isOnline = isOnline
+            self.seen = seen
+            self.behind = behind
+        }
+    }
+
+    private struct Values {
+        var state = State.connecting
+        var detail = ""
+        var since: Int64
+        var backlog: UInt64 = 0
+        var deadLetters: UInt64 = 0
+        var roundTrip: Int64 = 0
+        var peers: [Peer] = []
+        /// Properties that have changed since the last signal.
+        var changed: Set<String> = []
+        /// When the last signal was sent.
+        var announced: ContinuousClock.Instant?
+        var announcement: Task<Void, Never>?
+        var send: (@Sendable (Message) -> Void)?
+        var onState: (@Sendable (String) -> Void)?
+    }
+
+    /// The least time between two signals about numbers.
+    private static let pause = Duration.seconds(1)
+
+    private let clock: @Sendable () -> Int64
+    private let values: Locked<Values>
+
+    /// - Parameter clock: microseconds since the epoch.
+    init(clock: @escaping @Sendable () -> Int64 = { SystemClock.wall }) {
+        self.clock = clock
+        values = Locked(Values(since: clock()))
+    }
+
+    /// - Parameters:
+    ///   - send: sends a signal.
+    ///   - onState: gets the state and its detail as one line.
+    func attach(send: @escaping @Sendable (Message) -> Void, onState: @escaping @Sendable (String) -> Void) {
+        values.withLock { values in
+            values.send = send
+            values.onState = onState
+        }
+    }
+
+    // MARK: What the bridge says
+
+    /// What the bridge is doing now.
+    public var state: State { values.withLock { $0.state } }
+
+    /// Tells what the bridge is doing.
+    ///
+    /// - Parameter detail: a sentence for people: where it is connected to, or what is wrong and what would be right. No secret,
+    ///   and nothing of events.
+    public func set(_ state: State, _ detail: String = "") {
+        let now = clock()
+        let isNew = values.withLock { values in
+            guard values.state != state || values.detail != detail else { return false }
+            if values.state != state {
+                values.since = now
+                values.changed.formUnion(["State", "Since"])
+            }
+            if values.detail != detail { values.changed.insert("Detail") }
+            values.state = state
+            values.detail = detail
+            return true
+        }
+        guard isNew else { return }
+        values.withLock { $0.onState }?(line)
+        announce()
+    }
+
+    /// How many events wait to be sent to the other side.
+    public func setBacklog(_ count: UInt64) { change("Backlog") { Self.update(&$0.backlog, count) } }
+
+    /// How long a message takes to the other side and back.
+    public func setRoundTrip(_ time: Duration) {
+        let (seconds, attoseconds) = time.components
+        let microseconds = seconds * 1_000_000 + attoseconds / 1_000_000_000_000
+        change("RoundTrip") { Self.update(&$0.roundTrip, microseconds) }
+    }
+
+    /// The other devices.
+    public func setPeers(_ peers: [Peer]) { change("Peers") { Self.update(&$0.peers, peers) } }
+
+    func setDeadLetters(_ count: Int) { change("DeadLetters") { Self.update(&$0.deadLetters, UInt64(count)) } }
+
+    /// The state and its detail, for the service manager.
+    var line: String {
+        values.withLock { $0.detail.isEmpty ? $0.state.rawValue : "\($0.state.rawValue): \($0.detail)" }
+    }
+
+    /// - Returns: whether the value is another one now.
+    private static func update<Content: Equatable>(_ value: inout Content, _ new: Content) -> Bool {
+        defer { value = new }
+        return value != new
+    }
+
+    private func change(_ name: String, _ update: (inout Values) -> Bool) {
+        let delay: Duration? = values.withLock { values in
+            guard update(&values) else { return nil }
+            values.changed.insert(name)
+            guard values.announcement == nil else { return nil }
+            let next = values.announced.map { $0 + Self.pause - .now } ?? .zero
+            return max(next, .zero)
+        }
+        guard let delay else { return }
+        if delay == .zero { return announce() }
+        let task = Task {
+            try? await Task.sleep(for: delay)
+            if !Task.isCancelled { self.announce() }
+        }
+        values.withLock { $0.announcement = task }
+    }
+
+    // MARK: The interface
+
+    static let interface = "org.notifyd.Bridge1"
+    static let path = "/org/notifyd/Bridge1"
+
+    /// All properties by name.
+    var properties: [String: Value] { values.withLock { Self.properties($0) } }
+
+    private static func properties(_ values: Values) -> [String: Value] {
+        [
+            "State": .string(values.state.rawValue), "Detail": .string(values.detail), "Since": .int64(values.since),
+            "Backlog": .uint64(values.backlog), "DeadLetters": .uint64(values.deadLetters),
+            "RoundTrip": .uint64(UInt64(max(0, values.roundTrip))),
+            "Peers": .array(
+                values.peers.map { peer in
+                    .variants([
+                        "device": .string(peer.device), "name": .string(peer.name), "online": .boolean(peer.isOnline),
+                        "seen": .int64(peer.seen), "behind": .uint64(peer.behind),
+                    ])
+                }, of: .dictionary(keys: .string, values: .variant)),
+        ]
+    }
+
+    /// Sends the signal about what has changed.
+    private func announce() {
+        let message: (Message, @Sendable (Message) -> Void)? = values.withLock { values in
+            values.announcement?.cancel()
+            values.announcement = nil
+            guard let send = values.send, !values.changed.isEmpty else { return nil }
+            let changed = Self.properties(values).filter { values.changed.contains($0.key) }
+            values.changed = []
+            values.announced = .now
+            let signal = Message.signal(
+                "PropertiesChanged", of: "org.freedesktop.DBus.Properties", at: Self.path,
+                [.string(Self.interface), .variants(changed), .strings([])])
+            return (signal, send)
+        }
+        if let (signal, send) = message { send(signal) }
+    }
+}

@@ -1,0 +1,264 @@
+import Dispatch
+internal import GRDB
+import Glibc
+import NotifyClient
+
+internal import struct Foundation.Data
+
+/// A change of the records of a ``BridgeStore``.
+public enum RecordChange: Equatable, Sendable {
+    /// Keeps a value under a key, instead of the one that was there.
+    case put(String, [UInt8])
+    /// Removes what is kept under a key, if there is anything.
+    case remove(String)
+}
+
+extension RecordChange {
+    /// Keeps a text.
+    public static func put(_ key: String, text: String) -> RecordChange { .put(key, Array(text.utf8)) }
+
+    /// Keeps a number, such as a cursor. ``BridgeStore/number(_:)`` reads it.
+    public static func put(_ key: String, _ number: UInt64) -> RecordChange { .put(key, text: "\(number)") }
+}
+
+/// What a bridge keeps on disk: records by key, and dead letters.
+///
+/// A write is on the disk when it is done, whole or not at all, and writes are done in the order in which they are called.
+/// Writes that wait for the disk are written together. A damaged file is set aside, and the store begins anew: see ``begunAnew``.
+public final class BridgeStore: Sendable {
+    private struct Write {
+        let work: (Database) throws -> Void
+        let completion: @Sendable (StoreError?) -> Void
+    }
+
+    /// The file that was damaged when the store was opened, under its new name. A bridge that depends on its records says so.
+    public let begunAnew: String?
+    let path: String
+    /// Reports how many dead letters there are, on the queue.
+    private let onLetters: @Sendable (Int) -> Void
+    private let clock: @Sendable () -> Int64
+    private let limits: LetterLimits
+    private let queue = DispatchQueue(label: "org.notifyd.bridge.store")
+    /// Only `queue` uses it.
+    private let database: DatabaseQueue
+    private let waiting = Locked(UncheckedWrites())
+
+    private struct UncheckedWrites: @unchecked Sendable {
+        // Proof: a write is handed from the caller to the queue under a lock, and used by one of them at a time.
+        var list: [Write] = []
+    }
+
+    /// Opens the store, or makes it.
+    ///
+    /// - Parameters:
+    ///   - folder: is made if it is not there.
+    ///   - limits: of the dead letters.
+    ///   - clock: microseconds since the epoch.
+    ///   - onLetters: is called whenever the number of dead letters may have changed.
+    package init(
+        folder: String, limits: LetterLimits = LetterLimits(),
+        clock: @escaping @Sendable () -> Int64 = { SystemClock.wall },
+        onLetters: @escaping @Sendable (Int) -> Void = { _ in }
+    ) throws(StoreError) {
+        path = folder + "/state.db"
+        self.limits = limits
+        self.clock = clock
+        self.onLetters = onLetters
+        try StoreFile.makeFolder(folder)
+        do throws(StoreError) {
+            database = try StoreFile.open(path)
+            begunAnew = nil
+        } catch {
+            guard error.isDamage else { throw error }
+            begunAnew = try StoreFile.setAside(path)
+            database = try StoreFile.open(path)
+        }
+        queue.async { self.refresh() }
+    }
+
+    // MARK: Records
+
+    /// All records whose keys begin with a text, by their keys.
+    public func all(prefix: String = "") async throws(StoreError) -> [(key: String, value: [UInt8])] {
+        try await read { db in
+            let rows = try Row.fetchCursor(
+                db, sql: "SELECT key, value, sum FROM record WHERE key >= ? ORDER BY key", arguments: [prefix])
+            var found: [(key: String, value: [UInt8])] = []
+            while let row = try rows.next() {
+                let key: String = row[0]
+                guard key.utf8.starts(with: prefix.utf8) else { break }
+                found.append((key, try Self.value(row, key)))
+            }
+            return found
+        }
+    }
+
+    /// The value of a key, if there is one.
+    public func value(_ key: String) async throws(StoreError) -> [UInt8]? {
+        try await read { db in
+            try Row.fetchOne(db, sql: "SELECT key, value, sum FROM record WHERE key = ?", arguments: [key])
+                .map { try Self.value($0, key) }
+        }
+    }
+
+    /// The number of a key, if there is one.
+    public func number(_ key: String) async throws(StoreError) -> UInt64? {
+        guard let bytes = try await value(key) else { return nil }
+        guard let number = UInt64(String(decoding: bytes, as: UTF8.self)) else {
+            throw StoreError(.damage, "the record \(key) is no number")
+        }
+        return number
+    }
+
+    private static func value(_ row: Row, _ key: String) throws -> [UInt8] {
+        let value: [UInt8] = Array(row[1] as Data? ?? Data())
+        guard let sum: Int64 = row[2], sum == checksum(key, value) else {
+            throw StoreError(.damage, "a record does not have its checksum")
+        }
+        return value
+    }
+
+    /// Writes changes, all or none.
+    ///
+    /// - Parameter completion: runs on the queue of the store when they are on the disk, or cannot be written.
+    public func write(_ changes: [RecordChange], _ completion: @escaping @Sendable (StoreError?) -> Void) {
+        submit(completion) { db in
+            for change in changes {
+                switch change {
+                case .put(let key, let value):
+                    try db.execute(
+                        sql: "INSERT OR REPLACE INTO record (key, value, sum) VALUES (?, ?, ?)",
+                        arguments: [key, Data(value), Self.checksum(key, value)])
+                case .remove(let key): try db.execute(sql: "DELETE FROM record WHERE key = ?", arguments: [key])
+                }
+            }
+        }
+    }
+
+    /// Writes changes, all or none. When it returns, they are on the disk.
+    public func write(_ changes: [RecordChange]) async throws(StoreError) {
+        let error = await withCheckedContinuation { continuation in
+            write(changes) { continuation.resume(returning: $0) }
+        }
+        if let error { throw error }
+    }
+
+    // MARK: Dead letters
+
+    /// Keeps what can never be delivered. The oldest ones give way to it, if there are too many.
+    ///
+    /// - Parameter completion: runs on the queue of the store when it is on the disk, or cannot be written.
+    public func keep(_ letter: DeadLetter, _ completion: @escaping @Sendable (StoreError?) -> Void) {
+        let now = clock()
+        submit(completion) { [limits] db in
+            try LetterTable.insert(letter, at: now, db)
+            try LetterTable.enforce(limits, at: now, db)
+        }
+        refreshSoon()
+    }
+
+    /// Keeps what can never be delivered. When it returns, it is on the disk.
+    public func keep(_ letter: DeadLetter) async throws(StoreError) {
+        let error = await withCheckedContinuation { continuation in
+            keep(letter) { continuation.resume(returning: $0) }
+        }
+        if let error { throw error }
+    }
+
+    /// The dead letters, the oldest first.
+    public func letters() async throws(StoreError) -> [KeptLetter] {
+        expireLetters()
+        return try await read { db in try LetterTable.all(db) }
+    }
+
+    /// Deletes the dead letters at or below a topic, also from the file; `/` stands for all, those without a topic included.
+    ///
+    /// - Returns: how many there were.
+    @discardableResult
+    public func forgetLetters(below topic: String = "/") async throws(StoreError) -> Int {
+        let count = try await onQueue { database in
+            let count = try database.write { db in try LetterTable.delete(below: topic, db) }
+            // Until then the texts are in the log.
+            try database.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
+            return count
+        }
+        refreshSoon()
+        return count
+    }
+
+    /// Deletes the dead letters that are too old.
+    func expireLetters() {
+        let now = clock()
+        submit { [limits] db in try LetterTable.enforce(limits, at: now, db) }
+        refreshSoon()
+    }
+
+    private func refreshSoon() { queue.async { self.refresh() } }
+
+    private func refresh() {
+        if let count = try? database.read({ try LetterTable.count($0) }) { onLetters(count) }
+    }
+
+    // MARK: On the queue
+
+    /// Returns when what was called before is done.
+    func wait() async { try? await onQueue { _ in } }
+
+    private func submit(
+        _ completion: @escaping @Sendable (StoreError?) -> Void = { _ in },
+        _ work: @escaping @Sendable (Database) throws -> Void
+    ) {
+        let isFirst = waiting.withLock { waiting in
+            waiting.list.append(Write(work: work, completion: completion))
+            return waiting.list.count == 1
+        }
+        if isFirst { queue.async { self.flush() } }
+    }
+
+    /// Writes everything that waits in one transaction.
+    private func flush() {
+        let writes = waiting.withLock { waiting in
+            defer { waiting.list = [] }
+            return waiting.list
+        }
+        var failure: StoreError?
+        do {
+            try database.write { db in
+                for write in writes { try write.work(db) }
+            }
+        } catch {
+            failure = StoreError(error)
+        }
+        for write in writes { write.completion(failure) }
+    }
+
+    private func read<Content: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Content
+    ) async throws(StoreError) -> Content {
+        try await onQueue { database in try database.read(body) }
+    }
+
+    private func onQueue<Content: Sendable>(
+        _ body: @escaping @Sendable (DatabaseQueue) throws -> Content
+    ) async throws(StoreError) -> Content {
+        let result: Result<Content, StoreError> = await withCheckedContinuation { continuation in
+            queue.async { [database] in
+                do {
+                    continuation.resume(returning: .success(try body(database)))
+                } catch {
+                    continuation.resume(returning: .failure(StoreError(error)))
+                }
+            }
+        }
+        return try result.get()
+    }
+
+    /// FNV-1a of a key and its value, by which a damaged record is told.
+    private static func checksum(_ key: String, _ value: [UInt8]) -> Int64 {
+        var sum: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in key.utf8 { sum = (sum ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        sum = (sum ^ 0xFF) &* 0x100_0000_01B3
+        for byte in value { sum = (sum ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        return Int64(bitPattern: sum)
+    }
+}

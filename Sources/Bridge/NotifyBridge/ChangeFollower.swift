@@ -1,0 +1,104 @@
+public import NotifyClient
+
+/// Everything that notifyd commits, from a number on, in pages: iterate over it once, in one task.
+///
+///     for try await rows in daemon.changes(after: cursor) {
+///         for row in rows { try await passOn(row) }
+///         try await store.write([.put("cursor", rows.last!.number)])
+///     }
+///
+/// It begins again after the last row it has returned, so a bridge keeps the number of the row that it is done with. While
+/// notifyd is away, or cannot read its journal, it waits. Signals wake it; because read marks are not announced and a bus may drop
+/// signals, it also looks every minute. It ends when the task is cancelled, and throws what notifyd refuses for ever.
+public struct ChangeFollower: AsyncSequence, Sendable {
+    public typealias Element = [JournalChange]
+    public typealias Failure = NotifyError
+
+    let daemon: DaemonLink
+    let cursor: UInt64
+    let limit: UInt32
+    let period: Duration
+    let backoff: Backoff
+
+    public func makeAsyncIterator() -> Iterator { Iterator(self) }
+
+    /// Reads the pages; for one task.
+    public struct Iterator: AsyncIteratorProtocol {
+        private let daemon: DaemonLink
+        private let limit: UInt32
+        private let period: Duration
+        private var cursor: UInt64
+        private var backoff: Backoff
+        private let alarm: AlarmClock
+        private let observation: DaemonObservation
+        private var wakes: AsyncStream<Void>.Iterator
+
+        fileprivate init(_ follower: ChangeFollower) {
+            daemon = follower.daemon
+            limit = follower.limit
+            period = follower.period
+            cursor = follower.cursor
+            backoff = follower.backoff
+            let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+            wakes = stream.makeAsyncIterator()
+            alarm = AlarmClock { continuation.yield() }
+            observation = follower.daemon.observe { if $0.tellsOfChanges { continuation.yield() } }
+        }
+
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(NotifyError) -> [JournalChange]?
+        {
+            while !Task.isCancelled {
+                let answer = await daemon.perform(.changes(after: cursor, limit: limit))
+                switch answer {
+                case .done:
+                    guard let rows = answer.changes?.rows else { throw .strangeReply }
+                    backoff.reset()
+                    if let last = rows.last {
+                        cursor = last.number
+                        return rows
+                    }
+                    alarm.ring(after: period)
+                case .refusedForNow: alarm.ring(after: backoff.next())
+                case .refused(let error): throw error
+                }
+                guard await wakes.next(isolation: actor) != nil else { return nil }
+            }
+            return nil
+        }
+
+        public mutating func next() async throws(NotifyError) -> [JournalChange]? { try await next(isolation: nil) }
+    }
+}
+
+extension DaemonLink {
+    /// What notifyd commits after a number.
+    ///
+    /// - Parameters:
+    ///   - number: of the last row that is dealt with; 0: everything that is kept.
+    ///   - limit: rows of a page, at most 1,000.
+    public func changes(after number: UInt64, limit: UInt32 = 1000) -> ChangeFollower {
+        ChangeFollower(daemon: self, cursor: number, limit: limit, period: .seconds(60), backoff: Backoff())
+    }
+}
+
+/// Calls an action after a while, unless it is set again before.
+private final class AlarmClock: Sendable {
+    private let action: @Sendable () -> Void
+    private let waiting = Locked<Task<Void, Never>?>(nil)
+
+    init(_ action: @escaping @Sendable () -> Void) { self.action = action }
+
+    deinit { waiting.withLock { $0 }?.cancel() }
+
+    func ring(after time: Duration) {
+        let task = Task { [action] in
+            try? await Task.sleep(for: time)
+            if !Task.isCancelled { action() }
+        }
+        let before = waiting.withLock { waiting in
+            defer { waiting = task }
+            return waiting
+        }
+        before?.cancel()
+    }
+}

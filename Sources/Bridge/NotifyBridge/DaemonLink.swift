@@ -1,0 +1,215 @@
+public import NotifyClient
+
+/// What a ``DaemonLink`` tells of notifyd.
+public enum DaemonNotice: Sendable {
+    /// notifyd is on the bus, for the first time or again.
+    case appeared
+    /// notifyd is not on the bus. Calls without an answer get one: ``DaemonAnswer/refusedForNow(_:)``.
+    case vanished
+    /// The signal `Event`.
+    case event(Event)
+    /// The signal `Resolved`.
+    case resolved(Outcome)
+    /// The signal `Removed`.
+    case removed(Removal)
+    /// The signal `ScreensChanged`.
+    case attention(Attention)
+    /// The signal `ActionInvoked`.
+    case action(Action)
+
+    /// Whether there may be new rows for ``DaemonCall/changes(after:limit:)``. Read marks are not announced.
+    public var tellsOfChanges: Bool {
+        switch self {
+        case .appeared, .event, .resolved, .removed: true
+        case .vanished, .attention, .action: false
+        }
+    }
+}
+
+/// The connection of a bridge to the bus, and so to notifyd.
+///
+/// Calls reach notifyd in the order in which they are submitted, and any number of them may be under way. Notices and answers
+/// are delivered on one queue, in the order in which the bus delivers them: handlers return at once and never block.
+public final class DaemonLink: Sendable {
+    /// The one connection: it owns the name of the bridge and exports its objects.
+    package let connection: Connection
+    private let notices: NoticeTable
+
+    private init(connection: Connection, notices: NoticeTable) {
+        self.connection = connection
+        self.notices = notices
+    }
+
+    /// Connects to the bus. notifyd need not be there.
+    ///
+    /// - Parameters:
+    ///   - address: of the bus.
+    ///   - onLoss: called once when the bus is gone.
+    package static func open(
+        _ address: String, onLoss: @escaping @Sendable () -> Void = {}
+    ) async throws(NotifyError) -> DaemonLink {
+        let notices = NoticeTable()
+        let connection = try await Connection.open(
+            address, isOwner: { connection, name in name != Router.name || connection == notices.daemon },
+            onSignal: { notices.receive($0) }, onClose: onLoss)
+        do throws(NotifyError) {
+            try await connection.addMatch(.ownerChanged(of: Router.name))
+            try await connection.addMatch(MatchRule(sender: Router.name, interface: Router.interface))
+        } catch {
+            connection.close()
+            throw error
+        }
+        // The answer is handled on the queue, in order with the signals about the owner.
+        await withCheckedContinuation { continuation in
+            connection.call(.toBus("GetNameOwner", [.string(Router.name)])) { answer in
+                notices.setDaemon((try? answer.get())?.arguments.first?.string)
+                continuation.resume()
+            }
+        }
+        return DaemonLink(connection: connection, notices: notices)
+    }
+
+    /// Whether notifyd is on the bus.
+    public var isThere: Bool { notices.daemon != nil }
+
+    // MARK: Notices
+
+    /// Delivers notices from now on, until the observation is released. The first one says whether notifyd is there.
+    public func observe(_ handler: @escaping @Sendable (DaemonNotice) -> Void) -> DaemonObservation {
+        let observation = DaemonObservation(notices)
+        connection.perform { [notices, id = observation.id] in notices.add(handler, id: id) }
+        return observation
+    }
+
+    // MARK: Calls
+
+    /// Sends a call, and returns at once.
+    ///
+    /// - Parameter completion: runs on the queue.
+    public func submit(_ call: DaemonCall, _ completion: @escaping @Sendable (DaemonAnswer) -> Void = { _ in }) {
+        do throws(NotifyError) {
+            connection.call(try call.message()) { completion(DaemonAnswer($0)) }
+        } catch {
+            connection.perform { completion(.refused(error)) }
+        }
+    }
+
+    /// Sends a call and waits for its answer, at most 25 seconds. A cancelled task gets ``DaemonAnswer/refusedForNow(_:)``; the call
+    /// may have taken effect then.
+    public func perform(_ call: DaemonCall) async -> DaemonAnswer {
+        do throws(NotifyError) {
+            return DaemonAnswer(.success(try await connection.call(try call.message())))
+        } catch {
+            return DaemonAnswer(.failure(error))
+        }
+    }
+
+    /// Asks the bus to start notifyd if it is not there. Nobody waits for it.
+    func startDaemon() {
+        connection.call(.toBus("StartServiceByName", [.string(Router.name), .uint32(0)])) { _ in }
+    }
+
+    /// The highest number of the journal; 0 if it is empty.
+    ///
+    /// - Throws: the error of a call.
+    public func newestChange() async throws(NotifyError) -> UInt64 {
+        // Nothing lies above `high`, and something above `low`, or nothing at all.
+        var (low, high): (UInt64, UInt64) = (0, .max)
+        while low < high {
+            let middle = low + (high - low) / 2
+            let answer = await perform(.changes(after: middle, limit: 1))
+            guard let page = answer.changes else { throw answer.error ?? .strangeReply }
+            if let row = page.rows.first { low = row.number } else { high = middle }
+        }
+        return low
+    }
+
+    /// Waits until everything that was sent has reached the bus.
+    func flush() async { _ = try? await connection.call(.toBus("GetId"), timeout: .seconds(1)) }
+}
+
+/// Delivers notices for as long as it is retained.
+public final class DaemonObservation: Sendable {
+    private let notices: NoticeTable
+    let id: UInt64
+
+    fileprivate init(_ notices: NoticeTable) {
+        self.notices = notices
+        id = notices.newID()
+    }
+
+    deinit { notices.remove(id) }
+}
+
+/// Who gets the notices of a connection.
+final class NoticeTable: Sendable {
+    private struct State {
+        /// The unique name of the daemon, while it is there.
+        var daemon: String?
+        var lastID: UInt64 = 0
+        /// An observation that is released before its handler is added.
+        var ended: Set<UInt64> = []
+        var handlers: [(id: UInt64, handler: @Sendable (DaemonNotice) -> Void)] = []
+    }
+
+    private let state = Locked(State())
+
+    var daemon: String? { state.withLock { $0.daemon } }
+
+    func newID() -> UInt64 {
+        state.withLock { state in
+            state.lastID += 1
+            return state.lastID
+        }
+    }
+
+    /// Call it on the queue of the connection.
+    func add(_ handler: @escaping @Sendable (DaemonNotice) -> Void, id: UInt64) {
+        let isThere: Bool? = state.withLock { state in
+            if state.ended.remove(id) != nil { return nil }
+            state.handlers.append((id, handler))
+            return state.daemon != nil
+        }
+        if let isThere { handler(isThere ? .appeared : .vanished) }
+    }
+
+    func remove(_ id: UInt64) {
+        state.withLock { state in
+            if let index = state.handlers.firstIndex(where: { $0.id == id }) {
+                state.handlers.remove(at: index)
+            } else {
+                state.ended.insert(id)
+            }
+        }
+    }
+
+    func setDaemon(_ name: String?) {
+        let changes: [DaemonNotice] = state.withLock { state in
+            let before = state.daemon
+            state.daemon = name
+            if before == name { return [] }
+            return (before == nil ? [] : [.vanished]) + (name == nil ? [] : [.appeared])
+        }
+        for notice in changes { deliver(notice) }
+    }
+
+    /// Handles every signal of the connection, in order. The bus delivers unicast signals of anybody, so the sender is checked.
+    func receive(_ signal: Message) {
+        if signal.sender == Bus.name, signal.member == "NameOwnerChanged", signal.arguments.count == 3 {
+            guard signal.arguments[0].string == Router.name, let owner = signal.arguments[2].string else { return }
+            setDaemon(owner.isEmpty ? nil : owner)
+        } else if let sender = signal.sender, sender == daemon, let signal = RouterSignal(signal) {
+            switch signal {
+            case .event(let event): deliver(.event(event))
+            case .resolved(let outcome): deliver(.resolved(outcome))
+            case .removed(let removal): deliver(.removed(removal))
+            case .attention(let attention): deliver(.attention(attention))
+            case .action(let action): deliver(.action(action))
+            }
+        }
+    }
+
+    private func deliver(_ notice: DaemonNotice) {
+        for entry in state.withLock({ $0.handlers }) { entry.handler(notice) }
+    }
+}

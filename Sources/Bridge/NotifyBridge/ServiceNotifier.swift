@@ -1,0 +1,60 @@
+import Glibc
+import NotifyClient
+import Systemd
+
+/// Notifies the service manager, if there is one; sd_notify(3). It never blocks: while the manager does not read, the newest
+/// statement of each kind waits.
+final class ServiceNotifier: Sendable {
+    private struct State: @unchecked Sendable {
+        // Proof: only `locked` holds it, and only `withLock` uses it.
+        var queue = StatementQueue()
+        var isRetrying = false
+        let socket: NotifySocket?
+    }
+
+    private let locked: Locked<State>
+
+    /// - Parameter name: `$NOTIFY_SOCKET`.
+    init(_ name: String? = getenv("NOTIFY_SOCKET").map { String(cString: $0) }) {
+        locked = Locked(State(socket: name.flatMap { NotifySocket($0) }))
+    }
+
+    /// The start or a reload is done.
+    func ready(_ status: String) { put(.ready, "READY=1\n\(ServiceManager.assignment(ofStatus: status))") }
+
+    func reloading() {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        put(.reloading, "RELOADING=1\nMONOTONIC_USEC=\(time.tv_sec * 1_000_000 + time.tv_nsec / 1000)")
+    }
+
+    func stopping() { put(.stopping, "STOPPING=1") }
+
+    func status(_ text: String) { put(.status, ServiceManager.assignment(ofStatus: text)) }
+
+    func pingWatchdog() { put(.watchdog, "WATCHDOG=1") }
+
+    private func put(_ kind: StatementQueue.Kind, _ text: String) {
+        locked.withLock { state in
+            guard state.socket != nil else { return }
+            state.queue.put(kind, text)
+        }
+        flush()
+    }
+
+    private func flush() {
+        let mustRetry = locked.withLock { state in
+            let socket = state.socket
+            state.queue.flush { socket?.send($0) != .full }
+            guard !state.queue.isEmpty, !state.isRetrying else { return false }
+            state.isRetrying = true
+            return true
+        }
+        guard mustRetry else { return }
+        Task {
+            try? await Task.sleep(for: .milliseconds(200))
+            locked.withLock { $0.isRetrying = false }
+            flush()
+        }
+    }
+}

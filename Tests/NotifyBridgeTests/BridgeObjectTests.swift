@@ -1,0 +1,201 @@
+import ChildProcesses
+import Foundation
+import FoundationXML
+import NotifyClient
+import NotifyRehearsal
+import Testing
+
+@testable import NotifyBridge
+
+/// The object of a bridge on the bus.
+@Suite(.timeLimit(.minutes(1)))
+struct BridgeObjectTests {
+    private struct Stage {
+        let status: BridgeStatus
+        let object: BridgeObject
+        let store: BridgeStore
+        let caller: Connection
+        let signals = Mailbox<Message>()
+
+        func ask(
+            _ member: String, of interface: String = "org.freedesktop.DBus.Properties",
+            at path: String = BridgeStatus.path,
+            _ arguments: [Value]
+        ) async throws(NotifyError) -> [Value] {
+            try await caller.call(
+                .call(member, of: interface, at: path, on: "org.notifyd.Bridge.test", arguments)
+            ).arguments
+        }
+
+        func property(_ name: String) async throws(NotifyError) -> Value? {
+            try await ask("Get", [.string(BridgeStatus.interface), .string(name)]).first
+        }
+    }
+
+    private func withBridge(_ body: (Stage) async throws -> Void) async throws {
+        let folder = try TemporaryFolder()
+        try await withPrivateBus { bus in
+            let link = try await DaemonLink.open(bus.address)
+            let status = BridgeStatus { 1000 }
+            status.attach(send: { [connection = link.connection] in connection.send($0) }, onState: { _ in })
+            let object = BridgeObject(link.connection, status)
+            object.export()
+            let store = try BridgeStore(folder: folder.path, onLetters: { status.setDeadLetters($0) })
+            object.export(LetterMethods(store: store).interface)
+            try await link.connection.requestName("org.notifyd.Bridge.test")
+            let signals = Mailbox<Message>()
+            let caller = try await Connection.open(
+                bus.address, onSignal: { if $0.sender != Bus.name { signals.put($0) } })
+            try await caller.addMatch(MatchRule(sender: "org.notifyd.Bridge.test", member: "PropertiesChanged"))
+            let stage = Stage(status: status, object: object, store: store, caller: caller)
+            let relay = Task {
+                while let signal = await signals.next(within: .seconds(60)) { stage.signals.put(signal) }
+            }
+            try await body(stage)
+            relay.cancel()
+            caller.close()
+        }
+    }
+
+    @Test func itsPropertiesCanBeRead() async throws {
+        try await withBridge { stage in
+            stage.status.set(.waiting, "the broker is away")
+            stage.status.setBacklog(7)
+            stage.status.setRoundTrip(.microseconds(1234))
+            stage.status.setPeers([.init(device: "d", name: "desk", isOnline: true, seen: 5, behind: 6)])
+            let all = try await stage.ask("GetAll", [.string(BridgeStatus.interface)]).first?.entries
+            #expect(all?["State"] == "waiting")
+            #expect(all?["Detail"] == "the broker is away")
+            #expect(all?["Since"] == .int64(1000))
+            #expect(all?["Backlog"] == .uint64(7))
+            #expect(all?["RoundTrip"] == .uint64(1234))
+            #expect(all?["DeadLetters"] == .uint64(0))
+            let peer = all?["Peers"]?.elements?.first?.entries
+            #expect(peer == ["device": "d", "name": "desk", "online": true, "seen": .int64(5), "behind": .uint64(6)])
+            #expect(try await stage.property("State")?.string == "waiting")
+        }
+    }
+
+    @Test func whatIsNotThereIsRefused() async throws {
+        try await withBridge { stage in
+            func name(_ body: () async throws(NotifyError) -> [Value]) async -> String? {
+                do throws(NotifyError) {
+                    _ = try await body()
+                    return nil
+                } catch {
+                    return error.name?.split(separator: ".").last.map(String.init)
+                }
+            }
+            let interface = Value.string(BridgeStatus.interface)
+            #expect(
+                await name { () async throws(NotifyError) in try await stage.ask("Get", [interface, "None"]) }
+                    == "UnknownProperty")
+            #expect(
+                await name { () async throws(NotifyError) in
+                    try await stage.ask("Set", [interface, "State", .variant("connected")])
+                } == "PropertyReadOnly")
+            #expect(
+                await name { () async throws(NotifyError) in try await stage.ask("GetAll", at: "/other", [interface]) }
+                    == "UnknownObject")
+            #expect(
+                await name { () async throws(NotifyError) in
+                    try await stage.ask("Forget", of: BridgeStatus.interface, [.uint64(1)])
+                } == "InvalidArgs")
+            #expect(
+                await name { () async throws(NotifyError) in
+                    try await stage.ask("Forget", of: BridgeStatus.interface, ["no topic"])
+                } == "InvalidArgs")
+            #expect(
+                await name { () async throws(NotifyError) in try await stage.ask("None", of: BridgeStatus.interface, [])
+                }
+                    == "UnknownMethod")
+        }
+    }
+
+    @Test func aNewStateIsAnnouncedAtOnceAndNumbersOnceASecond() async throws {
+        try await withBridge { stage in
+            stage.status.set(.connected)
+            let first = await stage.signals.next(within: .seconds(5))?.arguments.dropFirst().first?.entries
+            #expect(first?["State"] == "connected" && first?["Backlog"] == nil)
+            for number in 1...100 { stage.status.setBacklog(UInt64(number)) }
+            let second = await stage.signals.next(within: .seconds(5))?.arguments.dropFirst().first?.entries
+            #expect(second == ["Backlog": .uint64(100)])
+            stage.status.set(.failed, "two machines share one device")
+            let third = await stage.signals.next(within: .seconds(5))?.arguments.dropFirst().first?.entries
+            #expect(third == ["State": "failed", "Since": .int64(1000), "Detail": "two machines share one device"])
+            #expect(stage.signals.all.count == 3)
+        }
+    }
+
+    @Test func itIsIntrospectedAsItsContractSays() async throws {
+        try await withBridge { stage in
+            let text = try await stage.ask("Introspect", of: "org.freedesktop.DBus.Introspectable", []).first?.string
+            let own = try members(of: BridgeStatus.interface, try #require(text))
+            let file = URL(filePath: #filePath).deletingLastPathComponent()
+                .appending(path: "../../systemd/org.notifyd.Bridge1.xml")
+            let contract = try members(of: BridgeStatus.interface, String(contentsOf: file, encoding: .utf8))
+            #expect(own == contract && own.count == 9)
+            let root = try await stage.ask("Introspect", of: "org.freedesktop.DBus.Introspectable", at: "/", []).first?
+                .string
+            #expect(root?.contains("<node name=\"org\"/>") == true)
+        }
+    }
+
+    /// The methods and properties of an interface, each with its types.
+    private func members(of interface: String, _ text: String) throws -> Set<String> {
+        let document = try XMLDocument(xmlString: text)
+        var found: Set<String> = []
+        for node in try document.nodes(forXPath: "/node/interface[@name='\(interface)']/*") {
+            guard let element = node as? XMLElement, let name = element.attribute(forName: "name")?.stringValue else {
+                continue
+            }
+            let own = element.attribute(forName: "type")?.stringValue ?? ""
+            let arguments = element.elements(forName: "arg").map { argument in
+                ["name", "type", "direction"].map { argument.attribute(forName: $0)?.stringValue ?? "" }.joined(
+                    separator: " ")
+            }
+            found.insert("\(element.name ?? "") \(name) \(own) \(arguments)")
+        }
+        return found
+    }
+
+    @Test func deadLettersAreListedAndForgotten() async throws {
+        try await withBridge { stage in
+            try await stage.store.keep(DeadLetter(topic: "/a/b", origin: "desk", reason: "too large", content: [1, 2]))
+            try await stage.store.keep(DeadLetter(origin: "desk", reason: "no topic"))
+            let letters = try await stage.ask("ListDeadLetters", of: BridgeStatus.interface, []).first?.elements
+            #expect(letters?.count == 2)
+            #expect(letters?[0].elements?[2...] == ["/a/b", "desk", "too large", .uint64(2)])
+            #expect(letters?[1].elements?[2] == "")
+            await stage.store.wait()
+            #expect(try await stage.property("DeadLetters")?.integer() == 2)
+            #expect(try await stage.ask("Forget", of: BridgeStatus.interface, ["/a"]) == [.uint64(1)])
+            #expect(try await stage.ask("Forget", of: BridgeStatus.interface, ["/"]) == [.uint64(1)])
+            await stage.store.wait()
+            #expect(try await stage.property("DeadLetters")?.integer() == 0)
+        }
+    }
+
+    @Test func aBridgeHasMethodsOfItsOwn() async throws {
+        try await withBridge { stage in
+            stage.object.export(
+                BridgeInterface(
+                    "org.notifyd.Test1",
+                    [
+                        BridgeMethod("Double", in: [("number", "u")], out: [("number", "u")]) { arguments in
+                            [.uint32(2 * (arguments[0].integer() ?? 0))]
+                        },
+                        BridgeMethod("Fail") { _ in
+                            throw BridgeMethodError("org.notifyd.Test1.Error.No", "It is not connected.")
+                        },
+                    ]))
+            #expect(try await stage.ask("Double", of: "org.notifyd.Test1", [.uint32(21)]) == [.uint32(42)])
+            let error = await #expect(throws: NotifyError.self) {
+                try await stage.ask("Fail", of: "org.notifyd.Test1", [])
+            }
+            #expect(error?.name == "org.notifyd.Test1.Error.No" && error?.message == "It is not connected.")
+            let text = try await stage.ask("Introspect", of: "org.freedesktop.DBus.Introspectable", []).first?.string
+            #expect(text?.contains("<method name=\"Double\">") == true)
+        }
+    }
+}

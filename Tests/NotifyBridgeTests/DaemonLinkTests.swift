@@ -1,0 +1,215 @@
+import ChildProcesses
+import Glibc
+import NotifyClient
+import NotifyRehearsal
+import NotifyTestSupport
+import Testing
+
+@testable import NotifyBridge
+
+/// The connection of a bridge to a real notifyd.
+@Suite(.timeLimit(.minutes(2)))
+struct DaemonLinkTests {
+    private func withDaemon(_ body: (PrivateBus, DaemonProcess, DaemonLink) async throws -> Void) async throws {
+        try await withPrivateBus { bus in
+            let daemon = try await DaemonProcess.start(BuiltPrograms.notifyd, on: bus)
+            let link = try await DaemonLink.open(bus.address)
+            try await body(bus, daemon, link)
+            await daemon.stop()
+        }
+    }
+
+    @Test func itTellsWhenNotifydComesAndGoes() async throws {
+        try await withPrivateBus { bus in
+            let daemon = try DaemonProcess(BuiltPrograms.notifyd, on: bus)
+            let link = try await DaemonLink.open(bus.address)
+            let presence = Mailbox<Bool>()
+            let observation = link.observe { notice in
+                switch notice {
+                case .appeared: presence.put(true)
+                case .vanished: presence.put(false)
+                default: break
+                }
+            }
+            #expect(await presence.next(within: .seconds(5)) == false)
+            for _ in 0..<2 {
+                try await daemon.start()
+                #expect(await presence.next(within: .seconds(5)) == true)
+                #expect(link.isThere)
+                await daemon.kill()
+                #expect(await presence.next(within: .seconds(5)) == false)
+                #expect(!link.isThere)
+            }
+            withExtendedLifetime(observation) {}
+        }
+    }
+
+    @Test func callsArriveInTheirOrderHoweverManyAreUnderWay() async throws {
+        try await withDaemon { _, _, link in
+            let ids = Mailbox<UInt64?>()
+            for number in 0..<400 {
+                let options: [String: Value] = ["source": "test", "event-id": .string("\(number)"), "via": "test"]
+                link.submit(.publish("/a", title: "\(number)", options: options)) { ids.put($0.eventID?.rawValue) }
+            }
+            var received: [UInt64] = []
+            for _ in 0..<400 { received.append(try #require(await ids.next(within: .seconds(10)) ?? nil)) }
+            #expect(received == received.sorted())
+            let page = try #require(await link.perform(.changes(after: 0)).changes)
+            let events = page.rows.filter { $0.kind == "event" }
+            #expect(events.map { $0.details["title"]?.string } == (0..<400).map { "\($0)" })
+            #expect(events.allSatisfy { $0.details["via"]?.string == "test" })
+            #expect(try await link.newestChange() == page.rows.last?.number)
+        }
+    }
+
+    @Test func aRepeatedPublishIsPublishedOnce() async throws {
+        try await withDaemon { _, daemon, link in
+            let options = PublishOptions(source: "test", eventID: "1")
+            let first = await link.perform(.publish("/a", title: "t", options: options))
+            await daemon.kill()
+            try await daemon.start()
+            let second = await link.perform(.publish("/a", title: "t", options: options))
+            #expect(first.eventID != nil && first.eventID == second.eventID)
+        }
+    }
+
+    @Test func answersAreSortedByWhetherTheSameCallMaySucceedLater() async throws {
+        try await withDaemon { _, daemon, link in
+            guard case .refused(let error) = await link.perform(.publish("no topic", options: [:])) else {
+                Issue.record("a topic that is none is refused for ever")
+                return
+            }
+            #expect(error.name == "org.notifyd.Router1.Error.InvalidTopic")
+            guard case .refused(let local) = await link.perform(.publish("/a", title: "\0", options: [:])) else {
+                Issue.record("what cannot be sent is refused for ever")
+                return
+            }
+            #expect(local.code == .invalidArgument)
+            guard case .refusedForNow = await link.perform(DaemonCall("NewerThanThis", [])) else {
+                Issue.record("a newer notifyd may have the method")
+                return
+            }
+            await daemon.kill()
+            guard case .refusedForNow = await link.perform(.publish("/a", options: [:])) else {
+                Issue.record("without notifyd it is tried again")
+                return
+            }
+        }
+        for name in ["LimitExceeded", "StorageUnavailable"] {
+            let error = NotifyError(.refused, "", name: "org.notifyd.Router1.Error.\(name)")
+            #expect(error.isTemporary)
+        }
+        for name in ["InvalidEvent", "TooLarge", "AccessDenied", "UnknownEvent"] {
+            #expect(!NotifyError(.refused, "", name: "org.notifyd.Router1.Error.\(name)").isTemporary)
+        }
+    }
+
+    @Test func itsCallsAreThoseOfNotifyd() async throws {
+        try await withDaemon { _, _, link in
+            let id = try #require(
+                await link.perform(.publish("/a", options: PublishOptions(window: .seconds(60)))).eventID)
+            #expect(await link.perform(.hold(id, for: .seconds(30))).verdict == "suppressed")
+            #expect(await link.perform(.release(id)).isDone)
+            #expect(await link.perform(.hold(id, for: .seconds(30))).verdict == "suppressed")
+            #expect(await link.perform(.complete(id)).isDone)
+            #expect(await link.perform(.claim(id)).verdict == "recorded")
+        }
+    }
+
+    @Test func signalsAndAnswersComeInOneOrder() async throws {
+        try await withDaemon { _, _, link in
+            enum Step: Equatable {
+                case event(String)
+                case answer
+            }
+            let steps = Mailbox<Step>()
+            let observation = link.observe { if case .event(let event) = $0 { steps.put(.event(event.title)) } }
+            for number in 0..<50 {
+                link.submit(.publish("/a", title: "\(number)", options: [:])) { _ in steps.put(.answer) }
+            }
+            for _ in 0..<100 { _ = await steps.next(within: .seconds(5)) }
+            let titles = steps.all.compactMap { step -> String? in
+                if case .event(let title) = step { title } else { nil }
+            }
+            #expect(titles == (0..<50).map(String.init))
+            withExtendedLifetime(observation) {}
+        }
+    }
+
+    @Test func aReleasedObservationGetsNothing() async throws {
+        try await withDaemon { _, _, link in
+            let notices = Mailbox<Bool>()
+            do {
+                let observation = link.observe { _ in notices.put(true) }
+                #expect(await notices.next(within: .seconds(5)) == true)
+                withExtendedLifetime(observation) {}
+            }
+            #expect(await link.perform(.publish("/a", options: [:])).isDone)
+            await link.flush()
+            #expect(notices.all == [true])
+        }
+    }
+
+    // MARK: Changes
+
+    @Test func aFollowerGetsEveryChangeOnceOverRestarts() async throws {
+        try await withDaemon { _, daemon, link in
+            let titles = Mailbox<String>()
+            let follower = Task {
+                for try await rows in link.changes(after: 0, limit: 3) {
+                    for row in rows where row.kind == "event" { titles.put(row.details["title"]?.string ?? "") }
+                }
+            }
+            for number in 0..<10 { _ = await link.perform(.publish("/a", title: "\(number)", options: [:])) }
+            #expect(await titles.next(within: .seconds(5)) { $0 == "9" } != nil)
+            await daemon.kill()
+            try await daemon.start()
+            for number in 10..<20 { _ = await link.perform(.publish("/a", title: "\(number)", options: [:])) }
+            #expect(await titles.next(within: .seconds(5)) { $0 == "19" } != nil)
+            #expect(titles.all == (0..<20).map(String.init))
+            follower.cancel()
+            try await follower.value
+        }
+    }
+
+    @Test func aFollowerBeginsAfterItsCursor() async throws {
+        try await withDaemon { _, _, link in
+            for number in 0..<5 { _ = await link.perform(.publish("/a", title: "\(number)", options: [:])) }
+            let rows = try #require(await link.perform(.changes(after: 0)).changes?.rows.filter { $0.kind == "event" })
+            var iterator = link.changes(after: rows[2].number).makeAsyncIterator()
+            let next = try await iterator.next()?.filter { $0.kind == "event" }
+            #expect(next?.map { $0.details["title"]?.string } == ["3", "4"])
+        }
+    }
+
+    @Test func aFollowerWaitsForNotifyd() async throws {
+        try await withPrivateBus { bus in
+            let daemon = try DaemonProcess(BuiltPrograms.notifyd, on: bus)
+            let link = try await DaemonLink.open(bus.address)
+            let titles = Mailbox<String>()
+            let follower = Task {
+                for try await rows in link.changes(after: 0) {
+                    for row in rows where row.kind == "event" { titles.put(row.details["title"]?.string ?? "") }
+                }
+            }
+            try await daemon.start()
+            _ = await link.perform(.publish("/a", title: "late", options: [:]))
+            #expect(await titles.next(within: .seconds(5)) == "late")
+            follower.cancel()
+            await daemon.stop()
+        }
+    }
+
+    @Test func theLossOfTheBusIsTold() async throws {
+        let bus = try await PrivateBus()
+        let losses = Mailbox<Void>()
+        let link = try await DaemonLink.open(bus.address) { losses.put(()) }
+        await bus.kill()
+        #expect(await losses.next(within: .seconds(5)) != nil)
+        guard case .refusedForNow = await link.perform(.publish("/a", options: [:])) else {
+            Issue.record("without a bus it is tried again")
+            return
+        }
+        await bus.stop()
+    }
+}
