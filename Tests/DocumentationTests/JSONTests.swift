@@ -97,7 +97,8 @@ import Testing
 
     private func promised(_ command: String) throws -> Set<String> {
         let items = try ManualPage("docs/notifyctl.1").items.filter { $0.heading == "JSON OUTPUT" }
-        let base = ["history": ["listen"], "watch": ["listen"], "screen": ["listen"]][command, default: []]
+        let base = ["history": ["listen"], "watch": ["listen"], "screen": ["listen"], "status": ["bridges"]][
+            command, default: []]
         let entries = items.filter { item in
             ([command] + base).contains { item.text.components(separatedBy: " , ").contains($0) }
         }

@@ -12,7 +12,7 @@ struct BackoffTests {
         }
     }
 
-    @Test func apauseMayBeAsShortAsNothing() {
+    @Test func aPauseMayBeAsShortAsNothing() {
         var backoff = Backoff(random: Fixed(0))
         #expect((0..<20).allSatisfy { _ in backoff.next() == .zero })
     }

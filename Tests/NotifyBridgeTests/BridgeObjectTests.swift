@@ -198,4 +198,32 @@ struct BridgeObjectTests {
             #expect(text?.contains("<method name=\"Double\">") == true)
         }
     }
+
+    @Test func callsBeyondALimitAreRefused() async throws {
+        try await withBridge { stage in
+            let (gate, opening) = AsyncStream.makeStream(of: Never.self)
+            stage.object.export(
+                BridgeInterface(
+                    "org.notifyd.Test1",
+                    [
+                        BridgeMethod("Wait") { _ in
+                            for await _ in gate {}
+                            return []
+                        }
+                    ]))
+            let answers = Mailbox<String?>()
+            for _ in 0..<70 {
+                stage.caller.call(
+                    .call("Wait", of: "org.notifyd.Test1", at: BridgeStatus.path, on: "org.notifyd.Bridge.test")
+                ) { answer in
+                    if case .failure(let error) = answer { answers.put(error.name) } else { answers.put(nil) }
+                }
+            }
+            for _ in 0..<6 {
+                #expect(await answers.next(within: .seconds(5)) == "org.freedesktop.DBus.Error.LimitsExceeded")
+            }
+            opening.finish()
+            for _ in 0..<64 { #expect(await answers.next(within: .seconds(5)) == .some(nil)) }
+        }
+    }
 }

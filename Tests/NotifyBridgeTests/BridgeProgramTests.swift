@@ -32,7 +32,7 @@ struct BridgeProgramTests {
             let second = try BridgeProcess(on: bus)
             let child = try second.launch()
             #expect(await child.waitForExit() == .code(69))
-            #expect(second.log.contains("This bridge runs already"))
+            #expect(await child.allLines(of: 2)?.contains { $0.contains("This bridge runs already") } == true)
         }
     }
 
@@ -53,7 +53,8 @@ struct BridgeProgramTests {
             for arguments in [[], ["--check-config"]] {
                 let child = try bridge.launch(arguments)
                 #expect(await child.waitForExit() == .code(78))
-                #expect(bridge.log.contains("config/notifyd/folder.toml:"), "\(bridge.log)")
+                let log = await child.allLines(of: 2)?.joined(separator: "\n") ?? ""
+                #expect(log.contains("config/notifyd/folder.toml:"), "\(log)")
             }
         }
     }
@@ -73,7 +74,7 @@ struct BridgeProgramTests {
             await bridge.stop()
             let path = bridge.folder.path + "/state/notifyd/folder/state.db"
             let file = open(path, O_WRONLY | O_CLOEXEC)
-            #expect(pwrite(file, [0, 0, 0, 9], 4, 60) == 4)
+            #expect(pwrite(file, [0, 0, 0, 9] as [UInt8], 4, 60) == 4)
             close(file)
             #expect(await (try bridge.launch()).waitForExit() == .code(65))
         }

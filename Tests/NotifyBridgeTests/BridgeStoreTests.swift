@@ -27,6 +27,7 @@ struct BridgeStoreTests {
             let store = try open()
             try await store.write([.put("cursor", 7), .put("device/1", [1, 2]), .put("device/2", [])])
             try await store.write([.put("cursor", 8), .remove("device/1"), .remove("none")])
+            await store.close()
         }
         let store = try open()
         #expect(store.begunAnew == nil)
@@ -84,6 +85,7 @@ struct BridgeStoreTests {
             let store = try open()
             try await store.write((0..<200).map { .put("key \($0)", Array(repeating: 7, count: 100)) })
             try await store.forgetLetters()
+            await store.close()
         }
         let length = try #require(size(of: file))
         #expect(length > 8192)
@@ -98,6 +100,7 @@ struct BridgeStoreTests {
             let store = try open()
             try await store.write([.put("cursor", text: "needle 1")])
             try await store.forgetLetters()
+            await store.close()
         }
         let bytes = try #require(contents(of: file))
         let place = try #require(bytes.indices.first { bytes[$0...].starts(with: Array("needle 1".utf8)) })
@@ -112,6 +115,7 @@ struct BridgeStoreTests {
         do {
             let store = try open()
             try await store.forgetLetters()
+            await store.close()
         }
         // The version of the tables, in the header of the file.
         overwrite(file, at: 60, with: [0, 0, 0, 9])
@@ -134,6 +138,7 @@ struct BridgeStoreTests {
         do {
             let store = try open(now: { 5 })
             try await store.keep(letter)
+            await store.close()
         }
         let store = try open(now: { 6 }, onLetters: { count in counts.withLock { $0.append(count) } })
         #expect(try await store.letters() == [KeptLetter(id: 1, at: 5, letter: letter)])

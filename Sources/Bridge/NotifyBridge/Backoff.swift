@@ -24,7 +24,7 @@ public struct Backoff: Sendable {
     /// The next pause, after an attempt that failed.
     public mutating func next() -> Duration {
         defer { limit = min(limit * 2, last) }
-        return limit * Double.random(in: 0...1, using: &random)
+        return limit * Double.random(in: 0..<1, using: &random)
     }
 
     /// Begins again with short pauses, after an attempt that succeeded.
@@ -38,6 +38,7 @@ public struct Backoff: Sendable {
 /// - Parameters:
 ///   - backoff: the pauses.
 ///   - clock: for tests, a clock in virtual time.
+///   - isolation: the actor of the caller; leave it out.
 ///   - attempt: returns `nil` if a later attempt may succeed; what it throws ends the attempts.
 /// - Throws: the error of `attempt`, or `CancellationError`.
 public func retrying<Result>(

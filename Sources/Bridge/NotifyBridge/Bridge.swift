@@ -44,7 +44,10 @@ public protocol Bridge: Sendable {
 }
 
 extension Bridge {
+    /// Begins anew with the new settings.
     public func reload(_ settings: Settings) async -> Bool { false }
+
+    /// Returns at once.
     public func check() async {}
 
     /// Runs the program.

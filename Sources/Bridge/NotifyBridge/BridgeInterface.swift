@@ -13,8 +13,8 @@ public struct BridgeInterface: Sendable {
     }
 }
 
-/// A method that a bridge exports. A call is answered with what the handler returns, also much later; several calls are handled at
-/// once.
+/// A method that a bridge exports. A call is answered with what the handler returns, also much later. Several calls are handled at
+/// once, at most 64; further ones are refused.
 public struct BridgeMethod: Sendable {
     /// The name and the D-Bus type of an argument.
     public typealias Argument = (name: String, type: String)
@@ -25,6 +25,7 @@ public struct BridgeMethod: Sendable {
     let handler: @Sendable ([Value]) async throws -> [Value]
 
     /// - Parameters:
+    ///   - name: of the method.
     ///   - input: what the method takes. A call with other types is refused.
     ///   - output: what it returns.
     ///   - handler: throws ``BridgeMethodError`` for a refusal.
@@ -61,6 +62,9 @@ struct BridgeObject: Sendable {
     let connection: Connection
     let status: BridgeStatus
     private let interfaces = Locked<[BridgeInterface]>([])
+    private let running = Locked(0)
+    /// Calls that are handled at once.
+    private static let maximumCalls = 64
 
     init(_ connection: Connection, _ status: BridgeStatus) {
         self.connection = connection
@@ -85,7 +89,7 @@ struct BridgeObject: Sendable {
             interfaces.removeAll { $0.name == interface.name }
             interfaces.append(interface)
         }
-        connection.export(interface.name) { call in
+        connection.export(interface.name) { [running] call in
             guard call.message.path == BridgeStatus.path else { return call.failUnknownObject() }
             guard let method = interface.methods.first(where: { $0.name == call.message.member }) else {
                 return call.failUnknownMethod()
@@ -96,7 +100,18 @@ struct BridgeObject: Sendable {
                     "org.freedesktop.DBus.Error.InvalidArgs",
                     "\(method.name) takes “\(wanted)”, and this call has “\(call.message.signature)”.")
             }
+            let isTaken = running.withLock { running in
+                guard running < Self.maximumCalls else { return false }
+                running += 1
+                return true
+            }
+            guard isTaken else {
+                return call.fail(
+                    "org.freedesktop.DBus.Error.LimitsExceeded",
+                    "\(Self.maximumCalls) calls are being handled; wait for an answer before the next one.")
+            }
             Task {
+                defer { running.withLock { $0 -= 1 } }
                 do {
                     call.reply(try await method.handler(call.message.arguments))
                 } catch let error as BridgeMethodError {

@@ -141,7 +141,7 @@ final class BridgeProgram<Program: Bridge>: Sendable {
         let code = await work(settings, services)
         care.cancel()
         manager.stopping()
-        await store.wait()
+        await store.close()
         await daemon.flush()
         return code
     }

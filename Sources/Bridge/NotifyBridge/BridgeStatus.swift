@@ -21,6 +21,7 @@ public final class BridgeStatus: Sendable {
         public var device: String
         /// Its name, for people.
         public var name: String
+        /// Whether it is connected now.
         public var isOnline: Bool
         /// When it was last heard, in microseconds since the epoch.
         public var seen: Int64
@@ -66,8 +67,8 @@ public final class BridgeStatus: Sendable {
     }
 
     /// - Parameters:
-    ///   - send: sends a signal.
-    ///   - onState: gets the state and its detail as one line.
+    ///   - send: sends a signal, and returns at once.
+    ///   - onState: gets the state and its detail as one line, and returns at once.
     func attach(send: @escaping @Sendable (Message) -> Void, onState: @escaping @Sendable (String) -> Void) {
         values.withLock { values in
             values.send = send
@@ -82,12 +83,14 @@ public final class BridgeStatus: Sendable {
 
     /// Tells what the bridge is doing.
     ///
-    /// - Parameter detail: a sentence for people: where it is connected to, or what is wrong and what would be right. No secret,
-    ///   and nothing of events.
+    /// - Parameters:
+    ///   - state: what it is doing.
+    ///   - detail: a sentence for people: where it is connected to, or what is wrong and what would be right. No secret, and nothing
+    ///     of events.
     public func set(_ state: State, _ detail: String = "") {
         let now = clock()
-        let isNew = values.withLock { values in
-            guard values.state != state || values.detail != detail else { return false }
+        values.withLock { values in
+            guard values.state != state || values.detail != detail else { return }
             if values.state != state {
                 values.since = now
                 values.changed.formUnion(["State", "Since"])
@@ -95,11 +98,9 @@ public final class BridgeStatus: Sendable {
             if values.detail != detail { values.changed.insert("Detail") }
             values.state = state
             values.detail = detail
-            return true
+            values.onState?(Self.line(values))
+            Self.announce(&values)
         }
-        guard isNew else { return }
-        values.withLock { $0.onState }?(line)
-        announce()
     }
 
     /// How many events wait to be sent to the other side.
@@ -118,8 +119,10 @@ public final class BridgeStatus: Sendable {
     func setDeadLetters(_ count: Int) { change("DeadLetters") { Self.update(&$0.deadLetters, UInt64(count)) } }
 
     /// The state and its detail, for the service manager.
-    var line: String {
-        values.withLock { $0.detail.isEmpty ? $0.state.rawValue : "\($0.state.rawValue): \($0.detail)" }
+    var line: String { values.withLock { Self.line($0) } }
+
+    private static func line(_ values: Values) -> String {
+        values.detail.isEmpty ? values.state.rawValue : "\(values.state.rawValue): \(values.detail)"
     }
 
     /// - Returns: whether the value is another one now.
@@ -129,20 +132,18 @@ public final class BridgeStatus: Sendable {
     }
 
     private func change(_ name: String, _ update: (inout Values) -> Bool) {
-        let delay: Duration? = values.withLock { values in
-            guard update(&values) else { return nil }
+        values.withLock { values in
+            guard update(&values) else { return }
             values.changed.insert(name)
-            guard values.announcement == nil else { return nil }
-            let next = values.announced.map { $0 + Self.pause - .now } ?? .zero
-            return max(next, .zero)
+            guard values.announcement == nil else { return }
+            let delay = values.announced.map { $0 + Self.pause - .now } ?? .zero
+            guard delay > .zero else { return Self.announce(&values) }
+            values.announcement = Task { [weak self] in
+                try? await Task.sleep(for: delay)
+                guard !Task.isCancelled else { return }
+                self?.values.withLock { Self.announce(&$0) }
+            }
         }
-        guard let delay else { return }
-        if delay == .zero { return announce() }
-        let task = Task {
-            try? await Task.sleep(for: delay)
-            if !Task.isCancelled { self.announce() }
-        }
-        values.withLock { $0.announcement = task }
     }
 
     // MARK: The interface
@@ -168,20 +169,17 @@ public final class BridgeStatus: Sendable {
         ]
     }
 
-    /// Sends the signal about what has changed.
-    private func announce() {
-        let message: (Message, @Sendable (Message) -> Void)? = values.withLock { values in
-            values.announcement?.cancel()
-            values.announcement = nil
-            guard let send = values.send, !values.changed.isEmpty else { return nil }
-            let changed = Self.properties(values).filter { values.changed.contains($0.key) }
-            values.changed = []
-            values.announced = .now
-            let signal = Message.signal(
-                "PropertiesChanged", of: "org.freedesktop.DBus.Properties", at: Self.path,
-                [.string(Self.interface), .variants(changed), .strings([])])
-            return (signal, send)
-        }
-        if let (signal, send) = message { send(signal) }
+    /// Sends the signal about what has changed: while the lock is held, so that signals are in order.
+    private static func announce(_ values: inout Values) {
+        values.announcement?.cancel()
+        values.announcement = nil
+        guard let send = values.send, !values.changed.isEmpty else { return }
+        let changed = properties(values).filter { values.changed.contains($0.key) }
+        values.changed = []
+        values.announced = .now
+        send(
+            .signal(
+                "PropertiesChanged", of: "org.freedesktop.DBus.Properties", at: path,
+                [.string(interface), .variants(changed), .strings([])]))
     }
 }

@@ -120,7 +120,9 @@ public final class BridgeStore: Sendable {
 
     /// Writes changes, all or none.
     ///
-    /// - Parameter completion: runs on the queue of the store when they are on the disk, or cannot be written.
+    /// - Parameters:
+    ///   - changes: in their order.
+    ///   - completion: runs on the queue of the store when they are on the disk, or cannot be written.
     public func write(_ changes: [RecordChange], _ completion: @escaping @Sendable (StoreError?) -> Void) {
         submit(completion) { db in
             for change in changes {
@@ -147,7 +149,9 @@ public final class BridgeStore: Sendable {
 
     /// Keeps what can never be delivered. The oldest ones give way to it, if there are too many.
     ///
-    /// - Parameter completion: runs on the queue of the store when it is on the disk, or cannot be written.
+    /// - Parameters:
+    ///   - letter: what cannot be delivered.
+    ///   - completion: runs on the queue of the store when it is on the disk, or cannot be written.
     public func keep(_ letter: DeadLetter, _ completion: @escaping @Sendable (StoreError?) -> Void) {
         let now = clock()
         submit(completion) { [limits] db in
@@ -203,6 +207,9 @@ public final class BridgeStore: Sendable {
 
     /// Returns when what was called before is done.
     func wait() async { try? await onQueue { _ in } }
+
+    /// Closes the file when what was called before is done. Nothing may be called afterwards.
+    package func close() async { try? await onQueue { try $0.close() } }
 
     private func submit(
         _ completion: @escaping @Sendable (StoreError?) -> Void = { _ in },

@@ -12,6 +12,7 @@ public import NotifyClient
 /// signals, it also looks every minute. It ends when the task is cancelled, and throws what notifyd refuses for ever.
 public struct ChangeFollower: AsyncSequence, Sendable {
     public typealias Element = [JournalChange]
+    /// What notifyd refuses for ever.
     public typealias Failure = NotifyError
 
     let daemon: DaemonLink
@@ -45,6 +46,7 @@ public struct ChangeFollower: AsyncSequence, Sendable {
             observation = follower.daemon.observe { if $0.tellsOfChanges { continuation.yield() } }
         }
 
+        /// The next page; `nil` when the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(NotifyError) -> [JournalChange]?
         {
             while !Task.isCancelled {
@@ -66,6 +68,7 @@ public struct ChangeFollower: AsyncSequence, Sendable {
             return nil
         }
 
+        /// The next page; `nil` when the task is cancelled.
         public mutating func next() async throws(NotifyError) -> [JournalChange]? { try await next(isolation: nil) }
     }
 }

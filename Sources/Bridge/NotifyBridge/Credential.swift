@@ -100,6 +100,7 @@ public struct Credential: Hashable, Sendable, CustomStringConvertible {
 
 /// Why a secret cannot be had, in a sentence that says what would be right.
 public struct CredentialError: Error, Equatable, CustomStringConvertible {
+    /// What is wrong and what would be right.
     public let description: String
 
     init(_ description: String) { self.description = description }
@@ -124,7 +125,9 @@ public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConver
     public var text: String? { String(validating: bytes, as: UTF8.self) }
 
     public var description: String { "(secret)" }
+    /// The same as the description.
     public var debugDescription: String { description }
+    /// Nothing of it.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 

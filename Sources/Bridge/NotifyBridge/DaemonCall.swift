@@ -21,7 +21,12 @@ public struct DaemonCall: Sendable {
 
     /// Publishes an event. With a `source` and an `event-id`, it may be repeated until it is answered: notifyd publishes it once.
     ///
-    /// - Parameter options: by their names in the call `Publish`.
+    /// - Parameters:
+    ///   - topic: where the event belongs.
+    ///   - title: at most 1 KiB.
+    ///   - body: at most 8 KiB.
+    ///   - fields: delivered to every subscriber unchanged.
+    ///   - options: by their names in the call `Publish`.
     public static func publish(
         _ topic: String, title: String = "", body: String = "", fields: Fields = [:], options: [String: Value]
     ) -> DaemonCall {
@@ -42,7 +47,10 @@ public struct DaemonCall: Sendable {
 
     /// Claims an event by its global name, for somebody elsewhere. It may be repeated.
     ///
-    /// - Parameter options: `device`, `dismissed`, `withdrawn`, `read`, `expires`, `via`.
+    /// - Parameters:
+    ///   - source: the first half of its name.
+    ///   - eventID: the second half.
+    ///   - options: `device`, `dismissed`, `withdrawn`, `read`, `expires`, `via`.
     public static func claimNamed(source: String, eventID: String, options: [String: Value] = [:]) -> DaemonCall {
         DaemonCall("ClaimNamed", [.string(source), .string(eventID), .variants(options)])
     }

@@ -85,7 +85,9 @@ public final class DaemonLink: Sendable {
 
     /// Sends a call, and returns at once.
     ///
-    /// - Parameter completion: runs on the queue.
+    /// - Parameters:
+    ///   - call: what to do.
+    ///   - completion: runs on the queue.
     public func submit(_ call: DaemonCall, _ completion: @escaping @Sendable (DaemonAnswer) -> Void = { _ in }) {
         do throws(NotifyError) {
             connection.call(try call.message()) { completion(DaemonAnswer($0)) }

@@ -36,7 +36,7 @@ struct FolderBridge: Bridge {
                 case .refusedForNow(let error): problem = error.message
                 case .refused(let error):
                     try await services.store.keep(DeadLetter(topic: "/files", origin: name, reason: error.message))
-                    try FileManager.default.moveItem(atPath: "\(folder)/\(name)", toPath: "\(folder)/.\(name)")
+                    rename("\(folder)/\(name)", "\(folder)/.\(name)")
                 }
             }
             services.status.set(problem == nil ? .connected : .waiting, problem ?? folder)
@@ -50,9 +50,8 @@ struct FolderBridge: Bridge {
                 guard let id = row.details["event-id"]?.string, let slash = id.firstIndex(of: "/") else { continue }
                 let name = String(id[id.index(after: slash)...])
                 let isClaimed = ["claimed", "retracted", "dismissed", nil].contains(row.details["outcome"]?.string)
-                if isClaimed, identity(of: name) == id {
-                    try FileManager.default.removeItem(atPath: "\(folder)/\(name)")
-                }
+                guard isClaimed, identity(of: name) == id else { continue }
+                try FileManager.default.removeItem(atPath: "\(folder)/\(name)")
             }
             try await services.store.write([.put("cursor", rows.last!.number)])
         }
