@@ -9,7 +9,7 @@ let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-/// Steps at which a test can kill the daemon: in what is built for development, and never in what is installed.
+/// Steps at which a test can kill the daemon or a bridge: in what is built for development, and never in what is installed.
 let failpoints: SwiftSetting = .define("FAILPOINTS", .when(configuration: .debug))
 
 let package = Package(
@@ -143,7 +143,7 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
             ],
-            path: "Sources/Bridge/NotifyBridge", swiftSettings: strict
+            path: "Sources/Bridge/NotifyBridge", swiftSettings: strict + [failpoints]
         ),
         // The link between devices: its messages, and what is decided about them. No C, no clock, no files, no Foundation.
         .target(
@@ -268,7 +268,7 @@ let package = Package(
                 "TOMLTables", "notifyctl", "notifyd",
                 .product(name: "Logging", package: "swift-log"),
             ],
-            swiftSettings: strict
+            swiftSettings: strict + [failpoints]
         ),
         // What is written about all of it is true.
         .testTarget(

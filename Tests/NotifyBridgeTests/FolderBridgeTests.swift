@@ -98,6 +98,30 @@ struct FolderBridgeTests {
         }
     }
 
+    #if FAILPOINTS
+        @Test(arguments: ["before-call", "after-answer", "before-write", "after-write"], 1...5)
+        func killedAtAnyStepItLosesAndDoublesNothing(_ step: String, _ hit: Int) async throws {
+            try await withBridge { stage in
+                try stage.bridge.drop("a")
+                try stage.bridge.drop("b")
+                let child = try stage.bridge.launch([], with: ["NOTIFYD_FAILPOINT": "\(step):\(hit)"])
+                // Claims while it runs, so that the later steps are reached too.
+                let claims = Task {
+                    let id = try await stage.event(of: "a")
+                    try await stage.client.claim(id)
+                }
+                if await child.waitForExit(within: .seconds(3)) == nil { await stage.bridge.kill() }
+                claims.cancel()
+                try await stage.bridge.start()
+                try await stage.client.claim(try await stage.event(of: "a"))
+                _ = try await stage.event(of: "b")
+                try await eventually("a is removed") { stage.bridge.isThere("a") ? nil : true }
+                #expect(stage.bridge.isThere("b"))
+                #expect(try await stage.events().map(\.name).sorted() == ["a", "b"])
+            }
+        }
+    #endif
+
     /// Kills it at random moments while files come and are claimed: nothing is lost, and nothing is doubled.
     @Test func killedAtAnyMomentItLosesAndDoublesNothing() async throws {
         try await withBridge { stage in

@@ -229,6 +229,7 @@ public final class BridgeStore: Sendable {
             return waiting.list
         }
         var failure: StoreError?
+        BridgeFailpoint.beforeWrite.hit()
         do {
             try database.write { db in
                 for write in writes { try write.work(db) }
@@ -236,6 +237,7 @@ public final class BridgeStore: Sendable {
         } catch {
             failure = StoreError(error)
         }
+        BridgeFailpoint.afterWrite.hit()
         for write in writes { write.completion(failure) }
     }
 

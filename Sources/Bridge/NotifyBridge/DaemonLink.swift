@@ -89,8 +89,12 @@ public final class DaemonLink: Sendable {
     ///   - call: what to do.
     ///   - completion: runs on the queue.
     public func submit(_ call: DaemonCall, _ completion: @escaping @Sendable (DaemonAnswer) -> Void = { _ in }) {
+        BridgeFailpoint.beforeCall.hit()
         do throws(NotifyError) {
-            connection.call(try call.message()) { completion(DaemonAnswer($0)) }
+            connection.call(try call.message()) { answer in
+                BridgeFailpoint.afterAnswer.hit()
+                completion(DaemonAnswer(answer))
+            }
         } catch {
             connection.perform { completion(.refused(error)) }
         }
@@ -99,6 +103,8 @@ public final class DaemonLink: Sendable {
     /// Sends a call and waits for its answer, at most 25 seconds. A cancelled task gets ``DaemonAnswer/refusedForNow(_:)``; the call
     /// may have taken effect then.
     public func perform(_ call: DaemonCall) async -> DaemonAnswer {
+        BridgeFailpoint.beforeCall.hit()
+        defer { BridgeFailpoint.afterAnswer.hit() }
         do throws(NotifyError) {
             return DaemonAnswer(.success(try await connection.call(try call.message())))
         } catch {
