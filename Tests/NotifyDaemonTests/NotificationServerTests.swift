@@ -84,6 +84,8 @@ final class NotificationServerTests {
             logger: Logger(label: "test") { [log] _ in RecordingHandler(log: log) })
     }
 
+    deinit { link.forgetQuestions() }
+
     @Test func aServerThatIsStillBeingAskedIsToldToCloseItsBanner() {
         server.ownerIs(":1.7")
         #expect(server.owner == nil)
@@ -221,7 +223,7 @@ final class NotificationServerTests {
     /// What the router hears, in words.
     private func record(_ body: () throws -> Void) rethrows -> [String] {
         var words: [String] = []
-        server.onInput = { input in
+        server.onInput = { [unowned server] input in
             switch input {
             case .bannerShown(_, let id): words.append("shown \(id?.rawValue ?? 0)")
             case .bannerClosed(let id, let reason): words.append("closed \(id) \(reason)")
