@@ -139,8 +139,7 @@ let package = Package(
                 "TOMLTables",
                 "UserFiles",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "DequeModule", package: "swift-collections"),
-                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Sources/Bridge/NotifyBridge", swiftSettings: strict + [failpoints]

@@ -2,6 +2,7 @@ import Dispatch
 import Glibc
 import Logging
 import NotifyClient
+import NotifyVersion
 import StandardStreams
 import Systemd
 import TOMLTables
@@ -136,6 +137,8 @@ final class BridgeProgram<Program: Bridge>: Sendable {
         }
         object.export(LetterMethods(store: store).interface)
         let services = BridgeServices(daemon: daemon, store: store, status: status, logger: logger, object: object)
+        logger.info(
+            "The bridge has started", metadata: ["version": "\(projectVersion)", "configuration": "\(file.path)"])
         daemon.startDaemon()
         let care = Task { await takeCare(of: services) }
         let code = await work(settings, services)

@@ -1,9 +1,6 @@
 import Dispatch
-internal import GRDB
 import Glibc
 import NotifyClient
-
-internal import struct Foundation.Data
 
 /// A change of the records of a ``BridgeStore``.
 public enum RecordChange: Equatable, Sendable {
@@ -27,7 +24,7 @@ extension RecordChange {
 /// Writes that wait for the disk are written together. A damaged file is set aside, and the store begins anew: see ``begunAnew``.
 public final class BridgeStore: Sendable {
     private struct Write {
-        let work: (Database) throws -> Void
+        let work: (SQLiteFile) throws(StoreError) -> Void
         let completion: @Sendable (StoreError?) -> Void
     }
 
@@ -40,7 +37,7 @@ public final class BridgeStore: Sendable {
     private let limits: LetterLimits
     private let queue = DispatchQueue(label: "org.notifyd.bridge.store")
     /// Only `queue` uses it.
-    private let database: DatabaseQueue
+    private let database: SQLiteFile
     private let waiting = Locked(UncheckedWrites())
 
     private struct UncheckedWrites: @unchecked Sendable {
@@ -80,14 +77,15 @@ public final class BridgeStore: Sendable {
 
     /// All records whose keys begin with a text, by their keys.
     public func all(prefix: String = "") async throws(StoreError) -> [(key: String, value: [UInt8])] {
-        try await read { db in
-            let rows = try Row.fetchCursor(
-                db, sql: "SELECT key, value, sum FROM record WHERE key >= ? ORDER BY key", arguments: [prefix])
+        try await onQueue { database throws(StoreError) in
             var found: [(key: String, value: [UInt8])] = []
-            while let row = try rows.next() {
-                let key: String = row[0]
-                guard key.utf8.starts(with: prefix.utf8) else { break }
+            try database.rows(
+                "SELECT key, value, sum FROM record WHERE key >= ? ORDER BY key", [.text(prefix)]
+            ) { row throws(StoreError) in
+                let key = row.text(0)
+                guard key.utf8.starts(with: prefix.utf8) else { return false }
                 found.append((key, try Self.value(row, key)))
+                return true
             }
             return found
         }
@@ -95,9 +93,14 @@ public final class BridgeStore: Sendable {
 
     /// The value of a key, if there is one.
     public func value(_ key: String) async throws(StoreError) -> [UInt8]? {
-        try await read { db in
-            try Row.fetchOne(db, sql: "SELECT key, value, sum FROM record WHERE key = ?", arguments: [key])
-                .map { try Self.value($0, key) }
+        try await onQueue { database throws(StoreError) in
+            var found: [UInt8]?
+            try database.rows("SELECT key, value, sum FROM record WHERE key = ?", [.text(key)]) {
+                row throws(StoreError) in
+                found = try Self.value(row, key)
+                return false
+            }
+            return found
         }
     }
 
@@ -110,9 +113,9 @@ public final class BridgeStore: Sendable {
         return number
     }
 
-    private static func value(_ row: Row, _ key: String) throws -> [UInt8] {
-        let value: [UInt8] = Array(row[1] as Data? ?? Data())
-        guard let sum: Int64 = row[2], sum == checksum(key, value) else {
+    private static func value(_ row: SQLiteRow, _ key: String) throws(StoreError) -> [UInt8] {
+        let value = row.bytes(1)
+        guard row.integer(2) == checksum(key, value) else {
             throw StoreError(.damage, "a record does not have its checksum")
         }
         return value
@@ -124,14 +127,14 @@ public final class BridgeStore: Sendable {
     ///   - changes: in their order.
     ///   - completion: runs on the queue of the store when they are on the disk, or cannot be written.
     public func write(_ changes: [RecordChange], _ completion: @escaping @Sendable (StoreError?) -> Void) {
-        submit(completion) { db in
+        submit(completion) { database throws(StoreError) in
             for change in changes {
                 switch change {
                 case .put(let key, let value):
-                    try db.execute(
-                        sql: "INSERT OR REPLACE INTO record (key, value, sum) VALUES (?, ?, ?)",
-                        arguments: [key, Data(value), Self.checksum(key, value)])
-                case .remove(let key): try db.execute(sql: "DELETE FROM record WHERE key = ?", arguments: [key])
+                    try database.run(
+                        "INSERT OR REPLACE INTO record (key, value, sum) VALUES (?, ?, ?)",
+                        [.text(key), .blob(value), .integer(Self.checksum(key, value))])
+                case .remove(let key): try database.run("DELETE FROM record WHERE key = ?", [.text(key)])
                 }
             }
         }
@@ -154,9 +157,9 @@ public final class BridgeStore: Sendable {
     ///   - completion: runs on the queue of the store when it is on the disk, or cannot be written.
     public func keep(_ letter: DeadLetter, _ completion: @escaping @Sendable (StoreError?) -> Void) {
         let now = clock()
-        submit(completion) { [limits] db in
-            try LetterTable.insert(letter, at: now, db)
-            try LetterTable.enforce(limits, at: now, db)
+        submit(completion) { [limits] database throws(StoreError) in
+            try LetterTable.insert(letter, at: now, database)
+            try LetterTable.enforce(limits, at: now, database)
         }
         refreshSoon()
     }
@@ -172,7 +175,7 @@ public final class BridgeStore: Sendable {
     /// The dead letters, the oldest first.
     public func letters() async throws(StoreError) -> [KeptLetter] {
         expireLetters()
-        return try await read { db in try LetterTable.all(db) }
+        return try await onQueue { database throws(StoreError) in try LetterTable.all(database) }
     }
 
     /// Deletes the dead letters at or below a topic, also from the file; `/` stands for all, those without a topic included.
@@ -180,10 +183,12 @@ public final class BridgeStore: Sendable {
     /// - Returns: how many there were.
     @discardableResult
     public func forgetLetters(below topic: String = "/") async throws(StoreError) -> Int {
-        let count = try await onQueue { database in
-            let count = try database.write { db in try LetterTable.delete(below: topic, db) }
+        let count = try await onQueue { database throws(StoreError) in
+            let count = try database.transaction { database throws(StoreError) in
+                try LetterTable.delete(below: topic, database)
+            }
             // Until then the texts are in the log.
-            try database.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
+            try database.run("PRAGMA wal_checkpoint(TRUNCATE)")
             return count
         }
         refreshSoon()
@@ -193,14 +198,14 @@ public final class BridgeStore: Sendable {
     /// Deletes the dead letters that are too old.
     func expireLetters() {
         let now = clock()
-        submit { [limits] db in try LetterTable.enforce(limits, at: now, db) }
+        submit { [limits] database throws(StoreError) in try LetterTable.enforce(limits, at: now, database) }
         refreshSoon()
     }
 
     private func refreshSoon() { queue.async { self.refresh() } }
 
     private func refresh() {
-        if let count = try? database.read({ try LetterTable.count($0) }) { onLetters(count) }
+        if let count = try? LetterTable.count(database) { onLetters(count) }
     }
 
     // MARK: On the queue
@@ -209,11 +214,11 @@ public final class BridgeStore: Sendable {
     func wait() async { try? await onQueue { _ in } }
 
     /// Closes the file when what was called before is done. Nothing may be called afterwards.
-    package func close() async { try? await onQueue { try $0.close() } }
+    package func close() async { try? await onQueue { $0.close() } }
 
     private func submit(
         _ completion: @escaping @Sendable (StoreError?) -> Void = { _ in },
-        _ work: @escaping @Sendable (Database) throws -> Void
+        _ work: @escaping @Sendable (SQLiteFile) throws(StoreError) -> Void
     ) {
         let isFirst = waiting.withLock { waiting in
             waiting.list.append(Write(work: work, completion: completion))
@@ -230,32 +235,26 @@ public final class BridgeStore: Sendable {
         }
         var failure: StoreError?
         BridgeFailpoint.beforeWrite.hit()
-        do {
-            try database.write { db in
-                for write in writes { try write.work(db) }
+        do throws(StoreError) {
+            try database.transaction { database throws(StoreError) in
+                for write in writes { try write.work(database) }
             }
         } catch {
-            failure = StoreError(error)
+            failure = error
         }
         BridgeFailpoint.afterWrite.hit()
         for write in writes { write.completion(failure) }
     }
 
-    private func read<Content: Sendable>(
-        _ body: @escaping @Sendable (Database) throws -> Content
-    ) async throws(StoreError) -> Content {
-        try await onQueue { database in try database.read(body) }
-    }
-
     private func onQueue<Content: Sendable>(
-        _ body: @escaping @Sendable (DatabaseQueue) throws -> Content
+        _ body: @escaping @Sendable (SQLiteFile) throws(StoreError) -> Content
     ) async throws(StoreError) -> Content {
         let result: Result<Content, StoreError> = await withCheckedContinuation { continuation in
             queue.async { [database] in
-                do {
+                do throws(StoreError) {
                     continuation.resume(returning: .success(try body(database)))
                 } catch {
-                    continuation.resume(returning: .failure(StoreError(error)))
+                    continuation.resume(returning: .failure(error))
                 }
             }
         }

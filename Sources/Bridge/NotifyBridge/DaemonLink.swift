@@ -182,13 +182,15 @@ final class NoticeTable: Sendable {
     }
 
     func remove(_ id: UInt64) {
-        state.withLock { state in
-            if let index = state.handlers.firstIndex(where: { $0.id == id }) {
-                state.handlers.remove(at: index)
-            } else {
+        // The handler is released without the lock: what it has captured may hold another observation.
+        let removed = state.withLock { state in
+            guard let index = state.handlers.firstIndex(where: { $0.id == id }) else {
                 state.ended.insert(id)
+                return (@Sendable (DaemonNotice) -> Void)?.none
             }
+            return state.handlers.remove(at: index).handler
         }
+        withExtendedLifetime(removed) {}
     }
 
     func setDaemon(_ name: String?) {

@@ -1,7 +1,3 @@
-internal import GRDB
-
-internal import struct Foundation.Data
-
 /// What can never be delivered: it is kept for a while, counted and told, so that somebody can see what was lost.
 public struct DeadLetter: Hashable, Sendable {
     /// The topic of the event, if there is one. `notifyctl forget` deletes the letter with the events of the topic.
@@ -52,58 +48,59 @@ enum LetterTable {
     /// What a letter takes beside its texts.
     private static let overhead = 64
 
-    static func insert(_ letter: DeadLetter, at time: Int64, _ db: Database) throws {
-        try db.execute(
-            sql: "INSERT INTO letter (at, topic, origin, reason, content) VALUES (?, ?, ?, ?, ?)",
-            arguments: [
-                time, letter.topic, letter.origin, letter.reason, Data(letter.content.prefix(maximumContent)),
+    static func insert(_ letter: DeadLetter, at time: Int64, _ database: SQLiteFile) throws(StoreError) {
+        try database.run(
+            "INSERT INTO letter (at, topic, origin, reason, content) VALUES (?, ?, ?, ?, ?)",
+            [
+                .integer(time), letter.topic.map { .text($0) } ?? .null, .text(letter.origin), .text(letter.reason),
+                .blob(Array(letter.content.prefix(maximumContent))),
             ])
     }
 
     /// Deletes what is too old, and then the oldest ones until the rest is within the limits.
-    static func enforce(_ limits: LetterLimits, at time: Int64, _ db: Database) throws {
-        try db.execute(sql: "DELETE FROM letter WHERE at <= ?", arguments: [time - limits.age])
-        let sizes = try Row.fetchCursor(
-            db,
-            sql: """
-                SELECT id, length(CAST(coalesce(topic, '') AS BLOB)) + length(CAST(origin AS BLOB))
-                    + length(CAST(reason AS BLOB)) + length(content) + \(overhead) FROM letter ORDER BY id DESC
-                """)
+    static func enforce(_ limits: LetterLimits, at time: Int64, _ database: SQLiteFile) throws(StoreError) {
+        try database.run("DELETE FROM letter WHERE at <= ?", [.integer(time - limits.age)])
         var count = 0
         var bytes = 0
         var last: Int64?
-        while let row = try sizes.next() {
+        try database.rows(
+            """
+            SELECT id, length(CAST(coalesce(topic, '') AS BLOB)) + length(CAST(origin AS BLOB))
+                + length(CAST(reason AS BLOB)) + length(content) + \(overhead) FROM letter ORDER BY id DESC
+            """
+        ) { row in
             count += 1
-            bytes += row[1] as Int
-            guard count <= limits.count, bytes <= limits.bytes else {
-                last = row[0]
-                break
-            }
+            bytes += Int(row.integer(1))
+            if count > limits.count || bytes > limits.bytes { last = row.integer(0) }
+            return last == nil
         }
-        if let last { try db.execute(sql: "DELETE FROM letter WHERE id <= ?", arguments: [last]) }
+        if let last { try database.run("DELETE FROM letter WHERE id <= ?", [.integer(last)]) }
     }
 
-    static func count(_ db: Database) throws -> Int { try Int.fetchOne(db, sql: "SELECT count(*) FROM letter") ?? 0 }
+    static func count(_ database: SQLiteFile) throws(StoreError) -> Int {
+        Int(try database.integer("SELECT count(*) FROM letter") ?? 0)
+    }
 
-    static func all(_ db: Database) throws -> [KeptLetter] {
-        try Row.fetchAll(db, sql: "SELECT id, at, topic, origin, reason, content FROM letter ORDER BY id").map { row in
-            KeptLetter(
-                id: row[0], at: row[1],
-                letter: DeadLetter(
-                    topic: row[2], origin: row[3], reason: row[4], content: Array(row[5] as Data? ?? Data())))
+    static func all(_ database: SQLiteFile) throws(StoreError) -> [KeptLetter] {
+        var letters: [KeptLetter] = []
+        try database.rows("SELECT id, at, topic, origin, reason, content FROM letter ORDER BY id") { row in
+            letters.append(
+                KeptLetter(
+                    id: row.integer(0), at: row.integer(1),
+                    letter: DeadLetter(
+                        topic: row.isNull(2) ? nil : row.text(2), origin: row.text(3), reason: row.text(4),
+                        content: row.bytes(5))))
+            return true
         }
+        return letters
     }
 
     /// - Returns: how many there were.
-    static func delete(below topic: String, _ db: Database) throws -> Int {
-        if topic == "/" {
-            try db.execute(sql: "DELETE FROM letter")
-        } else {
-            let below = topic + "/"
-            try db.execute(
-                sql: "DELETE FROM letter WHERE topic = ? OR substr(topic, 1, ?) = ?",
-                arguments: [topic, below.unicodeScalars.count, below])
-        }
-        return db.changesCount
+    static func delete(below topic: String, _ database: SQLiteFile) throws(StoreError) -> Int {
+        if topic == "/" { return try database.run("DELETE FROM letter", []) }
+        let below = topic + "/"
+        return try database.run(
+            "DELETE FROM letter WHERE topic = ? OR substr(topic, 1, ?) = ?",
+            [.text(topic), .integer(Int64(below.unicodeScalars.count)), .text(below)])
     }
 }

@@ -1,16 +1,15 @@
-internal import GRDB
 import Glibc
 import UserFiles
 
 /// Opens the file of a ``BridgeStore``.
 enum StoreFile {
     /// The version of the tables.
-    private static let version = 1
+    private static let version: Int64 = 1
     /// "ndbr", in the header of the file: it tells the file from those of other programs.
-    private static let application = 0x6E64_6272
+    private static let application: Int64 = 0x6E64_6272
 
     /// - Throws: an error with `isDamage` if it is not such a file, or not any more.
-    static func open(_ path: String) throws(StoreError) -> DatabaseQueue {
+    static func open(_ path: String) throws(StoreError) -> SQLiteFile {
         for name in [path, path + "-wal", path + "-shm"] {
             if let obstacle = FileKind.obstacle(at: name) {
                 throw StoreError(.unavailable, "\(name) is \(obstacle), not a regular file; move it away")
@@ -20,45 +19,55 @@ enum StoreFile {
         }
         let file = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0o600)
         if file >= 0 { close(file) }
-        do {
-            var configuration = Configuration()
-            // GRDB's own option for WAL mode would set synchronous=NORMAL afterwards.
-            configuration.prepareDatabase { db in
-                try db.execute(
-                    sql: """
-                        PRAGMA locking_mode = EXCLUSIVE;
-                        PRAGMA synchronous = FULL;
-                        PRAGMA journal_mode = WAL;
-                        PRAGMA journal_size_limit = 1048576;
-                        PRAGMA cache_size = -256;
-                        PRAGMA secure_delete = ON;
-                        """)
-            }
-            let database = try DatabaseQueue(path: path, configuration: configuration)
-            try database.write { db in try check(db) }
-            return database
-        } catch {
-            throw StoreError(error)
-        }
+        guard hasUsableFormat(path) else { throw StoreError(.damage, "the file is damaged") }
+        let database = try SQLiteFile(path)
+        try database.run(
+            """
+            PRAGMA locking_mode = EXCLUSIVE;
+            PRAGMA journal_mode = WAL;
+            PRAGMA synchronous = FULL;
+            PRAGMA journal_size_limit = 1048576;
+            PRAGMA cache_size = -256;
+            PRAGMA secure_delete = ON;
+            """)
+        try database.transaction(check)
+        return database
     }
 
-    private static func check(_ db: Database) throws {
-        let complaints = try String.fetchAll(db, sql: "PRAGMA quick_check(1)")
-        guard complaints == ["ok"] else { throw StoreError(.damage, "the file is damaged") }
-        let application = try Int.fetchOne(db, sql: "PRAGMA application_id")
-        let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-        let tables = try Set(String.fetchAll(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'table'"))
+    /// Whether SQLite can write the format that the header names. A file of another one it would open for reading only, or not at
+    /// all, without a word of damage. [Header](https://www.sqlite.org/fileformat2.html#the_database_header)
+    private static func hasUsableFormat(_ path: String) -> Bool {
+        guard let header = try? FileKind.read(path, atMost: 48), header.count == 48 else { return true }
+        let writing = header[18]
+        let reading = header[19]
+        let schema = header[44..<48]
+        return (1...2).contains(writing) && (1...2).contains(reading) && schema.dropLast().allSatisfy { $0 == 0 }
+            && schema.last! <= 4
+    }
+
+    private static func check(_ database: SQLiteFile) throws(StoreError) {
+        var tables: Set<String> = []
+        var isSound = false
+        try database.rows("PRAGMA quick_check(1)") { row in
+            isSound = row.text(0) == "ok"
+            return false
+        }
+        guard isSound else { throw StoreError(.damage, "the file is damaged") }
+        let application = try database.integer("PRAGMA application_id")
+        let version = try database.integer("PRAGMA user_version") ?? 0
+        try database.rows("SELECT name FROM sqlite_schema WHERE type = 'table'") { row in
+            tables.insert(row.text(0))
+            return true
+        }
         if tables.isEmpty, version == 0 {
-            try db.execute(
-                sql: """
-                    CREATE TABLE record (key TEXT PRIMARY KEY NOT NULL, value BLOB NOT NULL, sum INTEGER NOT NULL)
-                        WITHOUT ROWID;
-                    CREATE TABLE letter (id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, topic TEXT,
-                        origin TEXT NOT NULL, reason TEXT NOT NULL, content BLOB NOT NULL);
-                    PRAGMA application_id = \(Self.application);
-                    PRAGMA user_version = \(Self.version);
-                    """)
-            return
+            return try database.run(
+                """
+                CREATE TABLE record (key TEXT PRIMARY KEY NOT NULL, value BLOB NOT NULL, sum INTEGER NOT NULL) WITHOUT ROWID;
+                CREATE TABLE letter (id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, topic TEXT,
+                    origin TEXT NOT NULL, reason TEXT NOT NULL, content BLOB NOT NULL);
+                PRAGMA application_id = \(Self.application);
+                PRAGMA user_version = \(Self.version);
+                """)
         }
         guard application == Self.application else { throw StoreError(.damage, "the file is that of another program") }
         guard version <= Self.version else {
@@ -110,17 +119,6 @@ public struct StoreError: Error, Equatable, CustomStringConvertible {
     init(_ kind: Kind, _ description: String) {
         self.kind = kind
         self.description = description
-    }
-
-    /// The message of an error of SQLite; arguments are never part of it.
-    init(_ error: any Error) {
-        switch error {
-        case let error as StoreError: self = error
-        case let error as DatabaseError:
-            let isDamage = [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
-            self.init(isDamage ? .damage : .unavailable, error.message ?? "\(error.resultCode)")
-        default: self.init(.unavailable, "\(error)")
-        }
     }
 
     /// Whether the file is damaged. Then the bridge ends; its next start sets the file aside.
