@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 import NotifyBridge
 import NotifyClient
 import TOMLTables
@@ -57,7 +58,6 @@ struct FolderBridge: Bridge {
         }
     }
 
-    /// Another file of the same name is another event.
     private func identity(of name: String) -> String? {
         var status = stat()
         guard stat("\(folder)/\(name)", &status) == 0 else { return nil }
