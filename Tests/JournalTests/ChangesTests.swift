@@ -29,7 +29,7 @@ struct ChangesTests {
             switch change.content {
             case .event(let event): "event \(event.id)"
             case .outcome(let event): "\(event.id) \(event.decision!.outcome)"
-            case .read(let event, let claimant, _): "\(event.id) read by \(claimant)"
+            case .read(let event, let claimant, _, _): "\(event.id) read by \(claimant)"
             case .removed(let removal): "\(removal.topic) \(removal.cause.rawValue)"
             case .start(let last): "start after \(last)"
             }

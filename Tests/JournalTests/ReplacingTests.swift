@@ -129,6 +129,9 @@ struct ReplacingTests {
                             DROP TABLE identity;
                             DROP TABLE snooze;
                             DROP TABLE digest;
+                            DROP TABLE awaited;
+                            ALTER TABLE event DROP COLUMN device;
+                            ALTER TABLE event DROP COLUMN claim_via;
                             DROP TABLE change;
                             DROP TABLE change_start;
                             DROP TABLE change_last;

@@ -76,6 +76,14 @@ extension StoredDecision {
             sum.add("program")
             sum.add(program)
         }
+        if let device = place.device {
+            sum.add("device")
+            sum.add(device)
+        }
+        if let via = place.via {
+            sum.add("via")
+            sum.add(via)
+        }
         return sum.value
     }
 }

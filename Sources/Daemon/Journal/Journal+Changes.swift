@@ -88,7 +88,11 @@ extension Journal {
             guard let found else { return nil }
             return StoredChange(
                 row.number,
-                row.kind == .accepted ? .event(found) : .read(found, by: row.claimant ?? "", at: row.moment))
+                row.kind == .accepted
+                    ? .event(found)
+                    : .read(
+                        found, by: row.claimant ?? "", at: row.moment,
+                        from: ClaimPlace(device: row.device, via: row.origin.via)))
         }
     }
 
@@ -111,11 +115,18 @@ extension Journal {
 
     /// Whether an event has a read mark of its own.
     public func isMarkedRead(_ id: EventID) throws(JournalError) -> Bool {
-        try read { db in
-            try Bool.fetchOne(
-                db, sql: "SELECT EXISTS (SELECT 1 FROM change WHERE event = ? AND kind = ?)",
-                arguments: [Self.number(id), ChangeRow.Kind.read.rawValue]) ?? false
-        }
+        try read { db in try self.hasReadMark(id, db) }
+    }
+
+    private func hasReadMark(_ id: EventID, _ db: Database) throws -> Bool {
+        let statement = try db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM change WHERE event = ? AND kind = ?)")
+        return try Bool.fetchOne(statement, arguments: [Self.number(id), ChangeRow.Kind.read.rawValue]) ?? false
+    }
+
+    /// An event that was marked as read while it was undecided is read when it becomes muted or expired.
+    func withReadMark(_ decision: StoredDecision, of id: EventID, _ db: Database) throws -> StoredDecision {
+        guard let marked = decision.markedRead, try hasReadMark(id, db) else { return decision }
+        return marked
     }
 
     // MARK: Numbers
@@ -189,13 +200,15 @@ extension Journal {
     func insert(_ row: ChangeRow, _ db: Database) throws {
         try db.cachedStatement(
             sql: """
-                INSERT INTO change (number, kind, event, topic, claimant, moment, published, source, source_id, via, checksum)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                INSERT INTO change (number, kind, event, topic, claimant, moment, published, source, source_id, via,
+                    device, checksum)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(
             arguments: [
                 row.number, row.kind.rawValue, Self.number(row.event), row.topic?.description, row.claimant,
-                row.moment, row.published, row.origin.source, row.origin.eventID, row.origin.via, row.checksum,
+                row.moment, row.published, row.origin.source, row.origin.eventID, row.origin.via, row.device,
+                row.checksum,
             ])
     }
 
@@ -229,6 +242,8 @@ struct ChangeRow {
     /// When a removal was published; `nil`: the lifetime of the value ended. Of a start: the highest number before it.
     var published: Int64?
     var origin = Origin()
+    /// Where a read mark was made. Its line is the `via` of the origin.
+    var device: String?
 
     var checksum: Int64 {
         var sum = Checksum()
@@ -237,6 +252,8 @@ struct ChangeRow {
         }
         sum.add(published)
         for text in [topic?.description, claimant, origin.source, origin.eventID, origin.via] { sum.add(text) }
+        // Rows of earlier versions do not have this column.
+        if let device { sum.add(device) }
         return sum.value
     }
 }
@@ -257,7 +274,7 @@ extension RowReader {
             moment: try number("moment"), published: try optionalNumber("published"),
             origin: Origin(
                 source: try optionalText("source"), eventID: try optionalText("source_id"), via: try optionalText("via")
-            ))
+            ), device: try optionalText("device"))
         guard row.checksum == (try number("checksum")) else { throw Damaged() }
         return row
     }

@@ -94,7 +94,10 @@ extension Journal {
                 snoozes: try Row.fetchAll(db, sql: "SELECT * FROM snooze").compactMap { try? RowReader($0).snooze() },
                 digests: try Row.fetchAll(db, sql: "SELECT * FROM digest").compactMap { try? RowReader($0).digest() },
                 tombstones: try Row.fetchAll(db, sql: "SELECT * FROM tombstone ORDER BY removal")
-                    .compactMap { try? RowReader($0).tombstone() })
+                    .compactMap { try? RowReader($0).tombstone() },
+                awaited: try Row.fetchAll(db, sql: "SELECT * FROM awaited ORDER BY number").compactMap {
+                    try? RowReader($0).awaited()
+                })
         }
     }
 
@@ -115,7 +118,7 @@ extension Journal {
         isStartDue = false
         try commit([
             .quietReplaced(index.quiet), .snoozesReplaced(index.snoozes), .digestsReplaced(index.digests),
-            .tombstones(index.tombstones),
+            .tombstones(index.tombstones), .awaitedReplaced(index.awaited),
         ])
         let snoozed = index.snoozes.map { Self.number($0.event) }
         let ids = index.current.union(index.undecided).union(snoozed).subtracting(refused.map(Self.number)).sorted()
@@ -159,6 +162,7 @@ struct LostIndex {
     var snoozes: [StoredSnooze]
     var digests: [OwedDigest]
     var tombstones: [Tombstone]
+    var awaited: [StoredAwaited]
 }
 
 /// The same in memory, with the events that could be read.

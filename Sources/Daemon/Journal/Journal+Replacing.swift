@@ -49,6 +49,7 @@ extension Journal {
                         UPDATE event SET outcome = 0, resolved = NULL, opened = NULL, deadline = NULL, claimant = NULL,
                             latency = NULL, form = NULL, banner = NULL, server = NULL, shown_with = NULL, count = NULL,
                             lateness = NULL, cause = NULL, replayed = NULL, action = NULL, program = NULL,
+                            device = NULL, claim_via = NULL,
                             decided = NULL, decision_checksum = NULL
                         WHERE id = ?
                         """, arguments: [Self.number(id)])

@@ -8,6 +8,7 @@ extension Journal {
         guard !entries.isEmpty else { return }
         replaced = [:]
         overwritten = [:]
+        ended = []
         try write(isAcknowledged: true) { db in
             // GRDB looks statements up by their text, which is long. Once is enough for all entries.
             var insertion = try FastStatement(db, Self.insertion)
@@ -20,12 +21,17 @@ extension Journal {
                 case .decided(let id, let decision):
                     if decision.outcome == .replaced { try self.noteDecision(of: id, db) }
                     let number = decision.isRead ? nil : self.takeChangeNumber()
-                    try self.update(id, self.withWindow(decision, of: id, db), number: number, &update)
-                case .read(let id, let claimant, let moment):
+                    try self.update(
+                        id, self.withReadMark(self.withWindow(decision, of: id, db), of: id, db), number: number,
+                        &update)
+                case .read(let id, let claimant, let moment, let place):
                     try self.insert(
                         ChangeRow(
-                            number: self.takeChangeNumber(), kind: .read, event: id, claimant: claimant, moment: moment),
-                        db)
+                            number: self.takeChangeNumber(), kind: .read, event: id, claimant: claimant, moment: moment,
+                            origin: Origin(via: place.via), device: place.device), db)
+                case .awaited(let awaited): try self.insert(awaited, db)
+                case .awaitedGone(let origin): try self.end(awaited: origin, db)
+                case .awaitedReplaced(let all): try self.replaceAwaited(all, db)
                 case .claimed(let id, let claim): try self.insert(claim, of: id, db)
                 case .named(let claimant, let program, let ids):
                     for id in ids { try self.name(claimant, program, on: id, &update, db) }
@@ -51,6 +57,7 @@ extension Journal {
         }
         replaced = [:]
         overwritten = [:]
+        ended = []
         for case .accepted(let event) in entries {
             count += 1
             lastAccepted = max(lastAccepted, Self.number(event.id))
@@ -69,7 +76,7 @@ extension Journal {
     static let update = """
         UPDATE event SET outcome = ?, resolved = ?, opened = ?, deadline = ?, claimant = ?, latency = ?, form = ?,
             banner = ?, server = ?, shown_with = ?, count = ?, lateness = ?, cause = ?, replayed = ?,
-            action = ?, program = ?, decided = coalesce(?, decided), decision_checksum = ?
+            action = ?, program = ?, device = ?, claim_via = ?, decided = coalesce(?, decided), decision_checksum = ?
         WHERE id = ?
         """
 
@@ -132,6 +139,8 @@ extension Journal {
         row.bind(decision.isReplayed ? decision.isOfEarlierBoot ? 2 : 1 : 0)
         row.bind(decision.action)
         row.bind(decision.program)
+        row.bind(decision.place.device)
+        row.bind(decision.place.via)
         row.bind(number)
         row.bind(decision.checksum(of: id))
         row.bind(Self.number(id))

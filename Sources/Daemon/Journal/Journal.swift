@@ -95,6 +95,10 @@ public final class Journal {
     /// fails.
     var overwritten: [EventID: StoredDecision?] = [:]
 
+    /// The awaited claims that the current transaction deletes because their events have come. They are awaited again if it
+    /// fails.
+    var ended: [StoredAwaited] = []
+
     /// The connection that writes and reads.
     var queue: DatabaseQueue?
 
@@ -189,6 +193,7 @@ public final class Journal {
         if !refused.isEmpty { try delete(refused) }
         replaced = [:]
         overwritten = [:]
+        ended = []
     }
 
     private func delete(_ refused: [EventID]) throws(JournalError) {
@@ -208,6 +213,7 @@ public final class Journal {
                     sql: "INSERT OR IGNORE INTO value (topic, event) VALUES (?, ?)", arguments: [topic.description, id])
             }
             try self.restoreDecisions(db)
+            for awaited in self.ended { try self.insert(awaited, db) }
         }
     }
 

@@ -207,6 +207,23 @@ enum JournalSchema {
                     );
                     """)
         }
+        migrator.registerMigration("19") { db in
+            try db.execute(
+                sql: """
+                    -- Where the claim was made that decided an event, and the line by which it came in.
+                    ALTER TABLE event ADD COLUMN device TEXT;
+                    ALTER TABLE event ADD COLUMN claim_via TEXT;
+                    ALTER TABLE change ADD COLUMN device TEXT;
+                    -- Claims by name of events that have not come yet.
+                    CREATE TABLE awaited (
+                        number INTEGER PRIMARY KEY, source TEXT NOT NULL, source_id TEXT NOT NULL, kind TEXT NOT NULL,
+                        claimant TEXT NOT NULL, device TEXT, via TEXT, identity BLOB,
+                        ends INTEGER NOT NULL, ends_uptime INTEGER NOT NULL, boot TEXT NOT NULL,
+                        remaining INTEGER NOT NULL, checksum INTEGER NOT NULL
+                    );
+                    CREATE INDEX awaited_name ON awaited(source, source_id);
+                    """)
+        }
         migrator.registerMigration("20") { db in
             try db.execute(
                 sql: """

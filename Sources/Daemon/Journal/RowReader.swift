@@ -91,6 +91,25 @@ package struct RowReader {
         return snooze
     }
 
+    func awaited() throws -> StoredAwaited {
+        guard let kind = NamedClaim.Kind(rawValue: try text("kind")) else { throw Damaged() }
+        let identity = try optionalBytes("identity")
+        let origin = Origin(source: try text("source"), eventID: try text("source_id"))
+        let moment = Expiry(wall: try number("ends"), uptime: try number("ends_uptime"), boot: try text("boot"))
+        let awaited = StoredAwaited(
+            NamedClaim(
+                name: .origin(origin), origin: origin, kind: kind, claimant: try text("claimant"),
+                place: try place(via: "via"), identity: try identity.map(FieldCoding.decode) ?? []),
+            end: StoredQuiet.End(moment: moment, left: try number("remaining")))
+        guard awaited.checksum(identity: identity) == (try number("checksum")) else { throw Damaged() }
+        return awaited
+    }
+
+    /// Where a claim was made.
+    func place(via column: String) throws -> ClaimPlace {
+        ClaimPlace(device: try optionalText("device"), via: try optionalText(column))
+    }
+
     func digest() throws -> OwedDigest {
         let period = ActiveSchedule.Period(try TopicPrefix(text("topic")), began: try number("began"))
         let digest = OwedDigest(period, name: try id("name"), first: try id("event"))
@@ -124,6 +143,7 @@ package struct RowReader {
         decision.cause = try optionalText("cause")
         decision.action = try optionalText("action")
         decision.program = try optionalText("program")
+        decision.place = try place(via: "claim_via")
         return decision
     }
 

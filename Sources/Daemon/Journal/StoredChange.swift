@@ -8,7 +8,7 @@ public struct StoredChange: Sendable, Equatable {
         /// An event got the outcome that it has now.
         case outcome(StoredEvent)
         /// An event was marked as read, and keeps its outcome.
-        case read(StoredEvent, by: String, at: Int64)
+        case read(StoredEvent, by: String, at: Int64, from: ClaimPlace)
         /// A topic has no current value any more, or a removal came too late for it.
         case removed(StoredRemoval)
         /// The journal was opened for writing; before that, the highest number in it was `last`.
@@ -27,7 +27,7 @@ public struct StoredChange: Sendable, Equatable {
     /// The event, or the removal itself; 0 of a start.
     public var id: EventID {
         switch content {
-        case .event(let event), .outcome(let event), .read(let event, by: _, at: _): event.id
+        case .event(let event), .outcome(let event), .read(let event, by: _, at: _, from: _): event.id
         case .removed(let removal): removal.id
         case .start: EventID(0)
         }

@@ -1,7 +1,7 @@
 public import Routing
 
 /// The contents of `cause` for a shown event: what its banner waited for, the verdict of a later claim if it is not the usual
-/// one, the event that took its place, and after the word `through` what its route broke through.
+/// one (of `ClaimNamed`, for a dismissed or withdrawn event), the event that took its place, and after the word `through` what its route broke through.
 extension StoredDecision {
     /// What the banner waited for after the deadline; `nil` if it came in time.
     public var delay: BannerDelay? { causes.lazy.compactMap { BannerDelay(rawValue: $0) }.first }
@@ -11,7 +11,8 @@ extension StoredDecision {
         switch outcome {
         case .claimed: .suppressed
         case .retracted: causes.contains(Verdict.recorded.rawValue) ? .recorded : .retracted
-        default: nil
+        case .dismissed, .withdrawn: causes.lazy.compactMap { Verdict(rawValue: $0) }.first
+        case .shown, .silent, .muted, .expired, .replaced: nil
         }
     }
 
@@ -25,9 +26,14 @@ extension StoredDecision {
     public mutating func setCause(
         delay: BannerDelay?, verdict: Verdict?, successor: EventID? = nil, brokenThrough: String? = nil
     ) {
-        let isUnexpected = outcome == .retracted && verdict == .recorded
+        let isUnexpected =
+            switch outcome {
+            case .retracted: verdict == .recorded
+            case .dismissed, .withdrawn: verdict != nil
+            case .claimed, .shown, .silent, .muted, .expired, .replaced: false
+            }
         let words = [
-            delay?.rawValue, isUnexpected ? Verdict.recorded.rawValue : nil, successor?.description,
+            delay?.rawValue, isUnexpected ? verdict?.rawValue : nil, successor?.description,
             brokenThrough.map { "\(Self.through) \($0)" },
         ].compactMap(\.self)
         cause = words.isEmpty ? nil : words.joined(separator: " ")

@@ -118,6 +118,8 @@ public struct StoredDecision: Sendable, Equatable {
     public var action: String?
     /// The name of the claimant's program.
     public var program: String?
+    /// Where the claim was made, if somebody passed it on. Also of the claim that marked a muted or expired event as read.
+    public var place = ClaimPlace()
 
     public init(outcome: Outcome, resolved: Int64) {
         self.outcome = outcome
@@ -185,7 +187,13 @@ public enum JournalEntry: Sendable, Equatable {
     /// No banner is up.
     case allBannersGone
     /// An event that keeps its outcome was claimed or marked as read for the first time: by whom, and when.
-    case read(EventID, by: String, at: Int64)
+    case read(EventID, by: String, at: Int64, from: ClaimPlace = ClaimPlace())
+    /// An event that has not come yet was claimed by name, in place of an earlier claim of this name.
+    indirect case awaited(StoredAwaited)
+    /// The event with this name has come, or is not awaited any longer.
+    case awaitedGone(Origin)
+    /// All claims of events that have not come yet, which replace those stored before.
+    case awaitedReplaced([StoredAwaited])
     /// A topic has no current value any more, and later ones are compared with this version; `nil`: the removal came too late,
     /// and the topic keeps what it has.
     indirect case removed(StoredRemoval, leaving: ValueVersion?)

@@ -13,6 +13,7 @@ extension Daemon {
                 from: storage, server: server.identity, limits: limits, portion: recoveryPortion)
             restoration.remaining = recovery.remaining
             restoration.snoozes = try storage.restoredSnoozes(routes: configuration.routes, at: clock)
+            restoration.awaited = try storage.restoredAwaited(at: clock) { name(of: $0) }
             server.inherit(recovery.bannerIDs)
             restoration.banners = self.restoration(of: try recovery.banners(from: storage)).banners
             self.recovery = recovery
@@ -186,8 +187,12 @@ extension Daemon {
     /// Loads the event that a call refers to. An event that was shown long ago or by an earlier run is loaded only for a
     /// call that may decide it (`Claim`, `Withdraw`), because whether it is the last event of its banner may change later.
     ///
-    /// - Parameter claimant: who claims or withdraws it, and so has read it.
-    func load(_ id: EventID, toDecide: Bool, by claimant: String? = nil) throws(Refusal) {
+    /// - Parameters:
+    ///   - claimant: who claims or withdraws it, and so has read it.
+    ///   - place: where that was done, if the claimant passes it on.
+    func load(
+        _ id: EventID, toDecide: Bool, by claimant: String? = nil, from place: ClaimPlace = ClaimPlace()
+    ) throws(Refusal) {
         recalled = nil
         guard !router.remembers(id) else { return }
         // Without the journal the event is unknown. It may be undecided, and its claim must not be lost.
@@ -204,19 +209,24 @@ extension Daemon {
             // An earlier run left it undecided, and it has not been announced again yet.
             return announceEarly([event])
         }
-        if toDecide, let marked = decision.markedRead {
-            storage.append(.decided(id, marked))
-            if let claimant { storage.append(.read(id, by: claimant, at: clock.wall)) }
-            markedRead += 1
-            return host.endTurnWhenIdle()
-        }
+        if toDecide, let marked = decision.markedRead { return markRead(id, marked, by: claimant, from: place) }
         if toDecide, decision.outcome == .shown { try recall(event, decision) }
         if toDecide, decision.outcome == .silent, storage.isWritable, let claimant,
             try !storage.read({ journal throws(JournalError) in try journal.isMarkedRead(id) })
         {
-            storage.append(.read(id, by: claimant, at: clock.wall))
+            storage.append(.read(id, by: claimant, at: clock.wall, from: place))
             host.endTurnWhenIdle()
         }
+    }
+
+    /// - Parameter marked: the decision about the event, with the mark.
+    func markRead(_ id: EventID, _ marked: StoredDecision, by claimant: String?, from place: ClaimPlace) {
+        var marked = marked
+        marked.place = place
+        storage.append(.decided(id, marked))
+        if let claimant { storage.append(.read(id, by: claimant, at: clock.wall, from: place)) }
+        markedRead += 1
+        host.endTurnWhenIdle()
     }
 
     func recall(_ event: StoredEvent, _ decision: StoredDecision) throws(Refusal) {
@@ -255,13 +265,22 @@ extension Daemon {
         handle(.restored(restoration))
     }
 
+    /// The id in the name of an event that this device published without source and event-id.
+    func ownID(_ origin: Origin) -> EventID? {
+        guard !device.isEmpty, origin.source == "notifyd:" + device,
+            let number = origin.eventID.flatMap({ UInt64($0) }), origin.eventID == "\(number)"
+        else { return nil }
+        return EventID(number)
+    }
+
     /// An event by its global name: source and event-id, or this device and the id in decimal where it has none.
-    private func event(named origin: Origin) throws(Refusal) -> EventID? {
-        guard !device.isEmpty, origin.source == "notifyd:" + device else {
-            return try storage.read { journal throws(JournalError) in try journal.event(named: origin) }
-        }
-        guard let number = origin.eventID.flatMap({ UInt64($0) }), origin.eventID == "\(number)" else { return nil }
-        let id = EventID(number)
+    func event(named origin: Origin) throws(Refusal) -> EventID? {
+        if let id = ownID(origin), try isUnnamed(id) { return id }
+        return try storage.read { journal throws(JournalError) in try journal.event(named: origin) }
+    }
+
+    /// Whether there is such an event and it has no source and event-id.
+    private func isUnnamed(_ id: EventID) throws(Refusal) -> Bool {
         let found: Origin?
         if let event = router.event(id) {
             found = event.origin
@@ -270,11 +289,11 @@ extension Daemon {
         } else {
             found = try storage.read { journal throws(JournalError) in try journal.event(id) }?.origin
         }
-        return found?.isGlobalID == false ? id : nil
+        return found?.isGlobalID == false
     }
 
     /// Loads all recent global ids.
-    private func loadGlobalIDs() throws(Refusal) {
+    func loadGlobalIDs() throws(Refusal) {
         guard recovery?.hasGlobalIDs == true else { return }
         let ids = try recovery?.globalIDs(from: storage, atMost: .max) ?? []
         handle(.restored(storage.restoration(of: ids, limits: limits, at: clock)))

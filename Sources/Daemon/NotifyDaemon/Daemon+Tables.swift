@@ -8,7 +8,8 @@ struct ReplacedTables: OptionSet {
     static let quiet = Self(rawValue: 1)
     static let snoozes = Self(rawValue: 2)
     static let digests = Self(rawValue: 4)
-    static let all: Self = [.quiet, .snoozes, .digests]
+    static let awaited = Self(rawValue: 8)
+    static let all: Self = [.quiet, .snoozes, .digests, .awaited]
 }
 
 /// What the router keeps in few rows. It is written to the journal whenever it has changed.
@@ -25,6 +26,10 @@ extension Daemon {
         }
         if tables.contains(.snoozes) { storage.append(entries.entry(router.snoozed, clock)) }
         if tables.contains(.digests) { storage.append(.digestsReplaced(router.owedDigests)) }
+        // There may be many, so usually only what has changed is written.
+        if tables.contains(.awaited) {
+            storage.append(.awaitedReplaced(router.awaitedClaims.map { entries.stored($0, clock) }))
+        }
         return tables
     }
 

@@ -183,7 +183,10 @@ final class Daemon {
                 let needed = resolution.successor ?? id
                 outbox.append(.signal(.resolved(id, topic, resolution), about: needed, at: now.instant))
                 log(id, topic, resolution)
-            case .read(let id, let claimant): storage.append(.read(id, by: claimant, at: clock.wall))
+            case .read(let id, let claimant, let place):
+                storage.append(.read(id, by: claimant, at: clock.wall, from: place))
+            case .keepAwaited(let awaited): storage.append(.awaited(entries.stored(awaited, clock)))
+            case .dropAwaited(let origin): storage.append(.awaitedGone(origin))
             case .remove(let removal, let version, let isNews):
                 storage.append(entries.entry(removal, leaving: version, clock))
                 // A value that was over when it came replaces nothing if it is refused.
@@ -272,6 +275,8 @@ final class Daemon {
         for item in items {
             switch item {
             case .message(.reply(.accepted(let id), let call)) where refused.contains(id):
+                host.send(.error(.storageUnavailable(storage.degradation), to: call))
+            case .message(.reply(.verdict(.awaited), let call)) where !storage.isWritable:
                 host.send(.error(.storageUnavailable(storage.degradation), to: call))
             case .message(let message):
                 host.send(message)

@@ -31,6 +31,9 @@ struct Deduplicator {
         return events[origin] != nil
     }
 
+    /// The event that was surely accepted under this global id.
+    func known(_ origin: Origin, at now: Uptime) -> EventID? { knows(origin, at: now) ? events[origin] : nil }
+
     /// - Parameter left: what is left of the retention time, for an event of an earlier run.
     mutating func record(_ origin: Origin, as id: EventID, at now: Uptime, left: Duration? = nil) {
         guard origin.isGlobalID else { return }

@@ -29,8 +29,12 @@ public enum Effect: Sendable {
     /// Keep that a topic has no current value, and the version that later ones are compared with; `nil`: the topic has a newer
     /// value or removal, which stays. If the topic had a value until now (`isNews`), announce it (signal `Removed`).
     indirect case remove(ValueRemoval, leaving: ValueVersion?, isNews: Bool)
-    /// Keep that a silent event is read: a screen shows its topic.
-    indirect case read(EventID, by: String)
+    /// Keep that a silent event is read: a screen shows its topic, or it was claimed before it came.
+    indirect case read(EventID, by: String, from: ClaimPlace = ClaimPlace())
+    /// Keep the claim of an event that has not come yet, in place of one with the same name.
+    indirect case keepAwaited(AwaitedClaim)
+    /// Keep that an event with this name is not awaited any more.
+    case dropAwaited(Origin)
     /// Mark stored events at or below a topic, up to an id, as read where they are not in memory.
     indirect case markRead(TopicPrefix, upTo: EventID, by: String, as: ClaimForm)
     /// Keep and announce what `Router.quiet` says now.

@@ -7,7 +7,11 @@ public enum Input: Sendable {
     case published(Publication)
     /// A client, with its unique bus name, claims an event.
     case claimed(EventID, by: String)
-    /// The same, but the claim must be confirmed within a time.
+    /// A client claims an event by its global name: the event of this name, or `nil` where the journal has none.
+    case claimedNamed(NamedClaim, event: EventID?)
+    /// The event of this name comes at a topic where the policy does not let the awaited claim have an effect.
+    case awaitedDenied(EventName)
+    /// A client claims an event, but the claim must be confirmed within a time.
     case claimedProvisionally(EventID, within: Duration, by: String)
     /// The holder of a provisional claim confirms it.
     case completed(EventID, by: String)

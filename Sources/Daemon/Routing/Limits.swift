@@ -49,6 +49,14 @@ public struct Limits: Sendable {
     public var holdersOfEvent = 16
     /// The longest time to confirm a provisional claim.
     public var maximumHold: Duration = .seconds(600)
+    /// Names that are claimed before their events have come.
+    public var awaited = 100_000
+    /// Those of one connection.
+    public var awaitedPerConnection = 10_000
+    /// How long such an event is awaited at least.
+    public var minimumAwait: Duration = .seconds(24 * 3600)
+    /// How long such an event is awaited at most: as long as an event may live.
+    public var maximumAwait: Duration = Limits.maximumLifetime
     /// Muted topics.
     public var mutes = 1_000
     /// Periods of schedules that owe a digest.

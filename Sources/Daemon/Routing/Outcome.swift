@@ -28,6 +28,8 @@ public enum Verdict: String, Sendable, CaseIterable {
     case retracted
     /// Nothing to suppress, or other events keep the banner up.
     case recorded
+    /// The event has not come yet; it is claimed when it comes.
+    case awaited
 }
 
 /// A step of a claim: the call that made, confirmed or released it, or how it failed.
@@ -40,6 +42,8 @@ public enum ClaimForm: String, Sendable, CaseIterable {
     case topic = "ClaimTopic"
     /// By a screen.
     case screen = "OpenScreen"
+    /// By its global name, for somebody elsewhere.
+    case named = "ClaimNamed"
     /// By marking a topic as read.
     case read = "MarkRead"
     /// A claim by `ClaimProvisionally` was confirmed.
@@ -128,6 +132,8 @@ public struct Resolution: Hashable, Sendable {
     public var action: String?
     /// The event that took its place. The outcome holds only if that event is stored.
     public var successor: EventID?
+    /// Where the claim was made, if somebody passed it on.
+    public var place = ClaimPlace()
 
     public init(
         _ outcome: Outcome, claimant: String? = nil, latency: Duration? = nil, banner: BannerID? = nil,

@@ -35,6 +35,8 @@ public struct Restoration: Sendable {
     public var digests: [OwedDigest] = []
     /// Snoozed events, and what is left of their snoozes.
     public var snoozes: [Remembered<RestoredBanner.Shown>] = []
+    /// Claims of events that had not come, and what is left of their times.
+    public var awaited: [Remembered<NamedClaim>] = []
     /// The origins of recent events, in the order of their ids.
     public var origins: [Remembered<(origin: Origin, id: EventID)>] = []
     /// Banners that are still up on the same server; newest first, all or a portion.

@@ -21,12 +21,17 @@ extension Router {
 
     /// Claims an event, and closes its window if it is over.
     ///
-    /// - Parameter latency: from publishing to the claim; `nil`: until now.
+    /// - Parameters:
+    ///   - latency: from publishing to the claim; `nil`: until now.
+    ///   - kind: what was done with the event, which decides its outcome.
+    ///   - place: where, if somebody passes it on.
     @discardableResult
     mutating func applyClaim(
-        _ id: EventID, by claimant: String, as form: ClaimForm, latency: Duration? = nil, at now: Now
+        _ id: EventID, by claimant: String, as form: ClaimForm, latency: Duration? = nil,
+        kind: NamedClaim.Kind = .claimed, from place: ClaimPlace = ClaimPlace(), at now: Now
     ) -> Verdict {
-        let (verdict, window) = resolveClaim(id, by: claimant, as: form, latency: latency, at: now)
+        let (verdict, window) = resolveClaim(
+            id, by: claimant, as: form, latency: latency, kind: kind, from: place, at: now)
         if let window { closeWindowIfDone(window, at: now) }
         return verdict
     }
@@ -35,12 +40,14 @@ extension Router {
     ///
     /// - Returns: also the key of the window that it was in, if any.
     private mutating func resolveClaim(
-        _ id: EventID, by claimant: String, as form: ClaimForm, latency: Duration? = nil, at now: Now
+        _ id: EventID, by claimant: String, as form: ClaimForm, latency: Duration? = nil,
+        kind: NamedClaim.Kind = .claimed, from place: ClaimPlace = ClaimPlace(), at now: Now
     ) -> (verdict: Verdict, window: CoalescingKey?) {
         let tracked = take(id)
         var resolution = Resolution(
             .retracted, claimant: claimant, latency: latency ?? tracked.latency(at: now.instant))
         resolution.form = form
+        resolution.place = place
         resolution.banner = tracked.number
         var verdict = Verdict.recorded
         switch tracked.place {
@@ -54,6 +61,13 @@ extension Router {
         }
         if verdict == .recorded { statistics.recordedClaims += 1 }
         resolution.verdict = verdict
+        switch (kind, tracked.place) {
+        case (.dismissed, .shown), (.dismissed, .gone): resolution.outcome = .dismissed
+        case (.withdrawn, _):
+            resolution.outcome = .withdrawn
+            markOutdated(tracked)
+        case (.claimed, _), (.dismissed, _), (.read, _): break
+        }
         decide(tracked, resolution)
         closeBannerIfEmpty(without: tracked)
         return (verdict, tracked.window)

@@ -20,8 +20,9 @@ extension Router {
         let isRetained = isValue && !isOutdated
         let silence: Silence? =
             isOutdated ? .newerValue : !route.banner ? .route : options.banner == false ? .publisher : nil
-        let claim = silence == nil ? standingClaim(on: publication.topic) : nil
-        let isExpired = silence == nil && claim == nil && options.lifetime == .zero
+        let early = awaitedClaim(of: nextID, options.origin)
+        let claim = silence == nil && early == nil ? standingClaim(on: publication.topic) : nil
+        let isExpired = silence == nil && early == nil && claim == nil && options.lifetime == .zero
         let event = Event(
             id: nextID, topic: publication.topic, title: publication.title, body: publication.body,
             fields: publication.fields, published: version?.published ?? options.published ?? publication.received,
@@ -29,7 +30,9 @@ extension Router {
             // What is outdated takes nobody's place.
             collapse: isOutdated ? nil : options.collapse, retained: isRetained,
             appearanceOptions: options.appearance, route: route)
-        if silence == nil, claim == nil, !isExpired, let refusal = checkRoom(for: event) { return refuse(refusal) }
+        if silence == nil, early == nil, claim == nil, !isExpired, let refusal = checkRoom(for: event) {
+            return refuse(refusal)
+        }
         if isRetained, options.lifetime != .zero,
             let refusal = values.refusal(of: event.topic, bytes: event.memoryCost, limits: limits)
         {
@@ -49,7 +52,13 @@ extension Router {
         if let silence {
             statistics.count(.silent)
             effects.append(.announce(event, Announcement(window: nil, silence: silence, expires: expires)))
-            if let screen = screens.claimant(of: event.topic) { effects.append(.read(id, by: screen.owner)) }
+            if let early {
+                effects.append(.read(id, by: early.claimant, from: early.place))
+            } else if let screen = screens.claimant(of: event.topic) {
+                effects.append(.read(id, by: screen.owner))
+            }
+        } else if let early {
+            announce(event, claimedBefore: early, expires: expires)
         } else if let claim {
             announce(event, claimed: claim, expires: expires)
         } else if isExpired {
@@ -60,6 +69,7 @@ extension Router {
             isOver = openWindow(for: event, length: options.window ?? route.window, expires: expires, at: now)
         }
         if isRetained, options.lifetime == .zero { endValue(of: event.topic, .replaced, at: now) }
+        if let early { endAwait(of: early, for: id) }
         if let earlier { replace(earlier, by: event, at: now) }
         if isOver { endWindowIfAnswered(event.key, at: now) }
         if isOver || earlier != nil { sendBanners(at: now) }
@@ -74,14 +84,15 @@ extension Router {
     ///
     /// - Parameter age: how long ago it was accepted; `nil` for an event of an earlier boot.
     mutating func announce(
-        _ event: Event, claimed claim: (claimant: String, form: ClaimForm), expires: Uptime, age: Duration? = .zero,
-        isReplayed: Bool = false
+        _ event: Event, claimed claim: (claimant: String, form: ClaimForm), as outcome: Outcome = .claimed,
+        from place: ClaimPlace = ClaimPlace(), expires: Uptime, age: Duration? = .zero, isReplayed: Bool = false
     ) {
-        statistics.count(.claimed)
+        statistics.count(outcome)
         effects.append(
             .announce(event, Announcement(window: nil, isClaimed: true, isReplayed: isReplayed, expires: expires)))
-        var resolution = Resolution(.claimed, claimant: claim.claimant, latency: age)
+        var resolution = Resolution(outcome, claimant: claim.claimant, latency: age)
         resolution.form = claim.form
+        resolution.place = place
         resolution.verdict = .suppressed
         resolution.isReplayed = isReplayed
         resolution.isOfEarlierBoot = age == nil

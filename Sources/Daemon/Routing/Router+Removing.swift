@@ -82,6 +82,7 @@ extension Router {
         deduplicator.remove(ids)
         values.remove(ids)
         digests.notStored(unstored)
+        awaitAgain(unstored)
         sendBanners(at: now)
     }
 

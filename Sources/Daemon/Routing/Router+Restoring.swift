@@ -8,6 +8,7 @@ extension Router {
         }
         restoreQuiet(restoration.quiet, lifted: restoration.liftedSchedules, at: now)
         if !restoration.digests.isEmpty { restoreDigests(restoration.digests) }
+        for claim in restoration.awaited { restore(claim, at: now) }
         for snoozed in restoration.snoozes { restore(snoozed, at: now) }
         for banner in restoration.banners { restore(banner, at: now) }
         for value in restoration.values {
@@ -30,7 +31,12 @@ extension Router {
                 continue
             }
             let expires = now.uptime + remembered.left
-            if let claim = standingClaim(on: event.topic) {
+            if let claim = awaitedClaim(of: event.id, event.origin) {
+                // The run that took it in ended before it could keep more of it.
+                announce(event, claimedBefore: claim, expires: expires, age: age, isReplayed: true)
+                endAwait(of: claim, for: event.id)
+                if event.collapse != nil { endSuccession(of: event) }
+            } else if let claim = standingClaim(on: event.topic) {
                 announce(event, claimed: claim, expires: expires, age: age, isReplayed: true)
                 if event.collapse != nil { endSuccession(of: event) }
             } else {

@@ -22,6 +22,7 @@ extension Router {
         case mute(TopicPrefix)
         case pause
         case snooze(EventID)
+        case awaited(EventName)
     }
 
     typealias Timers = TimerQueue<Instant, Timer>
@@ -78,6 +79,7 @@ extension Router {
             case .mute(let topic): muteEnded(topic)
             case .pause: setPaused(false)
             case .snooze(let id): snoozeEnded(id, at: now)
+            case .awaited(let name): dropAwaited(name)
             }
         }
         sendBanners(at: now)
@@ -108,6 +110,7 @@ extension Router {
         case .mute(let topic): quietPeriods.muteTimer(of: topic) == entry.id
         case .pause: quietPeriods.pauseTimer == entry.id
         case .snooze(let id): snoozes[id]?.timer == entry.id
+        case .awaited(let name): awaited.timer(of: name) == entry.id
         }
     }
 

@@ -11,8 +11,8 @@
 /// so that a late claim still finds it.
 ///
 /// The rules of the design: `Router+Publishing` (1 and 2), `Router+Claims` (3, 4 and 6), `Router+Windows` (5).
-/// `Router+Banners` and `Router+BannerEnds` talk to the server. `Router+Holds`, `Router+Topics` and `Router+Screens` are the
-/// other ways to claim; `Router+Quiet` holds banners back, `Router+Digests` tells of them afterwards, `Router+Snoozing` lets
+/// `Router+Banners` and `Router+BannerEnds` talk to the server. `Router+Holds`, `Router+Topics` and `Router+Screens` and
+/// `Router+NamedClaims` are the other ways to claim; `Router+Quiet` holds banners back, `Router+Digests` tells of them afterwards, `Router+Snoozing` lets
 /// them come back later. `Router+Removing` takes events out of their places, `Router+Withdrawing` and `Router+Replacing` end them for their publishers.
 public struct Router {
     struct TrackedEvent {
@@ -136,6 +136,7 @@ public struct Router {
     var tombstones = Tombstones()
     /// This device, which names what has no global name of its own. Empty where it is not known.
     public var device = ""
+    var awaited = AwaitedClaims()
 
     // Windows and banners.
     var windows = Windows()
@@ -202,7 +203,15 @@ public struct Router {
     /// Whether the event with this global id is surely known. One that is not may be in the journal.
     public func remembers(_ origin: Origin, at now: Now) -> Bool { deduplicator.knows(origin, at: now.uptime) }
     /// Whether something is kept until the next `Input.stored`, in case events cannot be stored.
-    public var awaitsStored: Bool { !replacements.isEmpty || digests.unstored != nil }
+    public var awaitsStored: Bool { !replacements.isEmpty || digests.unstored != nil || awaited.hasTaken }
+    /// The event or the removal that is surely known by this global id.
+    public func event(named origin: Origin, at now: Now) -> EventID? { deduplicator.known(origin, at: now.uptime) }
+    /// The claim of an event that has not come yet.
+    public func awaitedClaim(of name: EventName) -> NamedClaim? { awaited.isEmpty ? nil : awaited[name]?.claim }
+    /// All claims of events that have not come yet, in no particular order.
+    public var awaitedClaims: [AwaitedClaim] { awaited.all }
+    /// How many these are.
+    public var awaitedCount: Int { awaited.count }
     /// The unique name of the publisher of an event in memory.
     public func publisher(of id: EventID) -> String? { events[id]?.event.sender }
     /// The topic of an event in memory.
@@ -255,10 +264,13 @@ public struct Router {
         case .restored(let events): restore(events, at: now)
         case .published(let publication): publish(publication, at: now)
         case .claimed(let id, let claimant): claim(id, by: claimant, at: now)
+        case .claimedNamed(let claim, let id): claimNamed(claim, event: id, at: now)
+        case .awaitedDenied(let name): dropAwaited(name)
         case .recalled(let event, let age, let banner): recall(event, age: age, banner: banner, at: now)
         case .stored:
             replacements = []
             digests.stored()
+            awaited.stored()
         case .notStored(let ids): dropUnstored(ids, at: now)
         case .forgotten(let ids): forget(ids, at: now)
         case .claimedProvisionally(let id, let duration, let claimant): hold(id, for: duration, by: claimant, at: now)

@@ -19,7 +19,8 @@ struct InvariantChecker {
     mutating func check(_ input: Input, _ effects: [Effect], at now: Duration) {
         let replies = effects.count { if case .reply = $0 { true } else { false } }
         switch input {
-        case .published, .claimed, .claimedProvisionally, .completed, .released, .passed, .topicClaimed, .screenOpened,
+        case .published, .claimed, .claimedNamed, .claimedProvisionally, .completed, .released, .passed, .topicClaimed,
+            .screenOpened,
             .screenUpdated, .screenClosed, .muted, .pausedFor, .markedRead, .withdrawn,
             .snoozed, .digestsCounted:
             if replies != 1 { faults.append("a call was answered \(replies) times at \(now.milliseconds)") }

@@ -146,8 +146,8 @@ public struct VirtualStage {
             recording.note("close", banner, at: now)
             server.close(id)
             inbox.append(.bannerClosed(id, .other))
-        case .remove, .read, .screensChanged, .markRead, .quietChanged, .digestsChanged, .snoozesChanged, .startServer,
-            .keepBanner, .forgetBanner, .forgetAllBanners:
+        case .remove, .read, .keepAwaited, .dropAwaited, .screensChanged, .markRead, .quietChanged, .digestsChanged,
+            .snoozesChanged, .startServer, .keepBanner, .forgetBanner, .forgetAllBanners:
             break
         case .armTimer(let moment): timer = .microseconds(moment.microseconds - Duration.windowsEpoch)
         case .armLifetimeTimer(let moment):

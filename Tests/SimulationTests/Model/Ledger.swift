@@ -48,8 +48,8 @@ struct Ledger {
                 if let broken = checkBanner(newest, isUpdate: replaced != nil) { return broken }
             case .note(let id, let step):
                 if step.form == .snooze { accounts[id]!.isSnoozed = true }
-            case .reply, .refused, .close, .relay, .remove, .read, .screensChanged, .quietChanged, .countDigests,
-                .markRead:
+            case .reply, .refused, .close, .relay, .remove, .read, .keepAwaited, .dropAwaited, .screensChanged,
+                .quietChanged, .countDigests, .markRead:
                 break
             }
         }
@@ -65,13 +65,13 @@ struct Ledger {
     private func checkReplies(_ input: Input, _ observed: [Observed]) -> String? {
         let replies = observed.filter(\.isReply).count
         switch input {
-        case .published, .claimed, .claimedProvisionally, .completed, .released, .passed, .topicClaimed, .screenOpened,
-            .screenUpdated, .screenClosed, .muted, .pausedFor, .markedRead, .withdrawn, .snoozed,
+        case .published, .claimed, .claimedNamed, .claimedProvisionally, .completed, .released, .passed, .topicClaimed,
+            .screenOpened, .screenUpdated, .screenClosed, .muted, .pausedFor, .markedRead, .withdrawn, .snoozed,
             .digestsCounted:
             return replies == 1 && observed[0].isReply ? nil : "a call has \(replies) answers"
         case .peerLeft, .attentionChanged, .paused, .scheduled, .timerFired, .serverFound, .serverAppeared,
             .serverVanished, .bannerShown, .bannerFailed, .bannerClosed, .actionInvoked, .reconfigured, .restored,
-            .recalled, .claimedLate, .stored, .notStored, .forgotten:
+            .awaitedDenied, .recalled, .claimedLate, .stored, .notStored, .forgotten:
             return replies == 0 ? nil : "an answer without a call"
         }
     }
@@ -80,6 +80,11 @@ struct Ledger {
     private func checkClaim(_ input: Input, _ id: EventID, _ resolution: Resolution) -> String? {
         switch (resolution.outcome, input) {
         case (.claimed, _), (.retracted, _): break
+        case (.withdrawn, .claimedNamed(let claim, let named)), (.dismissed, .claimedNamed(let claim, let named)):
+            return isMeant(id, named) ? nil : "a claim of \(claim.name) touched \(id)"
+        // It was withdrawn before it came.
+        case (.withdrawn, .published), (.withdrawn, .digestsCounted):
+            return accounts[id]!.outcomes == [.withdrawn] ? nil : "event \(id) was withdrawn by another event"
         case (.withdrawn, .withdrawn(let named, _)):
             return named == id ? nil : "a withdrawal of \(named) touched \(id)"
         case (.replaced, .published(let publication)):
@@ -96,6 +101,8 @@ struct Ledger {
         switch input {
         case .claimed(let named, _), .completed(let named, _):
             return named == id ? nil : "a claim of \(named) touched \(id)"
+        case .claimedNamed(let claim, let named):
+            return isMeant(id, named) ? nil : "a claim of \(claim.name) touched \(id)"
         case .topicClaimed(let topic, _, _), .screenOpened(let topic, _, _):
             return topic.covers(accounts[id]!.topic) ? nil : "a claim of \(topic) touched \(accounts[id]!.topic)"
         case .markedRead(let topic, let last, _):
@@ -108,6 +115,11 @@ struct Ledger {
         default:
             return "event \(id) was claimed by nobody's doing"
         }
+    }
+
+    /// Whether a claim by name is about an event. Its source and event-id are not known here.
+    private func isMeant(_ id: EventID, _ named: EventID?) -> Bool {
+        named == nil || named == id
     }
 
     /// - Parameter isUpdate: such a banner may have shown all of its events before.

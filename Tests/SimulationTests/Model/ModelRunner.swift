@@ -92,6 +92,8 @@ struct ModelRunner {
             guard observed.count > 1 else { break }
             if extras.isNotKept { try drop(id, callsBefore: before) } else { try both(.stored) }
         case .claim(let label, let peer): try both(.claimed(event(label), by: peer))
+        case .claimNamed(let name, let kind, let time, let peer):
+            try both(namedClaim(name, kind, time, by: peer))
         case .hold(let label, let time, let peer): try both(.claimedProvisionally(event(label), within: time, by: peer))
         case .complete(let label, let peer): try both(.completed(event(label), by: peer))
         case .release(let label, let peer): try both(.released(event(label), by: peer))
@@ -140,6 +142,27 @@ struct ModelRunner {
         }
         if isPrompt {
             while let call = calls.first { try answer(call, .shown) }
+        }
+    }
+
+    private func namedClaim(
+        _ name: Step.Naming, _ kind: NamedClaim.Kind, _ left: Duration?, by peer: String
+    ) -> Input {
+        func claim(_ name: EventName, _ origin: Origin, event: EventID? = nil) -> Input {
+            let place = ClaimPlace(device: "the device of \(peer)", via: kind == .read ? nil : "line")
+            return .claimedNamed(
+                NamedClaim(name: name, origin: origin, kind: kind, claimant: peer, place: place, left: left),
+                event: event)
+        }
+        func own(_ id: EventID, event: EventID? = nil) -> Input {
+            claim(.own(id), Origin(source: "here", eventID: "\(id)"), event: event)
+        }
+        switch name {
+        case .global(let number):
+            let origin = Step.Naming.origin(number)
+            return claim(.origin(origin), origin)
+        case .event(let label): return own(event(label), event: event(label))
+        case .next: return own(EventID(router.lastID.rawValue + 1))
         }
     }
 
@@ -225,7 +248,8 @@ struct ModelRunner {
                 if let collapse = event.collapse { muted = muted.filter { $0.value.event.collapse != collapse } }
             case .resolve(let id, _, let resolution): muted[id] = resolution.outcome == .muted ? announced[id] : nil
             case .countDigests: isCountAwaited = true
-            case .reply, .relayAction, .noteClaim, .remove, .read, .screensChanged, .quietChanged, .snoozesChanged,
+            case .reply, .relayAction, .noteClaim, .remove, .read, .keepAwaited, .dropAwaited, .screensChanged,
+                .quietChanged, .snoozesChanged,
                 .digestsChanged, .markRead, .startServer, .keepBanner, .forgetBanner,
                 .forgetAllBanners:
                 break
@@ -237,6 +261,11 @@ struct ModelRunner {
         guard router.owedDigests == ReferenceRouter.sorted(reference.owed), router.dueDigests == reference.dueDigests
         else {
             throw disagreement(input, "owed digests: \(router.owedDigests)\nreference: \(reference.owed)")
+        }
+        guard router.awaitedCount == reference.awaited.count,
+            router.awaitedClaims.allSatisfy({ kept in reference.awaited.contains { $0.awaited == kept } })
+        else {
+            throw disagreement(input, "awaited: \(router.awaitedClaims)\nreference: \(reference.awaited)")
         }
         guard router.snoozed == reference.snoozed else {
             throw disagreement(input, "snoozed: \(router.snoozed)\nreference: \(reference.snoozed)")

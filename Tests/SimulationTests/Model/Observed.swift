@@ -12,7 +12,9 @@ enum Observed: Equatable, CustomStringConvertible {
     case relay(EventID, action: String)
     case note(EventID, ClaimRecord)
     case remove(String, EventID, ValueRemoval.Cause, leaving: Int64?, isNews: Bool)
-    case read(EventID, by: String)
+    case read(EventID, by: String, ClaimPlace)
+    case keepAwaited(AwaitedClaim)
+    case dropAwaited(Origin)
     case screensChanged(String, Bool)
     case quietChanged
     case countDigests
@@ -43,7 +45,9 @@ enum Observed: Equatable, CustomStringConvertible {
         case .closeBanner(let id): self = .close(id)
         case .relayAction(let event, let action): self = .relay(event.id, action: action)
         case .noteClaim(let id, let record): self = .note(id, record)
-        case .read(let id, let peer): self = .read(id, by: peer)
+        case .read(let id, let peer, let place): self = .read(id, by: peer, place)
+        case .keepAwaited(let awaited): self = .keepAwaited(awaited)
+        case .dropAwaited(let origin): self = .dropAwaited(origin)
         case .screensChanged(let topic, let isAttended): self = .screensChanged(topic.description, isAttended)
         case .remove(let removal, let version, let isNews):
             self = .remove(
@@ -94,7 +98,10 @@ enum Observed: Equatable, CustomStringConvertible {
         case .remove(let topic, let id, let cause, let published, let isNews):
             "remove \(topic) as \(id), \(cause.rawValue), leaving \(published.map { "\($0)" } ?? "what is there")"
                 + (isNews ? "" : ", which changes nothing")
-        case .read(let id, let peer): "read \(id) by \(peer)"
+        case .read(let id, let peer, let place): "read \(id) by \(peer) on \(place.device ?? "this device")"
+        case .keepAwaited(let awaited):
+            "await \(awaited.claim.origin.eventID ?? "") until \(awaited.expires.microseconds), \(awaited.claim.kind) by \(awaited.claim.claimant)"
+        case .dropAwaited(let origin): "do not await \(origin.eventID ?? "")"
         case .screensChanged(let topic, let isAttended): "\(topic) is \(isAttended ? "" : "not ")attended"
         case .quietChanged: "quiet changed"
         case .countDigests: "count digests"
@@ -106,6 +113,7 @@ enum Observed: Equatable, CustomStringConvertible {
     private static func text(of resolution: Resolution) -> String {
         var words = [resolution.outcome.rawValue]
         if let claimant = resolution.claimant { words.append("by \(claimant)") }
+        if let device = resolution.place.device { words.append("on \(device)") }
         if let latency = resolution.latency { words.append("after \(latency.text)") }
         if let form = resolution.form { words.append("with \(form.rawValue)") }
         if let opened = resolution.opened { words.append("opened \(opened.microseconds)") }

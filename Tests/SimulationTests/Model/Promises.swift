@@ -33,7 +33,11 @@ extension Router {
             ("removals", tombstones.count, limits.removals),
             ("shown events", retractable.count, limits.retractableEvents),
             ("snoozed events", snoozes.count, limits.snoozes),
-            ("owed digests", digests.owed.count, limits.digests),
+            ("owed digests", digests.owed.count, limits.digests), ("awaited events", awaited.count, limits.awaited),
+            (
+                "awaited events of a connection", awaited.countByClaimant.values.max() ?? 0,
+                hasReplayed ? limits.awaited : limits.awaitedPerConnection
+            ),
             ("events", events.count, limits.undecidedEvents + limits.retractableEvents + limits.snoozes),
             ("global ids", deduplicator.count, limits.globalIDs),
             ("timed-out calls", server.timedOut.count, limits.timedOutCalls),
@@ -133,6 +137,7 @@ extension Router {
             ("grace index", graces.index.isEmpty ? 0 : 1), ("mutes", quietPeriods.muteCount), ("values", values.count),
             ("windows", windows.count), ("snoozed events", snoozes.count),
             ("owed digests", digests.owed.count), ("replacements", replacements.count),
+            ("awaited events", awaited.count), ("claimants of awaited events", awaited.countByClaimant.count),
             ("banners", banners.count), ("numbers", banners.keys.count), ("calls", server.inFlight.count),
             ("timed-out calls", server.timedOut.count), ("entries", liveEntries),
         ]

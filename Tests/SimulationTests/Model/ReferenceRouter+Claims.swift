@@ -15,7 +15,7 @@ extension ReferenceRouter {
         endIfOverEarly(item.key)
     }
 
-    private func verdict(on item: Item) -> Verdict {
+    func verdict(on item: Item) -> Verdict {
         switch item.place {
         case .window, .held, .waiting, .snoozed: .suppressed
         case .carried, .shown: behind(item.banner).count == 1 ? .retracted : .recorded
@@ -24,7 +24,10 @@ extension ReferenceRouter {
     }
 
     /// The outcome of a claimed event. It touches no other event; windows are looked at afterwards.
-    mutating func take(_ id: EventID, by peer: String, as form: ClaimForm, latency: Duration) {
+    mutating func take(
+        _ id: EventID, by peer: String, as form: ClaimForm, latency: Duration, kind: NamedClaim.Kind = .claimed,
+        place: ClaimPlace = ClaimPlace()
+    ) {
         let item = item(id)!
         var resolution = Resolution(.retracted, claimant: peer, latency: latency)
         resolution.form = form
@@ -32,7 +35,14 @@ extension ReferenceRouter {
         switch item.place {
         case .window, .held, .waiting, .snoozed: resolution.outcome = .claimed
         case .carried: break
-        case .shown, .gone: resolution.banner = item.number
+        case .shown, .gone:
+            resolution.banner = item.number
+            if kind == .dismissed { resolution.outcome = .dismissed }
+        }
+        resolution.place = place
+        if kind == .withdrawn {
+            resolution.outcome = .withdrawn
+            outdate(item)
         }
         finish(id, resolution)
     }

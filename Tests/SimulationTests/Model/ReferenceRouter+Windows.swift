@@ -33,8 +33,9 @@ extension ReferenceRouter {
 
         let silence: Silence? =
             isOutdated ? .newerValue : !route.banner ? .route : options.banner == false ? .publisher : nil
-        let claim = silence == nil ? standingClaim(on: publication.topic) : nil
-        if silence == nil, claim == nil, options.lifetime != .zero {
+        let early = awaitedClaim(of: nextID, options.origin)
+        let claim = silence == nil && early == nil ? standingClaim(on: publication.topic) : nil
+        if silence == nil, early == nil, claim == nil, options.lifetime != .zero {
             let open = items.filter(\.isOpen)
             if open.count >= limits.undecidedEvents { return refuse("LimitExceeded") }
             if open.filter({ $0.sender == publication.sender }).count >= limits.undecidedEventsPerSender {
@@ -76,9 +77,23 @@ extension ReferenceRouter {
 
         if silence != nil {
             out.append(announcement(nil))
-            if let claim = standingClaim(on: publication.topic), claim.form == .screen {
-                out.append(.read(id, by: claim.claimant))
+            if let early {
+                out.append(.read(id, by: early.claimant, early.place))
+                endAwait(of: early, for: id)
+            } else if let claim = standingClaim(on: publication.topic), claim.form == .screen {
+                out.append(.read(id, by: claim.claimant, ClaimPlace()))
             }
+            return replace()
+        }
+        if let early {
+            out.append(announcement(nil, isClaimed: true))
+            var resolution = Resolution(
+                early.kind == .withdrawn ? .withdrawn : .claimed, claimant: early.claimant, latency: .zero)
+            resolution.form = .named
+            resolution.verdict = .suppressed
+            resolution.place = early.place
+            out.append(.resolve(id, publication.topic.description, resolution))
+            endAwait(of: early, for: id)
             return replace()
         }
         if let claim {

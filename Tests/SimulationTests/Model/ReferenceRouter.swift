@@ -125,6 +125,9 @@ struct ReferenceRouter {
 
     var items: [Item] = []
     var remembered: [(origin: Origin, id: EventID, until: Uptime)] = []
+    /// Claims of what has not come yet, and those whose events have come since everything was last stored.
+    var awaited: [Await] = []
+    var come: [(await: Await, by: EventID)] = []
     var shownOrder: [EventID] = []
     var screens: [Standing] = []
     var isWatched = true
@@ -188,6 +191,8 @@ struct ReferenceRouter {
         switch input {
         case .published(let publication): publish(publication)
         case .claimed(let id, let peer): claim(id, by: peer)
+        case .claimedNamed(let claim, let id): claimNamed(claim, event: id)
+        case .awaitedDenied(let name): endAwait(name)
         case .claimedProvisionally(let id, let time, let peer): hold(id, for: time, by: peer)
         case .completed(let id, let peer): complete(id, by: peer)
         case .released(let id, let peer): release(id, by: peer)
@@ -221,8 +226,10 @@ struct ReferenceRouter {
         case .stored:
             replaced = []
             toldDigests = nil
+            come = []
         case .notStored(let ids):
             drop(ids)
+            awaitAgain(ids)
             takeBackDigests(ids)
         case .forgotten(let ids): for id in ids { forget(id) }
         case .restored, .recalled, .claimedLate: preconditionFailure("scripts run without a journal")
@@ -253,7 +260,7 @@ struct ReferenceRouter {
             dueMoments().map(\.at).min(),
             (items.filter { $0.place == .waiting }.map(\.expires)
                 + items.filter { $0.place == .snoozed }.compactMap(\.snooze?.due) + quiets.compactMap(\.quiet.ends)
-                + values.map(\.until)).min()
+                + values.map(\.until) + awaited.map(\.awaited.expires)).min()
         )
     }
 
@@ -312,6 +319,7 @@ struct ReferenceRouter {
             case .value(let topic): endValue(at: topic, .expired)
             case .quiet(let quiet): end(quiet.cause, quiet.topic)
             case .snooze(let id): comeBack(id)
+            case .awaited(let name): endAwait(name)
             }
         }
     }
@@ -320,6 +328,7 @@ struct ReferenceRouter {
         case event(EventID)
         case value(Topic)
         case quiet(Quiet)
+        case awaited(EventName)
         case snooze(EventID)
     }
 
@@ -327,6 +336,7 @@ struct ReferenceRouter {
         let all: [(at: Uptime, stamp: Int, matter: Lifetime)] =
             items.filter { $0.place == .waiting }.map { ($0.expires, $0.waitingStamp, .event($0.id)) }
             + values.map { ($0.until, $0.stamp, .value($0.topic)) }
+            + awaited.map { ($0.awaited.expires, $0.stamp, .awaited($0.awaited.claim.name)) }
             + quiets.compactMap { quiet in quiet.quiet.ends.map { ($0, quiet.stamp, .quiet(quiet.quiet)) } }
             + items.filter { $0.place == .snoozed }.map { ($0.snooze!.due, $0.snooze!.stamp, .snooze($0.id)) }
         return all.filter { $0.at <= now.uptime }

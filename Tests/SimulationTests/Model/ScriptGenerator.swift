@@ -23,7 +23,8 @@ struct ScriptGenerator {
     private mutating func step(_ label: Int) -> Step {
         switch random.below(100) {
         case ..<25: publish(label)
-        case ..<32: .claim(someEvent(), by: somebody())
+        case ..<30: .claim(someEvent(), by: somebody())
+        case ..<32: claimNamed()
         case ..<36: hold()
         case ..<40: confirmation()
         case ..<42: .withdraw(someEvent(), by: somebody())
@@ -45,7 +46,7 @@ struct ScriptGenerator {
     private mutating func publish(_ label: Int) -> Step {
         published.append(label)
         var extras = Step.Extras()
-        if random.chance(10) { extras.eventID = random.below(4) }
+        if random.chance(20) { extras.eventID = random.below(8) }
         if random.chance(25) { extras.collapse = random.below(2) }
         if random.chance(4) { extras.banner = random.chance(30) }
         if random.chance(8) { extras.window = .milliseconds(random.pick([0, 1, 100, 700, 3000])) }
@@ -68,6 +69,17 @@ struct ScriptGenerator {
         extras.ifNewer = random.chance(70)
         if random.chance(80) { extras.age = random.pick([0, 0, 1, 1_000_000, 60_000_000, -1_000_000]) }
         if random.chance(20) { extras.lifetime = .seconds(random.pick([0, 1, 60])) }
+    }
+
+    private mutating func claimNamed() -> Step {
+        let name: Step.Naming =
+            switch random.below(10) {
+            case ..<7: .global(random.below(8))
+            case ..<8: .next
+            default: .event(someEvent())
+            }
+        let time: Duration? = random.chance(50) ? nil : .seconds(random.pick([0, 61, 3600, 5_000_000]))
+        return .claimNamed(name, random.pick([.claimed, .claimed] + NamedClaim.Kind.allCases), time, by: somebody())
     }
 
     private mutating func hold() -> Step {

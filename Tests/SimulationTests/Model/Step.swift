@@ -5,6 +5,7 @@ import Routing
 enum Step: Sendable {
     case publish(label: Int, topic: Topic, by: String, Extras)
     case claim(Int, by: String)
+    case claimNamed(Naming, NamedClaim.Kind, Duration?, by: String)
     case hold(Int, Duration, by: String)
     case complete(Int, by: String)
     case release(Int, by: String)
@@ -68,7 +69,7 @@ enum Step: Sendable {
 
         func publication(at topic: Topic, by peer: String, body: String = "", received: Int64 = 0) -> Publication {
             var options = PublishOptions()
-            if let eventID { options.origin = Origin(source: "script", eventID: "\(eventID)") }
+            if let eventID { options.origin = Naming.origin(eventID) }
             options.collapse = collapse.map { "c\($0)" }
             options.banner = banner
             options.window = window
@@ -82,6 +83,17 @@ enum Step: Sendable {
                 fields: lacksFields ? [] : [Field(name: "from", value: .string("Mina"))], options: options,
                 sender: peer, received: received)
         }
+    }
+
+    enum Naming: Sendable {
+        /// By source and event-id, whether or not there is such an event.
+        case global(Int)
+        /// By id.
+        case event(Int)
+        /// What is published next, if it has no name of its own.
+        case next
+
+        static func origin(_ number: Int) -> Origin { Origin(source: "script", eventID: "\(number)") }
     }
 
     enum Count: Sendable {

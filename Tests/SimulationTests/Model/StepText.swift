@@ -6,6 +6,8 @@ extension Step: CustomStringConvertible {
         switch self {
         case .publish(let label, let topic, let peer, let extras): "\(peer) publishes e\(label) on \(topic)\(extras)"
         case .claim(let event, let peer): "\(peer) claims e\(event)"
+        case .claimNamed(let name, let kind, let time, let peer):
+            "\(peer) says that \(name) was \(kind)\(time.map { ", to be awaited for \($0.text)" } ?? "")"
         case .hold(let event, let time, let peer): "\(peer) claims e\(event) provisionally for \(time.text)"
         case .complete(let event, let peer): "\(peer) completes e\(event)"
         case .release(let event, let peer): "\(peer) releases e\(event)"

@@ -52,6 +52,10 @@ enum World {
         limits.screensPerConnection = 2
         limits.graces = 3
         limits.gracesPerConnection = 1
+        limits.awaited = 3
+        limits.awaitedPerConnection = 2
+        limits.minimumAwait = .seconds(60)
+        limits.maximumAwait = .seconds(4000)
         limits.maximumHold = .seconds(5)
         limits.holdersOfEvent = 2
         limits.mutes = 2

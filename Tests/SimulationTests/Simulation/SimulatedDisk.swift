@@ -47,6 +47,10 @@ final class SimulatedDisk: Disk {
         var quiet: [StoredQuiet] = []
         var snoozes: [StoredSnooze] = []
         var digests: [OwedDigest] = []
+        /// Claims by name of what has not come yet.
+        var awaited: [Origin: StoredAwaited] = [:]
+        /// Those that were read, and kept their outcomes.
+        var readMarks: Set<EventID> = []
         /// Those that are up, by their numbers.
         var banners: [UInt32: StoredBanner] = [:]
         /// Those that were deleted by `Forget`.

@@ -13,9 +13,12 @@ final class SimulatedStore: EventStore {
     private var replaced: [Topic: EventID] = [:]
     /// The decisions, or none, that a transaction which failed has overwritten because a later event took the place.
     private var overwritten: [EventID: StoredDecision?] = [:]
+    /// The awaited claims that such a transaction has deleted.
+    private var ended: [StoredAwaited] = []
     let damagedRows: UInt64 = 0
     let setAside: String? = nil
-    let seed: String? = "5eed5eed5eed5eed5eed5eed5eed5eed"
+    static let journalSeed = "5eed5eed5eed5eed5eed5eed5eed5eed"
+    let seed: String? = SimulatedStore.journalSeed
 
     /// The number of the last change.
     private var lastChange: UInt64
@@ -44,6 +47,9 @@ final class SimulatedStore: EventStore {
         for case .accepted(let event) in entries where event.retained && replaced[event.topic] == nil {
             replaced[event.topic] = disk.contents.values[event.topic]
         }
+        ended = entries.compactMap { entry in
+            if case .awaitedGone(let origin) = entry { disk.contents.awaited[origin] } else { nil }
+        }
         for entry in entries {
             for id in gives(entry, disk.contents) { overwritten[id] = .some(disk.contents.events[id]?.decision) }
         }
@@ -62,6 +68,7 @@ final class SimulatedStore: EventStore {
         }
         replaced = [:]
         overwritten = [:]
+        ended = []
     }
 
     /// The events that give up their places with this entry.
@@ -99,6 +106,7 @@ final class SimulatedStore: EventStore {
             if let first = contents.events[id]?.decision, decision.opened == nil {
                 decision = decision.following(first)
             }
+            if let marked = decision.markedRead, contents.readMarks.contains(id) { decision = marked }
             contents.events[id]?.decision = decision
             if !decision.isRead {
                 note(.decided(id), in: &contents)
@@ -116,7 +124,13 @@ final class SimulatedStore: EventStore {
         case .bannerUp(let banner): contents.banners[banner.number] = banner
         case .bannerGone(let number): contents.banners[number] = nil
         case .allBannersGone: contents.banners = [:]
-        case .read(let id, let peer, let moment): note(.read(id, by: peer, at: moment), in: &contents)
+        case .read(let id, let peer, let moment, let place):
+            note(.read(id, by: peer, at: moment, from: place), in: &contents)
+            contents.readMarks.insert(id)
+        case .awaited(let awaited): contents.awaited[awaited.origin] = awaited
+        case .awaitedGone(let origin): contents.awaited[origin] = nil
+        case .awaitedReplaced(let all):
+            contents.awaited = Dictionary(uniqueKeysWithValues: all.map { ($0.origin, $0) })
         case .removed(let removal, let version):
             note(.removed(removal), in: &contents)
             contents.lastRemoval = removal.id
@@ -152,6 +166,7 @@ final class SimulatedStore: EventStore {
         let gone = Set(refused)
         let replaced = replaced
         let overwritten = overwritten
+        let ended = ended
         try write(cost: 1) { contents in
             contents.values = contents.values.filter { !gone.contains($0.value) }
             contents.ids.removeAll { gone.contains($0) }
@@ -160,10 +175,12 @@ final class SimulatedStore: EventStore {
             contents.changes.removeAll { $0.change.id.map(gone.contains) ?? false }
             for (topic, id) in replaced where contents.values[topic] == nil { contents.values[topic] = id }
             for (id, decision) in overwritten { contents.events[id]?.decision = decision }
+            for awaited in ended { contents.awaited[awaited.origin] = awaited }
         }
         if !overwritten.isEmpty { disk.onRestore() }
         self.replaced = [:]
         self.overwritten = [:]
+        self.ended = []
         disk.trace?("reopened without \(refused)")
     }
 
@@ -385,7 +402,10 @@ final class SimulatedStore: EventStore {
         return (listed, nil)
     }
 
-    func isMarkedRead(_ id: EventID) throws(JournalError) -> Bool { false }
+    func isMarkedRead(_ id: EventID) throws(JournalError) -> Bool {
+        try requireReadable()
+        return contents.readMarks.contains(id)
+    }
 
     func event(named origin: Origin) throws(JournalError) -> EventID? {
         try all.first { $0.origin.isGlobalID && $0.origin == origin }?.id
@@ -409,6 +429,11 @@ final class SimulatedStore: EventStore {
     func tombstones() throws(JournalError) -> [Tombstone] {
         try requireReadable()
         return contents.tombstones.values.sorted { $0.removal < $1.removal }
+    }
+
+    func awaited() throws(JournalError) -> [StoredAwaited] {
+        try requireReadable()
+        return contents.awaited.values.sorted { $0.origin.eventID! < $1.origin.eventID! }
     }
 
     func muted(
@@ -468,10 +493,25 @@ extension JournalEntry {
         case .bannerUp(let banner): "banner \(banner.number) of \(banner.first)"
         case .bannerGone(let number): "no banner \(number)"
         case .allBannersGone: "no banners"
-        case .read(let id, let peer, _): "\(id) read by \(peer)"
+        case .read(let id, let peer, _, _): "\(id) read by \(peer)"
+        case .awaited(let awaited): "await \(awaited.origin.eventID ?? "")"
+        case .awaitedGone(let origin): "no await \(origin.eventID ?? "")"
+        case .awaitedReplaced(let all): "awaits \(all.map { $0.origin.eventID ?? "" })"
         case .removed(let removal, let version):
             "\(removal.id) removal of \(removal.topic)\(version == nil ? ", too late" : "")"
         case .tombstones(let tombstones): "removals of \(tombstones.map(\.topic))"
         }
     }
+}
+
+extension StoredEvent {
+    /// Its source and event-id, if it has both.
+    var globalName: Origin? {
+        origin.isGlobalID ? Origin(source: origin.source, eventID: origin.eventID) : nil
+    }
+}
+
+extension SimulatedDisk {
+    /// The name of an event without source and event-id.
+    func ownName(of id: EventID) -> Origin { Origin(source: "notifyd:\(SimulatedStore.journalSeed)", eventID: "\(id)") }
 }

@@ -36,6 +36,7 @@ extension Simulation {
                 switch call.request {
                 case .input(.snoozed(let id, let time, _, let peer)):
                     try daemon.snooze(id, for: time, by: peer, for: call)
+                case .input(.claimedNamed(let claim, _)): try claimNamed(claim, call, daemon)
                 case .input(let input):
                     try recall(input, daemon)
                     try daemon.answer(input, to: call)
@@ -64,6 +65,16 @@ extension Simulation {
             if let history { witness.read(history.map(\.id)) }
             follow()
         }
+    }
+
+    private func claimNamed(_ claim: NamedClaim, _ call: Call, _ daemon: Daemon) throws(Refusal) {
+        var options = NamedClaimOptions()
+        options.kind = claim.kind
+        options.place = claim.place
+        options.expires = claim.left.map { wall + $0.microseconds }
+        call.known = try daemon.knownEvent(named: claim.origin)
+        let claim = daemon.namedClaim(of: claim.origin, options, by: call.peer, identity: [])
+        try daemon.claimNamed(claim, event: call.known, for: call)
     }
 
     /// What a call refers to is known to the router before anything is made of the call.

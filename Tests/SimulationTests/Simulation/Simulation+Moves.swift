@@ -14,6 +14,7 @@ extension Simulation {
             let push = extras.publication(at: topic, by: peer, body: "e\(label)", received: wall)
             call(peer, .published(push), label)
         case .claim(let label, let peer): call(peer, .claimed(event(label), by: peer))
+        case .claimNamed(let name, let kind, let time, let peer): claimNamed(name, kind, time, by: peer)
         case .hold(let label, let time, let peer):
             call(peer, .claimedProvisionally(event(label), within: time, by: peer))
         case .complete(let label, let peer): call(peer, .completed(event(label), by: peer))
@@ -57,6 +58,25 @@ extension Simulation {
 
     func call(_ peer: String, _ input: Input, _ label: Int? = nil) {
         incoming.append(.call(Call(peer: peer, request: .input(input), label: label)))
+    }
+
+    private func claimNamed(_ name: Step.Naming, _ kind: NamedClaim.Kind, _ time: Duration?, by peer: String) {
+        func own(_ id: EventID) -> Origin { Origin(source: "notifyd:\(daemon?.device ?? "")", eventID: "\(id)") }
+        let origin =
+            switch name {
+            case .global(let number): Step.Naming.origin(number)
+            case .event(let label): disk.contents.events[event(label)].flatMap(\.globalName) ?? own(event(label))
+            case .next: own(EventID((daemon?.router.lastID.rawValue ?? 0) + 1))
+            }
+        // Nothing is awaited at the end.
+        let left = time.map { min($0, .seconds(3 * 24 * 3600)) }
+        let place = ClaimPlace(device: "elsewhere", via: "line")
+        call(
+            peer,
+            .claimedNamed(
+                NamedClaim(
+                    name: .origin(origin), origin: origin, kind: kind, claimant: peer, place: place, left: left),
+                event: nil))
     }
 
     private func event(_ label: Int) -> EventID { events[label] ?? EventID(1) }
@@ -121,6 +141,7 @@ extension Simulation {
         case .diskMends: disk.condition = .well
         case .clockStep(let length):
             witness.remembersOrigins = false
+            witness.remembersAwaited = false
             wallSteps = min(max(wallSteps + length.microseconds, -Self.longestClockStep), Self.longestClockStep)
             // The kernel cancels the timer.
             if wallTimer != nil { wallTimer = wall }

@@ -40,6 +40,8 @@ final class Simulation {
         let request: Request
         /// The label of the step that made it.
         let label: Int?
+        /// The event that a claim by name is about.
+        var known: EventID?
         /// What is deleted when a call of `Forget` is answered.
         var forgettable: [EventID] = []
 
@@ -133,6 +135,7 @@ final class Simulation {
         disk = SimulatedDisk(seed: passage.seed)
         witness = Witness(disk: disk, server: server)
         witness.remembersOrigins = !setup.isTight
+        witness.awaitTime = setup.limits.minimumAwait.microseconds
         self.trace = trace
         disk.trace = trace
         disk.wall = { [unowned self] in wall }
@@ -369,6 +372,7 @@ final class Simulation {
         if !isTimerDue { checkSchedules() }
         checkDigests()
         follow()
+        checkAwaited()
     }
 
     /// Reads what `Changes` has that is new, in pages.
@@ -384,6 +388,14 @@ final class Simulation {
             position = page.position
         }
         witness.checkFollower(device: daemon.device)
+    }
+
+    /// What is awaited is on disk, and nothing else is.
+    private func checkAwaited() {
+        guard let daemon, knowsItsBanners(daemon) else { return }
+        let awaited = Set(daemon.router.awaitedClaims.map(\.claim.origin))
+        let kept = Set(disk.contents.awaited.keys)
+        if awaited != kept { witness.complain("awaited are \(awaited), and \(kept) on disk") }
     }
 
     /// What is owed is on disk, and what is due is being counted.

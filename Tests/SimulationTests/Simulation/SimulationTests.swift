@@ -75,6 +75,7 @@ struct SimulationTests {
             ("a replaced event that keeps its place", \.restored), ("a reader", \.read), ("a mark as read", \.marked),
             ("a forgotten event", \.forgotten), ("a digest", \.digests),
             ("a change", \.followed), ("a start among the changes", \.starts), ("a value too late", \.outdated),
+            ("an awaited event", \.awaited), ("an awaited event that comes", \.come),
         ]
         return counters.map { counter in (counter.0, all.reduce(0) { $0 + $1[keyPath: counter.1] }) }
     }

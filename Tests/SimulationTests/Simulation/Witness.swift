@@ -26,6 +26,9 @@ final class Witness {
         var restored = 0
         /// Snoozes that were acknowledged.
         var snoozed = 0
+        /// Names that were acknowledged as awaited, and events that came with such a name.
+        var awaited = 0
+        var come = 0
         /// Digests that were published, and the events that they told of.
         var digests = 0
         var toldByDigests = 0
@@ -47,6 +50,8 @@ final class Witness {
         var heard: [Outcome] = []
         /// Somebody was told that there will be no banner for it.
         var isClaimed = false
+        /// It was claimed before it came.
+        var wasAwaited = false
         /// What was told of it could not be kept yet.
         var isOnTrust = false
     }
@@ -72,6 +77,11 @@ final class Witness {
     private var attempts: [Origin: Int64] = [:]
     /// Whether repeats are recognised for as long as they should be, whoever sets the wall clock.
     var remembersOrigins = true
+    /// What is awaited by its name, and until when at least.
+    private var awaited: [Origin: Int64] = [:]
+    /// How long a name is awaited at least, as long as nobody sets the wall clock.
+    var awaitTime: Int64 = 0
+    var remembersAwaited = true
     /// Whether a run has had more banners up than it keeps in memory.
     var hasLetGo = false
 
@@ -105,6 +115,9 @@ final class Witness {
                 claimed(id, verdict, isDegraded)
                 if !isDegraded { checkStep(id, by: peer, verdict, in: boot) }
             }
+            if case .claimedNamed(let claim, _) = call.input {
+                heard(verdict, on: claim, event: call.known, isDegraded, at: moment)
+            }
         case .reply(.done, let call):
             if case .completed(let id, _) = call.input { claimed(id, .suppressed, isDegraded) }
             if case .snoozed(let id, _, _, _) = call.input {
@@ -113,7 +126,9 @@ final class Witness {
             }
         case .reply(.refused, _): counts.refused += 1
         case .reply, .action: break
-        case .event(let event, let announcement, let windowEnds): announced(event, announcement, windowEnds, turn)
+        case .event(let event, let announcement, let windowEnds):
+            checkAwaited(event, announcement, at: moment)
+            announced(event, announcement, windowEnds, turn)
         case .resolved(let id, let resolution):
             resolved(id, resolution.outcome, isDegraded)
             checkSuccessor(of: id, resolution.outcome, resolution.successor)
@@ -163,6 +178,51 @@ final class Witness {
             counts.retracted += 1
             expect(.retracted, of: id, isDegraded)
         case .recorded: break
+        case .awaited: complain("event \(id) is claimed by its id, and is awaited")
+        }
+    }
+
+    /// What a claim by name did, or that its event is awaited.
+    private func heard(
+        _ verdict: Verdict, on claim: NamedClaim, event id: EventID?, _ isDegraded: Bool, at moment: Int64
+    ) {
+        switch verdict {
+        case .awaited:
+            counts.awaited += 1
+            // The event may have come in the same turn.
+            let hasCome = disk.contents.events.values.contains {
+                ($0.globalName ?? disk.ownName(of: $0.id)) == claim.origin
+            }
+            if disk.contents.awaited[claim.origin] == nil, !hasCome {
+                complain("\(claim.origin) is awaited, and is not on disk")
+            }
+            awaited[claim.origin] = max(awaited[claim.origin] ?? 0, moment + awaitTime)
+        case .suppressed:
+            guard let id else { return complain("\(claim.origin) is claimed in time, and is not known") }
+            accounts[id, default: Account()].isClaimed = true
+            expect(claim.kind == .withdrawn ? .withdrawn : .claimed, of: id, isDegraded)
+        case .retracted:
+            guard let id else { return complain("\(claim.origin) is claimed, and is not known") }
+            switch claim.kind {
+            case .withdrawn: expect(.withdrawn, of: id, isDegraded)
+            // What is on its way to the server has not been shown.
+            case .dismissed where outcome(id) != .retracted: expect(.dismissed, of: id, isDegraded)
+            case .claimed, .dismissed: expect(.retracted, of: id, isDegraded)
+            case .read: complain("event \(id) was only read elsewhere, and its banner is closed")
+            }
+        case .recorded: break
+        }
+    }
+
+    /// What was claimed before it came is announced as claimed.
+    private func checkAwaited(_ event: Event, _ announcement: Announcement, at moment: Int64) {
+        let stored = disk.contents.events[event.id]
+        let name = stored?.globalName ?? disk.ownName(of: event.id)
+        guard let until = awaited.removeValue(forKey: name), remembersAwaited, moment < until else { return }
+        counts.come += 1
+        accounts[event.id, default: Account()].wasAwaited = true
+        if !announcement.isClaimed, announcement.silence == nil {
+            complain("event \(event.id) was claimed before it came, and is announced as not claimed")
         }
     }
 
@@ -202,6 +262,7 @@ final class Witness {
         let id = event.id
         if disk.contents.events[id] == nil { complain("event \(id) is announced, and is not on disk") }
         var account = accounts[id] ?? Account()
+        let isNew = accounts[id].map { $0.wasAwaited && $0.heard.isEmpty } ?? true
         if event.topic == DigestTally.topic, !announcement.isReplayed { checkDigest(event) }
         if announcement.isReplayed {
             counts.replayed += 1
@@ -215,7 +276,7 @@ final class Witness {
             }
         } else {
             counts.announced += 1
-            if accounts[id] != nil { complain("event \(id) is announced as new twice") }
+            if !isNew { complain("event \(id) is announced as new twice") }
             if id <= lastAnnounced { complain("event \(id) comes after \(lastAnnounced)") }
             lastAnnounced = id
         }
@@ -300,6 +361,7 @@ final class Witness {
             // A commit that failed may be on the disk: that an event is replaced by one that was refused is taken back later.
             let isRefused = disk.contents.events[id]?.decision?.successor.map { accounts[$0] == nil } ?? false
             let kept = isRefused ? nil : outcome(id)
+            if account.wasAwaited { complain("a banner for event \(id), which was claimed before it came") }
             // An update without a new event: another one was withdrawn or replaced.
             let wasShown = kept == .shown || account.heard.first == .shown
             if request.replaces != nil, !carried.contains(id), wasShown { continue }
@@ -333,6 +395,10 @@ final class Witness {
         counts.deaths += 1
         if isRecovering { counts.endsOfRecovery += 1 }
         lastReplayed = EventID(0)
+        // What the daemon kept of an event before it died, it need not have said.
+        for event in disk.contents.events.values where event.decision != nil {
+            awaited[event.globalName ?? disk.ownName(of: event.id)] = nil
+        }
         for id in accounts.keys {
             accounts[id]!.windowEnds = nil
             guard accounts[id]!.isOnTrust else { continue }

@@ -11,6 +11,15 @@ extension BusCodec {
         try read(call) { call in EventID(try call.readNumber("t")) }
     }
 
+    /// A global name, and the options of `ClaimNamed`.
+    func namedClaim(_ call: borrowing BusMessage) throws(Refusal) -> (Origin, NamedClaimOptions) {
+        try read(call) { call in
+            let origin = try Origin(named: try call.readString(), try call.readString())
+            var options = DictionaryReader("option", limits: limits)
+            return (origin, try NamedClaimOptions(try options.read(call)))
+        }
+    }
+
     /// - Throws: a refusal for every error of the body.
     func read<Result>(
         _ message: borrowing BusMessage, _ body: (borrowing BusMessage) throws -> Result

@@ -96,6 +96,7 @@ struct BusCodec {
             if let program = resolution.claimant.flatMap(program) {
                 details.appendEntry("program", "s") { $0.append(program) }
             }
+            if let device = resolution.place.device { details.appendEntry("device", "s") { $0.append(device) } }
             if let latency = resolution.latency {
                 details.appendEntry("latency", "t") { $0.append(UInt64(clamping: latency.microseconds), as: "t") }
             }

@@ -5,11 +5,13 @@ import Routing
 extension Explanation {
     var reason: String {
         guard let decision = event.decision else { return undecided }
-        return [outcomeReason(decision), brokenThrough(decision), snoozed].compactMap(\.self).joined(separator: " ")
+        return [outcomeReason(decision), brokenThrough(decision), readElsewhere(decision), snoozed].compactMap(\.self)
+            .joined(separator: " ")
     }
 
     private func outcomeReason(_ decision: StoredDecision) -> String {
         let claimant = decision.claimant.map { Self.name($0, decision.program) } ?? "somebody"
+        if let elsewhere = reasonElsewhere(decision, passedOnBy: claimant) { return elsewhere }
         switch decision.outcome {
         case .claimed:
             return "\(claimant) claimed it (\(decision.form?.rawValue ?? "Claim")) \(Self.moment(ofClaim: decision))."
@@ -46,6 +48,29 @@ extension Explanation {
             let successor = decision.successor.map { "Event \($0)" } ?? "A later event"
             return "\(shownBefore)\(successor) with the same collapse took its place."
         }
+    }
+
+    /// The decision by a claim that was made on another device: `ClaimNamed`.
+    private func reasonElsewhere(_ decision: StoredDecision, passedOnBy claimant: String) -> String? {
+        guard decision.form == .named else { return nil }
+        let place = "on \(decision.place.device ?? "another device")"
+        let bearer = "\(claimant) passed that on"
+        switch decision.outcome {
+        case .claimed where decision.latency == 0: return "It was claimed \(place) before it came in; \(bearer)."
+        case .claimed: return "It was claimed \(place); \(bearer) \(Self.moment(ofClaim: decision))."
+        case .retracted where decision.lateness == nil:
+            return "It was claimed \(place) after it was sent to the notification server, which had not answered yet; "
+                + "\(bearer)."
+        case .retracted: return "It was shown, and claimed \(place) afterwards; \(bearer)."
+        case .dismissed: return "It was shown, and the user closed its banner \(place); \(bearer)."
+        case .withdrawn: return "\(shownBefore)It was withdrawn \(place); \(bearer)."
+        case .shown, .silent, .muted, .expired, .replaced: return nil
+        }
+    }
+
+    private func readElsewhere(_ decision: StoredDecision) -> String? {
+        guard decision.isRead, let device = decision.place.device else { return nil }
+        return "It was marked as read on \(device)."
     }
 
     /// The pause or mute in spite of which it was shown.

@@ -57,6 +57,7 @@ struct Explanation {
             }
             Self.text("delay", decision?.delay?.rawValue, entries)
             Self.text("action", decision?.action, entries)
+            Self.text("device", decision?.place.device, entries)
             Self.text("program", decision?.program, entries)
             appendPrograms(to: entries)
             Self.text("sender", event.sender, entries)

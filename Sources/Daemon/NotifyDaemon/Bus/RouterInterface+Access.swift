@@ -21,6 +21,15 @@ extension RouterInterface {
         if let event = try daemon.origin(of: id) { try authorize(permission, .topic(event.topic), call) }
     }
 
+    /// The claim of an event before it came is judged when it comes and its topic is known. A forbidden one is dropped.
+    func judgeAwaited(_ publication: Publication) {
+        guard !daemon.policy.rules.isEmpty, let claim = daemon.awaitedClaim(of: publication) else { return }
+        let request = AccessRequest(permission: .claim, scope: .topic(publication.topic))
+        guard let rule = daemon.policy.denyingRule(for: request, to: Caller(claim.identity)) else { return }
+        daemon.recordDenial(of: request, to: claim.claimant, by: rule)
+        daemon.handle(.awaitedDenied(claim.name))
+    }
+
     /// For `Withdraw`: whoever published the event, and whoever may publish at its topic.
     func authorizeWithdrawal(_ id: EventID, _ call: borrowing BusMessage) throws(Refusal) {
         guard !daemon.policy.rules.isEmpty, let event = try daemon.origin(of: id) else { return }

@@ -64,10 +64,11 @@ private struct ChangeRecord {
             case .outcome(let event):
                 begin(row, "outcome", event.topic.description)
                 row.appendContainer("a", "{sv}") { appendOutcome(of: event, to: $0) }
-            case .read(let event, let claimant, let moment):
+            case .read(let event, let claimant, let moment, let place):
                 begin(row, "read", event.topic.description)
                 row.appendContainer("a", "{sv}") { details in
                     appendName(event.origin, to: details)
+                    append(place, to: details)
                     details.appendEntry("by", "s") { $0.append(claimant) }
                     details.appendEntry("at", "x") { $0.append(moment, as: "x") }
                     details.appendEntry("expires", "x") { $0.append(event.expires.wall, as: "x") }
@@ -76,6 +77,7 @@ private struct ChangeRecord {
                 begin(row, "removed", removal.topic.description)
                 row.appendContainer("a", "{sv}") { details in
                     appendName(removal.origin, to: details)
+                    appendVia(removal.origin.via, to: details)
                     details.appendEntry("published", "x") { $0.append(removal.published ?? removal.removed, as: "x") }
                     details.appendEntry("cause", "s") { $0.append(removal.cause.rawValue) }
                 }
@@ -99,11 +101,21 @@ private struct ChangeRecord {
         let name = origin.name(of: change.id, on: device)
         details.appendEntry("source", "s") { $0.append(name.source) }
         details.appendEntry("event-id", "s") { $0.append(name.eventID) }
-        if let via = origin.via { details.appendEntry("via", "s") { $0.append(via) } }
+    }
+
+    /// The line by which the event, the removal or the claim came in.
+    private func appendVia(_ via: String?, to details: borrowing BusMessage) {
+        if let via { details.appendEntry("via", "s") { $0.append(via) } }
+    }
+
+    private func append(_ place: ClaimPlace, to details: borrowing BusMessage) {
+        if let device = place.device { details.appendEntry("device", "s") { $0.append(device) } }
+        appendVia(place.via, to: details)
     }
 
     private func append(_ event: StoredEvent, to details: borrowing BusMessage) {
         appendName(event.origin, to: details)
+        appendVia(event.origin.via, to: details)
         details.appendEntry("title", "s") { $0.append(event.title) }
         details.appendEntry("body", "s") { $0.append(event.body) }
         if !event.fields.isEmpty { details.appendEntry("fields", "a{sv}") { $0.append(event.fields) } }
@@ -133,6 +145,7 @@ private struct ChangeRecord {
     private func appendOutcome(of event: StoredEvent, to details: borrowing BusMessage) {
         appendName(event.origin, to: details)
         guard let decision = event.decision else { return }
+        append(decision.place, to: details)
         details.appendEntry("outcome", "s") { $0.append(decision.outcome.rawValue) }
         if let claimant = decision.claimant { details.appendEntry("by", "s") { $0.append(claimant) } }
         if let form = decision.form { details.appendEntry("form", "s") { $0.append(form.rawValue) } }

@@ -9,6 +9,7 @@ extension RouterInterface {
         let publication = try codec.publication(call, by: .send)
         return PreparedCall(bytes: publication.size, kind: .publish) { [unowned self] call throws(Refusal) in
             try authorize(.publish, .topic(publication.topic), call)
+            judgeAwaited(publication)
             try perform(.published(publication), for: call)
         }
     }
@@ -19,6 +20,7 @@ extension RouterInterface {
             try authorize(.publish, .topic(publication.topic), call)
             try daemon.loadGlobalID(publication.options.origin)
             try daemon.loadReplaced(by: publication)
+            judgeAwaited(publication)
             try perform(.published(publication), for: call)
         }
     }
@@ -40,6 +42,17 @@ extension RouterInterface {
             try authorize(.claim, id, call)
             try daemon.load(id, toDecide: true, by: call.sender)
             try perform(.claimed(id, by: call.sender), for: call)
+        }
+    }
+
+    func claimNamed(_ call: borrowing BusMessage) throws(Refusal) -> PreparedCall {
+        let (origin, options) = try codec.namedClaim(call)
+        return PreparedCall(kind: .claim) { [unowned self] call throws(Refusal) in
+            let id = try daemon.knownEvent(named: origin)
+            if let id { try authorize(.claim, id, call) }
+            let identity = daemon.policy.rules.isEmpty ? [] : host.callers.caller(call.sender).fields
+            let claim = daemon.namedClaim(of: origin, options, by: call.sender, identity: identity)
+            try daemon.claimNamed(claim, event: id, for: RetainedMessage(retaining: call))
         }
     }
 

@@ -52,6 +52,9 @@ final class RouterInterface {
         method("Withdraw", in: event, RouterInterface.withdraw)
         method("Claim", in: event, out: [("verdict", "s")], RouterInterface.claim)
         method(
+            "ClaimNamed", in: [("source", "s"), ("event_id", "s"), ("options", "a{sv}")], out: [("verdict", "s")],
+            RouterInterface.claimNamed)
+        method(
             "ClaimProvisionally", in: [("id", "t"), ("milliseconds", "u")], out: [("verdict", "s")],
             RouterInterface.claimProvisionally)
         method("Complete", in: event, RouterInterface.complete)

@@ -1,4 +1,5 @@
 import NotifyText
+import Routing
 import Systemd
 
 /// What is known of a caller.
@@ -60,6 +61,40 @@ struct Caller: Equatable, Sendable {
             separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 2, let id = parts.first, !id.isEmpty else { return nil }
         return ProgramName.unescaped(id)
+    }
+}
+
+/// A caller as it is kept with a claim of an event that has not come yet: an attribute that is known to be absent is empty, and
+/// one that is unknown is missing.
+extension Caller {
+    var fields: [Field] {
+        var fields: [Field] = []
+        switch user {
+        case .unknown: break
+        case .absent: fields.append(Field(name: "user", value: .string("")))
+        case .found(let user): fields.append(Field(name: "user", value: .uint32(user)))
+        }
+        for (name, attribute) in [("unit", unit), ("app", app), ("label", label)] {
+            switch attribute {
+            case .unknown: break
+            case .absent: fields.append(Field(name: name, value: .string("")))
+            case .found(let text): fields.append(Field(name: name, value: .string(text)))
+            }
+        }
+        return fields
+    }
+
+    init(_ fields: [Field]) {
+        for field in fields {
+            switch (field.name, field.value) {
+            case ("user", .uint32(let number)): user = .found(number)
+            case ("user", _): user = .absent
+            case ("unit", .string(let text)): unit = text.isEmpty ? .absent : .found(text)
+            case ("app", .string(let text)): app = text.isEmpty ? .absent : .found(text)
+            case ("label", .string(let text)): label = text.isEmpty ? .absent : .found(text)
+            default: break
+            }
+        }
     }
 }
 

@@ -62,6 +62,7 @@ protocol EventStore: AnyObject {
     func snoozes() throws(JournalError) -> [StoredSnooze]
     func digests() throws(JournalError) -> [OwedDigest]
     func tombstones() throws(JournalError) -> [Tombstone]
+    func awaited() throws(JournalError) -> [StoredAwaited]
     func muted(
         after id: EventID, limit: Int
     ) throws(JournalError) -> (events: [StoredEvent], position: EventID?)

@@ -77,6 +77,7 @@ struct JournalEntryBuilder {
         }
         decision.action = resolution.action
         decision.program = program
+        decision.place = resolution.place
         return .decided(id, decision)
     }
 
@@ -91,6 +92,10 @@ struct JournalEntryBuilder {
 
     func entry(_ snoozed: [Router.Snoozed], _ clock: WallClock) -> JournalEntry {
         .snoozesReplaced(snoozed.map { StoredSnooze(event: $0.id, end: end($0.due, clock)) })
+    }
+
+    func stored(_ awaited: AwaitedClaim, _ clock: WallClock) -> StoredAwaited {
+        StoredAwaited(awaited.claim, end: end(awaited.expires, clock))
     }
 
     private func end(_ moment: Uptime, _ clock: WallClock) -> StoredQuiet.End {

@@ -48,6 +48,20 @@ extension Storage {
         }
     }
 
+    /// The claims of events that had not come.
+    ///
+    /// - Parameter name: the name of an event with this source and event-id.
+    func restoredAwaited(
+        at clock: WallClock, name: (Origin) -> EventName
+    ) throws(Refusal) -> [Restoration.Remembered<NamedClaim>] {
+        try read { journal throws(JournalError) in try journal.awaited() }.map { stored in
+            Restoration.Remembered(
+                NamedClaim(
+                    name: name(stored.origin), origin: stored.origin, kind: stored.kind, claimant: stored.claimant,
+                    place: stored.place, identity: stored.identity), left: clock.left(stored.end))
+        }
+    }
+
     /// Global ids, so that duplicates are recognised.
     func restoration(of names: [NamedPush], limits: Limits, at clock: WallClock) -> Restoration {
         journal?.advance(to: clock.reading)

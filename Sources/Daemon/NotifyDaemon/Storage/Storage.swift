@@ -183,14 +183,15 @@ final class Storage {
             switch entry {
             case .accepted: continue
             // The daemon writes the current state later.
-            case .quietReplaced, .snoozesReplaced, .digestsReplaced, .tombstones: continue
+            case .quietReplaced, .snoozesReplaced, .digestsReplaced, .tombstones, .awaited, .awaitedGone, .awaitedReplaced:
+                continue
             case .named: break
             case .bannerUp, .bannerGone, .allBannersGone: break
             case .decided(let id, let decision):
                 if failed.contains(id) { continue }
                 // Without the new event the earlier one keeps its place.
                 if let successor = decision.successor, failed.contains(successor) { continue }
-            case .claimed(let id, _), .read(let id, _, _):
+            case .claimed(let id, _), .read(let id, _, _, _):
                 if failed.contains(id) { continue }
             case .removed(var removal, let version):
                 // A value that was over when it came replaces nothing if it is refused.

@@ -132,8 +132,9 @@ struct Simulation {
             inbox.append(.bannerShown(request.call, request.replaces ?? BannerID(lastBanner)))
         case .closeBanner(let id): inbox.append(.bannerClosed(id, .other))
         case .armTimer(let moment): timer = moment
-        case .reply, .announce, .relayAction, .noteClaim, .remove, .read, .screensChanged, .markRead, .quietChanged,
-            .digestsChanged, .countDigests, .snoozesChanged, .startServer, .keepBanner, .forgetBanner,
+        case .reply, .announce, .relayAction, .noteClaim, .remove, .read, .keepAwaited, .dropAwaited, .screensChanged,
+            .markRead, .quietChanged, .digestsChanged, .countDigests, .snoozesChanged, .startServer, .keepBanner,
+            .forgetBanner,
             .forgetAllBanners, .armLifetimeTimer:
             break
         }

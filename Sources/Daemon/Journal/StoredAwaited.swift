@@ -1,0 +1,35 @@
+public import Routing
+
+/// A stored claim of an event that has not come yet.
+public struct StoredAwaited: Sendable, Equatable {
+    /// The global name of the event: source and event-id.
+    public var origin: Origin
+    /// What was done with the event elsewhere.
+    public var kind: NamedClaim.Kind
+    /// The unique bus name of who passed it on.
+    public var claimant: String
+    /// Where it was done.
+    public var place: ClaimPlace
+    /// What is known of the claimant.
+    public var identity: [Field]
+    /// Until when the event is awaited.
+    public var end: StoredQuiet.End
+
+    public init(_ claim: NamedClaim, end: StoredQuiet.End) {
+        origin = claim.origin
+        kind = claim.kind
+        claimant = claim.claimant
+        place = claim.place
+        identity = claim.identity
+        self.end = end
+    }
+
+    func checksum(identity: [UInt8]?) -> Int64 {
+        var sum = Checksum()
+        for text in [origin.source, origin.eventID, kind.rawValue, claimant, place.device, place.via] { sum.add(text) }
+        identity?.withUnsafeBytes { sum.add(bytes: $0) }
+        for number in [end.moment.wall, end.moment.uptime, end.left] { sum.add(number) }
+        sum.add(end.moment.boot)
+        return sum.value
+    }
+}

@@ -1,0 +1,78 @@
+import Journal
+import Routing
+
+/// `ClaimNamed`: the event of a global name is looked up in memory and in the whole journal.
+extension Daemon {
+    /// The event of a global name, or the removal or forgotten event that had it; `nil` if there is none.
+    func knownEvent(named origin: Origin) throws(Refusal) -> EventID? {
+        try loadGlobalIDs()
+        if let id = router.event(named: origin, at: host.now) { return id }
+        return try event(named: origin)
+    }
+
+    /// The global name of an event that has not come. One that this device publishes without source and event-id gets a later id.
+    func name(of origin: Origin) -> EventName {
+        guard let id = ownID(origin), id > router.lastID else { return .origin(origin) }
+        return .own(id)
+    }
+
+    /// - Parameter identity: what is known of the caller.
+    func namedClaim(
+        of origin: Origin, _ options: NamedClaimOptions, by caller: String, identity: [Field]
+    ) -> NamedClaim {
+        let left = options.expires.map { $0 > host.wall ? $0 - host.wall : 0 }
+        return NamedClaim(
+            name: name(of: origin), origin: origin, kind: options.kind, claimant: caller, place: options.place,
+            identity: identity, left: left.map { .microseconds($0) })
+    }
+
+    /// - Parameter id: the event of the name; `nil` if there is none.
+    func claimNamed(_ claim: NamedClaim, event id: EventID?, for call: any MethodCall) throws(Refusal) {
+        if let id {
+            try load(id, for: claim)
+        } else if !storage.acceptsEvents {
+            // Only what can be kept is awaited.
+            throw .storageUnavailable(storage.degradation)
+        }
+        try answer(.claimedNamed(claim, event: id), to: call)
+    }
+
+    /// The name of an event that was removed or forgotten is known, but there is nothing to claim.
+    private func load(_ id: EventID, for claim: NamedClaim) throws(Refusal) {
+        do throws(Refusal) {
+            if claim.kind == .read {
+                try markRead(id, for: claim)
+            } else {
+                try load(id, toDecide: true, by: claim.claimant, from: claim.place)
+            }
+        } catch .unknownEvent {
+            return
+        }
+    }
+
+    /// Marks an event as read that keeps its outcome, unless it is marked already or was claimed.
+    private func markRead(_ id: EventID, for claim: NamedClaim) throws(Refusal) {
+        guard storage.isWritable else { throw .storageUnavailable(storage.degradation) }
+        try load(id, toDecide: false)
+        // The event or an earlier mark may be of this turn.
+        endTurn()
+        let (event, isMarked) = try storage.read { journal throws(JournalError) in
+            (try journal.event(id), try journal.isMarkedRead(id))
+        }
+        guard let event = event.map(storage.current) else { return }
+        if let marked = event.decision?.markedRead {
+            markRead(id, marked, by: claim.claimant, from: claim.place)
+        } else if !isMarked, event.decision.map({ [.shown, .silent].contains($0.outcome) }) ?? true {
+            storage.append(.read(id, by: claim.claimant, at: clock.wall, from: claim.place))
+            host.endTurnWhenIdle()
+        }
+    }
+
+    /// The claim of an event that is about to come.
+    func awaitedClaim(of publication: Publication) -> NamedClaim? {
+        guard router.awaitedCount > 0 else { return nil }
+        let origin = publication.options.origin
+        let next = EventID(router.lastID.rawValue + 1)
+        return router.awaitedClaim(of: origin.isGlobalID ? .origin(origin) : .own(next))
+    }
+}

@@ -1,0 +1,100 @@
+/// `ClaimNamed`: claims by global name, on behalf of somebody elsewhere.
+///
+/// An event that has not come yet is awaited. When it comes, it is claimed before there is any banner.
+extension Router {
+    /// - Parameter id: the event of this name; `nil` if none is known but those that the router remembers.
+    mutating func claimNamed(_ claim: NamedClaim, event id: EventID?, at now: Now) {
+        guard let id = id ?? deduplicator.original(of: claim.origin, at: now.uptime) else {
+            return awaitEvent(of: claim, at: now)
+        }
+        guard isKnown(id) else { return refuseUnknown(id) }
+        guard remembers(id), claim.kind != .read else {
+            statistics.recordedClaims += 1
+            effects.append(.reply(.verdict(.recorded)))
+            return note(.named, of: id, by: claim.claimant, .recorded, at: now)
+        }
+        let verdict = applyClaim(id, by: claim.claimant, as: .named, kind: claim.kind, from: claim.place, at: now)
+        effects.insert(.reply(.verdict(verdict)), at: 0)
+        sendBanners(at: now)
+    }
+
+    // MARK: Events that have not come
+
+    /// The first claim of a name decides; one that only marks as read gives way to any other. The longer time counts.
+    private mutating func awaitEvent(of claim: NamedClaim, at now: Now) {
+        let time = min(max(claim.left ?? .zero, limits.minimumAwait), limits.maximumAwait)
+        let expires = now.uptime + time
+        if let earlier = awaited[claim.name] {
+            effects.append(.reply(.verdict(.awaited)))
+            let decides = earlier.claim.kind == .read && claim.kind != .read
+            guard decides || expires > earlier.expires else { return }
+            let merged = AwaitedClaim(decides ? claim : earlier.claim, until: max(expires, earlier.expires))
+            awaited.update(merged, lifetimeTimers.schedule(.awaited(claim.name), at: merged.expires))
+            return effects.append(.keepAwaited(merged))
+        }
+        if let refusal = roomToAwait(by: claim.claimant) { return refuse(refusal) }
+        let kept = AwaitedClaim(claim, until: expires)
+        effects.append(.reply(.verdict(.awaited)))
+        awaited.insert(kept, lifetimeTimers.schedule(.awaited(claim.name), at: expires))
+        effects.append(.keepAwaited(kept))
+    }
+
+    private func roomToAwait(by claimant: String) -> Refusal? {
+        if awaited.count >= limits.awaited {
+            return .limitExceeded(
+                "awaited events: \(limits.awaited) names are claimed already whose events have not come; "
+                    + "wait until some have come or their time is over")
+        }
+        if awaited.countByClaimant[claimant, default: 0] >= limits.awaitedPerConnection {
+            return .limitExceeded(
+                "awaited events of one connection: \(limits.awaitedPerConnection) names are claimed already whose events "
+                    + "have not come; wait until some have come or their time is over")
+        }
+        return nil
+    }
+
+    /// The claim of an event that comes now.
+    func awaitedClaim(of id: EventID, _ origin: Origin) -> NamedClaim? {
+        awaited.isEmpty ? nil : awaited[EventName(id, origin)]?.claim
+    }
+
+    /// Announces an event that was claimed before it came. There is no banner for it, whatever was done with it elsewhere.
+    mutating func announce(
+        _ event: Event, claimedBefore claim: NamedClaim, expires: Uptime, age: Duration? = .zero,
+        isReplayed: Bool = false
+    ) {
+        announce(
+            event, claimed: (claim.claimant, .named), as: claim.kind == .withdrawn ? .withdrawn : .claimed,
+            from: claim.place, expires: expires, age: age, isReplayed: isReplayed)
+    }
+
+    /// The event of an awaited claim has come, and is announced. It may still turn out that it cannot be stored.
+    mutating func endAwait(of claim: NamedClaim, for id: EventID) {
+        awaited.take(claim.name, for: id)
+        effects.append(.dropAwaited(claim.origin))
+    }
+
+    mutating func restore(_ restored: Restoration.Remembered<NamedClaim>, at now: Now) {
+        let claim = restored.subject
+        guard awaited[claim.name] == nil else { return }
+        guard restored.left > .zero else { return effects.append(.dropAwaited(claim.origin)) }
+        let expires = now.uptime + restored.left
+        awaited.insert(
+            AwaitedClaim(claim, until: expires), lifetimeTimers.schedule(.awaited(claim.name), at: expires),
+            isRestored: true)
+    }
+
+    /// Its time is over, or the policy does not let it have an effect.
+    mutating func dropAwaited(_ name: EventName) {
+        guard let dropped = awaited.remove(name) else { return }
+        effects.append(.dropAwaited(dropped.claim.origin))
+    }
+
+    /// Events that could not be stored are awaited again.
+    mutating func awaitAgain(_ unstored: Set<EventID>) {
+        for name in awaited.putBack(unstored) {
+            guard let kept = awaited[name] else { continue }
+            awaited.update(kept, lifetimeTimers.schedule(.awaited(name), at: kept.expires))
+        }
+    }
+}

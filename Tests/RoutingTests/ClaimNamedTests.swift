@@ -1,0 +1,168 @@
+import Testing
+
+@testable import Routing
+
+/// `ClaimNamed` in the router: events that are there, and events that have not come.
+struct ClaimNamedTests {
+    private static let phone = ClaimPlace(device: "phone", via: "mqtt")
+
+    private var start: Now { Now(instant: Instant(microseconds: 0), uptime: Uptime(microseconds: 0)) }
+
+    private func after(_ time: Duration) -> Now {
+        Now(instant: start.instant + time, uptime: start.uptime + time)
+    }
+
+    private func router(_ change: (inout Limits) -> Void = { _ in }) -> Router {
+        var limits = Limits()
+        change(&limits)
+        return Router(
+            routes: RouteTable(fallback: Route(pattern: nil, window: .seconds(1))), limits: limits,
+            firstID: EventID(100))
+    }
+
+    private func claim(
+        _ id: String, _ kind: NamedClaim.Kind = .claimed, left: Duration? = nil, by claimant: String = ":1.1"
+    ) -> Input {
+        let origin = Origin(source: "chat", eventID: id)
+        return .claimedNamed(
+            NamedClaim(
+                name: .origin(origin), origin: origin, kind: kind, claimant: claimant, place: Self.phone, left: left),
+            event: nil)
+    }
+
+    private func push(_ id: String?, lifetime: Duration? = nil) -> Input {
+        var options = PublishOptions()
+        if let id { options.origin = Origin(source: "chat", eventID: id) }
+        options.lifetime = lifetime
+        return .published(
+            Publication(topic: try! Topic("/post/1"), title: "t", body: "", options: options, sender: ":1.2"))
+    }
+
+    private func resolutions(_ effects: [Effect]) -> [Resolution] {
+        effects.compactMap { if case .resolve(_, _, let resolution) = $0 { resolution } else { nil } }
+    }
+
+    private func reply(_ effects: [Effect]) -> Reply? {
+        effects.compactMap { if case .reply(let reply) = $0 { reply } else { nil } }.first
+    }
+
+    @Test(arguments: NamedClaim.Kind.allCases)
+    func anAwaitedEventIsAnnouncedAsClaimed(_ kind: NamedClaim.Kind) {
+        var router = router()
+        #expect(reply(router.handle(claim("1", kind), at: start)) == .verdict(.awaited))
+        let effects = router.handle(push("1", lifetime: .zero), at: after(.seconds(3600)))
+        let announced = effects.contains { if case .announce(_, let said) = $0 { said.isClaimed } else { false } }
+        #expect(announced)
+        let resolution = resolutions(effects).first
+        #expect(resolution?.outcome == (kind == .withdrawn ? .withdrawn : .claimed))
+        #expect(resolution?.form == .named && resolution?.place == Self.phone && resolution?.latency == .zero)
+        #expect(router.awaitedCount == 0 && router.undecidedCount == 0)
+    }
+
+    @Test func anEventWithoutANameOfItsOwnIsAwaitedByItsID() {
+        var router = router()
+        let origin = Origin(source: "notifyd:device", eventID: "100")
+        let named = NamedClaim(name: .own(EventID(100)), origin: origin, claimant: ":1.1")
+        #expect(reply(router.handle(.claimedNamed(named, event: nil), at: start)) == .verdict(.awaited))
+        #expect(resolutions(router.handle(push(nil), at: start)).map(\.outcome) == [.claimed])
+        #expect(resolutions(router.handle(push(nil), at: start)).isEmpty)
+    }
+
+    @Test func anEventThatCannotBeStoredIsAwaitedAgain() {
+        var router = router()
+        _ = router.handle(claim("1"), at: start)
+        _ = router.handle(push("1"), at: start)
+        #expect(router.awaitsStored && router.awaitedCount == 0)
+        _ = router.handle(.notStored([EventID(100)]), at: start)
+        #expect(!router.awaitsStored && router.awaitedCount == 1)
+        #expect(resolutions(router.handle(push("1"), at: start)).map(\.outcome) == [.claimed])
+        _ = router.handle(.stored, at: start)
+        #expect(!router.awaitsStored)
+    }
+
+    @Test func anEventIsAwaitedForADayAtLeastAndFourWeeksAtMost() {
+        var router = router()
+        for (name, left) in [
+            ("1", nil), ("2", Duration.seconds(60)), ("3", .seconds(90_000)), ("4", .seconds(1 << 40)),
+        ] {
+            _ = router.handle(claim(name, left: left), at: start)
+        }
+        func left(at moment: Duration) -> Int {
+            _ = router.handle(.timerFired, at: after(moment))
+            return router.awaitedCount
+        }
+        #expect(left(at: .seconds(86_399)) == 4)
+        #expect(left(at: .seconds(86_400)) == 2)
+        #expect(left(at: .seconds(90_000)) == 1)
+        #expect(left(at: .seconds(28 * 86_400 - 1)) == 1)
+        #expect(left(at: .seconds(28 * 86_400)) == 0)
+    }
+
+    @Test func aRepeatProlongsTheTimeAndAReadMarkGivesWay() {
+        var router = router()
+        _ = router.handle(claim("1", .read), at: start)
+        _ = router.handle(claim("1", .withdrawn), at: start)
+        let unchanged = router.handle(claim("1", .claimed), at: start)
+        #expect(!unchanged.contains { if case .keepAwaited = $0 { true } else { false } })
+        let longer = router.handle(claim("1", .claimed, left: .seconds(100_000)), at: start)
+        #expect(longer.contains { if case .keepAwaited = $0 { true } else { false } })
+        _ = router.handle(.timerFired, at: after(.seconds(99_999)))
+        #expect(resolutions(router.handle(push("1"), at: after(.seconds(99_999)))).map(\.outcome) == [.withdrawn])
+    }
+
+    @Test func theLimitsAreNamed() {
+        var router = router { limits in
+            limits.awaited = 3
+            limits.awaitedPerConnection = 2
+        }
+        for name in ["1", "2"] { #expect(reply(router.handle(claim(name), at: start)) == .verdict(.awaited)) }
+        guard case .refused(.limitExceeded(let own)) = reply(router.handle(claim("3"), at: start)) else {
+            Issue.record("a third name of one connection is not refused")
+            return
+        }
+        #expect(own.hasPrefix("awaited events of one connection: 2 "))
+        #expect(reply(router.handle(claim("2"), at: start)) == .verdict(.awaited))
+        #expect(reply(router.handle(claim("3", by: ":1.2"), at: start)) == .verdict(.awaited))
+        guard case .refused(.limitExceeded(let all)) = reply(router.handle(claim("4", by: ":1.3"), at: start)) else {
+            Issue.record("a fourth name is not refused")
+            return
+        }
+        #expect(all.hasPrefix("awaited events: 3 "))
+        // What has come makes room.
+        _ = router.handle(push("1"), at: start)
+        #expect(reply(router.handle(claim("4"), at: start)) == .verdict(.awaited))
+    }
+
+    @Test func whatAnEarlierRunAwaitedCountsForNobodyAndClaimsAnEventThatItLeftUndecided() {
+        var router = router { $0.awaitedPerConnection = 1 }
+        let origin = Origin(source: "chat", eventID: "1")
+        let other = Origin(source: "chat", eventID: "2")
+        let event = Event(
+            id: EventID(7), topic: try! Topic("/post/1"), title: "", body: "", fields: [], published: 0, sender: ":1.2",
+            origin: origin, urgency: nil, retained: false, route: Route(pattern: nil, window: .seconds(1)))
+        var restoration = Restoration()
+        restoration.awaited = [origin, other].map {
+            Restoration.Remembered(
+                NamedClaim(name: .origin($0), origin: $0, claimant: ":1.1", place: Self.phone),
+                left: $0 == origin ? .seconds(5) : .zero)
+        }
+        restoration.undecided = [
+            Restoration.Remembered((event: event, window: .seconds(1), age: nil), left: .seconds(60))
+        ]
+        let effects = router.handle(.restored(restoration), at: start)
+        #expect(resolutions(effects).map(\.outcome) == [.claimed])
+        #expect(effects.count { if case .dropAwaited = $0 { true } else { false } } == 2)
+        #expect(router.awaitedCount == 0)
+        #expect(reply(router.handle(claim("3"), at: start)) == .verdict(.awaited))
+    }
+
+    @Test func optionsThatContradictEachOtherAreRefused() throws {
+        let both = [Field(name: "read", value: .boolean(true)), Field(name: "dismissed", value: .boolean(true))]
+        #expect(throws: Refusal.self) { try NamedClaimOptions(both) }
+        let one = try NamedClaimOptions([
+            Field(name: "read", value: .boolean(false)), Field(name: "dismissed", value: .boolean(true)),
+            Field(name: "expires", value: .int32(7)),
+        ])
+        #expect(one.kind == .dismissed && one.expires == 7 && one.place == ClaimPlace())
+    }
+}
