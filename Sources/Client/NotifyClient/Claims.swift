@@ -5,6 +5,25 @@ extension NotifyClient {
         try await call("Claim", [.uint64(id.rawValue)]).result { $0.string.map(Verdict.init) }
     }
 
+    /// Claims an event by its global name, on behalf of somebody elsewhere: for programs that pass claims on between devices.
+    ///
+    /// An event that has not come yet is awaited until ``NamedClaimOptions/expires``, at least for 24 hours, over restarts of the
+    /// daemon too. When it comes, it is claimed before there is any banner.
+    ///
+    /// - Parameters:
+    ///   - source: the source of the event; for an event without source and event-id, `notifyd:` and the property `Device`.
+    ///   - eventID: its event-id, or its id in decimal.
+    ///   - options: what was done with the event, and where.
+    /// - Throws: `refused` with `InvalidEvent`, `AccessDenied`, `LimitExceeded` or `StorageUnavailable`.
+    @discardableResult
+    public func claimNamed(
+        source: String, eventID: String, options: NamedClaimOptions = NamedClaimOptions()
+    ) async throws(NotifyError) -> Verdict {
+        try await call("ClaimNamed", [.string(source), .string(eventID), .variants(options.values)]).result {
+            $0.string.map(Verdict.init)
+        }
+    }
+
     /// Claims an event provisionally: it gets no banner for now. The banner is shown after all if ``complete(_:)`` does not
     /// follow in time, if ``release(_:)`` is called, or if this client leaves the bus.
     ///

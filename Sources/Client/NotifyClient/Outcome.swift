@@ -52,12 +52,14 @@ public struct Outcome: Hashable, Sendable {
     public var delay: BannerDelay?
     /// The key of the button that closed the banner.
     public var action: String?
+    /// Where it was claimed, in people's words, if that was on another device.
+    public var device: String?
 
     public init(
         id: EventID, topic: String, kind: Kind, by: String? = nil, latency: Duration? = nil, banner: UInt32? = nil,
         count: Int? = nil, lateness: Duration? = nil, delay: BannerDelay? = nil,
         form: String? = nil,
-        action: String? = nil, program: String? = nil
+        action: String? = nil, program: String? = nil, device: String? = nil
     ) {
         self.id = id
         self.topic = topic
@@ -71,6 +73,7 @@ public struct Outcome: Hashable, Sendable {
         self.form = form
         self.action = action
         self.program = program
+        self.device = device
     }
 }
 
@@ -94,7 +97,7 @@ extension Outcome: Announced {
             lateness: details["lateness"]?.integer().map { Duration(microseconds: $0) },
             delay: details["delay"]?.string.map(BannerDelay.init), form: details["form"]?.string,
             action: details["action"]?.string,
-            program: details["program"]?.string)
+            program: details["program"]?.string, device: details["device"]?.string)
     }
 }
 
@@ -110,4 +113,6 @@ public struct Verdict: RawRepresentable, Hashable, Sendable, CustomStringConvert
     public static let retracted = Verdict(rawValue: "retracted")
     /// There was nothing to suppress: the route is silent, the event was already claimed, or other events keep the banner up.
     public static let recorded = Verdict(rawValue: "recorded")
+    /// The event has not come yet; it is claimed when it comes. Only for a claim by name.
+    public static let awaited = Verdict(rawValue: "awaited")
 }

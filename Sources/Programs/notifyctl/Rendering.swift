@@ -119,6 +119,7 @@ extension Outcome {
 
     var details: [String] {
         var parts: [String] = []
+        if let device { parts.append("on \(Terminal.plain(device))") }
         if let by { parts.append("by \(Claimant.text(by, program))") }
         if let action { parts.append("by the button “\(Terminal.plain(action))”") }
         if let latency { parts.append(latency == .zero ? "as it came in" : "after \(latency.displayText)") }
@@ -137,7 +138,7 @@ extension Outcome {
             ("latency", latency.map(JSON.microseconds)), ("form", form.map(JSON.string)),
             ("banner", banner.map(JSON.integer)), ("count", count.map(JSON.integer)),
             ("lateness", lateness.map(JSON.microseconds)), ("delay", (delay?.rawValue).map(JSON.string)),
-            ("action", action.map(JSON.string)),
+            ("action", action.map(JSON.string)), ("device", device.map(JSON.string)),
         ])
     }
 }

@@ -8,7 +8,7 @@ public struct Explanation: Hashable, Sendable {
         public var by: String
         /// From publishing to this step; `nil` if the machine was restarted in between, because no clock measures that.
         public var after: Duration?
-        /// The kind of the step: the call, `Claim`, `ClaimProvisionally`, `ClaimTopic`, `OpenScreen` or
+        /// The kind of the step: the call, `Claim`, `ClaimNamed`, `ClaimProvisionally`, `ClaimTopic`, `OpenScreen` or
         /// `MarkRead`; `Snooze`, which is no claim; or how a provisional claim ended, `Complete`, `Release`, `ranout` (not
         /// confirmed in time) or `left` (its connection left the bus).
         public var form: String
@@ -133,6 +133,8 @@ public struct Explanation: Hashable, Sendable {
     public var collapse: String?
     /// The line by which a bridge brought it: ``PublishOptions/via``.
     public var via: String?
+    /// Where it was claimed, in people's words, if that was on another device.
+    public var device: String?
     /// Whether the event was announced again after a restart of the daemon.
     public var isReplayed: Bool
     /// Whether the machine was restarted after the event was published and before it was decided. No clock measures latencies
@@ -149,7 +151,7 @@ public struct Explanation: Hashable, Sendable {
         delay: BannerDelay? = nil, action: String? = nil, sender: String? = nil, source: String? = nil,
         eventID: String? = nil,
         isReplayed: Bool = false, isOfEarlierBoot: Bool = false, isRead: Bool = false, collapse: String? = nil,
-        via: String? = nil, snoozed: Int64? = nil
+        via: String? = nil, snoozed: Int64? = nil, device: String? = nil
     ) {
         self.id = id
         self.topic = topic
@@ -177,6 +179,7 @@ public struct Explanation: Hashable, Sendable {
         self.isRead = isRead
         self.collapse = collapse
         self.via = via
+        self.device = device
         self.snoozed = snoozed
     }
 }
@@ -206,7 +209,7 @@ extension Explanation {
             isReplayed: record["replayed"]?.boolean ?? false,
             isOfEarlierBoot: record["earlier-boot"]?.boolean ?? false, isRead: record["read"]?.boolean ?? false,
             collapse: record["collapse"]?.string, via: record["via"]?.string,
-            snoozed: record["snoozed"]?.integer())
+            snoozed: record["snoozed"]?.integer(), device: record["device"]?.string)
     }
 }
 

@@ -85,6 +85,7 @@ extension Explanation {
             ("action", action.map(JSON.string)), ("sender", sender.map(JSON.string)),
             ("source", source.map(JSON.string)), ("event-id", eventID.map(JSON.string)),
             ("collapse", collapse.map(JSON.string)), ("via", via.map(JSON.string)),
+            ("device", device.map(JSON.string)),
             ("read", JSON.ifTrue(isRead)), ("replayed", JSON.ifTrue(isReplayed)),
             ("earlier-boot", JSON.ifTrue(isOfEarlierBoot)),
         ])
