@@ -200,6 +200,16 @@ async def test_claims_and_claims_of_topics(client: Client) -> None:
         assert await outcome(client, id) == "claimed"
 
 
+async def test_claims_by_name(client: Client) -> None:
+    first = await client.publish("/post/1", window=60, source="chat", event_id="1")
+    assert await client.claim_named("chat", "1", device="phone", via="mqtt") == "suppressed"
+    verdict = await client.claim_named("chat", "2", done="withdrawn", device="phone", expires=4e9)
+    assert verdict == "awaited"
+    second = await client.publish("/post/2", window=60, source="chat", event_id="2")
+    assert await outcome(client, first) == "claimed"
+    assert await outcome(client, second) == "withdrawn"
+
+
 async def test_a_block_that_succeeds_completes_its_claim(client: Client) -> None:
     id = await client.publish("/post/1", window=60)
     async with client.claim_provisionally(id) as is_held:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from ._claim import ProvisionalClaim
 from ._errors import NotReachable
@@ -129,10 +129,7 @@ class Client:
         if urgency is not None:
             options["urgency"] = ("y", _URGENCIES[urgency])
         if published is not None:
-            microseconds = round(published * 1e6)
-            if microseconds not in INT64:
-                raise ValueError("That point in time does not fit into 64 bits of microseconds.")
-            options["published"] = ("x", microseconds)
+            options["published"] = ("x", _microseconds(published))
         values = {text(name): encoded(value) for name, value in (fields or {}).items()}
         arguments = (text(topic), text(title), text(body), values, options)
         (id,) = await self._call("Publish", "sssa{sv}a{sv}", arguments, returns="t")
@@ -192,6 +189,37 @@ class Client:
         (there was nothing to suppress, or other events keep the banner open). More may be added.
         """
         (verdict,) = await self._call("Claim", "t", (_id(id),), returns="s")
+        return str(verdict)
+
+    async def claim_named(
+        self,
+        source: str,
+        event_id: str,
+        *,
+        done: Literal["claimed", "dismissed", "withdrawn", "read"] = "claimed",
+        device: str | None = None,
+        via: str | None = None,
+        expires: float | None = None,
+    ) -> str:
+        """Claims an event by its global name, on behalf of somebody elsewhere: for bridges between devices.
+
+        Returns what ``claim`` returns, or ``awaited``: the event has not come yet, and is claimed when it comes.
+
+        ``source``, ``event_id``: those of the event; without both, ``notifyd:`` with the property ``Device``, and the
+        id in decimal. ``done``: what was done with the event there. ``device``: where, in people's words; at most 64
+        bytes. ``via``: the line by which a bridge brought the claim. ``expires``: until when the event is awaited, in
+        seconds since 1970-01-01 00:00 UTC; it is awaited for at least 24 hours and at most 28 days.
+        """
+        options: dict[str, tuple[str, Any]] = {}
+        for key, words in {"device": device, "via": via}.items():
+            if words is not None:
+                options[key] = ("s", text(words))
+        if done != "claimed":
+            options[done] = ("b", True)
+        if expires is not None:
+            options["expires"] = ("x", _microseconds(expires))
+        arguments = (text(source), text(event_id), options)
+        (verdict,) = await self._call("ClaimNamed", "ssa{sv}", arguments, returns="s")
         return str(verdict)
 
     def claim_provisionally(self, id: int, *, within: float = 30) -> ProvisionalClaim:
@@ -369,6 +397,13 @@ class Client:
     async def _values(self, topic: str, *, auto_start: bool = False) -> Snapshot:
         cursor, events = await self._call("Snapshot", "s", (topic,), returns="t" + RECORDS, auto_start=auto_start)
         return Snapshot(cursor, [recorded(entry, retained=True).event for entry in events])
+
+
+def _microseconds(moment: float) -> int:
+    microseconds = round(moment * 1e6)
+    if microseconds not in INT64:
+        raise ValueError("That point in time does not fit into 64 bits of microseconds.")
+    return microseconds
 
 
 def session_bus_address() -> str:
