@@ -21,7 +21,7 @@ struct Follower {
         case .outcome(let event):
             guard events[event.id] != nil else { return "the outcome of event \(event.id) comes before it" }
             outcomes[event.id] = event.decision?.outcome
-        case .read(let event, by: _, at: _):
+        case .read(let event, by: _, at: _, from: _):
             guard events[event.id] != nil else { return "event \(event.id) is read before it came" }
         case .removed(let removal): words[removal.topic, default: []].append(change)
         case .start(let last):

@@ -23,13 +23,13 @@ final class SimulatedDisk: Disk {
     enum Change {
         case accepted(EventID)
         case decided(EventID)
-        case read(EventID, by: String, at: Int64)
+        case read(EventID, by: String, at: Int64, from: ClaimPlace)
         case removed(StoredRemoval)
         case start(last: UInt64)
 
         var id: EventID? {
             switch self {
-            case .accepted(let id), .decided(let id), .read(let id, by: _, at: _): id
+            case .accepted(let id), .decided(let id), .read(let id, by: _, at: _, from: _): id
             case .removed(let removal): removal.id
             case .start: nil
             }

@@ -393,7 +393,8 @@ final class SimulatedStore: EventStore {
                 switch change {
                 case .accepted: event.map { .event($0) }
                 case .decided(let id): contents.decided[id] == number ? event.map { .outcome($0) } : nil
-                case .read(_, let peer, let moment): event.map { .read($0, by: peer, at: moment) }
+                case .read(_, let peer, let moment, let place):
+                    event.map { .read($0, by: peer, at: moment, from: place) }
                 case .removed(let removal): .removed(removal)
                 case .start(let last): .start(last: last)
                 }
