@@ -6,6 +6,14 @@ extension Daemon {
     /// The event of a global name, or the removal or forgotten event that had it; `nil` if there is none.
     func knownEvent(named origin: Origin) throws(Refusal) -> EventID? {
         try loadGlobalIDs()
+        let id = try rememberedOrStored(origin)
+        guard let id, storage.isUnconfirmed(id) else { return id }
+        // If it cannot be stored, it has not come, and its claim must not be lost.
+        endTurn()
+        return try rememberedOrStored(origin)
+    }
+
+    private func rememberedOrStored(_ origin: Origin) throws(Refusal) -> EventID? {
         if let id = router.event(named: origin, at: host.now) { return id }
         return try event(named: origin)
     }

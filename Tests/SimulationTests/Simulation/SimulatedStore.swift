@@ -114,7 +114,8 @@ final class SimulatedStore: EventStore {
             }
             if decision.cause.flatMap({ MuteCause($0) })?.digest != nil { disk.heldBack.insert(id) }
         case .claimed(let id, let claim):
-            if contents.forgotten.contains(id) { return }
+            // A removal has a name as well.
+            if contents.forgotten.contains(id) || contents.removals.contains(where: { $0.id == id }) { return }
             if contents.events[id] == nil { disk.onFault("event \(id) is claimed, and is not there") }
             contents.claims[id, default: []].append(claim)
         case .named: disk.onFault("a claimant is named, and nobody has asked")

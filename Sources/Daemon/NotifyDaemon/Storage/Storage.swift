@@ -114,6 +114,9 @@ final class Storage {
         return nil
     }
 
+    /// Whether an event of this turn is not on disk, and may be refused.
+    func isUnconfirmed(_ id: EventID) -> Bool { refusedInTurn.contains(id) || pendingEvent(id) != nil }
+
     /// Whether this turn has decided an event, which the file does not say yet.
     func hasPendingDecision(of id: EventID) -> Bool {
         pending.contains { if case .decided(id, _) = $0 { true } else { false } }
