@@ -83,6 +83,20 @@ struct FolderBridgeTests {
         }
     }
 
+    @Test func aStopDoesNotWaitForANotifydThatHangs() async throws {
+        try await withBridge { stage in
+            try await stage.bridge.start()
+            stage.daemon.signal(SIGSTOP)
+            try stage.bridge.drop("a")
+            await stage.bridge.stop()
+            stage.daemon.signal(SIGCONT)
+            #expect(!stage.bridge.log.contains("does not end in time"))
+            try await stage.bridge.start()
+            _ = try await stage.event(of: "a")
+            #expect(try await stage.events().count == 1)
+        }
+    }
+
     @Test func aFileThatIsRefusedForEverBecomesADeadLetter() async throws {
         try await withBridge { stage in
             try await stage.bridge.start()
