@@ -97,7 +97,11 @@ struct BacklogTests {
                 rig.signals.all.count { $0.member == "Resolved" } >= count
             }
             let peak = try rig.peakMemory()
-            #expect(rig.signals.all.filter { $0.member == "Resolved" }.map { $0.arguments[1] } == ids.map(Value.uint64))
+            // On a slow machine some windows have ended before, and their events are resolved in another order.
+            let resolved = rig.signals.all.filter { $0.member == "Resolved" }.compactMap { signal -> UInt64? in
+                if case .uint64(let id) = signal.arguments[1] { id } else { nil }
+            }
+            #expect(resolved.sorted() == ids)
             if ChildProcess.sanitizerEnvironment.isEmpty {
                 #expect(peak - before <= count * 200 + 4 << 20)
                 try await rig.until("what the events took is free again") {
