@@ -25,7 +25,7 @@ extension Journal {
         }
     }
 
-    /// The newest events that are shown in a banner, in ascending order.
+    /// The newest events that are shown in a banner, in ascending order. What is snoozed has left it.
     public func shown(in banner: StoredBanner, limit: Int) throws(JournalError) -> [StoredEvent] {
         try read { db in
             let rows = try Row.fetchCursor(
@@ -35,7 +35,10 @@ extension Journal {
         }
     }
 
-    static let shownQuery = "SELECT * FROM event WHERE outcome = 1 AND shown_with = ? ORDER BY id DESC LIMIT ?"
+    static let shownQuery = """
+        SELECT * FROM event WHERE outcome = 1 AND shown_with = ? AND id NOT IN (SELECT event FROM snooze)
+        ORDER BY id DESC LIMIT ?
+        """
 
     /// The number of banners between two applications of their limit.
     private static var limitInterval: Int { 128 }
