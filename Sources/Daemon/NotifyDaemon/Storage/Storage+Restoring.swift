@@ -117,11 +117,14 @@ extension Storage {
     /// - Parameter server: the identity of the current server.
     func bannersLeftUp(by server: String?) throws(Refusal) -> [StoredBanner] {
         let banners = try read { journal throws(JournalError) in try journal.banners() }
-        if banners.contains(where: { $0.server != server }) {
-            append(.allBannersGone)
+        let void = banners.filter { $0.server != server }
+        if void.count == banners.count {
+            if !void.isEmpty { append(.allBannersGone) }
             return []
         }
-        return banners
+        // This run has shown the others while the journal could not be read.
+        for banner in void { append(.bannerGone(banner.number)) }
+        return banners.filter { $0.server == server }
     }
 
     func restoration(of banners: [BannerLeftUp], routes: RouteTable, at clock: WallClock) -> Restoration {
