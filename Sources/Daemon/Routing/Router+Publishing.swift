@@ -68,8 +68,8 @@ extension Router {
         } else {
             isOver = openWindow(for: event, length: options.window ?? route.window, expires: expires, at: now)
         }
-        if isRetained, options.lifetime == .zero { endValue(of: event.topic, .replaced, at: now) }
         if let early { endAwait(of: early, for: id) }
+        if isRetained, options.lifetime == .zero { endValue(of: event.topic, .replaced, at: now) }
         if let earlier { replace(earlier, by: event, at: now) }
         if isOver { endWindowIfAnswered(event.key, at: now) }
         if isOver || earlier != nil { sendBanners(at: now) }

@@ -6,8 +6,14 @@ import Routing
 
 /// What is on the disk, with everything that can go wrong with one. It outlives the daemon.
 final class SimulatedDisk: Disk {
-    /// Events that a digest may tell of, once each.
-    var heldBack: Set<EventID> = []
+    /// What digests may tell of, once each.
+    var heldBack: Set<HeldBack> = []
+
+    /// An event that was held back. One that was snoozed may be held back again, by a later period with another digest.
+    struct HeldBack: Hashable {
+        let event: EventID
+        let digest: EventID
+    }
 
     enum Condition {
         case well

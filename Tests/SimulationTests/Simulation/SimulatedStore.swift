@@ -106,13 +106,16 @@ final class SimulatedStore: EventStore {
             if let first = contents.events[id]?.decision, decision.opened == nil {
                 decision = decision.following(first)
             }
+            let isOutcome = !decision.isRead
             if let marked = decision.markedRead, contents.readMarks.contains(id) { decision = marked }
             contents.events[id]?.decision = decision
-            if !decision.isRead {
+            if isOutcome {
                 note(.decided(id), in: &contents)
                 contents.decided[id] = lastChange
             }
-            if decision.cause.flatMap({ MuteCause($0) })?.digest != nil { disk.heldBack.insert(id) }
+            if let digest = decision.cause.flatMap({ MuteCause($0) })?.digest {
+                disk.heldBack.insert(SimulatedDisk.HeldBack(event: id, digest: digest))
+            }
         case .claimed(let id, let claim):
             // A removal has a name as well.
             if contents.forgotten.contains(id) || contents.removals.contains(where: { $0.id == id }) { return }
@@ -348,7 +351,10 @@ final class SimulatedStore: EventStore {
     }
 
     func shown(in banner: StoredBanner, limit: Int) throws(JournalError) -> [StoredEvent] {
-        try all.filter { $0.decision?.outcome == .shown && $0.decision?.shownWith == banner.first }.suffix(limit)
+        let snoozed = Set(contents.snoozes.map(\.event))
+        return try all.filter {
+            $0.decision?.outcome == .shown && $0.decision?.shownWith == banner.first && !snoozed.contains($0.id)
+        }.suffix(limit)
     }
 
     func replaceable(_ key: CollapseKey) throws(JournalError) -> StoredEvent? {

@@ -207,11 +207,12 @@ extension Simulation {
             noteLettingGo()
             if let daemon { witness.checkClaimedTopic(daemon.router) }
         }
+        // Schedules go on for ever. The last ones have a digest, which is claimed with all the others.
+        take(.reconfigure(0))
+        advance(by: .seconds(3600))
         for id in disk.contents.ids where disk.contents.events[id]?.decision?.outcome == .shown {
             call(":1.9", .claimed(id, by: ":1.9"))
         }
-        // Schedules go on for ever.
-        take(.reconfigure(0))
         // Lifetimes go by the wall clock after a power cut, and that may have been set from one end to the other.
         advance(by: .microseconds(2 * Self.longestClockStep) + .seconds(48 * 3600))
         noteLettingGo()
