@@ -65,6 +65,9 @@ let package = Package(
         .target(
             name: "TOMLTables", dependencies: ["NotifyText", "Routing", "UserFiles"], path: "Sources/Common/TOMLTables",
             swiftSettings: strict),
+        // JSON, read and written with the digits and the order that it has.
+        .target(
+            name: "NotifyJSON", dependencies: ["NotifyText"], path: "Sources/Common/NotifyJSON", swiftSettings: strict),
 
         // The daemon, from the pure rules outwards.
         .target(
@@ -146,7 +149,7 @@ let package = Package(
         ),
         // The link between devices: its messages, and what is decided about them. No C, no clock, no files, no Foundation.
         .target(
-            name: "LinkMessages", dependencies: ["NotifyText", "Routing"], path: "Sources/Link/LinkMessages",
+            name: "LinkMessages", dependencies: ["NotifyJSON", "NotifyText", "Routing"], path: "Sources/Link/LinkMessages",
             swiftSettings: strict),
         .target(
             name: "Linking",
@@ -169,6 +172,7 @@ let package = Package(
             dependencies: [
                 "ChildProcesses",
                 "NotifyClient",
+                "NotifyJSON",
                 "NotifyRehearsal",
                 "NotifyText",
                 "NotifyVersion",
@@ -229,7 +233,8 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
-            name: "LinkMessagesTests", dependencies: ["LinkMessages", "NotifyTestSupport", "NotifyText", "Routing"],
+            name: "LinkMessagesTests",
+            dependencies: ["LinkMessages", "NotifyJSON", "NotifyTestSupport", "NotifyText", "Routing"],
             swiftSettings: strict),
         .testTarget(
             name: "LinkingTests",
@@ -252,6 +257,7 @@ let package = Package(
             dependencies: [
                 "ChildProcesses",
                 "NotifyClient",
+                "NotifyJSON",
                 "NotifyRehearsal",
                 "NotifyText",
                 "notifyctl",

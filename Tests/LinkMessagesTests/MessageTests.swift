@@ -1,4 +1,5 @@
 import LinkMessages
+import NotifyJSON
 import NotifyTestSupport
 import Routing
 import Testing

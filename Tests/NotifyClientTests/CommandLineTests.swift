@@ -1,5 +1,6 @@
 import ArgumentParser
 import NotifyClient
+import NotifyJSON
 import Testing
 
 @testable import notifyctl
@@ -302,7 +303,7 @@ struct CommandLineTests {
             ("a\"b", .string("\u{1}\\\n영\u{9b}")), ("n", .array([.integer(1), .null])), ("e", .object([])),
         ])
         #expect(value.text(pretty: false) == #"{"a\"b":"\u0001\\\n영\u009b","n":[1,null],"e":{}}"#)
-        #expect(JSON.object([("a", .bool(true))]).text(pretty: true) == "{\n  \"a\": true\n}")
+        #expect(JSON.object([("a", .boolean(true))]).text(pretty: true) == "{\n  \"a\": true\n}")
     }
 
     @Test func valuesBecomeJSONByTheirMeaning() {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import NotifyClient
+import NotifyJSON
 import Testing
 
 @testable import notifyctl

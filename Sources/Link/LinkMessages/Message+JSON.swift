@@ -1,3 +1,4 @@
+import NotifyJSON
 import NotifyText
 import Routing
 
@@ -6,23 +7,23 @@ import Routing
 extension Message {
     /// The message in JSON, UTF-8.
     public var encoded: [UInt8] {
-        var members = [
-            JSON.Member("v", .integer(Self.version)), JSON.Member("device", .string(device.description)),
-            JSON.Member("at", .integer(at)),
+        var members: [JSON.Member] = [
+            ("v", .integer(Self.version)), ("device", .string(device.description)),
+            ("at", .integer(at)),
         ]
         switch body {
         case .said(let said): members += said.members
         case .description(let description): members += description.members
         case .presence(let presence):
             members += [
-                JSON.Member("kind", .string("presence")), JSON.Member("connection", .integer(presence.connection)),
-                JSON.Member("online", .boolean(presence.isOnline)),
+                ("kind", .string("presence")), ("connection", .integer(presence.connection)),
+                ("online", .boolean(presence.isOnline)),
             ]
-            if presence.isShared { members.append(JSON.Member("shared", .boolean(true))) }
+            if presence.isShared { members.append(("shared", .boolean(true))) }
         case .question(let question):
             members += [
-                JSON.Member("kind", .string("question")), JSON.Member("id", .integer(question.id)),
-                JSON.Member("after", .integer(question.after)), JSON.Member("through", .integer(question.through)),
+                ("kind", .string("question")), ("id", .integer(question.id)),
+                ("after", .integer(question.after)), ("through", .integer(question.through)),
             ]
         case .answer(let answer): members += answer.members
         }
@@ -67,12 +68,12 @@ extension Message {
 
 extension Said {
     fileprivate var members: [JSON.Member] {
-        let members = [JSON.Member("number", .integer(number)), JSON.Member("previous", .integer(previous))]
+        let members: [JSON.Member] = [("number", .integer(number)), ("previous", .integer(previous))]
         switch content {
         case .event(let event): return members + event.members
         case .claim(let claim): return members + claim.members
         case .removal(let removal): return members + removal.members
-        case .nothing, .unknown, .malformed: return members + [JSON.Member("kind", .string("nothing"))]
+        case .nothing, .unknown, .malformed: return members + [("kind", .string("nothing"))]
         }
     }
 
@@ -112,18 +113,18 @@ extension Said.Content {
 
 extension SaidEvent {
     fileprivate var members: [JSON.Member] {
-        var members =
-            [JSON.Member("kind", .string("event"))] + name.members + [
-                JSON.Member("topic", .string(topic.description)), JSON.Member("title", .string(title)),
-                JSON.Member("body", .string(body)), JSON.Member("published", .integer(published)),
-                JSON.Member("expires", .integer(expires)),
+        var members: [JSON.Member] =
+            [("kind", .string("event"))] + name.members + [
+                ("topic", .string(topic.description)), ("title", .string(title)),
+                ("body", .string(body)), ("published", .integer(published)),
+                ("expires", .integer(expires)),
             ]
-        if !fields.isEmpty { members.append(JSON.Member("fields", JSON(fields))) }
-        if !options.isEmpty { members.append(JSON.Member("options", JSON(options))) }
-        if isRetained { members.append(JSON.Member("retained", .boolean(true))) }
-        if isSilent { members.append(JSON.Member("silent", .boolean(true))) }
-        if let urgency { members.append(JSON.Member("urgency", .integer(urgency))) }
-        if !outcome.isEmpty { members.append(JSON.Member("outcome", .string(outcome))) }
+        if !fields.isEmpty { members.append(("fields", JSON(fields))) }
+        if !options.isEmpty { members.append(("options", JSON(options))) }
+        if isRetained { members.append(("retained", .boolean(true))) }
+        if isSilent { members.append(("silent", .boolean(true))) }
+        if let urgency { members.append(("urgency", .integer(urgency))) }
+        if !outcome.isEmpty { members.append(("outcome", .string(outcome))) }
         return members
     }
 
@@ -140,12 +141,12 @@ extension SaidEvent {
 
 extension SaidClaim {
     fileprivate var members: [JSON.Member] {
-        var members =
-            [JSON.Member("kind", .string("claim"))] + name.members + [
-                JSON.Member("topic", .string(topic.description)), JSON.Member("form", .string(form.rawValue)),
-                JSON.Member("place", .string(place)),
+        var members: [JSON.Member] =
+            [("kind", .string("claim"))] + name.members + [
+                ("topic", .string(topic.description)), ("form", .string(form.rawValue)),
+                ("place", .string(place)),
             ]
-        if let expires { members.append(JSON.Member("expires", .integer(expires))) }
+        if let expires { members.append(("expires", .integer(expires))) }
         return members
     }
 
@@ -160,8 +161,8 @@ extension SaidClaim {
 
 extension SaidRemoval {
     fileprivate var members: [JSON.Member] {
-        [JSON.Member("kind", .string("removal"))] + name.members + [
-            JSON.Member("topic", .string(topic.description)), JSON.Member("published", .integer(published)),
+        [("kind", .string("removal"))] + name.members + [
+            ("topic", .string(topic.description)), ("published", .integer(published)),
         ]
     }
 }
@@ -172,10 +173,10 @@ extension Description {
 
     fileprivate var members: [JSON.Member] {
         [
-            JSON.Member("kind", .string("description")), JSON.Member("counter", .integer(counter)),
-            JSON.Member("name", .string(name)), JSON.Member("first", .integer(first)),
-            JSON.Member("last", .integer(last)),
-            JSON.Member("attended", .array(attended.map { .string($0.description) })),
+            ("kind", .string("description")), ("counter", .integer(counter)),
+            ("name", .string(name)), ("first", .integer(first)),
+            ("last", .integer(last)),
+            ("attended", .array(attended.map { .string($0.description) })),
         ]
     }
 
@@ -202,12 +203,12 @@ extension Answer {
     public static let maximumItems = 1000
 
     fileprivate var members: [JSON.Member] {
-        var members = [
-            JSON.Member("kind", .string("answer")), JSON.Member("id", .integer(id)),
-            JSON.Member("after", .integer(after)), JSON.Member("through", .integer(through)),
-            JSON.Member("items", .array(items.map { .object($0.members) })),
+        var members: [JSON.Member] = [
+            ("kind", .string("answer")), ("id", .integer(id)),
+            ("after", .integer(after)), ("through", .integer(through)),
+            ("items", .array(items.map { .object($0.members) })),
         ]
-        if wait > 0 { members.append(JSON.Member("wait", .integer(wait))) }
+        if wait > 0 { members.append(("wait", .integer(wait))) }
         return members
     }
 
@@ -233,13 +234,13 @@ extension Answer {
 
 extension GlobalName {
     fileprivate var members: [JSON.Member] {
-        [JSON.Member("source", .string(source)), JSON.Member("event-id", .string(eventID))]
+        [("source", .string(source)), ("event-id", .string(eventID))]
     }
 }
 
 extension JSON {
     fileprivate init(_ fields: [Field]) {
-        self = .object(fields.map { JSON.Member($0.name, $0.value.typedJSON) })
+        self = .object(fields.map { ($0.name, $0.value.typedJSON) })
     }
 }
 
@@ -309,9 +310,9 @@ private struct Reader {
             throw MessageError("\"\(name)\" is no object with at most 64 members")
         }
         var fields: [Field] = []
-        for member in members {
-            guard member.name.utf8.count <= 255 else { throw MessageError("a name in \"\(name)\" is too long") }
-            fields.append(Field(name: member.name, value: try Value(typed: member.value)))
+        for (key, value) in members {
+            guard key.utf8.count <= 255 else { throw MessageError("a name in \"\(name)\" is too long") }
+            fields.append(Field(name: key, value: try Value(typed: value)))
         }
         return fields
     }

@@ -1,3 +1,4 @@
+import NotifyJSON
 import NotifyText
 import Routing
 
@@ -10,7 +11,7 @@ extension Value {
     static let maximumNesting = 8
 
     var typedJSON: JSON {
-        .object([JSON.Member("type", .string(signature)), JSON.Member("data", data)])
+        .object([("type", .string(signature)), ("data", data)])
     }
 
     private var data: JSON {
@@ -26,7 +27,7 @@ extension Value {
         case .double(let number): Value.data(of: number)
         case .string(let text), .objectPath(let text), .signature(let text): .string(text)
         case .array(_, let elements): .array(elements.map(\.data))
-        case .dictionary(_, _, let pairs): .object(pairs.map { JSON.Member($0.key.text ?? "", $0.value.data) })
+        case .dictionary(_, _, let pairs): .object(pairs.map { ($0.key.text ?? "", $0.value.data) })
         case .variant(let value): value.typedJSON
         }
     }
@@ -109,12 +110,12 @@ extension Value {
             guard end < codes.count, codes[end] == UInt8(ascii: "}") else { throw unknown }
             var pairs: [Value.Pair] = []
             pairs.reserveCapacity(members.count)
-            for member in members {
+            for (text, element) in members {
                 index = start
-                guard let name = Signature.key(key, member.name) else {
+                guard let name = Signature.key(key, text) else {
                     throw MessageError("a key does not fit the type \"\(Unicode.Scalar(key))\"")
                 }
-                pairs.append(Value.Pair(key: name, value: try value(member.value, depth: depth + 1)))
+                pairs.append(Value.Pair(key: name, value: try value(element, depth: depth + 1)))
             }
             index = end + 1
             return .dictionary(

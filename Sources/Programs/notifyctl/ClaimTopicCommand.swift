@@ -1,5 +1,6 @@
 import ArgumentParser
 import NotifyClient
+import NotifyJSON
 
 struct ClaimTopicCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

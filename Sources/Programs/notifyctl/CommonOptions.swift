@@ -1,5 +1,6 @@
 import ArgumentParser
 import NotifyClient
+import NotifyJSON
 
 struct BusOptions: ParsableArguments {
     @Option(help: "The D-Bus address of the bus, instead of the session bus.")

@@ -1,4 +1,5 @@
 import ArgumentParser
+import NotifyJSON
 import StandardStreams
 
 struct ConfigCommand: AsyncParsableCommand {
@@ -37,7 +38,7 @@ struct ConfigCommand: AsyncParsableCommand {
             let (code, lines) = try await Daemon.run(program, arguments)
             let report = lines.joined(separator: "\n")
             output.write(
-                .object([("good", .bool(code == 0)), ("report", .array(lines.map(JSON.string)))]),
+                .object([("good", .boolean(code == 0)), ("report", .array(lines.map(JSON.string)))]),
                 text: code == 0 ? report : nil)
             if code != 0 {
                 if output.json == .off { StandardStreams.writeToError(report + "\n") }

@@ -1,6 +1,7 @@
 import ChildProcesses
 import Glibc
 import NotifyClient
+import NotifyJSON
 
 /// The shell command that `listen` runs for an event. The event is in its environment and on its standard input.
 struct EventCommand {

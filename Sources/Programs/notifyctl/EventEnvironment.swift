@@ -1,4 +1,5 @@
 import NotifyClient
+import NotifyJSON
 
 /// The environment variables for the command that handles an event.
 struct EventEnvironment {

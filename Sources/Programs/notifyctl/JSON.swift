@@ -1,67 +1,15 @@
 import NotifyClient
+import NotifyJSON
 import NotifyText
 
-/// JSON for output, with members in the given order.
-indirect enum JSON {
-    case null
-    case bool(Bool)
-    case number(String)
-    case string(String)
-    case array([JSON])
-    case object([(String, JSON)])
-
-    static func integer(_ number: some BinaryInteger) -> JSON { .number(String(number)) }
-
+extension JSON {
     /// The members that have a value.
-    static func present(_ members: [(String, JSON?)]) -> [(String, JSON)] {
+    static func present(_ members: [(String, JSON?)]) -> [Member] {
         members.compactMap { name, value in value.map { (name, $0) } }
     }
 
     /// For members that are there only if they are true.
-    static func ifTrue(_ flag: Bool) -> JSON? { flag ? .bool(true) : nil }
-
-    func text(pretty: Bool, indentation: String = "") -> String {
-        switch self {
-        case .null: return "null"
-        case .bool(let flag): return flag ? "true" : "false"
-        case .number(let digits): return digits
-        case .string(let text): return JSON.quoted(text)
-        case .array(let elements):
-            return JSON.enclosed("[", elements.map { ("", $0) }, "]", pretty: pretty, indentation)
-        case .object(let members):
-            let separator = pretty ? ": " : ":"
-            return JSON.enclosed(
-                "{", members.map { (JSON.quoted($0.0) + separator, $0.1) }, "}", pretty: pretty, indentation)
-        }
-    }
-
-    private static func enclosed(
-        _ open: String, _ parts: [(String, JSON)], _ close: String, pretty: Bool, _ indentation: String
-    ) -> String {
-        if parts.isEmpty { return open + close }
-        let inner = indentation + "  "
-        let texts = parts.map { $0.0 + $0.1.text(pretty: pretty, indentation: inner) }
-        if !pretty { return open + texts.joined(separator: ",") + close }
-        return open + "\n" + inner + texts.joined(separator: ",\n" + inner) + "\n" + indentation + close
-    }
-
-    private static func quoted(_ text: String) -> String {
-        var result = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": result += "\\\""
-            case "\\": result += "\\\\"
-            case "\n": result += "\\n"
-            case "\t": result += "\\t"
-            case "\r": result += "\\r"
-            // Escaped because JSON may be printed on a terminal; a parser gets the same text.
-            case _ where scalar.isActive:
-                result += "\\u" + String(scalar.value, radix: 16).padded(to: 4, with: "0")
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result + "\""
-    }
+    static func ifTrue(_ flag: Bool) -> JSON? { flag ? .boolean(true) : nil }
 }
 
 extension JSON {
@@ -70,7 +18,7 @@ extension JSON {
         switch value {
         case .byte, .int16, .uint16, .int32, .uint32, .int64, .uint64:
             self = value.integer(as: Int128.self).map(JSON.integer) ?? .null
-        case .boolean(let flag): self = .bool(flag)
+        case .boolean(let flag): self = .boolean(flag)
         case .double(let number): self = number.isFinite ? .number("\(number)") : .null
         case .string(let text), .objectPath(let text), .signature(let text): self = .string(text)
         case .array(let elements, _), .structure(let elements): self = .array(elements.map(JSON.init))
@@ -82,7 +30,7 @@ extension JSON {
 
     init(fields: Fields) { self = .object(fields.map { ($0, JSON($1)) }) }
 
-    private init(sorted members: [(String, JSON)]) { self = .object(members.sorted { $0.0.bytes < $1.0.bytes }) }
+    private init(sorted members: [Member]) { self = .object(members.sorted { $0.0.bytes < $1.0.bytes }) }
 }
 
 extension Value {
@@ -99,7 +47,7 @@ struct JSONArrayWriter {
 
     mutating func write(_ element: JSON) {
         let begin = isEmpty ? "[" : ","
-        let text = element.text(pretty: isPretty, indentation: "  ")
+        let text = element.text(pretty: isPretty, indentation: 2)
         Terminal.write(isPretty ? begin + "\n  " + text : begin + text)
         isEmpty = false
     }

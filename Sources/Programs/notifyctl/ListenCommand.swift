@@ -1,5 +1,6 @@
 import ArgumentParser
 import NotifyClient
+import NotifyJSON
 
 struct ListenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

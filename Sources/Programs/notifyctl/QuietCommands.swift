@@ -1,5 +1,6 @@
 import ArgumentParser
 import NotifyClient
+import NotifyJSON
 
 struct MuteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -91,13 +92,13 @@ struct PauseCommand: AsyncParsableCommand {
     func run() async throws {
         guard let duration else {
             _ = try await setPaused(true, bus)
-            return output.write(.object([("paused", .bool(true))]), text: nil)
+            return output.write(.object([("paused", .boolean(true))]), text: nil)
         }
         let client = try await bus.connect()
         try await client.pause(for: duration.duration)
         await complainIfNotStored(client)
         output.write(
-            .object([("paused", .bool(true)), ("milliseconds", .milliseconds(duration.duration))]), text: nil)
+            .object([("paused", .boolean(true)), ("milliseconds", .milliseconds(duration.duration))]), text: nil)
     }
 }
 
@@ -128,7 +129,7 @@ struct ResumeCommand: AsyncParsableCommand {
         let client = try await setPaused(false, bus)
         // An older daemon does not have this property.
         let rest = (try? await client.quiet()) ?? []
-        let members: [(String, JSON)] = [("paused", .bool(false))]
+        let members: [(String, JSON)] = [("paused", .boolean(false))]
         let now = Timestamp.now
         output.write(
             .object(members + (rest.isEmpty ? [] : [("quiet", .array(rest.map(\.json)))])),

@@ -1,4 +1,5 @@
 import NotifyClient
+import NotifyJSON
 
 extension Quiet {
     /// Such as `paused until 14:05`, `/post until 14:05` or `/ until 07:00 (schedule)`.

@@ -1,4 +1,5 @@
 import NotifyClient
+import NotifyJSON
 
 /// The latencies of the claims that answered the newest events, in total and by claimant. A screen that is opened a minute after
 /// an event, or a claim in the inbox by then, closes its banner, but does not answer it.

@@ -1,4 +1,5 @@
 import NotifyClient
+import NotifyJSON
 
 extension Event {
     /// For a line on a terminal.

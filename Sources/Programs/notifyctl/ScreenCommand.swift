@@ -2,6 +2,7 @@ import ArgumentParser
 import ChildProcesses
 import Glibc
 import NotifyClient
+import NotifyJSON
 
 struct ScreenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,7 @@
 import ArgumentParser
 import ChildProcesses
 import NotifyClient
+import NotifyJSON
 
 struct SendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,6 @@
 import ArgumentParser
 import NotifyClient
+import NotifyJSON
 
 struct SnoozeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,6 @@
 import ArgumentParser
 import NotifyClient
+import NotifyJSON
 import NotifyVersion
 
 struct StatusCommand: AsyncParsableCommand {

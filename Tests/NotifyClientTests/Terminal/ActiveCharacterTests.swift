@@ -1,3 +1,4 @@
+import NotifyJSON
 import NotifyText
 import Testing
 

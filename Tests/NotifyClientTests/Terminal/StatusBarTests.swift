@@ -1,4 +1,5 @@
 import NotifyClient
+import NotifyJSON
 import Testing
 
 @testable import notifyctl

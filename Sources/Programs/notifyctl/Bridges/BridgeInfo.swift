@@ -1,4 +1,5 @@
 import NotifyClient
+import NotifyJSON
 
 /// How a bridge on the bus is: the properties of `org.notifyd.Bridge1`.
 struct BridgeInfo {
@@ -79,7 +80,7 @@ struct BridgeInfo {
                     peers.map { peer in
                         .object([
                             ("device", .string(peer.device)), ("name", .string(peer.name)),
-                            ("online", .bool(peer.isOnline)), ("seen", .integer(peer.seen)),
+                            ("online", .boolean(peer.isOnline)), ("seen", .integer(peer.seen)),
                             ("behind", .integer(peer.behind)),
                         ])
                     })

@@ -1,5 +1,6 @@
 import ArgumentParser
 import NotifyClient
+import NotifyJSON
 
 struct BridgesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

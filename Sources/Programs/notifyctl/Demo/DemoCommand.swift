@@ -1,6 +1,7 @@
 import ArgumentParser
 import ChildProcesses
 import NotifyClient
+import NotifyJSON
 import NotifyRehearsal
 
 struct DemoCommand: AsyncParsableCommand {

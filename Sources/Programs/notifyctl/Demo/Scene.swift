@@ -1,4 +1,5 @@
 import NotifyClient
+import NotifyJSON
 
 /// The result of one scene. All times count from the call of the publisher.
 struct Scene {

@@ -1,4 +1,5 @@
 import NotifyClient
+import NotifyJSON
 
 /// Calls services on a bus with a short timeout and without starting them.
 struct BusQuery {

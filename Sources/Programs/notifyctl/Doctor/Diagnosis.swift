@@ -1,5 +1,6 @@
 import Glibc
 import NotifyClient
+import NotifyJSON
 import NotifyVersion
 
 /// Collects the facts for the checks. It changes nothing.

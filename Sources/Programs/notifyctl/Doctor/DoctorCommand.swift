@@ -1,6 +1,7 @@
 import ArgumentParser
 import ChildProcesses
 import NotifyClient
+import NotifyJSON
 
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -23,7 +24,7 @@ struct DoctorCommand: AsyncParsableCommand {
         let findings = await findings()
         let isWell = findings.allSatisfy { $0.level == .ok }
         output.write(
-            .object([("well", .bool(isWell)), ("findings", .array(findings.map(\.json)))]),
+            .object([("well", .boolean(isWell)), ("findings", .array(findings.map(\.json)))]),
             text: Finding.lines(findings).joined(separator: "\n"))
         if !isWell { throw ExitCode.nothing }
     }

@@ -1,3 +1,5 @@
+import NotifyJSON
+
 struct Finding: Equatable {
     enum Level: String {
         case ok

@@ -1,5 +1,6 @@
 import ChildProcesses
 import NotifyClient
+import NotifyJSON
 
 /// The state of notifyd.service; org.freedesktop.systemd1(5).
 struct UnitCheck {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import NotifyClient
+import NotifyJSON
 
 struct InboxCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

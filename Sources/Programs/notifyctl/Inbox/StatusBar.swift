@@ -1,5 +1,6 @@
 import ArgumentParser
 import NotifyClient
+import NotifyJSON
 import NotifyText
 
 /// A program that shows an ``InboxStatus``, and the lines that it reads: see waybar-custom(5), the module custom/script of polybar,
@@ -83,8 +84,8 @@ enum StatusBar: String, ExpressibleByArgument, CaseIterable, Sendable {
 extension InboxStatus {
     fileprivate var json: JSON {
         .object([
-            ("running", .bool(isRunning)), ("unread", .integer(unread)), ("newest", newest.first?.json ?? .null),
-            ("quiet", .bool(quiet != nil)), ("until", quiet?.until.map { .integer($0) } ?? .null),
+            ("running", .boolean(isRunning)), ("unread", .integer(unread)), ("newest", newest.first?.json ?? .null),
+            ("quiet", .boolean(quiet != nil)), ("until", quiet?.until.map { .integer($0) } ?? .null),
         ])
     }
 }

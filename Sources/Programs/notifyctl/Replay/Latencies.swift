@@ -1,5 +1,6 @@
 import Histogram
 import NotifyClient
+import NotifyJSON
 import Routing
 
 /// The latencies of claims, in a [histogram with a high dynamic range](https://hdrhistogram.org): its size does not depend on

@@ -1,3 +1,4 @@
+import NotifyJSON
 import Routing
 
 /// The differences that another window or configuration would have made.

@@ -1,11 +1,12 @@
 import NotifyClient
+import NotifyJSON
 
 extension Activity {
     func json(at now: Duration) -> JSON {
-        var members: [(String, JSON)] = [("running", .bool(health != nil))]
+        var members: [(String, JSON)] = [("running", .boolean(health != nil))]
         if let health {
             members += [
-                ("version", .string(health.version)), ("paused", .bool(health.isPaused)),
+                ("version", .string(health.version)), ("paused", .boolean(health.isPaused)),
                 ("quiet", .array(health.quiet.map(\.json))), ("degraded", .string(health.degradation)),
                 ("pending", .integer(health.pending)),
             ]
@@ -25,7 +26,7 @@ extension Activity.Window {
     fileprivate func json(at now: Duration) -> JSON {
         .object([
             ("topic", .string(topic)), ("events", .array(events.sorted().map { .integer($0.rawValue) })),
-            ("window", .milliseconds(length)), ("left", .microseconds(left(at: now))), ("waiting", .bool(isWaiting)),
+            ("window", .milliseconds(length)), ("left", .microseconds(left(at: now))), ("waiting", .boolean(isWaiting)),
         ])
     }
 }

@@ -1,4 +1,5 @@
 import NotifyClient
+import NotifyJSON
 
 /// Keeps an ``Activity`` up to date with signals and one query per second. It continues over restarts of the daemon and does not
 /// start it.

@@ -93,7 +93,7 @@ package struct JSONParser {
             skipSpace()
             guard take(":") else { throw error("':' is missing") }
             skipSpace()
-            members.append(JSON.Member(name, try value(depth: depth)))
+            members.append((name, try value(depth: depth)))
             skipSpace()
             if take("}") { return .object(members) }
             guard take(",") else { throw error("',' or '}' is missing") }
