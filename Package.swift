@@ -19,7 +19,7 @@ let package = Package(
         .executable(name: "notifyctl", targets: ["notifyctl"]),
         .library(name: "NotifyClient", targets: ["NotifyClient"]),
         .library(name: "Routing", targets: ["Routing"]),
-        .library(name: "NotifyBridge", targets: ["NotifyBridge", "TOMLTables"]),
+        .library(name: "NotifyBridge", targets: ["NotifyBridge", "Credentials", "TOMLTables"]),
         // For the package of benchmarks alone.
         .library(name: "Journal", targets: ["Journal"]),
         // For the fuzzer in Tests/Fuzzing, which is a package of its own.
@@ -64,6 +64,10 @@ let package = Package(
         // Configuration files of the daemon and of bridges.
         .target(
             name: "TOMLTables", dependencies: ["NotifyText", "Routing", "UserFiles"], path: "Sources/Common/TOMLTables",
+            swiftSettings: strict),
+        // Secrets, in the credentials of a unit or in files.
+        .target(
+            name: "Credentials", dependencies: ["TOMLTables", "UserFiles"], path: "Sources/Common/Credentials",
             swiftSettings: strict),
         // JSON, read and written with the digits and the order that it has.
         .target(
@@ -158,6 +162,10 @@ let package = Package(
             ],
             path: "Sources/Link/Linking", swiftSettings: strict
         ),
+        // The configuration of the link, which notifyd-mqtt and notifyctl read.
+        .target(
+            name: "LinkSettings", dependencies: ["Credentials", "NotifyText", "Routing", "TOMLTables"],
+            path: "Sources/Link/LinkSettings", swiftSettings: strict),
 
         // Programs that are started and waited for; it takes a lock from the client library.
         .target(
@@ -171,6 +179,8 @@ let package = Package(
             name: "notifyctl",
             dependencies: [
                 "ChildProcesses",
+                "Credentials",
+                "LinkSettings",
                 "NotifyClient",
                 "NotifyJSON",
                 "NotifyRehearsal",
@@ -178,6 +188,8 @@ let package = Package(
                 "NotifyVersion",
                 "Routing",
                 "StandardStreams",
+                "TOMLTables",
+                "UserFiles",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
             ],
@@ -237,6 +249,9 @@ let package = Package(
             dependencies: ["LinkMessages", "NotifyJSON", "NotifyTestSupport", "NotifyText", "Routing"],
             swiftSettings: strict),
         .testTarget(
+            name: "LinkSettingsTests", dependencies: ["Credentials", "LinkSettings", "Routing", "TOMLTables"],
+            swiftSettings: strict),
+        .testTarget(
             name: "LinkingTests",
             dependencies: ["LinkMessages", "Linking", "NotifyTestSupport", "NotifyText", "Routing"],
             swiftSettings: strict),
@@ -268,7 +283,7 @@ let package = Package(
         .testTarget(
             name: "NotifyBridgeTests",
             dependencies: [
-                "ChildProcesses", "FolderBridge", "NotifyBridge", "NotifyClient", "NotifyRehearsal",
+                "ChildProcesses", "Credentials", "FolderBridge", "NotifyBridge", "NotifyClient", "NotifyRehearsal",
                 "NotifyTestSupport",
                 "TOMLTables", "notifyctl", "notifyd",
                 .product(name: "Logging", package: "swift-log"),

@@ -1,6 +1,7 @@
 import LinkMessages
 import NotifyJSON
 import NotifyTestSupport
+import NotifyText
 import Routing
 import Testing
 

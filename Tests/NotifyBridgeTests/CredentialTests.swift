@@ -3,7 +3,7 @@ import NotifyRehearsal
 import TOMLTables
 import Testing
 
-@testable import NotifyBridge
+@testable import Credentials
 
 /// Secrets are read from where they are safe, and appear nowhere.
 struct CredentialTests {

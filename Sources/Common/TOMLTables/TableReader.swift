@@ -26,6 +26,9 @@ public struct TableReader {
 
     package var offset: Int { table.offset }
 
+    /// The folder of the file, which the paths in it begin at.
+    package var folder: String { source.file.lastIndex(of: "/").map { String(source.file[..<$0]) } ?? "." }
+
     /// Whether the key is there, whatever its value.
     public func has(_ key: String) -> Bool { table[key] != nil }
 

@@ -1,4 +1,5 @@
 import NotifyJSON
+import NotifyText
 /// What stands on the broker in place of a message: sealed on a line with a key, and signed on a channel. The shell seals, opens,
 /// signs and verifies; this is only the text. LINK.md section 3.
 ///

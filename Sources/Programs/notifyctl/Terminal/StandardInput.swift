@@ -29,6 +29,19 @@ enum StandardInput {
         return text
     }
 
+    /// The first line of the input.
+    ///
+    /// - Throws: `NotifyError` `invalidArgument` if there is none, or it is too long.
+    static func line(upTo limit: Int) throws(NotifyError) -> String {
+        guard let line = readLine(), line.utf8.count <= limit else {
+            throw NotifyError(.invalidArgument, "Standard input has no line, or one with more than \(limit) bytes.")
+        }
+        return line
+    }
+
+    /// Whether somebody types it.
+    static var isInteractive: Bool { isatty(STDIN_FILENO) == 1 }
+
     /// The lines of the input, read on a separate thread, because reading blocks.
     static var lines: AsyncStream<String> {
         AsyncStream { continuation in

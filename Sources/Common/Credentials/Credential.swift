@@ -24,6 +24,11 @@ public struct Credential: Hashable, Sendable, CustomStringConvertible {
     /// A file, by its absolute path.
     public static func file(_ path: String) -> Credential { Credential(place: .file(path)) }
 
+    /// Whether it is a credential of the unit, which other programs cannot read.
+    public var isOfUnit: Bool {
+        if case .unit = place { true } else { false }
+    }
+
     /// Where it is; not what it is.
     public var description: String {
         switch place {
@@ -134,7 +139,7 @@ public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConver
 extension TableReader {
     /// Where a secret is: `{ credential = "NAME" }` or `{ file = "PATH" }`. The secret itself is not read yet.
     public mutating func credential(_ key: String) -> Credential? {
-        let folder = source.file.lastIndex(of: "/").map { String(source.file[..<$0]) } ?? "."
+        let folder = self.folder
         return table(key) { table in
             let name = table.string("credential")
             let file = table.string("file")

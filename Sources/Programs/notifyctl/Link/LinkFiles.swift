@@ -1,0 +1,147 @@
+import ArgumentParser
+import Glibc
+import LinkSettings
+import NotifyText
+import TOMLTables
+import UserFiles
+
+/// The files of a link: the configuration, and a file for each secret beside it.
+struct LinkFiles {
+    /// The path of the configuration.
+    let configuration: String
+
+    private var folder: String {
+        configuration.lastIndex(of: "/").map { String(configuration[..<$0]) } ?? "."
+    }
+
+    init(_ path: String?) {
+        configuration = path ?? BaseDirectories().configuration + "/mqtt.toml"
+    }
+
+    // MARK: Reading
+
+    func read() throws -> LinkSettings {
+        do throws(ConfigurationError) {
+            if let text = try ConfigurationText.read(configuration) {
+                return try LinkSettings.parse(text, file: configuration)
+            }
+        } catch {
+            for line in error.lines { Terminal.complain(line) }
+            throw ExitCode.badConfiguration
+        }
+        Terminal.complain(
+            "There is no link: \(configuration) does not exist. “notifyctl link init” makes one, and “notifyctl link join” joins one."
+        )
+        throw ExitCode.badConfiguration
+    }
+
+    // MARK: Writing
+
+    /// A file that is to be made.
+    private struct Draft {
+        let path: String
+        let text: String
+    }
+
+    /// Makes the files, all or none.
+    ///
+    /// - Returns: their paths.
+    func write(_ invitation: Invitation, name: String, allowsInsecure: Bool) throws -> [String] {
+        var lines = [
+            "# The link between your devices: notifyd-mqtt.toml(5).", "[link]",
+            "server = \(TOML.quoted(invitation.server.description))",
+        ]
+        if allowsInsecure { lines.append("insecure = true") }
+        lines += ["user = \(TOML.quoted(invitation.user))", "name = \(TOML.quoted(name))"]
+        var drafts: [Draft] = []
+        if let password = invitation.password {
+            lines.append(#"password = { file = "mqtt.password" }"#)
+            drafts.append(Draft(path: folder + "/mqtt.password", text: password))
+        }
+        if let key = invitation.key {
+            lines.append(#"key = { file = "link.key" }"#)
+            drafts.append(Draft(path: folder + "/link.key", text: Base64.encode(key)))
+        }
+        // Last: without it there is no link.
+        drafts.append(Draft(path: configuration, text: lines.joined(separator: "\n")))
+        do throws(ConfigurationError) {
+            _ = try LinkSettings.parse(drafts[drafts.count - 1].text, file: configuration)
+        } catch {
+            for mistake in error.mistakes { Terminal.complain(mistake.reason) }
+            throw ExitCode.badData
+        }
+        for draft in drafts where access(draft.path, F_OK) == 0 {
+            Terminal.complain(
+                "\(draft.path) exists already; nothing was changed. “notifyctl link” shows the link that there is. To begin anew, move the file away."
+            )
+            throw ExitCode.refused
+        }
+        return try make(drafts)
+    }
+
+    private func make(_ drafts: [Draft]) throws -> [String] {
+        makeFolders(folder)
+        var made: [String] = []
+        for draft in drafts {
+            guard let failure = create(draft) else {
+                made.append(draft.path)
+                continue
+            }
+            for path in made { unlink(path) }
+            Terminal.complain("\(draft.path) cannot be written: \(String(cString: strerror(failure))).")
+            throw ExitCode.refused
+        }
+        return made
+    }
+
+    private func makeFolders(_ path: String) {
+        guard access(path, F_OK) != 0, let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return }
+        makeFolders(String(path[..<slash]))
+        // What could not be made shows when the file is written.
+        mkdir(path, 0o700)
+    }
+
+    /// - Returns: the error number, if it could not be written.
+    private func create(_ draft: Draft) -> CInt? {
+        let descriptor = open(draft.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { return errno }
+        defer { close(descriptor) }
+        var bytes = Array((draft.text + "\n").utf8)[...]
+        while !bytes.isEmpty {
+            let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0, fsync(descriptor) == 0 else {
+                let failure = errno
+                unlink(draft.path)
+                return failure
+            }
+            bytes = bytes.dropFirst(count)
+        }
+        return nil
+    }
+}
+
+extension LinkSettings {
+    static func parse(_ text: String, file: String) throws(ConfigurationError) -> LinkSettings {
+        try TableReader.read(file: file, text: text) { LinkSettings.read(from: &$0) }
+    }
+}
+
+/// Text for a TOML file.
+private enum TOML {
+    /// A basic string: [TOML 1.0](https://toml.io/en/v1.0.0#string).
+    static func quoted(_ text: String) -> String {
+        var result = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": result += "\\\""
+            case "\\": result += "\\\\"
+            case _ where scalar.isActive:
+                let digits = String(scalar.value, radix: 16)
+                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result + "\""
+    }
+}

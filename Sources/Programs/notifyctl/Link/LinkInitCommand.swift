@@ -1,0 +1,62 @@
+import ArgumentParser
+import LinkSettings
+import NotifyJSON
+
+struct LinkInitCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "init",
+        abstract: "Make a link on its first device.",
+        discussion: """
+            Writes the configuration of notifyd-mqtt, a new key, and the password for the broker, each to a file of its own that \
+            only you can read. Files that exist already are not changed.
+
+            Examples:
+              notifyctl link init --server mqtts://broker.example --user mina --password-file -
+              notifyctl link init --server mqtt://localhost --user mina
+            """)
+
+    @Option(help: "The broker: mqtts://HOST or mqtts://HOST:PORT; mqtt:// on this machine.")
+    var server: String
+    @Option(help: "Your name at the broker.")
+    var user: String
+    @Option(help: "A file with the password for the broker; “-” reads standard input.", completion: .file())
+    var passwordFile: String?
+    @Flag(help: "Allow mqtt:// to another machine. Everybody on the way can read the password.")
+    var insecure = false
+
+    @OptionGroup var device: DeviceNameOptions
+    @OptionGroup var location: LinkFileOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        guard let server = LinkSettings.Server(server) else {
+            throw ValidationError("“\(Terminal.plain(server))” is no broker. Write mqtts://HOST or mqtts://HOST:PORT.")
+        }
+        let password = try passwordFile.map { try SecretText.read($0) }
+        let invitation = Invitation(server: server, user: user, password: password, key: LinkKey.make())
+        let paths = try location.files.write(invitation, name: try device.resolved(), allowsInsecure: insecure)
+        output.reportLink(paths, next: "notifyctl link pair")
+    }
+}
+
+/// How people call this device.
+struct DeviceNameOptions: ParsableArguments {
+    @Option(help: "How people call this device. (default: the name of the machine)")
+    var name: String?
+
+    func resolved() throws -> String {
+        guard let name = name ?? HostName.own else {
+            throw ValidationError("This machine has no name that could be used. Give one: --name desk.")
+        }
+        return name
+    }
+}
+
+extension OutputOptions {
+    /// Says which files were made, and what comes next.
+    func reportLink(_ paths: [String], next: String) {
+        let made = paths.map { "Made \(Terminal.plain($0))." }
+        let steps = ["Now: systemctl --user enable --now notifyd-mqtt", "Then: \(next)"]
+        write(.object([("files", .array(paths.map(JSON.string)))]), text: (made + steps).joined(separator: "\n"))
+    }
+}

@@ -1,0 +1,112 @@
+import ChildProcesses
+import Glibc
+import NotifyRehearsal
+import NotifyTestSupport
+import Testing
+
+/// `notifyctl link` as far as it only makes and reads files.
+struct LinkCommandTests {
+    /// Runs a shell script with a folder of its own for the configuration.
+    private func run(_ script: String, in home: TemporaryFolder) async throws -> (
+        exit: ChildProcess.Exit?, output: [String], errors: [String]
+    ) {
+        let programs = String(BuiltPrograms.notifyctl.dropLast("/notifyctl".count))
+        let environment = [
+            "HOME": home.path, "XDG_CONFIG_HOME": home.path, "PATH": "\(programs):/usr/bin:/bin", "LC_ALL": "C.UTF-8",
+        ]
+        let process = try ChildProcess("/bin/sh", ["-c", script], environment: environment, capturing: [1, 2])
+        let exit = await process.waitForExit(within: .seconds(30))
+        return (exit, await process.allLines(of: 1) ?? [], await process.allLines(of: 2) ?? [])
+    }
+
+    @Test func anotherDeviceJoinsWithTheInvitation() async throws {
+        let desk = try TemporaryFolder()
+        let phone = try TemporaryFolder()
+        let made = try await run(
+            "echo secret | notifyctl link init --server mqtts://broker.example --user mina --name desk --password-file -",
+            in: desk)
+        #expect(made.exit == .code(0))
+        #expect(
+            made.output == [
+                "Made \(desk.path)/notifyd/mqtt.password.", "Made \(desk.path)/notifyd/link.key.",
+                "Made \(desk.path)/notifyd/mqtt.toml.", "Now: systemctl --user enable --now notifyd-mqtt",
+                "Then: notifyctl link pair",
+            ])
+        let files = try await run("cd \(desk.path)/notifyd && stat -c '%a %n' *; cat mqtt.toml", in: desk).output
+        #expect(
+            files == [
+                "600 link.key", "600 mqtt.password", "600 mqtt.toml",
+                "# The link between your devices: notifyd-mqtt.toml(5).", "[link]",
+                #"server = "mqtts://broker.example""#, #"user = "mina""#, #"name = "desk""#,
+                #"password = { file = "mqtt.password" }"#, #"key = { file = "link.key" }"#,
+            ])
+
+        let line = try await run("notifyctl link pair", in: desk).output
+        #expect(line.count == 1)
+        #expect(line.first?.hasPrefix("notifyd-link:") == true)
+        // A line that was broken in copying still counts.
+        let joined = try await run(
+            "echo '  \(line[0].prefix(40))\(line[0].dropFirst(40)) ' | notifyctl link join --name phone", in: phone)
+        #expect(joined.exit == .code(0), "\(joined.errors)")
+        #expect(joined.output.last == "Then: notifyctl link")
+        for file in ["link.key", "mqtt.password"] {
+            let difference = try await run("cmp \(desk.path)/notifyd/\(file) \(phone.path)/notifyd/\(file)", in: desk)
+            #expect(difference.exit == .code(0), "\(file) differs")
+        }
+        #expect(try await run("cat notifyd/mqtt.toml || cat $HOME/notifyd/mqtt.toml", in: phone).output.contains(#"name = "phone""#))
+        #expect(try await run("notifyctl link pair", in: phone).output == line)
+    }
+
+    @Test func whatIsThereIsNotOverwritten() async throws {
+        let home = try TemporaryFolder()
+        let command = "notifyctl link init --server mqtt://localhost --user mina --name desk"
+        #expect(try await run(command, in: home).exit == .code(0))
+        let before = try await run("cat $HOME/notifyd/*", in: home).output
+        let again = try await run(command, in: home)
+        #expect(again.exit == .code(77))
+        #expect(again.errors.first?.contains("exists already; nothing was changed") == true)
+        #expect(try await run("cat $HOME/notifyd/*", in: home).output == before)
+    }
+
+    @Test func nothingIsLeftOfALinkThatCannotBeMade() async throws {
+        let home = try TemporaryFolder()
+        let result = try await run(
+            "mkdir -p $HOME/notifyd/mqtt.toml.d; ulimit -f 0; trap '' XFSZ; "
+                + "notifyctl link init --server mqtt://localhost --user mina --name desk", in: home)
+        #expect(result.exit == .code(77), "\(result.errors)")
+        #expect(result.errors.first?.contains("cannot be written: File too large") == true)
+        #expect(try await run("ls $HOME/notifyd", in: home).output == ["mqtt.toml.d"])
+    }
+
+    @Test(arguments: [
+        ("notifyctl link pair", 78, "There is no link"),
+        ("notifyctl link init --server broker --user mina --name desk", 64, "“broker” is no broker"),
+        ("notifyctl link init --server mqtt://broker.example --user mina --name desk", 65, "insecure = true"),
+        ("notifyctl link init --server mqtts://a --user a/b --name desk", 65, "'user' is the name at the broker"),
+        ("echo hello | notifyctl link join --name a", 65, "This is no invitation"),
+        ("echo notifyd-link:e | notifyctl link join --name a", 65, "The invitation is not whole"),
+        ("echo notifyd-link:e30= | notifyctl link join --name a", 65, "from a newer notifyctl"),
+        ("notifyctl link join --name a < /dev/null", 65, "Standard input has no line"),
+        ("notifyctl link init --server mqtts://a --user b --name c --password-file nowhere", 64, "nowhere does not exist"),
+    ])
+    func aMistakeIsToldAndNothingIsMade(_ script: String, _ code: CInt, _ advice: String) async throws {
+        let home = try TemporaryFolder()
+        let result = try await run(script, in: home)
+        #expect(result.exit == .code(code), "\(result.errors)")
+        #expect(result.errors.contains { $0.contains(advice) }, "\(result.errors)")
+        #expect(try await run("ls -A $HOME", in: home).output.isEmpty)
+    }
+
+    @Test func aCredentialOfTheUnitIsGivenByHand() async throws {
+        let home = try TemporaryFolder()
+        let key = String(repeating: "0123456789abcdef", count: 4)
+        let result = try await run(
+            """
+            mkdir $HOME/notifyd; printf '[link]\\nserver = "mqtt://localhost"\\nuser = "mina"\\nname = "a"\\n' > $HOME/notifyd/mqtt.toml
+            echo 'key = { credential = "link" }' >> $HOME/notifyd/mqtt.toml
+            notifyctl link pair; echo \(key) | notifyctl link pair --key-file - | cut -c1-13
+            """, in: home)
+        #expect(result.errors.first?.contains("give the file with --key-file") == true, "\(result.errors)")
+        #expect(result.output == ["notifyd-link:"])
+    }
+}
