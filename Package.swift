@@ -43,6 +43,10 @@ let package = Package(
 
         .systemLibrary(
             name: "CZlib", path: "Sources/C/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        // libmosquitto uses OpenSSL; why a certificate was refused, only OpenSSL knows.
+        .systemLibrary(
+            name: "CMosquitto", path: "Sources/C/CMosquitto", pkgConfig: "libmosquitto",
+            providers: [.apt(["libmosquitto-dev", "libssl-dev"])]),
         // What Linux has and Swift's module Glibc has not.
         .systemLibrary(name: "CLinux", path: "Sources/C/CLinux"),
 
@@ -166,6 +170,10 @@ let package = Package(
         .target(
             name: "LinkSettings", dependencies: ["Credentials", "NotifyText", "Routing", "TOMLTables"],
             path: "Sources/Link/LinkSettings", swiftSettings: strict),
+        // A connection to a broker.
+        .target(
+            name: "Mosquitto", dependencies: ["CMosquitto", "ChildProcesses", "NotifyClient"],
+            path: "Sources/Link/Mosquitto", swiftSettings: strict),
 
         // Programs that are started and waited for; it takes a lock from the client library.
         .target(
@@ -254,6 +262,12 @@ let package = Package(
         .testTarget(
             name: "LinkingTests",
             dependencies: ["LinkMessages", "Linking", "NotifyTestSupport", "NotifyText", "Routing"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "MosquittoTests",
+            dependencies: [
+                "ChildProcesses", "Mosquitto", "NotifyClient", "NotifyRehearsal", "NotifyTestSupport",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "JournalTests", dependencies: ["Journal", "Routing", .product(name: "GRDB", package: "GRDB.swift")],

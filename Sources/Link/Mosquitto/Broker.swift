@@ -1,0 +1,136 @@
+/// A broker, and who one is there.
+package struct Broker: Equatable, Sendable {
+    /// Where it is: a host and a port, or the path of a Unix socket.
+    package enum Address: Equatable, Sendable, CustomStringConvertible {
+        case host(String, port: UInt16)
+        case socket(path: String)
+
+        /// For people, and without secrets.
+        package var description: String {
+            switch self {
+            case .host(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+            case .socket(let path): path
+            }
+        }
+    }
+
+    /// Whom to trust, and how to show who one is. TLS 1.2 is the oldest that is spoken.
+    package struct TLS: Equatable, Sendable {
+        /// A file with the certificates of the authorities that are trusted; `nil`: those of the system.
+        package var authorities: String?
+        /// Files with the certificate and the private key of this device, for brokers that want one.
+        package var certificate: (chain: String, key: String)?
+
+        package init(authorities: String? = nil, certificate: (chain: String, key: String)? = nil) {
+            self.authorities = authorities
+            self.certificate = certificate
+        }
+
+        package static func == (left: TLS, right: TLS) -> Bool {
+            left.authorities == right.authorities && left.certificate?.chain == right.certificate?.chain
+                && left.certificate?.key == right.certificate?.key
+        }
+    }
+
+    package var address: Address
+    /// `nil`: without TLS.
+    package var tls: TLS?
+    package var user: String?
+    package var password: Password?
+
+    package init(_ address: Address, tls: TLS? = nil, user: String? = nil, password: Password? = nil) {
+        self.address = address
+        self.tls = tls
+        self.user = user
+        self.password = password
+    }
+}
+
+/// A password that no description shows.
+package struct Password: Equatable, Sendable, CustomStringConvertible, CustomDebugStringConvertible {
+    let text: String
+
+    package init(_ text: String) {
+        self.text = text
+    }
+
+    package var description: String { "(password)" }
+    package var debugDescription: String { description }
+}
+
+/// The versions of MQTT that are spoken.
+package enum ProtocolVersion: Int32, Sendable {
+    /// [MQTT 3.1.1](https://docs.oasis-open.org/mqtt/mqtt/v3.1.1/mqtt-v3.1.1.html)
+    case v311 = 4
+    /// [MQTT 5](https://docs.oasis-open.org/mqtt/mqtt/v5.0/mqtt-v5.0.html)
+    case v5 = 5
+}
+
+/// What is asked of one connection.
+package struct ConnectionOptions: Sendable {
+    package var broker: Broker
+    /// The session on the broker; it outlives the connection.
+    package var client: String
+    /// What the broker says when the connection ends in any way.
+    package var will: Will
+    /// Topic filters, with QoS 1.
+    package var subscriptions: [String]
+    /// The version to begin with. A broker that does not have MQTT 5 is asked again with 3.1.1.
+    package var version = ProtocolVersion.v5
+    /// The longest silence between two packets.
+    package var keepalive: Duration = .seconds(60)
+    /// How long the broker may take to accept the connection, and to acknowledge a message.
+    package var patience: Duration = .seconds(30)
+    /// How long a session without a connection is kept; MQTT 5 only.
+    package var sessionExpiry: Duration = .seconds(7 * 24 * 3600)
+    /// The longest payload that is taken.
+    package var maximumPayload = 256 << 10
+    /// For how long nothing is read, at most, when the owner wants nothing. A broker that is not read from looks dead.
+    package var longestPause: Duration = .seconds(20)
+    /// How long the machine has slept since it was started, in microseconds.
+    package var asleep: @Sendable () -> Int64 = { SleepClock.asleep }
+
+    package init(broker: Broker, client: String, will: Will, subscriptions: [String]) {
+        self.broker = broker
+        self.client = client
+        self.will = will
+        self.subscriptions = subscriptions
+    }
+}
+
+/// What the broker publishes when a connection ends in any way. It is retained.
+package struct Will: Equatable, Sendable {
+    package var topic: String
+    package var payload: [UInt8]
+
+    package init(topic: String, payload: [UInt8]) {
+        self.topic = topic
+        self.payload = payload
+    }
+}
+
+/// A message from the broker.
+package struct BrokerMessage: Equatable, Sendable {
+    package var topic: String
+    /// `nil` if it is longer than ``ConnectionOptions/maximumPayload``.
+    package var payload: [UInt8]?
+    /// Whether the broker had kept it.
+    package var isRetained: Bool
+
+    package init(topic: String, payload: [UInt8]?, isRetained: Bool = false) {
+        self.topic = topic
+        self.payload = payload
+        self.isRetained = isRetained
+    }
+}
+
+/// What happens on a connection, in order.
+package enum ConnectionEvent: Sendable {
+    /// The broker has accepted the connection and all subscriptions.
+    case connected(version: ProtocolVersion, sessionPresent: Bool)
+    case received(BrokerMessage)
+    /// The broker has acknowledged a message.
+    case acknowledged(UInt64)
+    /// The last event.
+    case ended(ConnectionEnd)
+}

@@ -1,0 +1,222 @@
+import CMosquitto
+import Glibc
+
+/// A `struct mosquitto`, for one connection and on one thread. The only place that calls libmosquitto.
+final class Client {
+    private let pointer: OpaquePointer
+    private let context: UnsafeMutableRawPointer
+    private let options: ConnectionOptions
+    private let version: ProtocolVersion
+    /// What OpenSSL has said last.
+    private var problem: String?
+
+    /// Once, before anything else.
+    static func initializeLibrary() { _ = isInitialized }
+    private static let isInitialized = mosquitto_lib_init() == 0
+
+    /// - Parameter owner: told of everything; it must outlive this object.
+    init(_ options: ConnectionOptions, version: ProtocolVersion, owner: ConnectionLoop) throws(ConnectionEnd) {
+        self.options = options
+        self.version = version
+        let box = CallbackContext(owner)
+        context = Unmanaged.passRetained(box).toOpaque()
+        guard let pointer = mosquitto_new(options.client, false, context) else {
+            Unmanaged<CallbackContext>.fromOpaque(context).release()
+            throw ConnectionEnd(.refused, "\"\(options.client)\" is no client id")
+        }
+        self.pointer = pointer
+        box.client = self
+        setCallbacks()
+        try setOptions()
+    }
+
+    deinit {
+        mosquitto_destroy(pointer)
+        Unmanaged<CallbackContext>.fromOpaque(context).release()
+    }
+
+    private func setOptions() throws(ConnectionEnd) {
+        try check(mosquitto_int_option(pointer, MOSQ_OPT_PROTOCOL_VERSION, version.rawValue))
+        try check(mosquitto_int_option(pointer, MOSQ_OPT_TCP_NODELAY, 1))
+        try check(mosquitto_int_option(pointer, MOSQ_OPT_RECEIVE_MAXIMUM, 256))
+        if let user = options.broker.user {
+            try check(mosquitto_username_pw_set(pointer, user, options.broker.password?.text))
+        }
+        let will = options.will
+        try check(mosquitto_will_set(pointer, will.topic, Int32(will.payload.count), will.payload, 1, true))
+        guard let tls = options.broker.tls else { return }
+        // Without a path, certificates of the system are not found again after a reconnection: mosquitto #2288.
+        let systemFolder = "/etc/ssl/certs"
+        for file in [tls.authorities, tls.certificate?.chain, tls.certificate?.key].compactMap({ $0 })
+        where access(file, R_OK) != 0 {
+            throw ConnectionEnd(.refused, "\(file) cannot be read: \(String(cString: strerror(errno)))")
+        }
+        let result = mosquitto_tls_set(
+            pointer, tls.authorities, tls.authorities == nil ? systemFolder : nil, tls.certificate?.chain,
+            tls.certificate?.key, nil)
+        try check(result)
+        try check(mosquitto_tls_opts_set(pointer, 1, "tlsv1.2", nil))
+    }
+
+    private func check(_ result: Int32) throws(ConnectionEnd) {
+        guard result != MOSQ_ERR_SUCCESS.rawValue else { return }
+        throw explain(result)
+    }
+
+    // MARK: What the loop does
+
+    var socket: Int32 { mosquitto_socket(pointer) }
+    var wantsToWrite: Bool { mosquitto_want_write(pointer) }
+
+    func connect(to address: Broker.Address, keepalive: Duration) throws(ConnectionEnd) {
+        let host: String
+        let port: Int32
+        switch address {
+        case .host(let name, let number): (host, port) = (name, Int32(number))
+        case .socket(let path): (host, port) = (path, 0)
+        }
+        let seconds = Int32(clamping: max(5, keepalive.components.seconds))
+        guard version == .v5 else { return try check(mosquitto_connect_bind(pointer, host, port, seconds, nil)) }
+        var properties: OpaquePointer?
+        defer { mosquitto_property_free_all(&properties) }
+        let expiry = UInt32(clamping: options.sessionExpiry.components.seconds)
+        let longest = UInt32(clamping: options.maximumPayload + 1024)
+        try check(mosquitto_property_add_int32(&properties, Int32(MQTT_PROP_SESSION_EXPIRY_INTERVAL.rawValue), expiry))
+        try check(mosquitto_property_add_int32(&properties, Int32(MQTT_PROP_MAXIMUM_PACKET_SIZE.rawValue), longest))
+        try check(mosquitto_connect_bind_v5(pointer, host, port, seconds, nil, properties))
+    }
+
+    /// - Returns: the id of the packet.
+    func publish(_ topic: String, _ payload: [UInt8], isRetained: Bool) -> Result<Int32, ConnectionEnd> {
+        var id: Int32 = 0
+        let result = mosquitto_publish(pointer, &id, topic, Int32(payload.count), payload, 1, isRetained)
+        return result == MOSQ_ERR_SUCCESS.rawValue ? .success(id) : .failure(explain(result))
+    }
+
+    /// Asks for all filters in one packet.
+    func subscribe(_ filters: [String]) -> Result<Int32, ConnectionEnd> {
+        var id: Int32 = 0
+        let copies = filters.map { strdup($0) }
+        defer { for copy in copies { free(copy) } }
+        let result = mosquitto_subscribe_multiple(pointer, &id, Int32(copies.count), copies, 1, 0, nil)
+        return result == MOSQ_ERR_SUCCESS.rawValue ? .success(id) : .failure(explain(result))
+    }
+
+    /// - Returns: why the connection has ended.
+    func read() -> ConnectionEnd? {
+        repeat {
+            let result = mosquitto_loop_read(pointer, 1)
+            if result != MOSQ_ERR_SUCCESS.rawValue { return explain(result) }
+        } while socket >= 0 && mosquitto_ssl_get(pointer).map { SSL_pending($0) > 0 } ?? false
+        return nil
+    }
+
+    func write() -> ConnectionEnd? {
+        let result = mosquitto_loop_write(pointer, 1)
+        return result == MOSQ_ERR_SUCCESS.rawValue ? nil : explain(result)
+    }
+
+    /// Pings the broker, or finds that it has not answered the last time.
+    func keepAlive() -> ConnectionEnd? {
+        let result = mosquitto_loop_misc(pointer)
+        return result == MOSQ_ERR_SUCCESS.rawValue ? nil : explain(result)
+    }
+
+    // MARK: Errors in words
+
+    private func explain(_ result: Int32) -> ConnectionEnd {
+        let number = errno
+        let place = "\(options.broker.address)"
+        switch mosq_err_t(result) {
+        case MOSQ_ERR_CONN_LOST, MOSQ_ERR_NO_CONN, MOSQ_ERR_CONN_REFUSED: return explain(.closed)
+        case MOSQ_ERR_KEEPALIVE: return ConnectionEnd(.unavailable, "the broker does not answer")
+        case MOSQ_ERR_EAI, MOSQ_ERR_LOOKUP:
+            return ConnectionEnd(.unavailable, "the address of \(place) is not known")
+        case MOSQ_ERR_ERRNO where number == EPROTO:
+            // A broker that wants a certificate says so after it was greeted, and resets the connection at once.
+            return explain(
+                ConnectionEnd(
+                    .unavailable, "the broker has ended the TLS connection; it may want a certificate of this device"))
+        case MOSQ_ERR_ERRNO:
+            return explain(
+                ConnectionEnd(.unavailable, "\(place) cannot be reached: \(String(cString: strerror(number)))"))
+        case MOSQ_ERR_TLS, MOSQ_ERR_TLS_HANDSHAKE:
+            return explain(ConnectionEnd(.refused, "no TLS connection to \(place) can be made"))
+        case MOSQ_ERR_OVERSIZE_PACKET, MOSQ_ERR_PAYLOAD_SIZE:
+            return ConnectionEnd(.refused, "the broker does not take messages of this size")
+        default:
+            return explain(ConnectionEnd(.unavailable, String(cString: mosquitto_strerror(result))))
+        }
+    }
+
+    /// With what OpenSSL has said, if it has.
+    func explain(_ end: ConnectionEnd) -> ConnectionEnd {
+        guard let problem else { return end }
+        return ConnectionEnd(.refused, problem)
+    }
+
+    /// A line of libmosquitto's log. While it is written, the reason is still there.
+    fileprivate func logged(_ line: String) {
+        guard problem == nil else { return }
+        if line.contains("host name verification failed") {
+            problem = "the certificate of the broker is not for \(options.broker.address)"
+            return
+        }
+        guard line.contains("OpenSSL Error"), let session = mosquitto_ssl_get(pointer) else { return }
+        let result = SSL_get_verify_result(session)
+        // What OpenSSL says of its own ends with the reason.
+        problem =
+            result == 0
+            ? "TLS: \(line.split(separator: ":").last.map(String.init) ?? line)"
+            : "the certificate of the broker is not accepted: \(String(cString: X509_verify_cert_error_string(result)))"
+    }
+
+    // MARK: Callbacks
+
+    private func setCallbacks() {
+        mosquitto_connect_v5_callback_set(pointer) { _, context, code, flags, properties in
+            var seconds: UInt16 = 0
+            let found = mosquitto_property_read_int16(
+                properties, Int32(MQTT_PROP_SERVER_KEEP_ALIVE.rawValue), &seconds, false)
+            owner(context)?.connectionAnswered(
+                code, sessionPresent: flags & 1 != 0, serverKeepalive: found == nil ? nil : seconds)
+        }
+        mosquitto_disconnect_v5_callback_set(pointer) { _, context, code, _ in owner(context)?.disconnected(code) }
+        mosquitto_subscribe_callback_set(pointer) { _, context, id, count, codes in
+            let granted = (0..<Int(count)).map { codes?[$0] ?? 0x80 }
+            owner(context)?.subscriptionAnswered(id, granted)
+        }
+        mosquitto_publish_v5_callback_set(pointer) { _, context, id, code, _ in
+            owner(context)?.messageAcknowledged(id, code)
+        }
+        mosquitto_message_callback_set(pointer) { _, context, message in
+            guard let message = message?.pointee, let topic = message.topic else { return }
+            let context = context.map { Unmanaged<CallbackContext>.fromOpaque($0).takeUnretainedValue() }
+            let count = Int(message.payloadlen)
+            var payload: [UInt8]?
+            if count <= context?.client?.options.maximumPayload ?? 0 {
+                payload = Array(UnsafeRawBufferPointer(start: message.payload, count: count))
+            }
+            context?.owner.received(
+                BrokerMessage(topic: String(cString: topic), payload: payload, isRetained: message.retain))
+        }
+        mosquitto_log_callback_set(pointer) { _, context, level, line in
+            guard level == MOSQ_LOG_ERR, let line, let context else { return }
+            Unmanaged<CallbackContext>.fromOpaque(context).takeUnretainedValue().client?.logged(String(cString: line))
+        }
+    }
+}
+
+/// What the callbacks of libmosquitto get.
+private final class CallbackContext {
+    unowned let owner: ConnectionLoop
+    weak var client: Client?
+
+    init(_ owner: ConnectionLoop) {
+        self.owner = owner
+    }
+}
+
+private func owner(_ context: UnsafeMutableRawPointer?) -> ConnectionLoop? {
+    context.map { Unmanaged<CallbackContext>.fromOpaque($0).takeUnretainedValue().owner }
+}

@@ -1,0 +1,183 @@
+import ChildProcesses
+import Glibc
+import NotifyClient
+package import NotifyRehearsal
+
+/// A real mosquitto with its files in a temporary folder. After a kill it can be started again with the same files.
+package final class TestBroker: Sendable {
+    /// What it is started with.
+    package struct Settings: Sendable {
+        /// Users and their passwords; without any, everybody is let in.
+        package var users: [String: String] = [:]
+        /// Lines of an access list.
+        package var accessList: [String] = []
+        /// Whether it keeps sessions and retained messages on disk, at every change.
+        package var isPersistent = false
+        /// The certificate with which it listens; `nil`: it listens on a Unix socket, without TLS.
+        package var certificate: TestCertificates.Certificate?
+        /// Further lines of its configuration.
+        package var lines: [String] = []
+
+        package init() {}
+    }
+
+    package let folder: TemporaryFolder
+    /// Where it listens without TLS.
+    package let socket: String
+    /// Where it listens with TLS, on 127.0.0.1; 0 without.
+    package let port: UInt16
+    private let settings: Settings
+    private let process = Locked<ChildProcess?>(nil)
+
+    package init(_ settings: Settings = Settings()) throws {
+        self.settings = settings
+        folder = try TemporaryFolder()
+        socket = folder.path + "/broker"
+        port = settings.certificate == nil ? 0 : try freePort()
+    }
+
+    /// Starts it; it listens when this returns.
+    package func start() async throws {
+        unlink(socket)
+        var lines = [
+            "user root", "log_dest stderr", "log_type information", "log_type error", "log_type warning",
+            "log_type notice", "allow_anonymous \(settings.users.isEmpty)", "connection_messages false",
+        ]
+        if !settings.users.isEmpty {
+            let passwords = folder.path + "/passwords"
+            try folder.write("", to: "passwords")
+            for (user, password) in settings.users {
+                try await run("/usr/bin/mosquitto_passwd", ["-b", passwords, user, password])
+            }
+            lines.append("password_file \(passwords)")
+        }
+        if !settings.accessList.isEmpty {
+            try folder.write(settings.accessList.joined(separator: "\n") + "\n", to: "access")
+            lines.append("acl_file \(folder.path)/access")
+        }
+        if settings.isPersistent {
+            lines += [
+                "persistence true", "persistence_location \(folder.path)/", "autosave_on_changes true",
+                "autosave_interval 1",
+            ]
+        }
+        if let certificate = settings.certificate {
+            lines += ["listener \(port) 127.0.0.1", "certfile \(certificate.chain)", "keyfile \(certificate.key)"]
+        } else {
+            lines.append("listener 0 \(socket)")
+        }
+        lines += settings.lines
+        let configuration = try folder.write(lines.joined(separator: "\n") + "\n", to: "mosquitto.conf")
+        let child = try ChildProcess(
+            "/usr/sbin/mosquitto", ["-c", configuration], environment: ["PATH": "/usr/bin:/bin"], capturing: [2],
+            removing: folder.path)
+        process.withLock { $0 = child }
+        let isReady = await child.lines(of: 2).next(within: .seconds(10)) { $0.contains(" running") }
+        guard isReady != nil else {
+            child.signal(SIGKILL)
+            throw RehearsalError("mosquitto did not start: \(child.lines(of: 2).all.joined(separator: " "))")
+        }
+    }
+
+    /// Sends a signal, such as SIGSTOP and SIGCONT for a broker that hangs.
+    package func signal(_ number: CInt) { process.withLock { $0 }?.signal(number) }
+
+    /// Ends it with SIGKILL.
+    package func kill() async {
+        signal(SIGKILL)
+        _ = await process.withLock { $0 }?.waitForExit()
+    }
+
+    /// Ends it in order, and it saves what it keeps.
+    package func stop() async {
+        await process.withLock { $0 }?.end()
+    }
+}
+
+/// Runs `body` with a broker and kills it afterwards.
+package func withBroker<Result>(
+    _ settings: TestBroker.Settings = TestBroker.Settings(), isolation: isolated (any Actor)? = #isolation,
+    _ body: (TestBroker) async throws -> Result
+) async throws -> Result {
+    let broker = try TestBroker(settings)
+    try await broker.start()
+    let result: Swift.Result<Result, any Error>
+    do { result = .success(try await body(broker)) } catch { result = .failure(error) }
+    await broker.kill()
+    broker.folder.remove()
+    return try result.get()
+}
+
+/// Certificates for 127.0.0.1 and localhost, made by openssl(1).
+package struct TestCertificates: Sendable {
+    package struct Certificate: Sendable {
+        package let chain: String
+        package let key: String
+    }
+
+    private let folder: TemporaryFolder
+    /// The certificate of the authority.
+    package let authority: String
+    /// Valid for two days.
+    package let valid: Certificate
+    /// Its last day was yesterday.
+    package let expired: Certificate
+    /// For another host.
+    package let foreign: Certificate
+
+    package init() async throws {
+        folder = try TemporaryFolder()
+        let path = folder.path
+        let key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout"]
+        authority = path + "/authority.pem"
+        try await run(
+            "/usr/bin/openssl",
+            ["req", "-x509"] + key + [path + "/authority.key", "-out", authority, "-subj", "/CN=test", "-days", "2"])
+        func sign(_ name: String, for hosts: String, days: String) async throws -> Certificate {
+            let certificate = Certificate(chain: "\(path)/\(name).pem", key: "\(path)/\(name).key")
+            let request = "\(path)/\(name).request"
+            try await run(
+                "/usr/bin/openssl",
+                ["req"] + key + [
+                    certificate.key, "-out", request, "-subj", "/CN=\(name)", "-addext", "subjectAltName=\(hosts)",
+                ])
+            try await run(
+                "/usr/bin/openssl",
+                [
+                    "x509", "-req", "-in", request, "-CA", path + "/authority.pem", "-CAkey", path + "/authority.key",
+                    "-CAcreateserial", "-days", days, "-copy_extensions", "copy", "-out", certificate.chain,
+                ])
+            return certificate
+        }
+        let here = "DNS:localhost,IP:127.0.0.1"
+        valid = try await sign("valid", for: here, days: "2")
+        expired = try await sign("expired", for: here, days: "-1")
+        foreign = try await sign("foreign", for: "DNS:broker.example", days: "2")
+    }
+}
+
+/// Runs a program, and throws what it says if it fails.
+private func run(_ program: String, _ arguments: [String]) async throws {
+    let child = try ChildProcess(program, arguments, environment: ["PATH": "/usr/bin:/bin"], capturing: [1, 2])
+    guard await child.waitForExit(within: .seconds(20)) == .code(0) else {
+        child.signal(SIGKILL)
+        throw RehearsalError("\(program) failed: \(child.lines(of: 2).all.joined(separator: " "))")
+    }
+}
+
+/// A port of 127.0.0.1 on which nobody listens.
+private func freePort() throws -> UInt16 {
+    let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+    defer { close(descriptor) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
+        }
+    }
+    guard isBound else { throw RehearsalError("No port is free.") }
+    return UInt16(bigEndian: address.sin_port)
+}

@@ -1,0 +1,351 @@
+import ChildProcesses
+import Glibc
+import Mosquitto
+import NotifyClient
+import NotifyRehearsal
+import NotifyTestSupport
+import Testing
+
+/// Connections to a real mosquitto.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct ConnectionTests {
+    @Test(arguments: [ProtocolVersion.v5, .v311])
+    func messagesArriveAndAreAcknowledged(version: ProtocolVersion) async throws {
+        try await withBroker { broker in
+            let one = TestConnection(broker.here) { $0.version = version }
+            #expect(try await one.connected() == (version, false))
+            let other = TestConnection(broker.here, client: "other") { $0.version = version }
+            try await other.connected()
+            for number in 1...100 { one.publish(UInt64(number), "\(number)", to: "t/x") }
+            for number in 1...100 {
+                #expect(try await other.message().text == "\(number)")
+                // Own messages come back.
+                #expect(try await one.message() == BrokerMessage(topic: "t/x", payload: Array("\(number)".utf8)))
+                #expect(await one.acknowledgement(UInt64(number)))
+            }
+        }
+    }
+
+    @Test(arguments: [ProtocolVersion.v5, .v311])
+    func aSessionKeepsWhatComesMeanwhile(version: ProtocolVersion) async throws {
+        try await withBroker { broker in
+            let first = TestConnection(broker.here) { $0.version = version }
+            try await first.connected()
+            first.connection.end()
+            #expect(try await first.end().kind == .asked)
+            let other = TestConnection(broker.here, client: "other", topics: ["u"]) { $0.version = version }
+            try await other.connected()
+            other.publish(1, "meanwhile", to: "t/x")
+            #expect(await other.acknowledgement(1))
+            let second = TestConnection(broker.here) { $0.version = version }
+            #expect(try await second.connected().sessionPresent)
+            #expect(try await second.message().text == "meanwhile")
+        }
+    }
+
+    @Test func theWillIsPublishedHoweverAConnectionEnds() async throws {
+        try await withBroker { broker in
+            let witness = TestConnection(broker.here, client: "witness", topics: ["w/#"])
+            try await witness.connected()
+            let one = TestConnection(broker.here, will: "gone")
+            try await one.connected()
+            one.connection.end()
+            #expect(try await witness.message().text == "gone")
+            // It is retained.
+            let late = TestConnection(broker.here, client: "late", topics: ["w/one"])
+            try await late.connected()
+            let message = try await late.message()
+            #expect(message.text == "gone" && message.isRetained)
+        }
+    }
+
+    @Test func aFlushWaitsForAcknowledgements() async throws {
+        try await withBroker { broker in
+            let other = TestConnection(broker.here, client: "other")
+            try await other.connected()
+            let one = TestConnection(broker.here, topics: ["u"])
+            try await one.connected()
+            for number in 1...50 { one.publish(UInt64(number), "\(number)", to: "t/x") }
+            one.connection.end(afterFlush: true)
+            #expect(try await one.end().kind == .asked)
+            for number in 1...50 { #expect(try await other.message().text == "\(number)") }
+        }
+    }
+
+    @Test func retainedMessagesComeAgainWithANewSubscription() async throws {
+        try await withBroker { broker in
+            let one = TestConnection(broker.here)
+            try await one.connected()
+            one.publish(1, "kept", to: "t/v", isRetained: true)
+            #expect(try await !one.message().isRetained)
+            one.connection.subscribeAgain()
+            let again = try await one.message()
+            #expect(again.isRetained && again.text == "kept")
+            // Nothing is kept after an empty message.
+            one.publish(2, "", to: "t/v", isRetained: true)
+            #expect(try await one.message().payload == [])
+            one.connection.subscribeAgain()
+            one.publish(3, "end", to: "t/end")
+            #expect(try await one.message().text == "end")
+        }
+    }
+
+    @Test func anotherConnectionEndsTheFirst() async throws {
+        try await withBroker { broker in
+            let one = TestConnection(broker.here)
+            try await one.connected()
+            let clone = TestConnection(broker.here)
+            try await clone.connected()
+            // mosquitto 2.0.11 does not say why.
+            #expect(try await one.end().kind != .asked)
+        }
+    }
+
+    @Test func aSessionThatIsTakenOverIsNamed() async throws {
+        let broker = try StandInBroker { type, _, packet in
+            switch type {
+            case 0x10: [0x20, 3, 0, 0, 0]
+            case 0x82: [0x90, 4, packet[0], packet[1], 0, 1, 0xE0, 2, 0x8E, 0]
+            default: []
+            }
+        }
+        let one = TestConnection(Broker(.socket(path: broker.path)))
+        #expect(try await one.connected().version == .v5)
+        #expect(try await one.end().kind == .takenOver)
+    }
+
+    /// Some say so, in the way of either version, and some close the connection.
+    @Test(arguments: [[0x20, 2, 0, 1], [0x20, 3, 0, 0x84, 0], nil] as [[UInt8]?])
+    func aBrokerWithoutMQTT5IsAskedAgain(refusal: [UInt8]?) async throws {
+        let broker = try StandInBroker { type, level, packet in
+            switch type {
+            case 0x10 where level == 5: refusal
+            case 0x10: [0x20, 2, 0, 0]
+            case 0x82: [0x90, 3, packet[0], packet[1], 1]
+            default: []
+            }
+        }
+        let one = TestConnection(Broker(.socket(path: broker.path)))
+        #expect(try await one.connected().version == .v311)
+    }
+
+    @Test func aSubscriptionThatIsRefusedIsNamed() async throws {
+        let broker = try StandInBroker { type, _, packet in
+            switch type {
+            case 0x10: [0x20, 3, 0, 0, 0]
+            case 0x82: [0x90, 4, packet[0], packet[1], 0, 0x87]
+            default: []
+            }
+        }
+        let end = try await TestConnection(Broker(.socket(path: broker.path))).end()
+        #expect(end.kind == .refused && end.description == "the broker's access list does not allow to read \"t/#\"")
+    }
+
+    @Test func aPausedConnectionReadsNothingAndStaysConnected() async throws {
+        try await withBroker { broker in
+            let one = TestConnection(broker.here) { $0.longestPause = .seconds(3600) }
+            try await one.connected()
+            one.connection.receive(false)
+            let other = TestConnection(broker.here, client: "other")
+            try await other.connected()
+            other.publish(1, "late", to: "t/x")
+            #expect(try await other.message().text == "late")
+            #expect(await one.events.next(within: .milliseconds(100)) == nil)
+            one.connection.receive(true)
+            #expect(try await one.message().text == "late")
+        }
+    }
+
+    @Test func aPauseEndsByItself() async throws {
+        try await withBroker { broker in
+            let one = TestConnection(broker.here) { $0.longestPause = .milliseconds(200) }
+            try await one.connected()
+            one.connection.receive(false)
+            one.publish(1, "late", to: "t/x")
+            #expect(try await one.message().text == "late")
+        }
+    }
+
+    @Test func aMessageThatIsTooLongHasNoPayload() async throws {
+        try await withBroker { broker in
+            // A broker with MQTT 5 does not even send it.
+            let one = TestConnection(broker.here) {
+                $0.version = .v311
+                $0.maximumPayload = 10
+            }
+            try await one.connected()
+            one.publish(1, "12345678901", to: "t/x")
+            one.publish(2, "1234567890", to: "t/x")
+            #expect(try await one.message().payload == nil)
+            #expect(try await one.message().text == "1234567890")
+        }
+    }
+
+    @Test func theKeepaliveKeepsAnIdleConnection() async throws {
+        try await withBroker { broker in
+            // mosquitto ends connections that are silent for one and a half times the keepalive; 5 s is the least it takes.
+            let one = TestConnection(broker.here) { $0.keepalive = .seconds(5) }
+            try await one.connected()
+            let other = TestConnection(broker.here, client: "other", topics: ["w/one"])
+            try await other.connected()
+            #expect(await other.events.next(within: .seconds(9)) == nil)
+        }
+    }
+
+    // MARK: A broker that fails
+
+    @Test func aKilledBrokerEndsTheConnection() async throws {
+        try await withBroker { broker in
+            let one = TestConnection(broker.here)
+            try await one.connected()
+            await broker.kill()
+            let end = try await one.end()
+            #expect(end.kind == .unavailable, "\(end)")
+            let next = TestConnection(broker.here)
+            #expect(try await next.end().kind == .unavailable)
+            try await broker.start()
+            try await TestConnection(broker.here).connected()
+        }
+    }
+
+    @Test func messagesOfQualityOneSurviveABrokerThatIsStoppedInOrder() async throws {
+        var settings = TestBroker.Settings()
+        settings.isPersistent = true
+        try await withBroker(settings) { broker in
+            let one = TestConnection(broker.here)
+            try await one.connected()
+            one.connection.end()
+            _ = try await one.end()
+            let other = TestConnection(broker.here, client: "other", topics: ["u"])
+            try await other.connected()
+            for number in 1...20 { other.publish(UInt64(number), "\(number)", to: "t/x") }
+            for number in 1...20 { #expect(await other.acknowledgement(UInt64(number))) }
+            await broker.stop()
+            try await broker.start()
+            let again = TestConnection(broker.here)
+            #expect(try await again.connected().sessionPresent)
+            for number in 1...20 { #expect(try await again.message().text == "\(number)") }
+        }
+    }
+
+    @Test func aBrokerThatHangsIsNoticed() async throws {
+        try await withBroker { broker in
+            let one = TestConnection(broker.here) { $0.patience = .seconds(1) }
+            try await one.connected()
+            broker.signal(SIGSTOP)
+            defer { broker.signal(SIGCONT) }
+            one.publish(1, "nobody hears this", to: "t/x")
+            let end = try await one.end()
+            #expect(end.kind == .unavailable && end.description == "the broker does not acknowledge messages")
+            let next = TestConnection(broker.here) { $0.patience = .seconds(1) }
+            #expect(try await next.end().description == "the broker does not answer")
+        }
+    }
+
+    @Test func aMachineThatHasSleptConnectsAgain() async throws {
+        try await withBroker { broker in
+            let asleep = Locked<Int64>(0)
+            let one = TestConnection(broker.here) { $0.asleep = { asleep.withLock { $0 } } }
+            try await one.connected()
+            asleep.withLock { $0 = 60_000_000 }
+            one.publish(1, "awake", to: "t/x")
+            #expect(try await one.end().description == "the machine has slept")
+        }
+    }
+
+    // MARK: Refusals
+
+    @Test(arguments: [ProtocolVersion.v5, .v311])
+    func aWrongPasswordIsNamed(version: ProtocolVersion) async throws {
+        var settings = TestBroker.Settings()
+        settings.users = ["mina": "right"]
+        try await withBroker(settings) { broker in
+            var here = broker.here
+            here.user = "mina"
+            here.password = Password("wrong")
+            let one = TestConnection(here) { $0.version = version }
+            let end = try await one.end()
+            #expect(end.kind == .refused && end.description.contains("password"), "\(end)")
+            #expect(!"\(here)".contains("wrong"))
+            here.password = Password("right")
+            try await TestConnection(here) { $0.version = version }.connected()
+        }
+    }
+
+    @Test func theAccessListIsNamed() async throws {
+        var settings = TestBroker.Settings()
+        settings.users = ["mina": "x"]
+        settings.accessList = ["user mina", "topic readwrite t/#", "topic read r/#"]
+        try await withBroker(settings) { broker in
+            var here = broker.here
+            here.user = "mina"
+            here.password = Password("x")
+            let one = TestConnection(here)
+            try await one.connected()
+            one.publish(1, "not allowed", to: "r/x")
+            let end = try await one.end()
+            #expect(end.kind == .refused)
+            #expect(end.description == "the broker's access list does not allow to write \"r/x\"")
+        }
+    }
+
+    @Test func aBrokerThatIsNotThereIsUnavailable() async throws {
+        let end = try await TestConnection(Broker(.host("127.0.0.1", port: 1))).end()
+        #expect(end.kind == .unavailable && end.description.contains("127.0.0.1:1"), "\(end)")
+        let unknown = try await TestConnection(Broker(.host("nowhere.invalid", port: 1883))).end()
+        #expect(unknown.kind == .unavailable, "\(unknown)")
+    }
+
+    // MARK: TLS
+
+    @Test func certificatesAreChecked() async throws {
+        let certificates = try await TestCertificates()
+        func broker(_ certificate: TestCertificates.Certificate) -> TestBroker.Settings {
+            var settings = TestBroker.Settings()
+            settings.certificate = certificate
+            return settings
+        }
+        func options(_ broker: TestBroker, _ authority: String?) -> Broker {
+            Broker(.host("localhost", port: broker.port), tls: Broker.TLS(authorities: authority))
+        }
+        try await withBroker(broker(certificates.valid)) { broker in
+            let one = TestConnection(options(broker, certificates.authority))
+            try await one.connected()
+            let long = String(repeating: "x", count: 200_000)
+            one.publish(1, long, to: "t/x")
+            one.publish(2, "after", to: "t/x")
+            #expect(try await one.message().text == long)
+            #expect(try await one.message().text == "after")
+            let stranger = try await TestConnection(options(broker, nil)).end()
+            #expect(stranger.kind == .refused && stranger.description.contains("issuer"), "\(stranger)")
+            let missing = try await TestConnection(options(broker, "/nowhere.pem")).end()
+            #expect(missing.kind == .refused && missing.description.contains("/nowhere.pem"))
+        }
+        try await withBroker(broker(certificates.expired)) { broker in
+            let end = try await TestConnection(options(broker, certificates.authority)).end()
+            #expect(end.kind == .refused && end.description.contains("expired"), "\(end)")
+        }
+        try await withBroker(broker(certificates.foreign)) { broker in
+            let end = try await TestConnection(options(broker, certificates.authority)).end()
+            #expect(end.kind == .refused && end.description.contains("is not for localhost"), "\(end)")
+        }
+    }
+
+    @Test func aBrokerCanWantACertificate() async throws {
+        let certificates = try await TestCertificates()
+        var settings = TestBroker.Settings()
+        settings.certificate = certificates.valid
+        settings.lines = ["cafile \(certificates.authority)", "require_certificate true"]
+        try await withBroker(settings) { broker in
+            let own = (chain: certificates.foreign.chain, key: certificates.foreign.key)
+            let address = Broker.Address.host("localhost", port: broker.port)
+            try await TestConnection(
+                Broker(address, tls: Broker.TLS(authorities: certificates.authority, certificate: own))
+            ).connected()
+            let end = try await TestConnection(
+                Broker(address, tls: Broker.TLS(authorities: certificates.authority))
+            ).end()
+            #expect(end.description.contains("certificate"), "\(end)")
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import ChildProcesses
+import Glibc
+import NotifyClient
+import NotifyRehearsal
+
+/// Plays a broker that mosquitto cannot be made to be: it answers the first packets of each connection with given bytes.
+final class StandInBroker: Sendable {
+    /// What it answers to a packet: its first byte, and the protocol level of the CONNECT of this connection. `nil`: it closes
+    /// the connection.
+    typealias Answer = @Sendable (_ type: UInt8, _ level: UInt8, _ packet: [UInt8]) -> [UInt8]?
+
+    let path: String
+    private let folder: TemporaryFolder
+    private let descriptor: CInt
+
+    init(_ answer: @escaping Answer) throws {
+        folder = try TemporaryFolder()
+        let path = folder.path + "/stand-in"
+        self.path = path
+        let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
+        let isListening = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0 && listen(descriptor, 4) == 0
+            }
+        }
+        guard isListening else { throw RehearsalError("The stand-in cannot listen.") }
+        self.descriptor = descriptor
+        onOwnThread {
+            while true {
+                let client = accept(descriptor, nil, nil)
+                guard client >= 0 else { return }
+                serve(client, answer)
+                close(client)
+            }
+        }
+    }
+
+    deinit {
+        shutdown(descriptor, CInt(SHUT_RDWR))
+        close(descriptor)
+    }
+}
+
+private func serve(_ client: CInt, _ answer: StandInBroker.Answer) {
+    func read(_ count: Int) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: count)
+        return count == 0 || recv(client, &bytes, count, CInt(MSG_WAITALL)) == count ? bytes : nil
+    }
+    var level: UInt8 = 0
+    // Its packets are shorter than 128 bytes.
+    while let head = read(2), let rest = read(Int(head[1])) {
+        if head[0] == 0x10 { level = rest[6] }
+        guard let reply = answer(head[0], level, rest) else { return }
+        if !reply.isEmpty {
+            _ = reply.withUnsafeBytes { send(client, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL)) }
+        }
+    }
+}
