@@ -28,6 +28,7 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
@@ -170,6 +171,11 @@ let package = Package(
         .target(
             name: "LinkSettings", dependencies: ["Credentials", "NotifyText", "Routing", "TOMLTables"],
             path: "Sources/Link/LinkSettings", swiftSettings: strict),
+        // Messages as they stand on the broker: sealed and signed.
+        .target(
+            name: "LinkSealing",
+            dependencies: ["LinkMessages", "Linking", .product(name: "Crypto", package: "swift-crypto")],
+            path: "Sources/Link/LinkSealing", swiftSettings: strict),
         // A connection to a broker.
         .target(
             name: "Mosquitto", dependencies: ["CMosquitto", "ChildProcesses", "NotifyClient"],
@@ -262,6 +268,12 @@ let package = Package(
         .testTarget(
             name: "LinkingTests",
             dependencies: ["LinkMessages", "Linking", "NotifyTestSupport", "NotifyText", "Routing"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "LinkSealingTests",
+            dependencies: [
+                "LinkMessages", "LinkSealing", "Linking", .product(name: "Crypto", package: "swift-crypto"),
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "MosquittoTests",

@@ -1,0 +1,126 @@
+import Crypto
+public import LinkMessages
+public import Linking
+
+/// Turns messages of one line into what stands on the broker, and back: sealed where the line has a key, signed on a channel.
+/// `docs/link.md` has the format.
+public struct LineCipher: Sendable {
+    /// Two may be accepted at once; the first one seals.
+    private let keys: [LineKey]
+    private let signer: SigningKey?
+    private let own: Device
+    /// The keys of devices that were heard, by the name of the key in the envelope.
+    private var messageKeys: [String: SymmetricKey] = [:]
+    private static let maximumMessageKeys = 2048
+
+    /// - Parameters:
+    ///   - own: who seals.
+    ///   - keys: none for a line that everybody can read; the first one seals.
+    ///   - signer: for a channel.
+    public init(own: Device, keys: [LineKey], signer: SigningKey? = nil) {
+        self.own = own
+        self.keys = keys
+        self.signer = signer
+    }
+
+    /// Whether the line has a key.
+    public var isSealed: Bool { !keys.isEmpty }
+
+    // MARK: Names that the broker sees
+
+    /// The name of a topic on the broker: `v/DIGEST`, and screens.
+    public func digest(of topic: String) -> LinkMessages.Digest {
+        LinkMessages.Digest(name(.topic, of: topic))!
+    }
+
+    /// The id of the session on the broker. Brokers of MQTT 3.1.1 need not take more than 23 characters.
+    public func clientID(line: String) -> String { "n" + name(.client, of: "\(line) \(own)").prefix(22) }
+
+    private func name(_ purpose: LineKey.Purpose, of text: String) -> String {
+        if let key = keys.first { return key.digest(purpose, of: text) }
+        return hex(Array(SHA256.hash(data: Array(text.utf8)).prefix(16)))
+    }
+
+    // MARK: Messages
+
+    /// A message as it stands on a topic of the broker. The topic is the whole one, with the prefix of the line.
+    public mutating func seal(_ message: Message, on topic: String) throws -> [UInt8] {
+        try seal(message, on: topic, nonce: ChaChaPoly.Nonce())
+    }
+
+    mutating func seal(_ message: Message, on topic: String, nonce: ChaChaPoly.Nonce) throws -> [UInt8] {
+        var text = message.encoded
+        if let signer {
+            let signature = try signer.sign(text)
+            text = Envelope.signed(signer: signer.publicBytes, signature: signature, message: text).encoded
+        }
+        guard let key = keys.first else { return text }
+        let name = "\(key.id).\(own)"
+        let box = try ChaChaPoly.seal(
+            text, using: messageKey(key, of: own, name), nonce: nonce, authenticating: Self.header(name, topic))
+        return Envelope.sealed(key: name, nonce: Array(nonce), ciphertext: Array(box.ciphertext) + Array(box.tag))
+            .encoded
+    }
+
+    /// What came from the broker.
+    public mutating func open(_ payload: [UInt8], on topic: String) -> Delivery.Content {
+        if payload.isEmpty { return .empty }
+        guard isSealed || signer != nil else {
+            do throws(MessageError) {
+                return .message(try Message(decoding: payload), signer: nil)
+            } catch {
+                // Sealed by those who have a key.
+                return (try? Envelope.decode(payload)) != nil ? .unopened : .malformed(error)
+            }
+        }
+        var text = payload
+        var device: Device?
+        if isSealed {
+            guard let opened = unseal(payload, on: topic) else { return .unopened }
+            (text, device) = opened
+        }
+        var who: Signer?
+        if signer != nil {
+            guard case .signed(let signer, let signature, let message) = try? Envelope.decode(text),
+                SigningKey.verifies(signature, of: message, by: signer)
+            else { return .unopened }
+            text = message
+            who = Signer(Base64.encode(signer))
+        }
+        do throws(MessageError) {
+            let message = try Message(decoding: text)
+            // Every device has the key of every other: this keeps mistakes apart, not people.
+            guard device == nil || device == message.device else { return .unopened }
+            return .message(message, signer: who)
+        } catch {
+            return .malformed(error)
+        }
+    }
+
+    private mutating func unseal(_ payload: [UInt8], on topic: String) -> ([UInt8], Device)? {
+        guard case .sealed(let name, let nonce, let ciphertext) = try? Envelope.decode(payload),
+            let dot = name.firstIndex(of: "."), let key = keys.first(where: { $0.id == name[..<dot] }),
+            let device = Device(name[name.index(after: dot)...]),
+            ciphertext.count >= 16, let nonce = try? ChaChaPoly.Nonce(data: nonce),
+            let box = try? ChaChaPoly.SealedBox(
+                nonce: nonce, ciphertext: ciphertext.dropLast(16), tag: ciphertext.suffix(16)),
+            let text = try? ChaChaPoly.open(
+                box, using: messageKey(key, of: device, name), authenticating: Self.header(name, topic))
+        else { return nil }
+        return (Array(text), device)
+    }
+
+    /// What is authenticated besides the message: a message cannot be moved to another topic.
+    private static func header(_ name: String, _ topic: String) -> [UInt8] {
+        Array("\(Message.version) \(name) \(topic)".utf8)
+    }
+
+    private mutating func messageKey(_ key: LineKey, of device: Device, _ name: String) -> SymmetricKey {
+        if let known = messageKeys[name] { return known }
+        // Only who has the key of the line can make this grow, and the number of devices has a limit elsewhere.
+        if messageKeys.count >= Self.maximumMessageKeys { messageKeys = [:] }
+        let derived = key.messageKey(of: device)
+        messageKeys[name] = derived
+        return derived
+    }
+}

@@ -1,0 +1,148 @@
+import Crypto
+import LinkMessages
+import LinkSealing
+import Linking
+import Testing
+
+@testable import LinkSealing
+
+/// What stands on the broker. The known messages were made with the Python package cryptography 48.
+struct LineCipherTests {
+    private static let device = Device("00112233445566778899aabbccddeeff")!
+    private static let other = Device("ffeeddccbbaa99887766554433221100")!
+    private static let key = LineKey(Array(0..<32))!
+    private static let topic = "notifyd/1/mina/o/\(device)"
+    private static let message = Message(
+        device: device, at: 1_700_000_000_000_000, body: .presence(Presence(connection: 7, isOnline: true)))
+
+    private static let sealed =
+        #"{"v":1,"key":"50a338f9.00112233445566778899aabbccddeeff","nonce":"ZGVmZ2hpamtsbW5v","sealed":"xUa1y6uBqHRwYaEbnnr++WzXj89ohLzzhJ3+pNmeyoanUcJG0U//k4zYa31n3ARlRuZkPibrTkInV2wA8db/HCOY4A69+xs7k9gZQrMJaG5IIVeVdhkxH3PArnjovleNnb7LfVvlwvHJSMf+qSQBOX/hjrLxr5bJGqHBGt0FKDYL8PDiBZdB7w=="}"#
+    private static let signed =
+        #"{"v":1,"signer":"XkIwMwRPVqE6aGeZSHvL+mPdHjkgTOwn3TmibaphVig=","signature":"gnyRgiMlElzjeQySnE3hZKVm2Qe62ZHx8gdq5BX2pz6gQbNbaHeUL3Hdlxd5peqhRmsBbIryheiCoybYos30CQ==","signed":"eyJ2IjoxLCJkZXZpY2UiOiIwMDExMjIzMzQ0NTU2Njc3ODg5OWFhYmJjY2RkZWVmZiIsImF0IjoxNzAwMDAwMDAwMDAwMDAwLCJraW5kIjoicHJlc2VuY2UiLCJjb25uZWN0aW9uIjo3LCJvbmxpbmUiOnRydWV9"}"#
+
+    private func opened(_ content: Delivery.Content) -> Message? {
+        if case .message(let message, _) = content { message } else { nil }
+    }
+
+    private func isUnopened(_ content: Delivery.Content) -> Bool {
+        if case .unopened = content { true } else { false }
+    }
+
+    @Test func sealedMessagesAreThoseOfOthers() throws {
+        var cipher = LineCipher(own: Self.device, keys: [Self.key])
+        let nonce = try ChaChaPoly.Nonce(data: Array(UInt8(100)..<112))
+        let bytes = try cipher.seal(Self.message, on: Self.topic, nonce: nonce)
+        #expect(String(decoding: bytes, as: UTF8.self) == Self.sealed)
+        var reader = LineCipher(own: Self.other, keys: [Self.key])
+        #expect(opened(reader.open(Array(Self.sealed.utf8), on: Self.topic)) == Self.message)
+    }
+
+    @Test func signaturesAreThoseOfOthers() throws {
+        let signer = try #require(SigningKey(Array(50..<82)))
+        #expect(signer.description == "XkIwMwRPVqE6aGeZSHvL+mPdHjkgTOwn3TmibaphVig=")
+        var reader = LineCipher(own: Self.other, keys: [], signer: SigningKey())
+        guard case .message(let message, let who) = reader.open(Array(Self.signed.utf8), on: Self.topic) else {
+            Issue.record("the known signature is refused")
+            return
+        }
+        #expect(message == Self.message && who == Signer(signer.description))
+        var forged = Array(Self.signed.utf8)
+        let end = try #require(forged.lastIndex(of: UInt8(ascii: "m")))
+        forged[end] = UInt8(ascii: "n")
+        #expect(isUnopened(reader.open(forged, on: Self.topic)))
+    }
+
+    @Test func namesAreThoseOfOthers() {
+        let cipher = LineCipher(own: Self.device, keys: [Self.key])
+        #expect(Self.key.id == "50a338f9")
+        #expect(cipher.digest(of: "/post/27").description == "3105842202df9204e2ca3b129d87532a")
+        #expect(cipher.clientID(line: "mqtt") == "nb8fc9de877fda569982995")
+        let open = LineCipher(own: Self.device, keys: [])
+        #expect(open.digest(of: "/post/27").description == "328c1708093f3cc364709e5f4ebadb14")
+        #expect(open.clientID(line: "mqtt") != open.clientID(line: "mqtt:run"))
+    }
+
+    @Test func aMessageBelongsToItsTopicAndItsDevice() throws {
+        var cipher = LineCipher(own: Self.device, keys: [Self.key])
+        let bytes = try cipher.seal(Self.message, on: Self.topic)
+        #expect(opened(cipher.open(bytes, on: Self.topic)) == Self.message)
+        #expect(isUnopened(cipher.open(bytes, on: Self.topic.replacing("/o/", with: "/d/"))))
+        // Under the name of another device.
+        let renamed = String(decoding: bytes, as: UTF8.self).replacing("\(Self.device)", with: "\(Self.other)")
+        #expect(isUnopened(cipher.open(Array(renamed.utf8), on: Self.topic)))
+        var liar = LineCipher(own: Self.other, keys: [Self.key])
+        #expect(isUnopened(cipher.open(try liar.seal(Self.message, on: Self.topic), on: Self.topic)))
+    }
+
+    @Test func nothingUnsealedIsTakenWithAKey() {
+        var cipher = LineCipher(own: Self.other, keys: [Self.key])
+        #expect(isUnopened(cipher.open(Self.message.encoded, on: Self.topic)))
+        #expect(isUnopened(cipher.open(Array("{}".utf8), on: Self.topic)))
+        #expect(isUnopened(cipher.open([0xFF, 0], on: Self.topic)))
+        guard case .empty = cipher.open([], on: Self.topic) else {
+            Issue.record("an empty message is not empty")
+            return
+        }
+    }
+
+    @Test func withoutAKeyMessagesArePlain() throws {
+        var cipher = LineCipher(own: Self.device, keys: [])
+        let bytes = try cipher.seal(Self.message, on: Self.topic)
+        #expect(bytes == Self.message.encoded && opened(cipher.open(bytes, on: Self.topic)) == Self.message)
+        #expect(isUnopened(cipher.open(Array(Self.sealed.utf8), on: Self.topic)))
+        guard case .malformed = cipher.open(Array("rubbish".utf8), on: Self.topic) else {
+            Issue.record("rubbish is not malformed")
+            return
+        }
+    }
+
+    /// Accept the new key, seal with it, refuse the old one.
+    @Test func twoKeysCanBeAcceptedAtOnce() throws {
+        let new = try #require(LineKey(base64: LineKey.random()))
+        var before = LineCipher(own: Self.device, keys: [Self.key])
+        var accepting = LineCipher(own: Self.device, keys: [Self.key, new])
+        var sealing = LineCipher(own: Self.device, keys: [new, Self.key])
+        var after = LineCipher(own: Self.device, keys: [new])
+        let old = try accepting.seal(Self.message, on: Self.topic)
+        let fresh = try sealing.seal(Self.message, on: Self.topic)
+        #expect(opened(before.open(old, on: Self.topic)) != nil && isUnopened(before.open(fresh, on: Self.topic)))
+        #expect(opened(accepting.open(fresh, on: Self.topic)) != nil)
+        #expect(opened(sealing.open(old, on: Self.topic)) != nil)
+        #expect(isUnopened(after.open(old, on: Self.topic)) && opened(after.open(fresh, on: Self.topic)) != nil)
+    }
+
+    @Test func aChannelIsSignedAndThenSealed() throws {
+        let signer = SigningKey()
+        var cipher = LineCipher(own: Self.device, keys: [Self.key], signer: signer)
+        let bytes = try cipher.seal(Self.message, on: Self.topic)
+        var member = LineCipher(own: Self.other, keys: [Self.key], signer: SigningKey())
+        guard case .message(let message, let who) = member.open(bytes, on: Self.topic) else {
+            Issue.record("a member cannot read it")
+            return
+        }
+        #expect(message == Self.message && who == Signer(signer.description))
+        // Whoever has the key and does not sign is not heard.
+        var unsigned = LineCipher(own: Self.device, keys: [Self.key])
+        #expect(isUnopened(member.open(try unsigned.seal(Self.message, on: Self.topic), on: Self.topic)))
+        let again = try #require(SigningKey(signer.bytes))
+        #expect(again.description == signer.description)
+    }
+
+    @Test func keysShowNothing() {
+        #expect("\(Self.key)" == "(key 50a338f9)")
+        #expect(LineKey(Array(0..<31)) == nil && LineKey(base64: "AAAA") == nil && SigningKey([1]) == nil)
+    }
+
+    /// What is changed anywhere is not opened, and whatever comes crashes nothing.
+    @Test func everyChangeIsNoticed() throws {
+        var cipher = LineCipher(own: Self.device, keys: [Self.key])
+        for index in Self.sealed.utf8.indices {
+            var bytes = Array(Self.sealed.utf8)
+            let offset = Self.sealed.utf8.distance(from: Self.sealed.startIndex, to: index)
+            bytes[offset] ^= 1
+            let content = cipher.open(bytes, on: Self.topic)
+            // The version of the envelope is not what is authenticated; that of the message is.
+            if opened(content) != nil { #expect([2, 5].contains(offset), "a change at \(offset) goes unnoticed") }
+        }
+    }
+}
