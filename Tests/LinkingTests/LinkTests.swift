@@ -201,4 +201,26 @@ struct LinkTests {
         #expect(bench.link.peerStates.isEmpty)
         #expect(bench.link.statistics.forged == 1)
     }
+
+    @Test func withAnotherKeyAValueMovesToItsNewName() {
+        let (old, new) = (Digest("11111111111111111111111111111111")!, Digest("00000000000000000000000000000000")!)
+        let value = ValueRecord(
+            number: 900, topic: LinkTests.topic,
+            stamp: ValueStamp(published: 1, name: GlobalName(device: LinkTests.own, id: 900)),
+            expires: 1_700_000_100_000_000, isRemoval: true)
+        let bench = Bench([.value(old, value)])
+        var said: [(Address, Message?)] = []
+        var records: [Record] = []
+        for _ in 0..<10 {
+            for case .say(_, let address, let message) in bench.effects { said.append((address, message)) }
+            for case .store(let token, let some) in bench.effects {
+                records += some
+                bench.give(.stored(token))
+            }
+            bench.wait(seconds: 1)
+        }
+        #expect(said.contains { $0.0 == .value(old) && $0.1 == nil })
+        #expect(said.contains { $0.0 == .value(new) && $0.1 != nil })
+        #expect(records.contains(.valueDropped(old)) && records.contains(.value(new, value)))
+    }
 }

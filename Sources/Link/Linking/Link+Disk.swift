@@ -31,6 +31,7 @@ extension Link {
             }
         }
         values.findNextExpiry = true
+        renameValues()
         guard let line else { return }
         out.position = line.cursor
         out.cursor = line.cursor

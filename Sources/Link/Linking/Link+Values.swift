@@ -17,6 +17,8 @@ extension Link {
         var confirmed: Set<Digest> = []
         /// When those that are not are written.
         var check: Uptime?
+        /// Names that topics had on the broker with another key.
+        var formerNames: [Digest] = []
         /// To be written, from the journal, one at a time.
         private(set) var waiting: [Digest] = []
         private var isWaiting: Set<Digest> = []
@@ -112,12 +114,36 @@ extension Link {
         disk.values.insert(digest)
     }
 
+    /// With another key, topics have other names on the broker. What stands at the former ones nobody reads any more; it is taken
+    /// away, and only then forgotten.
+    mutating func renameValues() {
+        for digest in values.authored.keys.sorted() {
+            let value = values.authored[digest]!
+            let name = configuration.digest(value.topic.description)
+            guard name != digest else { continue }
+            values.authored[digest] = nil
+            values.formerNames.append(digest)
+            if let other = values.authored[name], other.stamp >= value.stamp { continue }
+            values.authored[name] = value
+            disk.values.insert(name)
+        }
+    }
+
+    private mutating func emptyFormerNames() {
+        for digest in values.formerNames {
+            effects.append(.say(MessageToken(rawValue: token()), .value(digest), nil))
+            disk.values.insert(digest)
+        }
+        values.formerNames = []
+    }
+
     mutating func sayValues(at now: Now) {
         if isDue(values.readAgain, at: now), connection.isUp {
             values.readAgain = nil
             effects.append(.subscribeAgain)
         }
         guard connection.isUp else { return }
+        emptyFormerNames()
         if isDue(values.check, at: now) {
             values.check = nil
             for digest in values.authored.keys.sorted() where !values.confirmed.contains(digest) {

@@ -161,7 +161,10 @@ public struct Link {
         self.configuration = configuration
         connection.describe = now.uptime
         connection.hasNews = true
-        if keyChanged { values.writeAll() }
+        if keyChanged {
+            renameValues()
+            values.writeAll()
+        }
     }
 
     // MARK: What people see
