@@ -39,8 +39,11 @@ STRIP ?= -s
 INSTALLED := \
     $(BIN_DIR)/notifyd \
     $(BIN_DIR)/notifyctl \
+    $(BIN_DIR)/notifyd-mqtt \
     $(UNIT_DIR)/notifyd.service \
     $(UNIT_DIR)/notifyd.service.d/namespaces.conf \
+    $(UNIT_DIR)/notifyd-mqtt.service \
+    $(UNIT_DIR)/notifyd-mqtt.service.d/namespaces.conf \
     $(DBUS_DIR)/services/org.notifyd.Router1.service \
     $(DBUS_DIR)/interfaces/org.notifyd.Router1.xml \
     $(DBUS_DIR)/interfaces/org.notifyd.Bridge1.xml \
@@ -51,8 +54,10 @@ INSTALLED := \
     $(DOC_DIR)/config.toml \
     $(MAN_DIR)/man1/notifyctl.1 \
     $(MAN_DIR)/man5/notifyd.toml.5 \
+    $(MAN_DIR)/man5/notifyd-mqtt.toml.5 \
     $(MAN_DIR)/man5/org.notifyd.Router1.5 \
     $(MAN_DIR)/man8/notifyd.8 \
+    $(MAN_DIR)/man8/notifyd-mqtt.8 \
     $(BASH_DIR)/notifyctl \
     $(ZSH_DIR)/_notifyctl \
     $(FISH_DIR)/notifyctl.fish \
@@ -175,12 +180,17 @@ install: release install-files ## Install under PREFIX; PREFIX=~/.local needs no
 install-files: ## Install what is built already: make release && sudo make install-files
 	$(INSTALL) -D $(STRIP) -m 755 '$(BUILT)/notifyd' '$(DESTDIR)$(BIN_DIR)/notifyd'
 	$(INSTALL) -D $(STRIP) -m 755 '$(BUILT)/notifyctl' '$(DESTDIR)$(BIN_DIR)/notifyctl'
+	$(INSTALL) -D $(STRIP) -m 755 '$(BUILT)/notifyd-mqtt' '$(DESTDIR)$(BIN_DIR)/notifyd-mqtt'
 	$(INSTALL) -D -m 644 systemd/notifyd.service '$(DESTDIR)$(UNIT_DIR)/notifyd.service'
+	$(INSTALL) -D -m 644 systemd/notifyd-mqtt.service '$(DESTDIR)$(UNIT_DIR)/notifyd-mqtt.service'
+	$(INSTALL) -D -m 644 systemd/notifyd-mqtt.service.d/namespaces.conf \
+	    '$(DESTDIR)$(UNIT_DIR)/notifyd-mqtt.service.d/namespaces.conf'
 	$(INSTALL) -D -m 644 systemd/notifyd.service.d/namespaces.conf \
 	    '$(DESTDIR)$(UNIT_DIR)/notifyd.service.d/namespaces.conf'
 	$(INSTALL) -D -m 644 systemd/org.notifyd.Router1.service '$(DESTDIR)$(DBUS_DIR)/services/org.notifyd.Router1.service'
 	sed -i -e 's|/usr/bin/notifyd|$(BIN_DIR)/notifyd|' -e 's|/usr/share/doc/notifyd|$(DOC_DIR)|' \
-	    '$(DESTDIR)$(UNIT_DIR)/notifyd.service' '$(DESTDIR)$(DBUS_DIR)/services/org.notifyd.Router1.service'
+	    '$(DESTDIR)$(UNIT_DIR)/notifyd.service' '$(DESTDIR)$(UNIT_DIR)/notifyd-mqtt.service' \
+	    '$(DESTDIR)$(DBUS_DIR)/services/org.notifyd.Router1.service'
 	$(INSTALL) -D -m 644 systemd/org.notifyd.Router1.xml '$(DESTDIR)$(DBUS_DIR)/interfaces/org.notifyd.Router1.xml'
 	$(INSTALL) -D -m 644 systemd/org.notifyd.Bridge1.xml '$(DESTDIR)$(DBUS_DIR)/interfaces/org.notifyd.Bridge1.xml'
 	$(INSTALL) -D -m 644 systemd/org.notifyd.desktop '$(DESTDIR)$(APPLICATION_DIR)/org.notifyd.desktop'
@@ -191,6 +201,8 @@ install-files: ## Install what is built already: make release && sudo make insta
 	sed -i -f docs/installed-readme.sed '$(DESTDIR)$(DOC_DIR)/README.md'
 	$(INSTALL) -D -m 644 docs/notifyctl.1 '$(DESTDIR)$(MAN_DIR)/man1/notifyctl.1'
 	$(INSTALL) -D -m 644 docs/notifyd.toml.5 '$(DESTDIR)$(MAN_DIR)/man5/notifyd.toml.5'
+	$(INSTALL) -D -m 644 docs/notifyd-mqtt.toml.5 '$(DESTDIR)$(MAN_DIR)/man5/notifyd-mqtt.toml.5'
+	$(INSTALL) -D -m 644 docs/notifyd-mqtt.8 '$(DESTDIR)$(MAN_DIR)/man8/notifyd-mqtt.8'
 	$(INSTALL) -D -m 644 docs/org.notifyd.Router1.5 '$(DESTDIR)$(MAN_DIR)/man5/org.notifyd.Router1.5'
 	$(INSTALL) -D -m 644 docs/notifyd.8 '$(DESTDIR)$(MAN_DIR)/man8/notifyd.8'
 	$(INSTALL) -d '$(DESTDIR)$(BASH_DIR)' '$(DESTDIR)$(ZSH_DIR)' '$(DESTDIR)$(FISH_DIR)'
@@ -207,7 +219,7 @@ endif
 uninstall: ## Remove what install has installed
 	rm -f $(foreach file,$(INSTALLED),'$(DESTDIR)$(file)')
 	rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(DOC_DIR)' '$(DESTDIR)$(UNIT_DIR)/notifyd.service.d' \
-	    2> /dev/null || true
+	    '$(DESTDIR)$(UNIT_DIR)/notifyd-mqtt.service.d' 2> /dev/null || true
 
 .PHONY: screenshot
 screenshot: ## Make docs/screenshot.png anew, with a real window and a real notification server

@@ -20,6 +20,7 @@ let package = Package(
         .library(name: "NotifyClient", targets: ["NotifyClient"]),
         .library(name: "Routing", targets: ["Routing"]),
         .library(name: "NotifyBridge", targets: ["NotifyBridge", "Credentials", "TOMLTables"]),
+        .executable(name: "notifyd-mqtt", targets: ["notifyd-mqtt"]),
         // For the package of benchmarks alone.
         .library(name: "Journal", targets: ["Journal"]),
         // For the fuzzer in Tests/Fuzzing, which is a package of its own.
@@ -181,6 +182,18 @@ let package = Package(
             name: "Mosquitto", dependencies: ["CMosquitto", "ChildProcesses", "NotifyClient"],
             path: "Sources/Link/Mosquitto", swiftSettings: strict),
 
+        // What does what the link decides: with a broker, notifyd, the disk and the clock.
+        .target(
+            name: "LinkShell",
+            dependencies: [
+                "LinkMessages", "LinkSealing", "Linking", "Mosquitto", "NotifyBridge", "NotifyClient", "NotifyText",
+                "Routing", "TOMLTables", .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "Sources/Link/LinkShell", swiftSettings: strict),
+        .executableTarget(
+            name: "notifyd-mqtt", dependencies: ["LinkShell", "NotifyBridge"], path: "Sources/Programs/notifyd-mqtt",
+            swiftSettings: strict),
+
         // Programs that are started and waited for; it takes a lock from the client library.
         .target(
             name: "ChildProcesses", dependencies: ["NotifyClient"], path: "Sources/Common/ChildProcesses",
@@ -268,6 +281,13 @@ let package = Package(
         .testTarget(
             name: "LinkingTests",
             dependencies: ["LinkMessages", "Linking", "NotifyTestSupport", "NotifyText", "Routing"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "LinkShellTests",
+            dependencies: [
+                "ChildProcesses", "LinkMessages", "LinkShell", "Linking", "NotifyBridge", "NotifyClient",
+                "NotifyRehearsal", "NotifyTestSupport", "Routing", "TOMLTables", "notifyd", "notifyd-mqtt",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "LinkSealingTests",

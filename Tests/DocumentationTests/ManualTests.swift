@@ -9,7 +9,11 @@ import Testing
 
 /// The manual pages say what there is, all of it, and nothing else.
 @Suite(.timeLimit(.minutes(1))) struct ManualTests {
-    @Test(arguments: ["notifyd.8", "notifyctl.1", "notifyd.toml.5", "org.notifyd.Router1.5"])
+    private static let pages = [
+        "notifyd.8", "notifyctl.1", "notifyd.toml.5", "notifyd-mqtt.8", "notifyd-mqtt.toml.5", "org.notifyd.Router1.5",
+    ]
+
+    @Test(arguments: Self.pages)
     func theLinterIsContent(_ page: String) async throws {
         let process = try ChildProcess(
             "mandoc", ["-T", "lint", "-W", "warning", Project.path("docs/\(page)")],
@@ -22,7 +26,7 @@ import Testing
     /// see it.
     @Test(
         .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/mandoc"), "mandoc is not installed"),
-        arguments: ["notifyd.8", "notifyctl.1", "notifyd.toml.5", "org.notifyd.Router1.5"])
+        arguments: Self.pages)
     func noHeadingLosesAWord(_ name: String) async throws {
         let page = try ManualPage("docs/\(name)")
         let process = try ChildProcess(

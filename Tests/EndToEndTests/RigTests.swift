@@ -72,6 +72,10 @@ struct RigTests {
         try await run("sandbox.sh")
     }
 
+    @Test func theUnitOfTheLinkRunsUnderAUserManager() async throws {
+        try await run("mqtt.sh")
+    }
+
     /// What a script answers when this machine lacks what it needs.
     private static let cannotRunHere: Int32 = 77
 

@@ -3,6 +3,7 @@ package enum BuiltPrograms {
     package static let notifyd = path("notifyd")
     package static let notifyctl = path("notifyctl")
     package static let notifyload = path("notifyload")
+    package static let notifydMQTT = path("notifyd-mqtt")
     /// The bridge of the tutorial.
     package static let folderBridge = path("FolderBridge")
 

@@ -19,6 +19,7 @@ rigs=/run/sources/Tests/EndToEndTests/Rigs
 mkdir -m 700 /run/systemd/unit-root
 install -d -m 755 /run/user
 mkdir -m 1777 /run/lock
+mkdir /run/credentials # the services of the system have credentials, and those of users need the folder
 # For the probes of the sandbox: a folder for everybody that no line hides, and a program with the rights of root.
 mount -t tmpfs -o mode=1777 tmpfs /mnt
 install -m 4755 /usr/bin/id /mnt/setuid-id

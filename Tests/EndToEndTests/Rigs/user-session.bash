@@ -47,9 +47,9 @@ install_for_user() {
     make_for_user install-files BUILT="$PRODUCTS"
     # A development build uses the Swift libraries of its toolchain, which may lie where this user cannot read.
     local library
-    { ldd "$PRODUCTS/notifyd" || true; } 2> /dev/null |
+    { ldd "$PRODUCTS/notifyd" "$PRODUCTS/notifyd-mqtt" || true; } 2> /dev/null |
         awk '$2 == "=>" && $3 !~ "^/(usr/)?lib" { print $3 }' |
-        while read -r library; do
+        sort -u | while read -r library; do
             cp -L "$library" "$T$USER_HOME/.local/bin/"
         done
     chown -R "$USER_NAME": "$T$USER_HOME"

@@ -1,0 +1,346 @@
+import Dispatch
+import Glibc
+import LinkMessages
+import LinkSealing
+import Linking
+import Logging
+import Mosquitto
+import NotifyBridge
+import NotifyClient
+import Routing
+
+/// Does what one line decides: it connects the value `Link` with a broker, with notifyd, with the disk and with the clock.
+///
+/// Each line has a connection to the broker of its own: a connection has one will, and a channel that floods is not read from
+/// without holding up the private link.
+final class LineShell: @unchecked Sendable {
+    // Proof: everything but `init` runs on `queue`.
+
+    /// How a line is, for people.
+    struct Condition: Equatable {
+        var state = BridgeStatus.State.connecting
+        var detail = ""
+    }
+
+    private let queue: DispatchQueue
+    private let services: BridgeServices
+    private let settings: LinkSettings
+    private let isChannel: Bool
+    private let device: Device
+    private let prefix: String
+    private let coding: RecordCoding
+    private let configuration: Linking.Configuration
+    /// Called when there may be something new to show.
+    private let onChange: () -> Void
+
+    private var link: Link
+    private var cipher: LineCipher
+    private(set) var condition = Condition()
+    private(set) var roundTrip: Duration?
+
+    // The broker.
+    private var connection: BrokerConnection?
+    /// Events of earlier connections are passed over.
+    private var connectionNumber: UInt64 = 0
+    private var connectedAt: DispatchTime?
+    private var version = ProtocolVersion.v5
+    private var backoff = Backoff()
+    private var retry: DispatchWorkItem?
+    private var tokens: [UInt64: (token: MessageToken, sent: DispatchTime)] = [:]
+    private var lastToken: UInt64 = 0
+    private var wantsReconnection = false
+    private var hasFailed = false
+    private var isStopped = false
+    /// Messages that are not handled yet: more of them keep the thread of the connection from reading on.
+    private let room = DispatchSemaphore(value: 256)
+
+    private var timer: (any DispatchSourceTimer)?
+
+    init(
+        _ configuration: Linking.Configuration, _ cipher: LineCipher, device: Device, settings: LinkSettings,
+        records: [Record], services: BridgeServices, queue: DispatchQueue, onChange: @escaping () -> Void
+    ) {
+        self.configuration = configuration
+        self.cipher = cipher
+        self.device = device
+        self.settings = settings
+        self.services = services
+        self.queue = queue
+        self.onChange = onChange
+        switch configuration.kind {
+        case .link:
+            isChannel = false
+            prefix = "notifyd/1/\(settings.user)/"
+        case .channel(let name, _):
+            isChannel = true
+            prefix = "notifyd/1/channel/\(name)/"
+        }
+        coding = RecordCoding(line: configuration.line)
+        link = Link(device, configuration, records: records, seed: .random(in: .min ... .max))
+    }
+
+    var peers: [Link.PeerState] { link.peerStates }
+    /// What waits to be said.
+    var backlog: Int { link.footprint.rows + link.footprint.messagesInFlight }
+
+    // MARK: Life
+
+    func start() {
+        handle(.started)
+        handle(.connecting)
+    }
+
+    /// Ends the connection: the will says that the device is offline.
+    func stop() {
+        isStopped = true
+        retry?.cancel()
+        timer?.cancel()
+        timer = nil
+        connection?.end(afterFlush: true)
+        connection = nil
+    }
+
+    func handle(_ input: LinkInput) {
+        guard !isStopped else { return }
+        let now = Link.Now(uptime: Uptime(microseconds: SleepClock.now), wall: SystemClock.wall)
+        for effect in link.handle(input, at: now) { perform(effect) }
+        onChange()
+    }
+
+    /// Hands an input in later, so that effects are done in their order.
+    private func later(_ input: LinkInput) {
+        queue.async { [weak self] in self?.handle(input) }
+    }
+
+    // MARK: Effects
+
+    private func perform(_ effect: LinkEffect) {
+        switch effect {
+        case .connect(let address, let will): connect(address, will)
+        case .reconnect:
+            wantsReconnection = true
+            connection?.end(afterFlush: true)
+        case .say(let token, let address, let message): say(token, address, message)
+        case .acknowledge:
+            // libmosquitto has done it. What is lost between that and the disk has a number, and is asked for.
+            break
+        case .receive(let isWanted): connection?.receive(isWanted)
+        case .subscribeAgain: connection?.subscribeAgain()
+        case .publish(let token, let request): call(token, request.call(isChannel: isChannel))
+        case .claimNamed(let token, let request): call(token, request.call)
+        case .hold(let id, let duration):
+            services.daemon.submit(.hold(BusEventID(rawValue: id.rawValue), for: duration))
+        case .release(let id): services.daemon.submit(.release(BusEventID(rawValue: id.rawValue)))
+        case .readChanges(let token, let after, let limit): read(token, after: after, limit: limit)
+        case .readNewest(let token): readNewest(token)
+        case .store(let token, let records):
+            services.store.write(records.map(coding.change)) { [weak self] error in
+                self?.later(error == nil ? .stored(token) : .notStored(token))
+            }
+        case .keep(let letter): keep(letter)
+        case .fail(let failure): fail(failure)
+        case .armTimer(let moment): arm(moment)
+        }
+    }
+
+    private func call(_ token: CallToken, _ call: DaemonCall) {
+        services.daemon.submit(call) { [weak self] answer in self?.later(.answered(token, CallResult(answer))) }
+    }
+
+    private func read(_ token: ReadToken, after: UInt64, limit: UInt32) {
+        services.daemon.submit(.changes(after: after, limit: limit)) { [weak self, name = settings.name] answer in
+            guard let page = answer.changes else { return self?.later(.readFailed(token)) ?? () }
+            self?.later(.changes(token, ChangesPage(page, limit: limit, place: name)))
+        }
+    }
+
+    private func readNewest(_ token: ReadToken) {
+        Task { [weak self, services] in
+            let newest = try? await services.daemon.newestChange()
+            guard let self else { return }
+            if let newest { return later(.newest(newest)) }
+            // At once would ask without a pause for as long as it fails.
+            queue.asyncAfter(deadline: .now() + .seconds(1)) { [weak self] in self?.handle(.readFailed(token)) }
+        }
+    }
+
+    private func keep(_ letter: Linking.DeadLetter) {
+        services.logger.warning(
+            "notifyd never takes a message of another device",
+            metadata: ["line": "\(configuration.line)", "device": "\(letter.device)", "error": "\(letter.reason)"])
+        let topic: Topic? =
+            switch letter.said?.content {
+            case .event(let event): event.topic
+            case .claim(let claim): claim.topic
+            case .removal(let removal): removal.topic
+            case .nothing, .unknown, .malformed, nil: nil
+            }
+        let content =
+            letter.said.map { LinkMessages.Message(device: letter.device, at: 0, body: .said($0)).encoded } ?? []
+        services.store.keep(
+            BusLetter(
+                topic: topic?.description, origin: "\(configuration.line) \(letter.device)", reason: letter.reason,
+                content: content)
+        ) { [logger = services.logger] error in
+            if let error { logger.error("A dead letter cannot be kept", metadata: ["error": "\(error)"]) }
+        }
+    }
+
+    private func arm(_ moment: Uptime) {
+        let timer: any DispatchSourceTimer
+        if let known = self.timer {
+            timer = known
+        } else {
+            timer = DispatchSource.makeTimerSource(queue: queue)
+            timer.setEventHandler { [weak self] in self?.handle(.timerFired) }
+            timer.activate()
+            self.timer = timer
+        }
+        let delay = max(0, moment.microseconds - SleepClock.now) + 1
+        timer.schedule(deadline: .now() + .microseconds(Int(clamping: delay)))
+    }
+
+    private func fail(_ failure: LinkFailure) {
+        hasFailed = true
+        show(.failed, "\(failure)")
+        services.logger.error(
+            "The line has failed", metadata: ["line": "\(configuration.line)", "error": "\(failure)"])
+        connection?.end(afterFlush: true)
+    }
+
+    private func show(_ state: BridgeStatus.State, _ detail: String) {
+        condition = Condition(state: state, detail: isChannel ? "\(configuration.line): \(detail)" : detail)
+        onChange()
+    }
+
+    // MARK: The broker
+
+    private func connect(_ address: LinkMessages.Address, _ will: LinkMessages.Message) {
+        guard connection == nil, !isStopped, !hasFailed else { return }
+        let options: ConnectionOptions
+        do {
+            options = try connectionOptions(address, will)
+        } catch {
+            show(.failed, "\(error)")
+            return tryAgain()
+        }
+        if condition.state == .connected { show(.connecting, "\(settings.address)") }
+        connectionNumber += 1
+        connection = BrokerConnection(options) { [weak self, queue, room, number = connectionNumber] event in
+            if case .received = event { room.wait() }
+            queue.async { [weak self] in
+                self?.happened(event, on: number)
+                if case .received = event { room.signal() }
+            }
+        }
+    }
+
+    private func connectionOptions(_ address: LinkMessages.Address, _ will: LinkMessages.Message) throws
+        -> ConnectionOptions
+    {
+        var broker = Broker(settings.address, tls: settings.tls)
+        if let password = settings.password {
+            guard let text = try password.read().text, !text.utf8.contains(0) else {
+                throw BridgeFailure(78, "\(password) is no text without NUL characters")
+            }
+            broker.password = Password(text)
+        }
+        broker.user = settings.user
+        let topic = prefix + address.description
+        var options = ConnectionOptions(
+            broker: broker, client: cipher.clientID(line: configuration.line),
+            will: Will(topic: topic, payload: try cipher.seal(will, on: topic)),
+            // They do not overlap: some brokers deliver a message once for each filter.
+            subscriptions: ["s/+", "v/+", "d/+", "o/+", "r/\(device)", "u/\(device)"].map { prefix + $0 })
+        options.version = version
+        options.maximumPayload = LinkMessages.Message.maximumBytes
+        return options
+    }
+
+    private func say(_ token: MessageToken, _ address: LinkMessages.Address, _ message: LinkMessages.Message?) {
+        guard let connection else { return }
+        let topic = prefix + address.description
+        guard let payload = try? message.map({ try cipher.seal($0, on: topic) }) ?? [] else { return }
+        lastToken += 1
+        tokens[lastToken] = (token, .now())
+        connection.publish(lastToken, topic: topic, payload: payload, isRetained: address.isRetained)
+    }
+
+    private func happened(_ event: ConnectionEvent, on number: UInt64) {
+        guard number == connectionNumber, !isStopped else { return }
+        switch event {
+        case .connected(let version, _):
+            self.version = version
+            connectedAt = .now()
+            show(
+                .connected,
+                "\(settings.address) as \"\(settings.user)\", \(version.words)\(cipher.isSealed ? "" : ", without a key")"
+            )
+            handle(.connected)
+        case .received(let message): received(message)
+        case .acknowledged(let number):
+            guard let (token, sent) = tokens.removeValue(forKey: number) else { return }
+            roundTrip = .nanoseconds(Int64(clamping: DispatchTime.now().uptimeNanoseconds - sent.uptimeNanoseconds))
+            handle(.acknowledged(token))
+        case .ended(let end): ended(end)
+        }
+    }
+
+    private func received(_ message: BrokerMessage) {
+        guard message.topic.hasPrefix(prefix),
+            let address = LinkMessages.Address(message.topic.dropFirst(prefix.count))
+        else { return }
+        let content = message.payload.map { cipher.open($0, on: message.topic) } ?? .unopened
+        lastToken += 1
+        handle(
+            .received(
+                Delivery(
+                    token: DeliveryToken(lastToken), address: address, isRetained: message.isRetained,
+                    content: content)))
+    }
+
+    private func ended(_ end: ConnectionEnd) {
+        connection = nil
+        tokens = [:]
+        if let since = connectedAt {
+            connectedAt = nil
+            // A broker that ends each connection at once is not asked again at once.
+            if DispatchTime.now().uptimeNanoseconds - since.uptimeNanoseconds > 30_000_000_000 { backoff.reset() }
+            handle(.disconnected(wasTakenOver: end.kind == .takenOver))
+        }
+        guard !hasFailed, !isStopped else { return }
+        if wantsReconnection {
+            wantsReconnection = false
+            return tryAgain()
+        }
+        let state: BridgeStatus.State = end.kind == .refused ? .failed : .waiting
+        if condition.state != state || !condition.detail.hasSuffix(end.description) {
+            services.logger.notice(
+                "The broker is not connected",
+                metadata: ["line": "\(configuration.line)", "broker": "\(settings.address)", "reason": "\(end)"])
+        }
+        show(state, end.description)
+        tryAgain()
+    }
+
+    private func tryAgain() {
+        retry?.cancel()
+        let item = DispatchWorkItem { [weak self] in
+            guard let self, connection == nil, !hasFailed else { return }
+            handle(.connecting)
+        }
+        retry = item
+        let (seconds, attoseconds) = backoff.next().components
+        queue.asyncAfter(
+            deadline: .now() + .nanoseconds(Int(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)), execute: item)
+    }
+}
+
+extension ProtocolVersion {
+    fileprivate var words: String {
+        switch self {
+        case .v311: "MQTT 3.1.1"
+        case .v5: "MQTT 5"
+        }
+    }
+}

@@ -1,0 +1,251 @@
+import Dispatch
+import LinkMessages
+import LinkSealing
+import Linking
+public import NotifyBridge
+import NotifyClient
+import Routing
+public import TOMLTables
+
+/// The link between devices over MQTT: `notifyd-mqtt`. It begins when notifyd is there and says which device this is.
+public final class LinkBridge: Bridge, @unchecked Sendable {
+    // Proof: everything that changes is used on `queue` only.
+
+    public static let name = "mqtt"
+    public static let abstract = "Links the notifyd of several devices over an MQTT broker."
+
+    private let settings: LinkSettings
+    private let services: BridgeServices
+    private let queue = DispatchQueue(label: "link")
+    private var lines: [LineShell] = []
+    private var device: Device?
+    private var attended: [String] = []
+    private var isDaemonThere = false
+    private var isShowing = false
+    private var isStopped = false
+    private var beginning: Task<Void, Never>?
+
+    public static func settings(from table: inout TableReader) -> LinkSettings? { LinkSettings(&table) }
+
+    public init(_ settings: LinkSettings, _ services: BridgeServices) {
+        self.settings = settings
+        self.services = services
+    }
+
+    public func run() async throws {
+        let observation = services.daemon.observe { [self] notice in queue.async { self.received(notice) } }
+        // Nothing else ends it.
+        let (end, continuation) = AsyncStream<Void>.makeStream()
+        await withTaskCancellationHandler {
+            for await _ in end {}
+        } onCancel: {
+            continuation.finish()
+        }
+        withExtendedLifetime(observation) {}
+        await withCheckedContinuation { continuation in
+            queue.async {
+                self.isStopped = true
+                self.endLines()
+                continuation.resume()
+            }
+        }
+    }
+
+    public func check() async {
+        await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+    }
+
+    // MARK: notifyd
+
+    private func received(_ notice: DaemonNotice) {
+        guard !isStopped else { return }
+        switch notice {
+        case .appeared:
+            isDaemonThere = true
+            begin()
+        case .vanished:
+            isDaemonThere = false
+            beginning?.cancel()
+            // Who is there opens screens again at the next notifyd.
+            for topic in attended { screenChanged(topic, isAttended: false) }
+            attended = []
+            for line in lines { line.handle(.daemonVanished) }
+            if lines.isEmpty { services.status.set(.waiting, "notifyd is not there") }
+        case .event(let event):
+            guard let device else { return }
+            if let announced = Announced(event, of: device) {
+                for line in lines { line.handle(.announced(announced)) }
+            }
+        case .resolved(let outcome):
+            for line in lines { line.handle(.decided(Routing.EventID(outcome.id.rawValue))) }
+        case .attention(let attention):
+            attended.removeAll { $0 == attention.topic }
+            if attention.isAttended { attended.append(attention.topic) }
+            screenChanged(attention.topic, isAttended: attention.isAttended)
+        case .removed, .action: break
+        }
+        if notice.tellsOfChanges, isDaemonThere { for line in lines { line.handle(.journalChanged) } }
+    }
+
+    private func screenChanged(_ topic: String, isAttended: Bool) {
+        guard let prefix = try? TopicPrefix(topic) else { return }
+        for line in lines { line.handle(.screenChanged(prefix, isAttended: isAttended)) }
+    }
+
+    /// Asks notifyd which device this is, and begins the lines, or goes on with them.
+    private func begin() {
+        beginning?.cancel()
+        beginning = Task { [self] in
+            var backoff = Backoff(upTo: .seconds(30))
+            while !Task.isCancelled {
+                if let text = await services.daemon.device(), let device = Device(text) {
+                    do {
+                        let prepared = try await prepareLines(of: device)
+                        queue.async { self.found(device, prepared) }
+                        return
+                    } catch {
+                        services.status.set(.failed, "\(error)")
+                    }
+                } else {
+                    services.status.set(
+                        .waiting, "notifyd does not say which device this is; its journal cannot be read")
+                }
+                try? await Task.sleep(for: backoff.next())
+            }
+        }
+    }
+
+    private func found(_ device: Device, _ prepared: [Prepared]) {
+        guard isDaemonThere, !isStopped else { return }
+        if self.device != device || lines.isEmpty {
+            endLines()
+            self.device = device
+            lines = prepared.map { prepared in
+                LineShell(
+                    prepared.configuration, prepared.cipher, device: device, settings: settings,
+                    records: prepared.records, services: services, queue: queue
+                ) { [weak self] in self?.show() }
+            }
+            for line in lines { line.start() }
+            for topic in attended { screenChanged(topic, isAttended: true) }
+        }
+        for line in lines { line.handle(.daemonAppeared) }
+    }
+
+    private func endLines() {
+        for line in lines { line.stop() }
+        lines = []
+        beginning?.cancel()
+    }
+
+    // MARK: Lines
+
+    private struct Prepared: Sendable {
+        var configuration: Linking.Configuration
+        var cipher: LineCipher
+        var records: [Record]
+    }
+
+    /// The record that says whose state this is.
+    private static let deviceKey = "device"
+    private static let signerKey = "signer"
+
+    private func prepareLines(of device: Device) async throws -> [Prepared] {
+        let store = services.store
+        let known = try await store.value(Self.deviceKey).map { String(decoding: $0, as: UTF8.self) }
+        var signer: SigningKey?
+        if settings.lines.contains(where: { $0.channel != nil }) {
+            signer = try await store.value(Self.signerKey).flatMap(SigningKey.init)
+            if signer == nil {
+                let new = SigningKey()
+                try await store.write([.put(Self.signerKey, new.bytes)])
+                signer = new
+            }
+        }
+        var prepared: [Prepared] = []
+        var changes: [RecordChange] = []
+        let isKnown = known == nil || known == device.description
+        let goesOn = isKnown ? true : try await journalGoesOn()
+        for line in settings.lines {
+            let keys = try line.keys.map { credential in
+                let secret = try credential.read()
+                guard let key = secret.text.flatMap(LineKey.init(base64:)) else {
+                    throw BridgeFailure(78, "\(credential) is no key: a key is 32 bytes in Base64")
+                }
+                return key
+            }
+            let cipher = LineCipher(own: device, keys: keys, signer: line.channel == nil ? nil : signer)
+            let kind: Linking.Configuration.Kind =
+                line.channel.map { .channel(name: $0, signer: Signer(signer!.description)) } ?? .link
+            let configuration = Linking.Configuration(
+                kind: kind, name: settings.name, share: line.share, skip: line.skip, isSealed: cipher.isSealed,
+                tellsScreens: line.tellsScreens, digest: { cipher.digest(of: $0) })
+            let coding = RecordCoding(line: configuration.line)
+            var records: [Record] = []
+            for (key, value) in try await store.all(prefix: coding.prefix) {
+                guard let record = coding.record(key, value) else { continue }
+                if isKnown {
+                    records.append(record)
+                } else if !goesOn {
+                    changes.append(.remove(key))
+                } else if case .line(let line) = record {
+                    records.append(.line(line.reset))
+                    changes.append(coding.change(.line(line.reset)))
+                } else {
+                    records.append(record)
+                }
+            }
+            prepared.append(Prepared(configuration: configuration, cipher: cipher, records: records))
+        }
+        if known != device.description {
+            changes.append(.put(Self.deviceKey, text: device.description))
+            try await store.write(changes)
+        }
+        return prepared
+    }
+
+    /// A device has another name after `notifyctl link reset`, and then its journal goes on; a new journal has a new name too, and
+    /// then nothing that was taken is in it.
+    private func journalGoesOn() async throws -> Bool {
+        let coding = RecordCoding(line: "mqtt")
+        guard let bytes = try await services.store.value(coding.prefix + "line"),
+            case .line(let line) = coding.record(coding.prefix + "line", bytes)
+        else { return false }
+        guard let page = await services.daemon.perform(.changes(after: 0, limit: 1)).changes else {
+            throw BridgeFailure(75, "the journal of notifyd cannot be read")
+        }
+        return page.oldest <= line.seen
+    }
+
+    // MARK: What people see
+
+    /// At most once a second.
+    private func show() {
+        guard !isShowing else { return }
+        isShowing = true
+        queue.asyncAfter(deadline: .now() + .milliseconds(20)) { [weak self] in
+            guard let self else { return }
+            showNow()
+            queue.asyncAfter(deadline: .now() + .seconds(1)) { [weak self] in
+                guard let self else { return }
+                isShowing = false
+                if !isStopped { showNow() }
+            }
+        }
+    }
+
+    private func showNow() {
+        guard !isStopped, !lines.isEmpty else { return }
+        let order: [BridgeStatus.State] = [.failed, .waiting, .connecting, .connected]
+        let worst = order.lazy.compactMap { state in self.lines.first { $0.condition.state == state } }.first
+        if let worst { services.status.set(worst.condition.state, worst.condition.detail) }
+        services.status.setBacklog(UInt64(lines.reduce(0) { $0 + $1.backlog }))
+        if let time = lines.lazy.compactMap(\.roundTrip).first { services.status.setRoundTrip(time) }
+        services.status.setPeers(
+            lines.flatMap(\.peers).map { peer in
+                BridgeStatus.Peer(
+                    device: peer.device.description, name: peer.name, isOnline: peer.isOnline, seen: peer.seen,
+                    behind: peer.isBehind ? 1 : 0)
+            })
+    }
+}

@@ -1,0 +1,64 @@
+#!/bin/bash
+# The third part of mqtt.sh, run as the user, in a session that ends with this script.
+
+source "$(dirname "$0")/rig.bash"
+T=$(mktemp -d "$HOME/session.XXXXXX")
+trap 'rig_end "$BASH_COMMAND"' EXIT
+cd "$HOME"
+
+unit() { systemctl --user show --value --property="$1" notifyd-mqtt.service; }
+bridge() {
+    busctl --user --json=short get-property org.notifyd.Bridge.mqtt /org/notifyd/Bridge1 org.notifyd.Bridge1 "$1" \
+        2> /dev/null | jq -r .data
+}
+bridge_is() { [ "$(bridge State)" = "$1" ]; }
+
+mkdir -p "$HOME/.config/systemd/user/notifyd-mqtt.service.d" "$HOME/.config/notifyd"
+cp /usr/lib/systemd/user/dbus.service "$HOME/.config/systemd/user/dbus.service"
+background "$T/manager.log" /lib/systemd/systemd --user --log-target=console
+eventually_quiet "$PATIENCE" test -S "$XDG_RUNTIME_DIR/systemd/private" || fail "the user manager does not start"
+systemctl --user start dbus.socket || fail "the bus of the session does not start"
+
+# --- a broker that wants a password
+
+port=$(/usr/bin/python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])')
+: > "$T/passwords"
+mosquitto_passwd -b "$T/passwords" mina right
+printf '%s\n' "listener $port 127.0.0.1" "allow_anonymous false" "password_file $T/passwords" > "$T/broker.conf"
+background "$T/broker.log" /usr/sbin/mosquitto -c "$T/broker.conf"
+eventually_quiet "$PATIENCE" grep -q running "$T/broker.log" || fail "the broker does not start"
+
+# --- without a configuration there is nothing to do
+
+systemctl --user start notifyd-mqtt ||
+    fail "the unit does not start: $(systemctl --user show --property=Result,ExecMainStatus,StatusText notifyd-mqtt)"
+equal "the unit starts, and says that it is ready" active "$(unit ActiveState)"
+eventually "it is connected, with secrets from credentials" bridge_is connected
+[ -n "$(unit StatusText)" ] || fail "it tells systemd no status"
+ok "systemctl status says: $(unit StatusText)"
+[ -s "$HOME/.local/state/notifyd/mqtt/state.db" ] || fail "it keeps no state"
+ok "its state is on disk"
+
+# --- what the sandbox hides
+
+process=$(unit MainPID)
+if [ "$(readlink "/proc/$process/ns/user")" = "$(readlink /proc/self/ns/user)" ]; then
+    say "users may have no user namespaces here: the journal is not hidden"
+else
+    # Its view of the files is that of its process.
+    inside() { nsenter --preserve-credentials --user --mount --target "$process" "$@"; }
+    equal "it does not see the journal of notifyd" mqtt "$(inside ls "$HOME/.local/state/notifyd")"
+    ! inside test -e "$T" || fail "it sees the home"
+    inside test -e "$HOME/.config/notifyd/mqtt.toml" || fail "it does not see its configuration"
+    ok "of the home it sees its configuration and its state"
+fi
+
+# --- it comes back
+
+kill -KILL "$process"
+restarted() { [ "$(unit MainPID)" != "$process" ] && bridge_is connected; }
+eventually "after a crash it is started again" restarted
+systemctl --user reload notifyd-mqtt || fail "it does not reload"
+eventually "after a reload it is connected" bridge_is connected
+systemctl --user stop notifyd-mqtt || fail "it does not stop"
+equal "it ends without an error" success "$(unit Result)"

@@ -1,0 +1,11 @@
+#!/bin/bash
+# The unit of notifyd-mqtt under a real systemd user manager, with its whole sandbox and a broker.
+
+source "$(dirname "$0")/rig.bash"
+source "$(dirname "$0")/user-session.bash"
+rig_begin "$@"
+needs_user_session
+[ -x /usr/sbin/mosquitto ] || skip "there is no mosquitto; on Debian: apt-get install mosquitto"
+
+install_for_user
+session mqtt-session.sh

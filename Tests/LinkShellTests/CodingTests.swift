@@ -1,0 +1,77 @@
+import LinkMessages
+import Linking
+import NotifyBridge
+import Routing
+import Testing
+
+@testable import LinkShell
+
+/// Records on disk, and values on their way.
+struct CodingTests {
+    private static let device = Device("00112233445566778899aabbccddeeff")!
+
+    private static var records: [Record] {
+        var record = DeviceRecord(seen: -5)
+        record.start = 7
+        record.isStartProvisional = true
+        record.taken = .max
+        record.missing = [RangeSet.Range(after: 8, through: 9)]
+        record.unknown = [RangeSet.Range(after: 10, through: 12), RangeSet.Range(after: 14, through: 20)]
+        record.checkpoints = [DeviceRecord.Checkpoint(own: 1, theirs: 2)]
+        record.signer = Signer("key")
+        record.name = "Büro\u{0}"
+        let line = LineRecord(
+            first: 1, cursor: LineRecord.Cursor(scanned: 3, said: 2), seen: .max, connection: 5, counter: 6,
+            hasJoined: true, version: 1)
+        let value = ValueRecord(
+            number: 4, topic: try! Topic("/run/1"),
+            stamp: ValueStamp(published: .min, name: GlobalName(source: "a", eventID: "e\u{301}")), expires: 3,
+            isRemoval: true)
+        return [
+            .line(line), .device(device, record), .device(device, DeviceRecord(seen: 0)),
+            .value(Digest("0123456789abcdef0123456789abcdef")!, value),
+        ]
+    }
+
+    @Test(arguments: records)
+    func whatIsKeptIsRead(_ record: Record) throws {
+        let coding = RecordCoding(line: "mqtt:run")
+        guard case .put(let key, let bytes) = coding.change(record) else {
+            Issue.record("it is not kept")
+            return
+        }
+        #expect(coding.record(key, bytes) == record)
+        #expect(RecordCoding(line: "mqtt").record(key, bytes) == nil)
+        // What is damaged is as good as not there.
+        #expect(coding.record(key, Array(bytes.dropLast())) == nil)
+        #expect(coding.record(key, Array("{}".utf8)) == nil)
+    }
+
+    @Test func whatIsDroppedIsRemoved() {
+        let coding = RecordCoding(line: "mqtt")
+        #expect(coding.change(.deviceDropped(Self.device)) == .remove("mqtt/device/\(Self.device)"))
+    }
+
+    private static let values: [Routing.Value] = [
+        .byte(255), .boolean(true), .int16(-1), .uint16(1), .int32(-2), .uint32(2), .int64(.min), .uint64(.max),
+        .double(0.5), .string("e\u{301}"), .objectPath("/a"), .signature("a{sv}"), .array(of: "s", []),
+        .array(of: "v", [.variant(.byte(1))]),
+        .dictionary(
+            key: "s", value: "v",
+            [
+                Routing.Value.Pair(key: .string("a"), value: .variant(.string("b"))),
+                Routing.Value.Pair(key: .string("b"), value: .variant(.int32(1))),
+            ]),
+    ]
+
+    @Test(arguments: values)
+    func valuesStayWhatTheyAre(_ value: Routing.Value) throws {
+        let bus = try #require(BusValue(value))
+        #expect(Routing.Value(bus) == value)
+    }
+
+    @Test func namesAreCutBetweenCharacters() {
+        #expect("Büro".limited(toBytes: 64) == "Büro" && "Büro".limited(toBytes: 2) == "B")
+        #expect("".limited(toBytes: 0) == "")
+    }
+}

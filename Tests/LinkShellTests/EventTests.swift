@@ -1,0 +1,203 @@
+import ChildProcesses
+import Glibc
+import NotifyClient
+import NotifyRehearsal
+import NotifyTestSupport
+import Testing
+
+/// Events between real devices: a notifyd and a notifyd-mqtt on a bus of their own each, and one mosquitto.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct EventTests {
+    private static let silent = PublishOptions(banner: false)
+
+    @Test(arguments: [true, false])
+    func whatIsPublishedOnOneIsHeardOnAll(isSealed: Bool) async throws {
+        try await withLink(3, isSealed: isSealed) { rig in
+            let id = try await rig.one.client.publish(
+                "/post/27", title: "one", body: "text", fields: ["from": "Mina", "count": .uint32(3)],
+                options: PublishOptions(urgency: .low, banner: false, appearance: BannerOptions(app: "Chat")))
+            let device = try await rig.one.client.device()
+            for other in rig.devices.dropFirst() {
+                let event = try await other.event("one").event
+                #expect(event.topic == "/post/27" && event.body == "text")
+                #expect(event.fields["from"] == "Mina" && event.fields["count"] == .uint32(3))
+                let details = try await other.client.journalChanges().changes.first { $0.kind == "event" }?.details
+                #expect(details?["source"]?.string == "notifyd:" + device)
+                #expect(details?["event-id"]?.string == "\(id)")
+                #expect(details?["via"]?.string == "mqtt")
+                #expect(details?["urgency"]?.integer() == 0)
+                #expect(details?["options"]?.entries?["app"]?.string == "Chat")
+            }
+            try await rig.devices[2].client.publish("/post/27", title: "three", options: Self.silent)
+            try await rig.one.hears("three")
+            try await rig.two.hears("three")
+            for device in rig.devices { #expect(try await device.titles() == ["one", "three"]) }
+        }
+    }
+
+    @Test func theStatusTellsOfDevices() async throws {
+        try await withLink { rig in
+            #expect(try await rig.one.property("State")?.string == "connected")
+            let detail = try await rig.one.property("Detail")?.string ?? ""
+            #expect(detail.contains("mina") && detail.contains("MQTT 5"))
+            try await rig.one.client.publish("/post/27", title: "one", options: Self.silent)
+            try await rig.two.hears("one")
+            try await rig.one.until("the time to the broker is known") {
+                try await rig.one.property("RoundTrip")?.integer(as: UInt64.self) ?? 0 > 0
+            }
+            await rig.two.stopBridge()
+            try await rig.one.until("the other is offline") { try await !rig.one.isOnline("laptop") }
+        }
+    }
+
+    @Test func onlyWhatIsSharedGoesOut() async throws {
+        try await withLink(link: "share = [\"/post\", \"/run\"]\nskip = [\"/post/secret\"]") { rig in
+            for topic in ["/post/secret/1", "/other", "/run/1"] {
+                try await rig.one.client.publish(topic, title: topic, options: Self.silent)
+            }
+            try await rig.two.hears("/run/1")
+            #expect(try await rig.two.titles() == ["/run/1"])
+        }
+    }
+
+    @Test func aThousandEventsAfterAnOutageAreThereOnceAndInOrder() async throws {
+        try await withLink { rig in
+            await rig.broker.kill()
+            let titles = (1...1000).map { "\($0)" }
+            for title in titles { try await rig.one.client.publish("/log/a", title: title, options: Self.silent) }
+            try await rig.broker.start()
+            try await rig.two.hears("1000", within: .seconds(60))
+            #expect(try await rig.two.titles() == titles)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func aBrokerThatIsKilledLosesNothing(isPersistent: Bool) async throws {
+        var settings = TestBroker.Settings()
+        settings.isPersistent = isPersistent
+        try await withLink(broker: settings) { rig in
+            var titles: [String] = []
+            for round in 0..<3 {
+                for number in 0..<30 {
+                    titles.append("\(round) \(number)")
+                    try await rig.one.client.publish("/log/a", title: titles.last!, options: Self.silent)
+                    if number == 15 { await rig.broker.kill() }
+                }
+                try await rig.broker.start()
+            }
+            try await rig.two.until("everything is there", within: .seconds(60)) {
+                try await Set(rig.two.titles()) == Set(titles)
+            }
+            #expect(try await rig.two.titles().count == titles.count)
+        }
+    }
+
+    @Test func aBridgeThatIsKilledLosesNothing() async throws {
+        try await withLink { rig in
+            var titles: [String] = []
+            for round in 0..<4 {
+                for number in 0..<50 {
+                    titles.append("\(round) \(number)")
+                    try await rig.one.client.publish("/log/a", title: titles.last!, options: Self.silent)
+                    if number == 25 { await (round < 2 ? rig.one : rig.two).killBridge() }
+                }
+                try (round < 2 ? rig.one : rig.two).launchBridge()
+            }
+            try await rig.two.until("everything is there", within: .seconds(60)) {
+                try await Set(rig.two.titles()) == Set(titles)
+            }
+            #expect(try await rig.two.titles().count == titles.count)
+        }
+    }
+
+    @Test func aDaemonThatIsKilledLosesNothing() async throws {
+        try await withLink { rig in
+            var titles: [String] = []
+            for number in 0..<40 {
+                titles.append("\(number)")
+                try await rig.one.client.publish("/log/a", title: titles.last!, options: Self.silent)
+                if number == 20 {
+                    await rig.two.daemon.kill()
+                    try await rig.two.daemon.start()
+                }
+            }
+            try await rig.two.until("everything is there", within: .seconds(60)) {
+                try await Set(rig.two.titles()) == Set(titles)
+            }
+            #expect(try await rig.two.titles().count == titles.count)
+            await rig.one.daemon.kill()
+            try await rig.one.daemon.start()
+            try await rig.one.client.publish("/log/a", title: "after", options: Self.silent)
+            try await rig.two.hears("after")
+        }
+    }
+
+    @Test func aNewDeviceBeginsWithThePresent() async throws {
+        try await withLink(isStarted: false) { rig in
+            try await rig.one.startBridge()
+            try await rig.one.client.publish("/log/a", title: "before", options: Self.silent)
+            try await rig.one.until("it is said") { try await rig.one.property("Backlog")?.integer() == 0 }
+            try await rig.two.startBridge()
+            try await rig.two.until("the first is online") { try await rig.two.isOnline("desk") }
+            try await rig.one.client.publish("/log/a", title: "after", options: Self.silent)
+            try await rig.two.hears("after")
+            #expect(try await rig.two.titles() == ["after"])
+        }
+    }
+
+    @Test func rubbishOnTheBrokerDoesNothing() async throws {
+        try await withLink { rig in
+            let device = try await rig.one.client.device()
+            let long = String(repeating: "x", count: 300_000)
+            for topic in ["s", "v", "d", "o", "r", "u"] {
+                for text in ["rubbish", "{}", "{\"v\":1,\"sealed\":\"\"}", "", "[[[[[[[", long] {
+                    for name in [device, "0123456789abcdef0123456789abcdef", "x"] {
+                        try await publish(text, to: "notifyd/1/mina/\(topic)/\(name)", rig.broker)
+                    }
+                }
+            }
+            try await rig.one.client.publish("/post/27", title: "one", options: Self.silent)
+            try await rig.two.hears("one")
+            try await rig.two.client.publish("/post/27", title: "two", options: Self.silent)
+            try await rig.one.hears("two")
+            #expect(try await rig.one.titles() == ["one", "two"])
+            #expect(try await rig.one.property("State")?.string == "connected")
+        }
+    }
+
+    @Test func whoHasAnotherKeyIsNotHeard() async throws {
+        try await withLink(isStarted: false) { rig in
+            try rig.two.writeSecret("//////////////////////////////////////////8=", to: "link.key")
+            try await rig.one.startBridge()
+            try await rig.two.startBridge()
+            try await rig.one.client.publish("/post/27", title: "one", options: Self.silent)
+            try await rig.one.until("it is said") { try await rig.one.property("Backlog")?.integer() == 0 }
+            #expect(try await rig.two.titles() == [])
+            #expect(try await rig.two.property("Peers")?.elements?.isEmpty == true)
+        }
+    }
+
+    @Test func aWrongPasswordIsShown() async throws {
+        var settings = TestBroker.Settings()
+        settings.users = ["mina": "right"]
+        try await withLink(1, broker: settings, link: "password = { file = \"password\" }", isStarted: false) { rig in
+            try rig.one.writeSecret("wrong", to: "password")
+            try rig.one.launchBridge()
+            try await rig.one.until("it has failed") { try await rig.one.property("State")?.string == "failed" }
+            #expect(try await rig.one.property("Detail")?.string?.contains("password") == true)
+            // The password is read before each attempt.
+            try rig.one.writeSecret("right", to: "password")
+            try await rig.one.until("it is connected", within: .seconds(30)) {
+                try await rig.one.property("State")?.string == "connected"
+            }
+        }
+    }
+
+    private func publish(_ text: String, to topic: String, _ broker: TestBroker) async throws {
+        let file = try broker.folder.write(text, to: "message")
+        let child = try ChildProcess(
+            "/usr/bin/mosquitto_pub", ["--unix", broker.socket, "-q", "1", "-t", topic, "-f", file],
+            environment: ["PATH": "/usr/bin:/bin"], capturing: [2])
+        guard await child.waitForExit() == .code(0) else { throw RehearsalError("mosquitto_pub failed") }
+    }
+}
