@@ -223,4 +223,40 @@ struct LinkTests {
         #expect(said.contains { $0.0 == .value(new) && $0.1 != nil })
         #expect(records.contains(.valueDropped(old)) && records.contains(.value(new, value)))
     }
+
+    /// mosquitto 2.0.11 does not say that a connection was taken over, and MQTT 3.1.1 has no words for it.
+    @Test func threeTakeoversThatNobodyTellsAreTwoMachines() {
+        let bench = Bench()
+        let address = Address.presence(LinkTests.own)
+        for round in 1...3 {
+            #expect(!bench.effects.contains { if case .fail = $0 { true } else { false } })
+            bench.give(.disconnected(wasTakenOver: false))
+            bench.time += 1_000_000
+            let foreign = UInt64(1_700_000_000_000_000 + bench.time)
+            bench.time += 1_000_000
+            bench.give(.connecting)
+            bench.give(.connected)
+            // The second machine was online meanwhile, and its will says that it is gone.
+            bench.hear(address, .presence(Presence(connection: foreign, isOnline: true)), from: LinkTests.own)
+            bench.hear(address, .presence(Presence(connection: foreign, isOnline: false)), from: LinkTests.own)
+            if round < 3 { #expect(!bench.effects.contains { if case .fail = $0 { true } else { false } }) }
+        }
+        #expect(bench.link.handle(.started, at: Link.Now(uptime: Uptime(microseconds: 0), wall: 0)).isEmpty)
+    }
+
+    @Test func theOwnWillOfAnOlderConnectionIsNoConflict() {
+        let bench = Bench()
+        var number: UInt64 = 1_700_000_000_000_000
+        for _ in 1...5 {
+            bench.give(.disconnected(wasTakenOver: false))
+            bench.time += 1_000_000
+            bench.give(.connecting)
+            bench.give(.connected)
+            let effects = bench.hear(
+                .presence(LinkTests.own), .presence(Presence(connection: number, isOnline: false)), from: LinkTests.own)
+            // It says again that it is online.
+            #expect(effects.contains { if case .say(_, .presence(LinkTests.own), _) = $0 { true } else { false } })
+            number = UInt64(1_700_000_000_000_000 + bench.time)
+        }
+    }
 }

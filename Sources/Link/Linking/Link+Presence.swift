@@ -18,6 +18,10 @@ extension Link {
         /// Whether somebody has written to this device's retained topics.
         var isDefaced = false
         var conflicts: [Uptime] = []
+        /// The number of the connection before this one, of this run of the program.
+        var previous: UInt64?
+        /// Whether the end of the previous connection, or what was found after it, has counted as a conflict.
+        var hasConflict = false
     }
 
     private static let conflictTime: Duration = .seconds(60)
@@ -30,6 +34,7 @@ extension Link {
             return
         }
         wantsWill = false
+        if connection.since > 0 { connection.previous = line!.connection }
         line!.connection = max(line!.connection + 1, UInt64(max(0, now.wall)))
         disk.lineChanged = true
         let presence = Presence(connection: line!.connection, isOnline: false)
@@ -64,6 +69,7 @@ extension Link {
         answering.current = nil
         answering.reading = nil
         rewindOut()
+        connection.hasConflict = wasTakenOver
         if wasTakenOver { noteConflict(at: now) }
     }
 
@@ -206,6 +212,14 @@ extension Link {
         case .presence(let presence):
             guard connection.isUp else { return }
             if presence.isShared { return fail(.twoMachines, at: now) }
+            // Not every broker says that a connection was taken over. Somebody has connected between this connection and the last.
+            if let previous = connection.previous, !connection.hasConflict, presence.connection > previous,
+                presence.connection < line.connection
+            {
+                connection.hasConflict = true
+                noteConflict(at: now)
+                if failure != nil { return }
+            }
             if presence.connection > line.connection {
                 // The will of this connection would be ignored.
                 self.line!.connection = presence.connection
