@@ -255,8 +255,9 @@ let package = Package(
         .target(
             name: "NotifyFuzzing",
             dependencies: [
-                "Journal", "NotifyClient", "NotifyDaemon", "NotifyText", "Routing", "Systemd", "TOMLTables",
-                .product(name: "GRDB", package: "GRDB.swift"),
+                "Journal", "LinkMessages", "LinkSealing", "Linking", "NotifyClient", "NotifyDaemon", "NotifyText",
+                "Routing",
+                "Systemd", "TOMLTables", .product(name: "GRDB", package: "GRDB.swift"),
             ],
             path: "Sources/Testing/NotifyFuzzing", swiftSettings: strict
         ),

@@ -14,5 +14,6 @@ public struct FuzzTarget: Sendable {
         FuzzTarget(name: "Row", body: fuzzRow),
         FuzzTarget(name: "Text", body: fuzzText),
         FuzzTarget(name: "Reply", body: fuzzReply),
+        FuzzTarget(name: "LinkMessage", body: fuzzLinkMessage),
     ]
 }

@@ -1,0 +1,28 @@
+import LinkMessages
+import LinkSealing
+import Linking
+
+/// A message of another device, as it comes from the broker: plain, signed or sealed. What can be read can be written, and is the
+/// same then.
+public func fuzzLinkMessage(_ bytes: [UInt8]) {
+    let own = Device("00112233445566778899aabbccddeeff")!
+    var plain = LineCipher(own: own, keys: [])
+    check(plain.open(bytes, on: "s"))
+    var signed = LineCipher(own: own, keys: [], signer: SigningKey(Array(0..<32)))
+    check(signed.open(bytes, on: "s"))
+    var sealed = LineCipher(own: own, keys: [LineKey(Array(0..<32))!])
+    check(sealed.open(bytes, on: "s"))
+    if let envelope = try? Envelope.decode(bytes) {
+        precondition((try? Envelope.decode(envelope.encoded)) == envelope, "an envelope is read as it was written")
+    }
+}
+
+private func check(_ content: Delivery.Content) {
+    guard case .message(let message, _) = content else { return }
+    let again = message.encoded
+    // What was read may be written longer, such as with more escapes.
+    guard again.count <= Message.maximumBytes else { return }
+    guard let read = try? Message(decoding: again) else { preconditionFailure("what was written can be read") }
+    // Bytes, because not a number is not equal to itself.
+    precondition(read.encoded == again, "a message is read as it was written")
+}
