@@ -77,6 +77,8 @@ final class LinkDevice: Sendable {
         _ = await child?.waitForExit()
     }
 
+    func signalBridge(_ number: CInt) { process.withLock { $0 }?.signal(number) }
+
     var bridgeLog: String { process.withLock { $0 }?.lines(of: 2).all.joined(separator: "\n") ?? "" }
 
     /// A property of `org.notifyd.Bridge1`; `nil` while it is not there.

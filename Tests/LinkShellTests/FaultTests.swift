@@ -1,0 +1,129 @@
+import ChildProcesses
+import Glibc
+import NotifyClient
+import NotifyRehearsal
+import NotifyTestSupport
+import Testing
+
+/// What people get wrong, and what others do on purpose.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct FaultTests {
+    private static let silent = PublishOptions(banner: false)
+
+    @Test func whatNotifydNeverTakesIsADeadLetter() async throws {
+        try await withLink { rig in
+            try rig.two.daemon.configure("[[policy]]\ntopic = \"/secret\"\ndeny = [\"publish\"]\n")
+            rig.two.daemon.signal(SIGHUP)
+            try await rig.two.until("the policy is in force") {
+                do throws(NotifyError) {
+                    try await rig.two.client.publish("/secret/probe", options: Self.silent)
+                    return false
+                } catch {
+                    return true
+                }
+            }
+            try await rig.one.client.publish("/secret/plan", title: "not here", options: Self.silent)
+            try await rig.one.client.publish("/post/27", title: "one", options: Self.silent)
+            // It holds up nothing.
+            try await rig.two.hears("one")
+            try await rig.two.until("it is counted") { try await rig.two.property("DeadLetters")?.integer() == 1 }
+            #expect(!rig.two.bridgeLog.contains("not here"), "the log has the title of an event")
+        }
+    }
+
+    /// A cloned disk: the state of the daemon and of the bridge.
+    @Test func twoMachinesWithOneDeviceStopBoth() async throws {
+        try await withLink(isStarted: false) { rig in
+            try await rig.one.startBridge()
+            await rig.two.daemon.stop()
+            let copy = try ChildProcess(
+                "/bin/cp",
+                ["-a", rig.one.daemon.folder.path + "/state/.", rig.two.daemon.folder.path + "/state/"],
+                environment: ["PATH": "/usr/bin:/bin"])
+            #expect(await copy.waitForExit() == .code(0))
+            try await rig.two.daemon.start()
+            #expect(try await rig.one.client.device() == rig.two.client.device())
+            try rig.two.launchBridge()
+            for device in rig.devices {
+                try await device.until("it has failed", within: .seconds(60)) {
+                    try await device.property("Detail")?.string?.contains("two machines share one device") == true
+                }
+                #expect(try await device.property("State")?.string == "failed")
+            }
+        }
+    }
+
+    @Test func aReloadTakesTheNewConfiguration() async throws {
+        try await withLink { rig in
+            try rig.one.configure(LinkRig.configuration(rig.broker, "table", link: "skip = [\"/local\"]"))
+            rig.one.signalBridge(SIGHUP)
+            try await rig.two.until("its name has changed") { try await rig.two.isOnline("table") }
+            try await rig.one.client.publish("/local/1", title: "local", options: Self.silent)
+            try await rig.one.client.publish("/post/27", title: "one", options: Self.silent)
+            try await rig.two.hears("one")
+            #expect(try await rig.two.titles() == ["one"])
+        }
+    }
+
+    @Test func aKeyThatIsNoneIsShown() async throws {
+        try await withLink(1, isStarted: false) { rig in
+            try rig.one.writeSecret("secret", to: "link.key")
+            try rig.one.launchBridge()
+            try await rig.one.until("it has failed") { try await rig.one.property("State")?.string == "failed" }
+            #expect(try await rig.one.property("Detail")?.string?.contains("32 bytes in Base64") == true)
+            #expect(!rig.one.bridgeLog.contains("secret\""))
+            // It needs no restart.
+            try rig.one.writeSecret(LinkRig.key, to: "link.key")
+            try await rig.one.until("it is connected", within: .seconds(40)) {
+                try await rig.one.property("State")?.string == "connected"
+            }
+        }
+    }
+
+    /// The keys are changed one device after the other: accept, seal, refuse.
+    @Test func keysAreChangedWithoutALoss() async throws {
+        let new = "//////////////////////////////////////////8="
+        try await withLink { rig in
+            var expected: [String] = []
+            func say(_ title: String) async throws {
+                try await rig.one.client.publish("/post/27", title: title, options: Self.silent)
+                try await rig.two.client.publish("/post/27", title: title + " too", options: Self.silent)
+                for device in rig.devices {
+                    try await device.hears(title)
+                    try await device.hears(title + " too")
+                }
+                expected += [title, title + " too"]
+            }
+            try await say("before")
+            for (key, accept) in [(LinkRig.key, new), (new, LinkRig.key), (new, nil)] {
+                for device in rig.devices {
+                    try device.writeSecret(key, to: "link.key")
+                    if let accept { try device.writeSecret(accept, to: "other.key") }
+                    let link = accept == nil ? "" : "accept = { file = \"other.key\" }"
+                    try device.configure(LinkRig.configuration(rig.broker, device.label, link: link))
+                    await device.stopBridge()
+                    try await device.startBridge()
+                }
+                try await say("\(expected.count)")
+            }
+            for device in rig.devices { #expect(try await device.titles().sorted() == expected.sorted()) }
+        }
+    }
+
+    /// What everybody on the way sees: neither topics nor texts.
+    @Test func theBrokerReadsNothingOfASealedLink() async throws {
+        try await withLink { rig in
+            let witness = try ChildProcess(
+                "/usr/bin/mosquitto_sub", ["--unix", rig.broker.socket, "-q", "1", "-v", "-t", "#"],
+                environment: ["PATH": "/usr/bin:/bin"], capturing: [1])
+            defer { witness.signal(SIGKILL) }
+            // What is retained comes first: then it listens.
+            #expect(await witness.lines(of: 1).next(within: .seconds(10)) != nil)
+            try await rig.one.client.publish("/post/27", title: "whisper", options: Self.silent)
+            try await rig.two.hears("whisper")
+            #expect(await witness.lines(of: 1).next(within: .seconds(10)) { $0.contains("/s/") } != nil)
+            let everything = witness.lines(of: 1).all.joined()
+            for word in ["whisper", "post", "desk", "laptop"] { #expect(!everything.contains(word), "\(word)") }
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import NotifyClient
+import NotifyRehearsal
+import NotifyTestSupport
+import Testing
+
+/// Current values between real devices.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct ValueTests {
+    private func values(_ device: LinkDevice) async throws -> [String: String] {
+        let values = try await device.client.snapshot("/").values.map { ($0.event.topic, $0.event.title) }
+        return Dictionary(values) { $1 }
+    }
+
+    private func agree(_ rig: LinkRig, on expected: [String: String]) async throws {
+        for device in rig.devices {
+            try await device.until("it has the values \(expected)") { try await values(device) == expected }
+        }
+    }
+
+    @Test func valuesAreTheSameEverywhere() async throws {
+        try await withLink { rig in
+            let retain = PublishOptions(retain: true, banner: false)
+            try await rig.one.client.publish("/a/1", title: "one", options: retain)
+            try await rig.two.client.publish("/a/2", title: "two", options: retain)
+            try await agree(rig, on: ["/a/1": "one", "/a/2": "two"])
+            try await rig.two.client.publish("/a/1", title: "three", options: retain)
+            try await agree(rig, on: ["/a/1": "three", "/a/2": "two"])
+            try await rig.one.client.publish("/a/2", options: PublishOptions(remove: true))
+            try await agree(rig, on: ["/a/1": "three"])
+        }
+    }
+
+    @Test func valuesThatChangedDuringAnOutageEndTheSame() async throws {
+        try await withLink { rig in
+            let retain = PublishOptions(retain: true, banner: false)
+            try await rig.one.client.publish("/a/1", title: "one", options: retain)
+            try await agree(rig, on: ["/a/1": "one"])
+            await rig.broker.kill()
+            try await rig.one.client.publish("/a/1", title: "earlier", options: retain)
+            try await rig.one.client.publish("/a/2", title: "one", options: retain)
+            try await rig.two.client.publish("/a/1", title: "later", options: retain)
+            try await rig.broker.start()
+            try await agree(rig, on: ["/a/1": "later", "/a/2": "one"])
+        }
+    }
+
+    @Test func aNewDeviceGetsTheCurrentValues() async throws {
+        try await withLink(isStarted: false) { rig in
+            try await rig.one.startBridge()
+            let retain = PublishOptions(retain: true, banner: false)
+            try await rig.one.client.publish("/a/1", title: "one", options: retain)
+            try await rig.one.until("it is said") { try await rig.one.property("Backlog")?.integer() == 0 }
+            try await rig.two.startBridge()
+            try await agree(rig, on: ["/a/1": "one"])
+        }
+    }
+}
