@@ -53,6 +53,36 @@ struct FaultTests {
         }
     }
 
+    @Test func aNewJournalIsANewDevice() async throws {
+        try await withLink { rig in
+            try await rig.two.client.publish("/post/27", title: "before", options: Self.silent)
+            try await rig.one.hears("before")
+            let before = try await rig.two.client.device()
+            await rig.two.daemon.stop()
+            let removal = try ChildProcess(
+                "/bin/rm", ["-rf", rig.two.daemon.folder.path + "/state/notifyd"],
+                environment: ["PATH": "/usr/bin:/bin"])
+            #expect(await removal.waitForExit() == .code(0))
+            try await rig.two.daemon.start()
+            let after = try await rig.two.client.device()
+            #expect(after != before)
+            // What is published before it has joined is not said.
+            try await rig.one.until("the new device is online") {
+                try await rig.one.property("Peers")?.elements?.contains { peer in
+                    peer.entries?["device"]?.string == after && peer.entries?["online"]?.boolean == true
+                } ?? false
+            }
+            try await rig.two.client.publish("/post/27", title: "after", options: Self.silent)
+            try await rig.one.hears("after")
+            // It was not there before, and begins with the present.
+            try await rig.two.until("the other is online") { try await rig.two.isOnline("desk") }
+            try await rig.one.client.publish("/post/27", title: "back", options: Self.silent)
+            try await rig.two.hears("back")
+            #expect(try await rig.two.titles() == ["after", "back"])
+            #expect(try await rig.one.titles() == ["before", "after", "back"])
+        }
+    }
+
     @Test func aReloadTakesTheNewConfiguration() async throws {
         try await withLink { rig in
             try rig.one.configure(LinkRig.configuration(rig.broker, "table", link: "skip = [\"/local\"]"))

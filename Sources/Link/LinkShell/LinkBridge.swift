@@ -2,6 +2,7 @@ import Dispatch
 import LinkMessages
 import LinkSealing
 import Linking
+import Mosquitto
 public import NotifyBridge
 import NotifyClient
 import Routing
@@ -120,6 +121,7 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
         if self.device != device || lines.isEmpty {
             endLines()
             self.device = device
+            services.status.set(.connecting, "\(settings.address)")
             lines = prepared.map { prepared in
                 LineShell(
                     prepared.configuration, prepared.cipher, device: device, settings: settings,
