@@ -186,8 +186,8 @@ let package = Package(
         .target(
             name: "LinkShell",
             dependencies: [
-                "LinkMessages", "LinkSealing", "Linking", "Mosquitto", "NotifyBridge", "NotifyClient", "NotifyText",
-                "Routing", "TOMLTables", .product(name: "Logging", package: "swift-log"),
+                "Credentials", "LinkMessages", "LinkSealing", "LinkSettings", "Linking", "Mosquitto", "NotifyBridge",
+                "NotifyClient", "NotifyText", "Routing", "TOMLTables", .product(name: "Logging", package: "swift-log"),
             ],
             path: "Sources/Link/LinkShell", swiftSettings: strict),
         .executableTarget(

@@ -53,7 +53,9 @@ struct LinkCommandTests {
             let difference = try await run("cmp \(desk.path)/notifyd/\(file) \(phone.path)/notifyd/\(file)", in: desk)
             #expect(difference.exit == .code(0), "\(file) differs")
         }
-        #expect(try await run("cat notifyd/mqtt.toml || cat $HOME/notifyd/mqtt.toml", in: phone).output.contains(#"name = "phone""#))
+        #expect(
+            try await run("cat notifyd/mqtt.toml || cat $HOME/notifyd/mqtt.toml", in: phone).output.contains(
+                #"name = "phone""#))
         #expect(try await run("notifyctl link pair", in: phone).output == line)
     }
 
@@ -82,12 +84,15 @@ struct LinkCommandTests {
         ("notifyctl link pair", 78, "There is no link"),
         ("notifyctl link init --server broker --user mina --name desk", 64, "“broker” is no broker"),
         ("notifyctl link init --server mqtt://broker.example --user mina --name desk", 65, "insecure = true"),
-        ("notifyctl link init --server mqtts://a --user a/b --name desk", 65, "'user' is the name at the broker"),
+        ("notifyctl link init --server mqtts://a --user a/b --name desk", 65, "'user' has 1 to 32 bytes"),
         ("echo hello | notifyctl link join --name a", 65, "This is no invitation"),
         ("echo notifyd-link:e | notifyctl link join --name a", 65, "The invitation is not whole"),
         ("echo notifyd-link:e30= | notifyctl link join --name a", 65, "from a newer notifyctl"),
         ("notifyctl link join --name a < /dev/null", 65, "Standard input has no line"),
-        ("notifyctl link init --server mqtts://a --user b --name c --password-file nowhere", 64, "nowhere does not exist"),
+        (
+            "notifyctl link init --server mqtts://a --user b --name c --password-file nowhere", 64,
+            "nowhere does not exist"
+        ),
     ])
     func aMistakeIsToldAndNothingIsMade(_ script: String, _ code: CInt, _ advice: String) async throws {
         let home = try TemporaryFolder()

@@ -30,15 +30,11 @@ struct LinkSettingsTests {
     @Test func whatIsLeftOutHasItsDefault() throws {
         let settings = try settings(Self.least)
         #expect(settings.server == LinkSettings.Server("mqtts://broker.example"))
-        #expect(settings.server.port == 8883)
+        #expect(settings.server.address == .host("broker.example", port: 8883))
         #expect(settings.user == "mina")
         #expect(settings.name == "desk")
         #expect(settings.password == nil)
-        #expect(settings.key == nil)
-        #expect(settings.share == [.all])
-        #expect(settings.skip == [])
-        #expect(settings.tellsScreens)
-        #expect(settings.channels == [])
+        #expect(settings.lines == [LinkSettings.Line(channel: nil, share: [.all], skip: [], keys: [])])
     }
 
     @Test func everythingIsRead() throws {
@@ -47,12 +43,13 @@ struct LinkSettingsTests {
             [link]
             server = "mqtts://broker.example:18883"
             authorities = "ca.pem"
-            certificate = { chain = "/etc/desk.pem", key = "desk.key" }
+            certificate = "/etc/desk.pem"
+            certificate_key = "desk.key"
             user = "mina"
             name = "desk"
             password = { credential = "mqtt" }
             key = { file = "link.key" }
-            old_key = { file = "/old.key" }
+            accept = { file = "/new.key" }
             share = ["/post", "/run"]
             skip = ["/run/private"]
             screens = false
@@ -67,26 +64,27 @@ struct LinkSettingsTests {
         #expect(settings.server.authorities == "/c/ca.pem")
         #expect(settings.server.certificate == .init(chain: "/etc/desk.pem", key: "/c/desk.key"))
         #expect(settings.password == .unit("mqtt"))
-        #expect(settings.key == .file("/c/link.key"))
-        #expect(settings.oldKey == .file("/old.key"))
-        #expect(settings.share == [try TopicPrefix("/post"), try TopicPrefix("/run")])
-        #expect(settings.skip == [try TopicPrefix("/run/private")])
-        #expect(!settings.tellsScreens)
-        let channel = try #require(settings.channels.first)
-        #expect(channel.name == "sunday-run")
-        #expect(channel.topics == [try TopicPrefix("/run")])
-        #expect(channel.skip == [try TopicPrefix("/run/r1")])
-        #expect(channel.key == .unit("sunday-run"))
+        let link = settings.lines[0]
+        #expect(link.keys == [.file("/c/link.key"), .file("/new.key")])
+        #expect(link.share.map(\.description) == ["/post", "/run"])
+        #expect(link.skip.map(\.description) == ["/run/private"])
+        #expect(!link.tellsScreens)
+        let channel = settings.lines[1]
+        #expect(channel.channel == "sunday-run")
+        #expect(channel.share.map(\.description) == ["/run"])
+        #expect(channel.skip.map(\.description) == ["/run/r1"])
+        #expect(channel.keys == [.unit("sunday-run")])
     }
 
     @Test(arguments: [
-        ("mqtt://localhost", "localhost", 1883, false), ("mqtt://127.0.0.1:1999/", "127.0.0.1", 1999, false),
-        ("mqtts://[::1]", "::1", 8883, true), ("mqtts://[fe80::1]:99", "fe80::1", 99, true),
+        ("mqtt://localhost", LinkSettings.Server.Address.host("localhost", port: 1883), false),
+        ("mqtt://127.0.0.1:1999/", .host("127.0.0.1", port: 1999), false),
+        ("mqtts://[::1]", .host("::1", port: 8883), true), ("mqtts://[fe80::1]:99", .host("fe80::1", port: 99), true),
+        ("unix:/run/broker", .socket(path: "/run/broker"), false),
     ])
-    func anAddressIsParsed(_ text: String, _ host: String, _ port: UInt16, _ isEncrypted: Bool) throws {
+    func anAddressIsParsed(_ text: String, _ address: LinkSettings.Server.Address, _ isEncrypted: Bool) throws {
         let server = try #require(LinkSettings.Server(text))
-        #expect(server.host == host)
-        #expect(server.port == port)
+        #expect(server.address == address)
         #expect(server.isEncrypted == isEncrypted)
         #expect(LinkSettings.Server(server.description) == server)
     }
@@ -102,7 +100,7 @@ struct LinkSettingsTests {
         let remote = Self.least.replacing("mqtts://", with: "mqtt://")
         #expect(
             mistakes(remote) == [
-                "mqtt.toml:2:1: mqtt:// to another machine lets everybody on the way read the password and the messages; "
+                "mqtt.toml:2:1: mqtt:// to another machine lets everybody on the way read the password and change messages; "
                     + "write mqtts://, or allow it: insecure = true"
             ])
         #expect(mistakes(remote + "insecure = true").isEmpty)
@@ -118,10 +116,11 @@ struct LinkSettingsTests {
     @Test(arguments: [
         ("", "mqtt.toml:1:1: 'link' is missing here"),
         (Self.least + "colour = 1", "mqtt.toml:5:1: there is no key 'colour' here"),
-        (Self.least.replacing("\"mina\"", with: "\"a/b\""), "mqtt.toml:3:1: 'user' is the name at the broker"),
+        (Self.least.replacing("\"mina\"", with: "\"a/b\""), "mqtt.toml:3:1: 'user' has 1 to 32 bytes"),
         (Self.least.replacing("\"desk\"", with: "\"\""), "mqtt.toml:4:1: 'name' is how people call this device"),
-        (Self.least + "share = [\"post\"]", "mqtt.toml:5:1: 'share' lists topics"),
-        (Self.least + "old_key = { file = \"a\" }", "mqtt.toml:5:1: 'old_key' is the key before 'key', which is missing"),
+        (Self.least + "share = [\"post\"]", "mqtt.toml:5:10: "),
+        (Self.least + "accept = { file = \"a\" }", "mqtt.toml:5:1: 'accept' is a second key, and there is no 'key'"),
+        (Self.least + "certificate = \"a\"", "mqtt.toml:5:1: 'certificate' and 'certificate_key' belong together"),
         (
             Self.least + "[[channel]]\nname = \"a\"\ntopics = []\nkey = { file = \"k\" }",
             "mqtt.toml:7:1: a channel shares at least one topic"
@@ -139,6 +138,6 @@ struct LinkSettingsTests {
 
     @Test func twoChannelsHaveTwoNames() {
         let channel = "[[channel]]\nname = \"a\"\ntopics = [\"/run\"]\nkey = { file = \"k\" }\n"
-        #expect(mistakes(Self.least + channel + channel).contains { $0.contains("two channels have the name \"a\"") })
+        #expect(mistakes(Self.least + channel + channel).contains { $0.contains("there are two channels \"a\"") })
     }
 }

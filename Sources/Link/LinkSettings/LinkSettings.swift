@@ -3,134 +3,122 @@ import NotifyText
 public import Routing
 public import TOMLTables
 
-/// The configuration of `notifyd-mqtt`: notifyd-mqtt.toml(5).
-///
-///     [link]
-///     server = "mqtts://broker.example"
-///     user = "mina"
-///     name = "desk"
-///     password = { file = "mqtt.password" }
-///     key = { file = "link.key" }
-///
-///     [[channel]]
-///     name = "sunday-run"
-///     topics = ["/run"]
-///     key = { file = "sunday-run.key" }
+/// What `mqtt.toml` says, for notifyd-mqtt and for notifyctl; notifyd-mqtt.toml(5).
 public struct LinkSettings: Equatable, Sendable {
+    /// One line: the private link, or a channel.
+    public struct Line: Equatable, Sendable {
+        /// `nil` for the private link.
+        public var channel: String?
+        /// What is shared: at or below one of these …
+        public var share: [TopicPrefix]
+        /// … and at or below none of these.
+        public var skip: [TopicPrefix]
+        /// The first one seals, the others are accepted. Without a key the broker can read the line.
+        public var keys: [Credential]
+        /// Whether other devices hear what the user is looking at.
+        public var tellsScreens: Bool
+
+        public init(
+            channel: String?, share: [TopicPrefix], skip: [TopicPrefix], keys: [Credential], tellsScreens: Bool = true
+        ) {
+            self.channel = channel
+            self.share = share
+            self.skip = skip
+            self.keys = keys
+            self.tellsScreens = tellsScreens
+        }
+    }
+
     public var server: Server
     /// The name at the broker, and of the private link: the devices with this name are linked.
     public var user: String
-    /// The name of this device, for people.
-    public var name: String
     /// `nil`: the broker asks for none.
     public var password: Credential?
-    /// The key that seals the private link; `nil`: the broker can read it.
-    public var key: Credential?
-    /// The key before, which is still accepted while the devices change from one to the other.
-    public var oldKey: Credential?
-    /// What is shared with the other devices of the user: what is at or below one of these …
-    public var share: [TopicPrefix]
-    /// … and at or below none of these.
-    public var skip: [TopicPrefix]
-    /// Whether the other devices hear what the user is looking at.
-    public var tellsScreens: Bool
-    /// The lines that are shared with other people.
-    public var channels: [Channel]
+    /// The name of this device, for people.
+    public var name: String
+    /// The private link first.
+    public var lines: [Line]
 
-    /// The longest name of a device or a channel, in bytes.
+    /// The longest name of a device, in bytes.
     public static let longestName = 64
-    /// Lines of a device, the private link included; LINK.md rule 12.
-    public static let maximumLines = 16
-
-    /// A line with other people. LINK.md rule 9.
-    public struct Channel: Equatable, Sendable {
-        public var name: String
-        /// What is shared: at or below one of these …
-        public var topics: [TopicPrefix]
-        /// … and at or below none of these.
-        public var skip: [TopicPrefix]
-        /// The key that all members have.
-        public var key: Credential
-        public var oldKey: Credential?
-    }
+    /// The longest name of a user or a channel at the broker, in bytes.
+    static let longestLevel = 32
+    /// Lines of a device; LINK.md rule 12.
+    static let maximumLines = 16
 
     /// Reads a whole configuration.
     ///
-    /// - Parameter table: the root; mistakes are noted there.
+    /// - Parameter root: the table; mistakes are noted there.
     /// - Returns: `nil` if something that is needed is missing or wrong.
-    public static func read(from table: inout TableReader) -> LinkSettings? {
-        let channels = table.tables("channel", upTo: maximumLines - 1) { Channel.read(from: &$0) }
-        var settings = table.required("link") { table, key in table.table(key) { read(link: &$0) } }
-        var names: Set<String> = []
-        for channel in channels where !names.insert(channel.name).inserted {
-            table.note("channel", "two channels have the name \"\(channel.name)\"; each has a name of its own")
+    public static func read(from root: inout TableReader) -> LinkSettings? {
+        let link = root.required("link") { root, key in root.table(key) { readLink(from: &$0) } }
+        let channels = root.tables("channel", upTo: maximumLines - 1) { readChannel(from: &$0) }
+        let names = channels.compactMap(\.channel)
+        for (index, name) in names.enumerated() where names[..<index].contains(where: { $0.hasBytes(of: name) }) {
+            root.note("channel", "there are two channels \"\(name)\"; each is written once")
         }
-        settings?.channels = channels
-        return settings
+        guard var link else { return nil }
+        link.lines += channels
+        return link
     }
 
-    private static func read(link table: inout TableReader) -> LinkSettings? {
+    private static func readLink(from table: inout TableReader) -> LinkSettings? {
         let server = Server.read(from: &table)
-        let user = table.required("user") { $0.name($1, "the name at the broker, which all devices of the link have") }
-        let name = table.has("name") ? table.string("name") : HostName.own
-        if let name, name.isEmpty || name.utf8.count > longestName {
+        let user = table.required("user") { $0.level($1) }
+        let password = table.credential("password")
+        let name = table.string("name") ?? HostName.own
+        if name.isEmpty || name.utf8.count > longestName {
             table.note("name", "'name' is how people call this device; it has 1 to \(longestName) bytes")
         }
-        let password = table.credential("password")
-        let key = table.credential("key")
-        let oldKey = table.credential("old_key")
+        var keys = table.credential("key").map { [$0] } ?? []
+        if let other = table.credential("accept") {
+            if keys.isEmpty { table.note("accept", "'accept' is a second key, and there is no 'key'") }
+            keys.append(other)
+        }
         let share = table.prefixes("share") ?? [.all]
         let skip = table.prefixes("skip") ?? []
         let tellsScreens = table.boolean("screens") ?? true
-        if key == nil, table.has("old_key") {
-            table.note("old_key", "'old_key' is the key before 'key', which is missing")
-        }
-        guard let server, let user, let name else { return nil }
-        return LinkSettings(
-            server: server, user: user, name: name, password: password, key: key, oldKey: oldKey, share: share,
-            skip: skip, tellsScreens: tellsScreens, channels: [])
+        guard let server, let user else { return nil }
+        let line = Line(channel: nil, share: share, skip: skip, keys: keys, tellsScreens: tellsScreens)
+        return LinkSettings(server: server, user: user, password: password, name: name, lines: [line])
     }
-}
 
-extension LinkSettings.Channel {
-    fileprivate static func read(from table: inout TableReader) -> LinkSettings.Channel? {
-        let name = table.required("name") { $0.name($1, "the name that all members of the channel use") }
+    private static func readChannel(from table: inout TableReader) -> Line? {
+        let name = table.required("name") { $0.level($1) }
         let topics = table.required("topics") { $0.prefixes($1) }
         if topics?.isEmpty == true { table.note("topics", "a channel shares at least one topic, such as \"/run\"") }
         let skip = table.prefixes("skip") ?? []
+        // With a channel in clear, the broker could speak for everybody whose key nobody has seen yet.
         let key = table.required("key") { $0.credential($1) }
-        let oldKey = table.credential("old_key")
+        let other = table.credential("accept")
         guard let name, let topics, let key else { return nil }
-        return LinkSettings.Channel(name: name, topics: topics, skip: skip, key: key, oldKey: oldKey)
+        return Line(channel: name, share: topics, skip: skip, keys: [key] + (other.map { [$0] } ?? []))
     }
 }
 
 extension TableReader {
     /// Topics, or `/`.
     fileprivate mutating func prefixes(_ key: String) -> [TopicPrefix]? {
-        strings(key)?.compactMap { text, _ in
+        strings(key)?.compactMap { text, offset in
             do throws(TopicError) {
                 return try TopicPrefix(text)
             } catch {
-                note(key, "'\(key)' lists topics: \(error)")
+                source.note(at: offset, "\(error)")
                 return nil
             }
         }
     }
 
-    /// A name that is one level of a topic at the broker.
-    fileprivate mutating func name(_ key: String, _ meaning: String) -> String? {
-        guard let name = string(key) else { return nil }
+    /// A level of a topic at the broker.
+    fileprivate mutating func level(_ key: String) -> String? {
+        guard let text = string(key) else { return nil }
         let isLevel =
-            !name.isEmpty && name.utf8.count <= LinkSettings.longestName
-            && !name.unicodeScalars.contains { $0.isActive || "/+#".unicodeScalars.contains($0) }
+            !text.isEmpty && text.utf8.count <= LinkSettings.longestLevel
+            && !text.unicodeScalars.contains { $0.isActive || "/+#$".unicodeScalars.contains($0) }
         guard isLevel else {
-            note(
-                key,
-                "'\(key)' is \(meaning): 1 to \(LinkSettings.longestName) bytes, without '/', '+', '#' and control characters"
-            )
+            note(key, "'\(key)' has 1 to \(LinkSettings.longestLevel) bytes, and none of / + # $")
             return nil
         }
-        return name
+        return text
     }
 }

@@ -1,11 +1,17 @@
+import NotifyText
 import TOMLTables
 
 extension LinkSettings {
     /// The broker.
     public struct Server: Hashable, Sendable, CustomStringConvertible {
-        /// A name or an address; that of version 6 without brackets.
-        public var host: String
-        public var port: UInt16
+        /// Where it is.
+        public enum Address: Hashable, Sendable {
+            /// A name or an address; that of version 6 without brackets.
+            case host(String, port: UInt16)
+            case socket(path: String)
+        }
+
+        public var address: Address
         /// Whether TLS protects the connection.
         public var isEncrypted: Bool
         /// The file with the certificates of the authorities that are trusted; `nil`: those of the system.
@@ -26,26 +32,26 @@ extension LinkSettings {
 
         /// As it stands in the configuration.
         public var description: String {
-            let scheme = isEncrypted ? "mqtts" : "mqtt"
-            let host = host.contains(":") ? "[\(host)]" : host
-            return "\(scheme)://\(host)" + (port == Self.usualPort(isEncrypted: isEncrypted) ? "" : ":\(port)")
+            switch address {
+            case .socket(let path): return "unix:" + path
+            case .host(let host, let port):
+                let name = host.contains(":") ? "[\(host)]" : host
+                let isUsual = port == Self.usualPort(isEncrypted: isEncrypted)
+                return (isEncrypted ? "mqtts://" : "mqtt://") + name + (isUsual ? "" : ":\(port)")
+            }
         }
 
         private static func usualPort(isEncrypted: Bool) -> UInt16 { isEncrypted ? 8883 : 1883 }
 
-        private static let form = "it is mqtts://HOST or mqtts://HOST:PORT, such as \"mqtts://broker.example\""
-
         /// Parses an address such as `mqtts://broker.example:8883`.
         public init?(_ text: String) {
-            let isEncrypted: Bool
-            var rest: Substring
-            if text.hasPrefix("mqtts://") {
-                (isEncrypted, rest) = (true, text.dropFirst(8))
-            } else if text.hasPrefix("mqtt://") {
-                (isEncrypted, rest) = (false, text.dropFirst(7))
-            } else {
-                return nil
+            if text.hasPrefix("unix:/") {
+                self.init(address: .socket(path: String(text.dropFirst(5))), isEncrypted: false)
+                return
             }
+            let isEncrypted = text.hasPrefix("mqtts://")
+            guard isEncrypted || text.hasPrefix("mqtt://") else { return nil }
+            var rest = text.dropFirst(isEncrypted ? 8 : 7)
             if rest.last == "/" { rest.removeLast() }
             var port = Self.usualPort(isEncrypted: isEncrypted)
             let colon = rest.lastIndex(of: ":")
@@ -60,54 +66,57 @@ extension LinkSettings {
             } else if rest.contains(":") {
                 return nil
             }
-            let isName = rest.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                    UInt8(ascii: ":"), UInt8(ascii: "%"):
-                    true
-                default: false
-                }
-            }
+            let isName = rest.unicodeScalars.allSatisfy { !$0.isActive && !" /@".unicodeScalars.contains($0) }
             guard !rest.isEmpty, rest.utf8.count <= 253, isName else { return nil }
-            host = String(rest)
-            self.port = port
+            self.init(address: .host(String(rest), port: port), isEncrypted: isEncrypted)
+        }
+
+        private init(address: Address, isEncrypted: Bool) {
+            self.address = address
             self.isEncrypted = isEncrypted
         }
 
-        /// Whether it is this machine, so that nobody else sees what goes there.
+        /// Whether it is on this machine, so that nobody else sees what goes there.
         public var isLocal: Bool {
-            host == "localhost" || host == "::1"
-                || host.hasPrefix("127.") && host.allSatisfy { $0.isNumber || $0 == "." }
+            switch address {
+            case .socket: true
+            case .host(let host, _):
+                host == "localhost" || host == "::1"
+                    || host.hasPrefix("127.") && host.allSatisfy { $0.isNumber || $0 == "." }
+            }
         }
 
         static func read(from table: inout TableReader) -> Server? {
             let isInsecure = table.boolean("insecure") ?? false
             let authorities = table.path("authorities")
-            let certificate = table.table("certificate") { table -> Certificate? in
-                let chain = table.required("chain") { $0.path($1) }
-                let key = table.required("key") { $0.path($1) }
-                guard let chain, let key else { return nil }
-                return Certificate(chain: chain, key: key)
+            let chain = table.path("certificate")
+            let key = table.path("certificate_key")
+            if (chain == nil) != (key == nil) {
+                table.note(
+                    chain == nil ? "certificate_key" : "certificate",
+                    "'certificate' and 'certificate_key' belong together")
             }
             guard let text = table.required("server", { $0.string($1) }) else { return nil }
             guard var server = Server(text) else {
-                table.note("server", "'server' is no address of a broker; \(form)")
+                table.note(
+                    "server",
+                    "'server' is such as \"mqtts://broker.example\", \"mqtt://localhost:1883\" or \"unix:/run/broker\"; "
+                        + "user and password have keys of their own")
                 return nil
             }
             if !server.isEncrypted {
                 if !server.isLocal, !isInsecure {
                     table.note(
                         "server",
-                        "mqtt:// to another machine lets everybody on the way read the password and the messages; "
+                        "mqtt:// to another machine lets everybody on the way read the password and change messages; "
                             + "write mqtts://, or allow it: insecure = true")
                 }
                 for key in ["authorities", "certificate"] where table.has(key) {
-                    table.note(key, "'\(key)' is for mqtts://, and 'server' is mqtt://")
+                    table.note(key, "'\(key)' is for mqtts:// only")
                 }
             }
             server.authorities = authorities
-            server.certificate = certificate
+            if let chain, let key { server.certificate = Certificate(chain: chain, key: key) }
             return server
         }
     }

@@ -2,6 +2,7 @@ import Dispatch
 import Glibc
 import LinkMessages
 import LinkSealing
+import LinkSettings
 import Linking
 import Logging
 import Mosquitto
@@ -224,7 +225,7 @@ final class LineShell: @unchecked Sendable {
             show(.failed, "\(error)")
             return tryAgain()
         }
-        if condition.state == .connected { show(.connecting, "\(settings.address)") }
+        if condition.state == .connected { show(.connecting, "\(settings.server)") }
         connectionNumber += 1
         connection = BrokerConnection(options) { [weak self, queue, room, number = connectionNumber] event in
             if case .received = event { room.wait() }
@@ -238,7 +239,7 @@ final class LineShell: @unchecked Sendable {
     private func connectionOptions(_ address: LinkMessages.Address, _ will: LinkMessages.Message) throws
         -> ConnectionOptions
     {
-        var broker = Broker(settings.address, tls: settings.tls)
+        var broker = settings.server.broker
         if let password = settings.password {
             guard let text = try password.read().text, !text.utf8.contains(0) else {
                 throw BridgeFailure(78, "\(password) is no text without NUL characters")
@@ -274,7 +275,7 @@ final class LineShell: @unchecked Sendable {
             connectedAt = .now()
             show(
                 .connected,
-                "\(settings.address) as \"\(settings.user)\", \(version.words)\(cipher.isSealed ? "" : ", without a key")"
+                "\(settings.server) as \"\(settings.user)\", \(version.words)\(cipher.isSealed ? "" : ", without a key")"
             )
             handle(.connected)
         case .received(let message): received(message)
@@ -317,7 +318,7 @@ final class LineShell: @unchecked Sendable {
         if condition.state != state || !condition.detail.hasSuffix(end.description) {
             services.logger.notice(
                 "The broker is not connected",
-                metadata: ["line": "\(configuration.line)", "broker": "\(settings.address)", "reason": "\(end)"])
+                metadata: ["line": "\(configuration.line)", "broker": "\(settings.server)", "reason": "\(end)"])
         }
         show(state, end.description)
         tryAgain()

@@ -1,6 +1,7 @@
 import Dispatch
 import LinkMessages
 import LinkSealing
+public import LinkSettings
 import Linking
 import Mosquitto
 public import NotifyBridge
@@ -26,7 +27,7 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
     private var isStopped = false
     private var beginning: Task<Void, Never>?
 
-    public static func settings(from table: inout TableReader) -> LinkSettings? { LinkSettings(&table) }
+    public static func settings(from table: inout TableReader) -> LinkSettings? { .read(from: &table) }
 
     public init(_ settings: LinkSettings, _ services: BridgeServices) {
         self.settings = settings
@@ -121,7 +122,7 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
         if self.device != device || lines.isEmpty {
             endLines()
             self.device = device
-            services.status.set(.connecting, "\(settings.address)")
+            services.status.set(.connecting, "\(settings.server)")
             lines = prepared.map { prepared in
                 LineShell(
                     prepared.configuration, prepared.cipher, device: device, settings: settings,

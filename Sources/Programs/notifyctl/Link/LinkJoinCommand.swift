@@ -32,7 +32,7 @@ struct LinkJoinCommand: AsyncParsableCommand {
             Terminal.complain(error.advice)
             throw ExitCode.badData
         }
-        let paths = try location.files.write(invitation, name: try device.resolved(), allowsInsecure: insecure)
+        let paths = try location.files.write(invitation, name: device.resolved, allowsInsecure: insecure)
         output.reportLink(paths, next: "notifyctl link")
     }
 }

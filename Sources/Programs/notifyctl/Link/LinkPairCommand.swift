@@ -31,7 +31,7 @@ struct LinkPairCommand: AsyncParsableCommand {
     func run() async throws {
         let settings = try location.files.read()
         let password = try secret(settings.password, passwordFile, option: "--password-file")
-        let keyText = try secret(settings.key, keyFile, option: "--key-file")
+        let keyText = try secret(settings.lines[0].keys.first, keyFile, option: "--key-file")
         let key = try keyText.map { text in
             guard let key = LinkKey.parse(text) else {
                 Terminal.complain(
