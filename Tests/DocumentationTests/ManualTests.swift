@@ -22,6 +22,23 @@ import Testing
         #expect(await process.allLines(of: 1) == [])
     }
 
+    /// man-db sets pages with groff, which does not break the lines of a table where mandoc does.
+    @Test(
+        .enabled(
+            if: ["mandb", "groff"].allSatisfy { FileManager.default.isExecutableFile(atPath: "/usr/bin/\($0)") },
+            "man-db or groff is not installed"),
+        arguments: ["notifyd.8", "notifyctl.1", "notifyd.toml.5", "org.notifyd.Router1.5"])
+    func manFindsRoomForEveryWord(_ page: String) async throws {
+        var environment = ChildProcess.currentEnvironment
+        environment["MANWIDTH"] = "80"
+        let process = try ChildProcess(
+            "man", ["--warnings", "--local-file", Project.path("docs/\(page)")], environment: environment,
+            capturing: [1, 2])
+        #expect(await process.allLines(of: 2) == [])
+        #expect((await process.allLines(of: 1) ?? []).map(ManualPage.printed).contains("NAME"))
+        #expect(await process.waitForExit() == .code(0))
+    }
+
     /// mdoc(7) takes words such as “No” and “At” as macros, also within a line that begins with a macro. The linter does not
     /// see it.
     @Test(
