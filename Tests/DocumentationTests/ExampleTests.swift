@@ -15,6 +15,17 @@ struct ExampleTests {
         }
     }
 
+    /// ArgumentParser wraps at 80 columns. A command that is broken there cannot be copied.
+    @Test func helpIsNeitherTornNorFullOfHoles() async throws {
+        for (name, command) in try await CommandInfo.of(BuiltPrograms.notifyctl).commands {
+            for line in (command.discussion ?? "").split(separator: "\n") {
+                if line.hasPrefix("  ") { #expect(line.count <= 80, "“help \(name)” breaks: \(line)") }
+                let text = line.drop { $0 == " " }
+                #expect(!text.contains("  "), "“help \(name)” has a hole: \(line)")
+            }
+        }
+    }
+
     @Test(arguments: ["docs/notifyctl.1", "docs/notifyd.8", "docs/notifyd.toml.5"])
     func theExamplesOfTheManualCanBeTyped(_ page: String) async throws {
         for line in try ManualPage(page).examples { await check(line) }

@@ -110,7 +110,9 @@ import Testing
     }
 
     @Test(arguments: [
-        (["claim", "4711"], 1, "there is no event 4711"),
+        (["claim", "4711"], 1, "there is no event 4711: it was deleted, or never existed"),
+        (["show", "4711"], 1, "“notifyctl history” lists the events"),
+        (["forget", "4711"], 1, "“notifyctl history” lists the events"),
         (["claim-topic", "/post", "--grace", "11s"], 64, "at most 10s"),
         (["claim-topic", "post"], 65, "start with '/'"),
         (["mark-read", "post"], 65, "start with '/'"),

@@ -225,6 +225,7 @@ struct InboxTests {
             #expect(list.output[0].hasSuffix("/run/r1/invite  Mina invites you to a run  → shown"))
             #expect(list.output[1].hasSuffix("/post/27  Nice!  – b  → shown"))
             #expect(try await rig.run("inbox", "-n", "1").output == [list.output[0]])
+            #expect(try await rig.run("inbox", "-n", "0").output == list.output)
             #expect(try await rig.run("inbox", "/post").output == [list.output[1]])
             let json = try await rig.run("inbox", "/post", "--json=short").output.joined()
             #expect(json.hasPrefix(#"[{"id":"#))

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import NotifyClient
 import NotifyJSON
 import Testing
@@ -15,7 +16,7 @@ struct CommandLineTests {
         #expect(try DurationArgument.parse(text).duration == duration)
     }
 
-    @Test(arguments: ["", "5", "s", "-5s", "5 s", "5y", "1e9s", "1.5s", "nan", "infs", "99999d", "1..5s", "٣s"])
+    @Test(arguments: ["", "5", "s", "-5s", "5 s", "5y", "1e9s", "1.5s", "nan", "infs", "1..5s", "٣s"])
     func whatIsNotATimeIsRefused(_ text: String) {
         let error = #expect(throws: ValidationError.self) { try DurationArgument.parse(text) }
         #expect(error?.message.contains("such as 100ms") == true)
@@ -57,12 +58,14 @@ struct CommandLineTests {
         (["listen", "--claim", "--exec", "true", "--within", "11m"], "at most 10m"),
         (["listen", "--claim", "--exec", "true", "--within", "0"], "at least 1ms"),
         (["replay", "--window", "61s"], "at most 1m"),
-        (["send", "/a", "--wait", "--timeout", "400d"], "the longest is 366d"),
-        (["listen", "--timeout", "400d"], "the longest is 366d"),
-        (["watch", "/", "--timeout", "400d"], "the longest is 366d"),
-        (["screen", "/a", "--lease", "400d"], "the longest is 366d"), (["mute", "/a", "400d"], "the longest is 366d"),
-        (["pause", "400d"], "the longest is 366d"), (["replay", "--since", "400d"], "the longest is 366d"),
-        (["forget", "/", "--before", "400d"], "how long ago"),
+        (["send", "/a", "--wait", "--timeout", "400d"], "400d” is too long: at most 366d."),
+        (["listen", "--timeout", "400d"], "400d” is too long: at most 366d."),
+        (["watch", "/", "--timeout", "400d"], "400d” is too long: at most 366d."),
+        (["screen", "/a", "--lease", "400d"], "400d” is too long: at most 366d."),
+        (["mute", "/a", "400d"], "400d” is too long: at most 366d."),
+        (["pause", "400d"], "400d” is too long: at most 366d."),
+        (["replay", "--since", "400d"], "400d” is too long: at most 366d."),
+        (["forget", "/", "--before", "400d"], "400d” is too long: at most 366d."),
     ])
     func aTimeOutOfItsRangeIsAUsageErrorOfEveryCommand(_ arguments: [String], _ words: String) {
         let error = usageError(arguments)
@@ -98,6 +101,9 @@ struct CommandLineTests {
         (["show", "first"], "neither the id of an event nor “last”"), (["why", "--", "-5"], "neither the id"),
         (["withdraw", "x"], "neither the id"), (["replay", "--since", "-5m"], "“-5m” is neither the id"),
         (["forget", "/", "--before", "-5m"], "neither an id nor a time"),
+        (["mute", "/a", "99999999999999999999d"], "is too long: at most 366d."),
+        (["send", "/a", "--ttl", "400d"], "“400d” is too long: at most 28d."),
+        (["inbox", "-n", "-1"], "“-1” is not a number of at least 0."),
         (["send", "/a", "--ttl", "-5s"], "not a time"),
         (["send", "/a", "--window", "-5s"], "not a time"), (["send", "/a", "--show-for", "-5s"], "not a time"),
         (["send", "/a", "--wait", "--timeout", "-5s"], "not a time"), (["listen", "--timeout", "-5s"], "not a time"),
@@ -115,6 +121,28 @@ struct CommandLineTests {
     func anInvalidNumberIsRefusedWithWhatIsValid(_ arguments: [String], _ words: String) {
         let error = usageError(arguments)
         #expect(error.contains(words), "\(error)")
+    }
+
+    @Test func aPictureIsAFileAndMayBeMissing() throws {
+        let missing = try AppearanceArguments.parse(["--image", "no-such.jpg"])
+        #expect(missing.options.image?.hasPrefix("/") == true)
+        #expect(missing.options.image?.hasSuffix("/./no-such.jpg") == true)
+        #expect(missing.missingImage == missing.options.image)
+        #expect(try AppearanceArguments.parse(["--image", "/dev/null"]).missingImage == nil)
+        #expect(try AppearanceArguments.parse(["--image", "file:///no/such.jpg"]).missingImage == nil)
+        #expect(try AppearanceArguments.parse([]).missingImage == nil)
+    }
+
+    @Test(.enabled(if: geteuid() == 0 && UserSession.all().isEmpty, "needs root, and that nobody is logged in"))
+    func whoeverIsNotLoggedInIsToldInOneWay() async throws {
+        let one = try #require(throws: NotifyError.self) { try UserSession("nobody").enter() }
+        let all = await #expect(throws: NotifyError.self) {
+            try await AllUsers(arguments: [], input: nil, isJSON: false, patience: .seconds(1)).run()
+        }
+        #expect(one.exitCode == .notReachable && all?.exitCode == .notReachable)
+        #expect(one.advice.hasPrefix("nobody has no session bus: there is no /run/user/"))
+        #expect(one.advice.hasSuffix("/bus. It is there while the user is logged in."))
+        #expect(all?.advice.hasPrefix("Nobody has a session bus: there is no /run/user/") == true)
     }
 
     @Test(arguments: [

@@ -177,6 +177,8 @@ public enum Refusal: Error, Equatable, Sendable {
 extension Refusal {
     /// No event has this id.
     public static func noEvent(_ id: EventID) -> Refusal {
-        .unknownEvent("there is no event \(id); ids come from Send, Publish and the signal Event")
+        .unknownEvent(
+            "there is no event \(id): it was deleted, or never existed; ids come from Send, Publish and the signal Event"
+        )
     }
 }

@@ -39,10 +39,16 @@ struct AppearanceArguments: ParsableArguments {
 
     var options: BannerOptions {
         BannerOptions(
-            app: app, icon: icon.map(Self.path), image: image.map(Self.path), category: category, sound: sound,
+            app: app, icon: icon.map(Self.path), image: imagePath, category: category, sound: sound,
             desktopEntry: desktopEntry, timeout: showFor?.duration, isTransient: transient ? true : nil,
             isResident: resident ? true : nil, progress: progress, buttons: actions.map(\.button))
     }
+
+    /// A picture is always a file.
+    private var imagePath: String? { image.map { Self.path($0.contains("/") ? $0 : "./\($0)") } }
+
+    /// The file of the picture, if it is not there or cannot be read. A `file://` address is not looked at.
+    var missingImage: String? { imagePath.flatMap { $0.hasPrefix("/") && access($0, R_OK) != 0 ? $0 : nil } }
 
     /// The daemon does not know the working directory. A name of the icon theme has no slash.
     private static func path(_ text: String) -> String {

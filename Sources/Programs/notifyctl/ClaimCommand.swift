@@ -8,7 +8,7 @@ struct ClaimCommand: AsyncParsableCommand {
         abstract: "Claim an event, so that it gets no banner.",
         discussion: """
             Prints the verdict: suppressed (in time), retracted (the banner was shown and is now closed) or \
-            recorded (there was nothing to suppress).
+            recorded (there was nothing to suppress, or other events keep the banner open).
 
             Examples:
               notifyctl claim 1795231492321669

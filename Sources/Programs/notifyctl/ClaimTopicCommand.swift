@@ -11,7 +11,7 @@ struct ClaimTopicCommand: AsyncParsableCommand {
             Exit code 1 if there was none, and no --grace.
 
             Examples:
-              notifyctl claim-topic /post/27 --grace 2s && xdg-open https://example.org/post/27
+              notifyctl claim-topic /post/27 --grace 2s && xdg-open https://example.org
             """)
 
     @Argument(help: "A topic, such as /post/27.", completion: Completion.prefixes)

@@ -65,6 +65,8 @@ extension NotifyError {
             "The reader of the output is too slow: events were missed. With --since ID none is missed."
         case .refused where name == NotifyError.unknownMethod:
             "The running notifyd is older than this notifyctl. Start the new one: “systemctl --user restart notifyd”."
+        case .refused where name?.hasSuffix(".Error.UnknownEvent") == true:
+            "\(Terminal.plain(description)) “notifyctl history” lists the events that there are, with their ids."
         default: Terminal.plain(description)
         }
     }

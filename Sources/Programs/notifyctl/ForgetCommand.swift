@@ -8,9 +8,11 @@ struct ForgetCommand: AsyncParsableCommand {
         abstract: "Delete recorded events for good.",
         discussion: """
             Deletes the decided events at or below a topic from the journal, with their texts; banners that show nothing else \
-            are closed. Undecided events and current values stay. The dead letters of bridges at the topic are deleted too. It does not ask back. Prints how many events it deleted.
+            are closed. Undecided events and current values stay. The dead letters of bridges at the topic are deleted too, \
+            unless --before is given. It does not ask back. Prints how many events it deleted.
 
-            An id deletes one event, if it is the oldest of its topic; notifyd deletes no event without those before it.
+            An id deletes one event. It is refused if there are older events at or below its topic that could be deleted, \
+            because notifyd deletes events only together with those before them.
 
             Exit code 1 if an event cannot be deleted by its id.
 

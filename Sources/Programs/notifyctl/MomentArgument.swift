@@ -14,6 +14,7 @@ enum MomentArgument: Hashable, Sendable {
     static func parse(_ text: String, now: Int64) throws -> MomentArgument {
         if let id = UInt64(text) { return .event(id) }
         if let age = Duration(text: text) { return .time(now - age.microseconds) }
+        if Duration.isTooLong(text) { throw DurationArgument.tooLong(text) }
         guard let time = localTime(text) else {
             throw ValidationError(
                 "“\(text)” is neither an id nor a time. Write a date, such as 2026-05-03 or “2026-05-03 17:04:05”, or how long "

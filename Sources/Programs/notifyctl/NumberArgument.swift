@@ -46,6 +46,7 @@ struct DurationArgument: Hashable, Sendable {
         _ range: ClosedRange<Duration> = .zero...longest, in unit: Duration = .microseconds(1)
     ) -> @Sendable (String) throws -> DurationArgument {
         { text in
+            guard !Duration.isTooLong(text) else { throw tooLong(text, range.upperBound) }
             guard let duration = Duration(text: text) else {
                 throw ValidationError(
                     "“\(text)” is not a time. Write a whole number and a unit, such as 100ms, 5s, 10m, 2h or 28d; the longest "
@@ -58,12 +59,24 @@ struct DurationArgument: Hashable, Sendable {
                         : "“\(text)” is not a number of whole milliseconds. Write a time such as 1ms, 250ms or 5s.")
             }
             guard range.contains(duration) else {
-                throw ValidationError(
-                    duration > range.upperBound
-                        ? "“\(text)” is too long: at most \(range.upperBound.text)."
-                        : "“\(text)” is too short: at least \(range.lowerBound.text).")
+                throw duration > range.upperBound
+                    ? tooLong(text, range.upperBound)
+                    : ValidationError("“\(text)” is too short: at least \(range.lowerBound.text).")
             }
             return DurationArgument(duration: duration)
         }
+    }
+
+    static func tooLong(_ text: String, _ longest: Duration = longest) -> ValidationError {
+        ValidationError("“\(text)” is too long: at most \(longest.text).")
+    }
+}
+
+extension Duration {
+    /// Whether a text is a time of the right form, but longer than any that can be meant.
+    static func isTooLong(_ text: String) -> Bool {
+        let digits = text.prefix { $0.isASCII && $0.isNumber }
+        let hasUnit = ["us", "ms", "s", "m", "h", "d"].contains(text.dropFirst(digits.count))
+        return !digits.isEmpty && hasUnit && Duration(text: text) == nil
     }
 }

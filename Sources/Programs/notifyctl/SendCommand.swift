@@ -20,21 +20,22 @@ struct SendCommand: AsyncParsableCommand {
             A field is a string unless it names its type: -f from=Mina -f distance:integer=5000. Types are string, \
             integer, number and boolean, or a letter of D-Bus: y b n q i u x t d s o g.
 
-            Root sends to the session of a user, or of every user who is logged in. --all-users prints a line for each, with the             name first, and goes on where one fails; its exit code is that of the first failure.
+            Root sends to the session of a user, or of every user who is logged in. --all-users prints a line for each, with \
+            the name first, and goes on where one fails; its exit code is that of the first failure.
 
             With --wait the outcome follows the id: claimed, shown, silent, … Exit code 1 if there is none in time.
 
             Examples:
               notifyctl send post 27 "Mina has answered" "Nice!" --wait
               notifyctl send mate-finished --session r1 --mate Mina --distance 5000
-              notifyctl send /build/notifyd "It is green" --urgency low --source ci --event-id 4711
+              notifyctl send /build/notifyd "It is green" --source ci --event-id 4711
               notifyctl send /build/notifyd "3 of 9 tests" --collapse progress
               notifyctl send /run/r1/mate/Mina -f distance:integer=1200 --retain
               make 2>&1 | tail -n 5 | notifyctl send /build/notifyd "It is done" -
               notifyctl send /download/1 "linux.iso" --progress 40 --icon folder-download
-              notifyctl send /door "Somebody is at the door" --action open=Open --image ./door.jpg
+              notifyctl send /door "Somebody rings" --action open=Open --image door.jpg
               make || notifyctl send /build/notifyd "It is broken" --urgency critical
-              sudo notifyctl send --all-users /machine/restart "The machine restarts at 18:00"
+              sudo notifyctl send --all-users /machine/restart "A restart at 18:00"
             """)
 
     @Argument(
@@ -139,6 +140,9 @@ struct SendCommand: AsyncParsableCommand {
         let isFromInput = request.body == "-"
         if isFromInput { request.body = try StandardInput.text(upTo: Self.longestBody) }
         if allUsers { return try await sendToAll(body: isFromInput ? request.body : nil) }
+        if let file = appearance.missingImage {
+            Terminal.complain("\(Terminal.plain(file)) cannot be read: the banner will have no picture.")
+        }
         let client = try await bus.connect()
         // Subscribes before publishing, so that the outcome is not missed.
         let waiting = wait ? try await OutcomeWaiter(client, at: request.topic) : nil

@@ -14,7 +14,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
             Examples:
               notifyctl doctor
-              notifyctl doctor --json=short | jq -r '.findings[] | select(.level != "ok").advice'
+              notifyctl doctor --json=short | jq -r '.findings[].advice // empty'
             """)
 
     @OptionGroup var bus: BusOptions

@@ -30,7 +30,7 @@ struct InboxCommand: AsyncParsableCommand {
 
     @Option(
         name: .customShort("n", allowingJoined: true), parsing: .unconditional,
-        help: "Print a list of at most this many events.", transform: NumberArgument.parse(1 ... .max))
+        help: "Print a list of at most this many events; 0 means all.", transform: NumberArgument.parse(0 ... .max))
     var count: Int?
 
     @Option(help: "Print lines for a status bar: json, waybar, polybar or i3status (i3status-rust).")
@@ -79,7 +79,7 @@ struct InboxCommand: AsyncParsableCommand {
     /// Writes page by page: there may be more than fits into memory.
     private func list(_ client: NotifyClient) async throws {
         var writer = JSONArrayWriter(isPretty: output.json == .pretty)
-        var left = count ?? .max
+        var left = count == 0 ? Int.max : count ?? .max
         var last: EventID?
         while left > 0 {
             let page = try await page(client, before: last, limit: min(left, Self.pageSize))

@@ -46,6 +46,7 @@ struct ReplayCommand: AsyncParsableCommand {
             guard let time = Duration(text: text) else {
                 throw ValidationError(
                     "“\(text)” is neither the id of an event nor a time. Write how long ago, such as 90m, 12h or 30d; the longest "
+            if Duration.isTooLong(text) { throw DurationArgument.tooLong(text) }
                         + "is 366d.")
             }
             return .ago(time)

@@ -18,8 +18,7 @@ struct AllUsers {
         try UserSession.requireRoot(for: "--all-users")
         let users = UserSession.all()
         guard !users.isEmpty else {
-            Terminal.complain("Nobody has a session bus: there is none in /run/user.")
-            throw ExitCode.nothing
+            throw UserSession.noBus("Nobody has a session bus: there is no /run/user/UID/bus.")
         }
         let processes = users.map { user in (user, Result { () throws(ProcessError) in try start(as: user) }) }
         var failure: ExitCode?

@@ -53,9 +53,7 @@ struct UserSession {
     func enter() throws(NotifyError) {
         try Self.requireRoot(for: "--user", or: user)
         guard access(bus, F_OK) == 0 else {
-            throw NotifyError(
-                .notReachable,
-                "\(name) has no session bus: there is no \(bus). It is there while the user is logged in.")
+            throw Self.noBus("\(name) has no session bus: there is no \(bus).")
         }
         let isRoot = geteuid() != user
         if isRoot { try becomeUser() }
@@ -66,6 +64,11 @@ struct UserSession {
         ]
         for (name, value) in variables { setenv(name, value, 1) }
         if isRoot { try restart() }
+    }
+
+    static func noBus(_ flaw: String) -> NotifyError {
+        NotifyError(
+            .notReachable, "\(flaw) It is there while the user is logged in.", name: Activation.failure)
     }
 
     private func becomeUser() throws(NotifyError) {
