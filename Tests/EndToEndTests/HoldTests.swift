@@ -22,6 +22,8 @@ import Testing
             try await rig.client.complete(id)
             #expect(await rig.listener.resolution(of: id)?.outcome == "claimed")
             #expect(rig.server.banners.all.isEmpty)
+            let reason = try await rig.client.explain(id).reason
+            #expect(reason.contains(" held it ") && reason.contains("after it was published, and confirmed it after "))
         }
     }
 

@@ -239,6 +239,16 @@ import Testing
         }
     }
 
+    @Test func aRouteThatWaitsForScreensSaysThatThereWasNone() async throws {
+        let configuration = "[[route]]\ntopic = \"/chat/{room}\"\nwait = \"screens\"\nwindow = \"20s\"\n"
+        try await withRig(configuration: configuration) { rig in
+            let id = try await rig.client.send("/chat/a", title: "one")
+            #expect(await rig.listener.resolution(of: id)?.outcome == "shown")
+            let reason = try await rig.client.explain(id).reason
+            #expect(reason.hasPrefix("Its route waits for screens only, and no screen covered its topic."), "\(reason)")
+        }
+    }
+
     @Test func aScreenIsAskedOnlyWhileItWantsToBe() async throws {
         try await withRig { rig in
             let screen = try await rig.client.openScreen("/post")

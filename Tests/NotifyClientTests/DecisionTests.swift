@@ -65,7 +65,11 @@ struct DecisionTests {
     @Test(
         arguments: [
             (.shown, 110, "at 110.0 ms, snoozed at 300.0 ms"), (.shown, 60_300, "back at 60.30 s"),
-            (.claimed, 500, "there may have been one before and after it was snoozed at 300.0 ms"),
+            (.claimed, 500, "none since it was snoozed at 300.0 ms"),
+            (.retracted, 60_300, "back after it was snoozed at 300.0 ms, claimed at 60.30 s"),
+            (.dismissed, 60_300, "back after it was snoozed at 300.0 ms, closed by the user at 60.30 s"),
+            (.muted, 60_300, "none after it was snoozed at 300.0 ms"),
+            (.withdrawn, 500, "there may have been one before and after it was snoozed at 300.0 ms"),
         ] as [(Outcome.Kind, Int64, String)])
     func aSnoozedEventHasNoBannerMeanwhile(_ outcome: Outcome.Kind, _ resolved: Int64, _ note: String) {
         var decision = explanation(outcome, resolved: resolved)
@@ -73,6 +77,24 @@ struct DecisionTests {
             Explanation.Claim(by: ":1.2", after: .milliseconds(300), form: "Snooze", verdict: .recorded)
         ]
         #expect(drawing(decision).last?.hasSuffix(note) == true)
+    }
+
+    @Test func aMutedEventHasNoBannerBeforeItsSnoozeEither() {
+        var decision = explanation(.muted, resolved: 100)
+        decision.snoozed = start + 60_300_000
+        decision.claims = [
+            Explanation.Claim(by: ":1.2", after: .milliseconds(300), form: "Snooze", verdict: .recorded)
+        ]
+        #expect(drawing(decision).last?.hasSuffix("none; it was snoozed at 300.0 ms") == true)
+    }
+
+    @Test func aHoldThatWasConfirmedHasBothTimes() {
+        let held = Outcome(
+            id: 7, topic: "/post/27", kind: .claimed, by: ":1.2", latency: .microseconds(7900),
+            form: "ClaimProvisionally")
+        #expect(
+            held.line(confirmed: .milliseconds(547)) == "claimed by :1.2 held after 7.9 ms, confirmed after 547.0 ms")
+        #expect(held.line() == "claimed by :1.2 held after 7.9 ms")
     }
 
     @Test func aBannerIsDatedByTheAnswerOfTheServer() {

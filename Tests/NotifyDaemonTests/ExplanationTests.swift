@@ -106,7 +106,58 @@ struct ExplanationTests {
         #expect(try explanation(decision, steps).allClaims == steps)
     }
 
+    @Test func aConfirmedClaimHasBothTimes() throws {
+        var decision = claimed(.claimed, after: 7900)
+        decision.form = .provisional
+        let steps = [
+            step(.provisional, after: .microseconds(7900), .suppressed, by: ":1.7"),
+            step(.completed, after: .milliseconds(547), .suppressed, by: ":1.7"),
+        ]
+        #expect(
+            try explanation(decision, steps).reason
+                == ":1.7 held it 7.9 ms after it was published, and confirmed it after 547.0 ms.")
+        #expect(try explanation(decision).reason.contains("claimed it (ClaimProvisionally) 7.9 ms"))
+    }
+
+    // MARK: Snooze
+
+    @Test func whatCameBackAfterASnoozeSaysSo() throws {
+        let snooze = [step(.snooze, after: .seconds(1))]
+        #expect(try explanation(shown(), snooze).reason == "It was shown, :1.9 snoozed it, and its banner came back.")
+        var muted = StoredDecision(outcome: .muted, resolved: Self.second)
+        muted.cause = "muted /busy"
+        var again = StoredDecision(outcome: .shown, resolved: 60 * Self.second)
+        again.setCause(delay: .absent, verdict: nil)
+        let returned = again.following(muted)
+        #expect(returned.delay == .absent)
+        #expect(
+            try explanation(returned, snooze).reason.hasPrefix(
+                "It was muted, :1.9 snoozed it, and its banner came back."))
+        #expect(again.following(returned).wasMuted)
+        #expect(claimed(.retracted, after: Self.second).following(returned).wasMuted)
+        #expect(
+            try explanation(muted, snooze).reason
+                == "Its snooze was over, and banners were held back. Its topic was muted: /busy.")
+    }
+
+    @Test func aMutedEventThatIsSnoozedSaysOnlyWhatMutedIt() throws {
+        var decision = StoredDecision(outcome: .muted, resolved: Self.second)
+        decision.cause = "muted /busy"
+        var explanation = try explanation(decision, [step(.snooze, after: .seconds(1))])
+        explanation.snoozeEnd = 60 * Self.second
+        #expect(explanation.reason.hasPrefix("Its topic was muted: /busy. It is snoozed: its banner comes back at "))
+    }
+
     // MARK: Reasons
+
+    @Test func aWindowOfNoLengthIsNotCalledAWindow() throws {
+        var event = try event(shown())
+        event.window = 0
+        var explanation = Explanation(event: event, claims: [], state: .init())
+        #expect(explanation.reason == "Its window was 0, so nobody was waited for.")
+        explanation.waitsForScreens = true
+        #expect(explanation.reason == "Its route waits for screens only, and no screen covered its topic.")
+    }
 
     @Test(arguments: [
         (BannerDelay.absent, "there was no notification server"), (.resting, "left alone"), (.failed, "refused"),
@@ -114,12 +165,12 @@ struct ExplanationTests {
     ])
     func aLateBannerHasItsReason(_ delay: BannerDelay, _ words: String) throws {
         let reason = try explanation(shown(delay, late: 37 * Self.second)).reason
-        #expect(reason.hasPrefix("Nobody claimed it within its window of 100ms. Its banner came 37.0s later: "))
+        #expect(reason.hasPrefix("Nobody claimed it within its window of 100 ms. Its banner came 37.00 s later: "))
         #expect(reason.contains(words))
     }
 
     @Test func aBannerInTimeHasNoReasonToBeLate() throws {
-        #expect(try explanation(shown()).reason == "Nobody claimed it within its window of 100ms.")
+        #expect(try explanation(shown()).reason == "Nobody claimed it within its window of 100 ms.")
     }
 
     @Test func aFreshWindowIsNotTheOneOfTheRoute() throws {
@@ -128,7 +179,8 @@ struct ExplanationTests {
         decision.opened = 30 * Self.second
         decision.deadline = 32 * Self.second
         #expect(
-            try explanation(decision).reason == "Nobody claimed it in the 2.0s that it had after a restart of notifyd.")
+            try explanation(decision).reason
+                == "Nobody claimed it in the 2.00 s that it had after a restart of notifyd.")
     }
 
     @Test func anEventThatIsNoMoreSaysWhoseDoingThatWas() throws {
@@ -178,7 +230,7 @@ struct ExplanationTests {
         let early = try explanation(decision, [hold, step(.ranOut, after: .milliseconds(100))])
         #expect(
             early.reason
-                == "Nobody claimed it within its window of 100ms. :1.9 held it and did not confirm it in time.")
+                == "Nobody claimed it within its window of 100 ms. :1.9 held it and did not confirm it in time.")
         decision.isReplayed = true
         decision.opened = error + 380_000
         let lost = try explanation(decision, [hold, step(.ranOut, after: .milliseconds(100))])
@@ -193,7 +245,7 @@ struct ExplanationTests {
         decision.deadline = 340_000
         #expect(
             try explanation(decision, steps).reason
-                == ":1.9 held it until 340.0ms after it was published, and then released it.")
+                == ":1.9 held it until 340.0 ms after it was published, and then released it.")
     }
 
     /// A later claim, which changes nothing, does not hide that a claim came to nothing.

@@ -1,7 +1,8 @@
 public import Routing
 
 /// The contents of `cause` for a shown event: what its banner waited for, the verdict of a later claim if it is not the usual
-/// one (of `ClaimNamed`, for a dismissed or withdrawn event), the event that took its place, and after the word `through` what its route broke through.
+/// one (of `ClaimNamed`, for a dismissed or withdrawn event), the event that took its place, `muted` if it was muted before a
+/// snooze, and after the word `through` what its route broke through.
 extension StoredDecision {
     /// What the banner waited for after the deadline; `nil` if it came in time.
     public var delay: BannerDelay? { causes.lazy.compactMap { BannerDelay(rawValue: $0) }.first }
@@ -22,9 +23,13 @@ extension StoredDecision {
     /// The pause or mute that its route broke through, as the daemon wrote it.
     public var brokenThrough: String? { causeParts.brokenThrough }
 
-    /// Sets all four.
+    /// Whether it was muted before its banner came back after a snooze.
+    public var wasMuted: Bool { causes.contains(Outcome.muted.rawValue) }
+
+    /// Sets all five.
     public mutating func setCause(
-        delay: BannerDelay?, verdict: Verdict?, successor: EventID? = nil, brokenThrough: String? = nil
+        delay: BannerDelay?, verdict: Verdict?, successor: EventID? = nil, wasMuted: Bool = false,
+        brokenThrough: String? = nil
     ) {
         let isUnexpected =
             switch outcome {
@@ -34,7 +39,7 @@ extension StoredDecision {
             }
         let words = [
             delay?.rawValue, isUnexpected ? verdict?.rawValue : nil, successor?.description,
-            brokenThrough.map { "\(Self.through) \($0)" },
+            wasMuted ? Outcome.muted.rawValue : nil, brokenThrough.map { "\(Self.through) \($0)" },
         ].compactMap(\.self)
         cause = words.isEmpty ? nil : words.joined(separator: " ")
     }
@@ -70,12 +75,18 @@ extension StoredDecision {
         decision.deadline = shown.deadline
         decision.isReplayed = shown.isReplayed
         decision.isOfEarlierBoot = shown.isOfEarlierBoot
+        let wasMuted = shown.outcome == .muted || shown.wasMuted
         // What comes back after a snooze has a banner or a cause of its own.
-        guard ![.shown, .muted, .expired].contains(outcome) else { return decision }
+        if outcome == .muted || outcome == .expired { return decision }
+        if outcome == .shown {
+            decision.setCause(delay: delay, verdict: nil, wasMuted: wasMuted, brokenThrough: brokenThrough)
+            return decision
+        }
         decision.lateness = lateness ?? shown.lateness
         decision.count = count ?? shown.count
         decision.setCause(
-            delay: shown.delay, verdict: verdict, successor: successor, brokenThrough: shown.brokenThrough)
+            delay: shown.delay, verdict: verdict, successor: successor, wasMuted: wasMuted,
+            brokenThrough: shown.brokenThrough)
         return decision
     }
 }

@@ -116,14 +116,24 @@ struct ClaimAnswer: Sendable {
 
 extension Outcome {
     /// The outcome, then its details.
-    var line: String { ([Terminal.plain(kind.rawValue)] + details).joined(separator: " ") }
+    ///
+    /// - Parameter confirmed: how long after publishing the claim was confirmed, if it was provisional and that is known.
+    func line(confirmed: Duration? = nil) -> String {
+        ([Terminal.plain(kind.rawValue)] + details(confirmed: confirmed)).joined(separator: " ")
+    }
 
-    var details: [String] {
+    var details: [String] { details() }
+
+    private func details(confirmed: Duration? = nil) -> [String] {
         var parts: [String] = []
         if let device { parts.append("on \(Terminal.plain(device))") }
         if let by { parts.append("by \(Claimant.text(by, program))") }
         if let action { parts.append("by the button “\(Terminal.plain(action))”") }
-        if let latency { parts.append(latency == .zero ? "as it came in" : "after \(latency.displayText)") }
+        if let latency {
+            let moment = latency == .zero ? "as it came in" : "after \(latency.displayText)"
+            let confirmation = confirmed.map { ", confirmed after \($0.displayText)" } ?? ""
+            parts.append(kind == .claimed && form == "ClaimProvisionally" ? "held \(moment)\(confirmation)" : moment)
+        }
         // Details of the banner.
         guard kind == .shown else { return parts }
         if let count, count > 1 { parts.append("together with \(count - 1) more") }

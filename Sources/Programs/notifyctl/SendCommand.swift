@@ -159,7 +159,10 @@ struct SendCommand: AsyncParsableCommand {
                     + (await state(of: id, client).map { " " + $0 } ?? ""))
             throw ExitCode.nothing
         }
-        output.write(.object(user.members + [("id", .integer(id.rawValue))] + outcome.members), text: outcome.line)
+        let confirmed = output.json == .off ? await confirmation(of: outcome, client) : nil
+        output.write(
+            .object(user.members + [("id", .integer(id.rawValue))] + outcome.members),
+            text: outcome.line(confirmed: confirmed))
     }
 
     /// - Parameter body: what was read from standard input.
@@ -187,6 +190,13 @@ struct SendCommand: AsyncParsableCommand {
         }
         // A duplicate is not announced again.
         return (explanation.outcome.map { "It was already \($0): " } ?? "") + Terminal.plain(explanation.reason)
+    }
+
+    /// When the provisional claim that decided an event was confirmed, after publishing; the signal has only when it was made.
+    private func confirmation(of outcome: Outcome, _ client: NotifyClient) async -> Duration? {
+        guard outcome.kind == .claimed, outcome.form == "ClaimProvisionally" else { return nil }
+        let explanation = try? await client.explain(outcome.id, autoStart: false)
+        return explanation?.claims.last { $0.form == "Complete" && $0.by == outcome.by }?.after
     }
 
     /// The longest body that is read: more than notifyd accepts, so that notifyd reports its limit.

@@ -13,8 +13,13 @@ extension Explanation {
         let claimant = decision.claimant.map { Self.name($0, decision.program) } ?? "somebody"
         if let elsewhere = reasonElsewhere(decision, passedOnBy: claimant) { return elsewhere }
         switch decision.outcome {
+        case .claimed where decision.form == .provisional && confirmation(of: decision) != nil:
+            let confirmed = confirmation(of: decision).map(Self.text) ?? ""
+            return "\(claimant) held it \(Self.moment(ofClaim: decision)), and confirmed it after \(confirmed)."
         case .claimed:
             return "\(claimant) claimed it (\(decision.form?.rawValue ?? "Claim")) \(Self.moment(ofClaim: decision))."
+        case .shown where cameBack:
+            return [returned(decision), late(decision)].compactMap(\.self).joined(separator: " ")
         case .shown:
             let hold = claims.last { $0.form.isFailure }
             // A hold that ended in the window does not explain the banner, but whoever held it may look for it here.
@@ -39,7 +44,8 @@ extension Explanation {
             }
         case .muted:
             let cause = decision.cause.flatMap { MuteCause($0) }
-            return cause?.sentence(decided: decision.resolved) ?? "Its topic was muted."
+            let sentence = cause?.sentence(decided: decision.resolved) ?? "Its topic was muted."
+            return cameBack ? "Its snooze was over, and banners were held back. \(sentence)" : sentence
         case .expired where event.expires.wall <= event.accepted:
             return "It came with no time to live, so it gets no banner."
         case .expired: return "Its time to live ended before it could be shown."
@@ -86,6 +92,20 @@ extension Explanation {
         }
     }
 
+    /// Whether its banner was due again after a snooze. What happened before is not in the journal any more.
+    private var cameBack: Bool { snoozeEnd == nil && claims.contains { $0.form == .snooze } }
+
+    private func returned(_ decision: StoredDecision) -> String {
+        let snooze = claims.last { $0.form == .snooze }
+        let caller = snooze.map { Self.name($0.claimant, $0.program) } ?? "somebody"
+        return "\(decision.wasMuted ? "It was muted" : "It was shown"), \(caller) snoozed it, and its banner came back."
+    }
+
+    /// How long after publishing a provisional claim that decided the event was confirmed; `nil` if the journal does not have it.
+    private func confirmation(of decision: StoredDecision) -> Duration? {
+        claims.last { $0.form == .completed && $0.claimant == decision.claimant }?.latency
+    }
+
     private var shownBefore: String {
         event.decision?.banner == nil ? "" : "It was shown. "
     }
@@ -120,12 +140,16 @@ extension Explanation {
     // MARK: Shown
 
     private func unclaimed(_ decision: StoredDecision) -> String {
-        let window = Duration.microseconds(event.window).text
-        guard isReplayed, let opened = decision.opened, let deadline = decision.deadline else {
-            return "Nobody claimed it within its window of \(window)."
+        if isReplayed, let opened = decision.opened, let deadline = decision.deadline {
+            let again = Duration.microseconds(deadline - opened)
+            return "Nobody claimed it in the \(Self.text(again)) that it had after a restart of notifyd."
         }
-        let again = Duration.microseconds(deadline - opened)
-        return "Nobody claimed it in the \(Self.text(again)) that it had after a restart of notifyd."
+        if event.window == 0 {
+            return waitsForScreens
+                ? "Its route waits for screens only, and no screen covered its topic."
+                : "Its window was 0, so nobody was waited for."
+        }
+        return "Nobody claimed it within its window of \(Self.shortText(.microseconds(event.window)))."
     }
 
     /// Why a banner was late.
@@ -180,12 +204,27 @@ extension Explanation {
         program.map { "\($0) (\(claimant))" } ?? claimant
     }
 
-    /// A measured duration, rounded for reading.
+    /// A measured duration, rounded for reading and spelled as in the drawing of `notifyctl why`: `412 µs`, `31.4 ms`,
+    /// `2.50 s`, `10 min`.
     private static func text(_ duration: Duration) -> String {
-        let tenths = (duration.microseconds + 50) / 100
-        if tenths >= 600_000 { return Duration.seconds(tenths / 10_000).text }
-        if tenths >= 10_000 { return "\((tenths + 500) / 1000 / 10).\((tenths + 500) / 1000 % 10)s" }
-        return tenths == 0 ? "\(duration.microseconds)us" : "\(tenths / 10).\(tenths % 10)ms"
+        let microseconds = duration.microseconds
+        switch microseconds {
+        case ..<1000: return "\(microseconds) µs"
+        case ..<999_950:
+            let tenths = (microseconds + 50) / 100
+            return "\(tenths / 10).\(tenths % 10) ms"
+        case ..<120_000_000:
+            let hundredths = (microseconds + 5000) / 10_000
+            return "\(hundredths / 100).\(hundredths / 10 % 10)\(hundredths % 10) s"
+        default: return "\(microseconds / 60_000_000) min"
+        }
+    }
+
+    /// A duration that somebody chose: `100 ms`, `5 s`.
+    private static func shortText(_ duration: Duration) -> String {
+        let microseconds = duration.microseconds
+        if microseconds % 1_000_000 == 0 { return "\(microseconds / 1_000_000) s" }
+        return microseconds % 1000 == 0 ? "\(microseconds / 1000) ms" : text(duration)
     }
 }
 

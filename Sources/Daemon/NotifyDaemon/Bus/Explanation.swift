@@ -23,6 +23,8 @@ struct Explanation {
     let state: State
     /// When its banner is due again, in microseconds since the epoch, if it is snoozed.
     var snoozeEnd: Int64?
+    /// Whether its route waits for screens only, as the configuration has it now.
+    var waitsForScreens = false
     var isReplayed: Bool { event.decision?.isReplayed ?? state.isReplayed }
     var isOfEarlierBoot: Bool { event.decision?.isOfEarlierBoot ?? state.isOfEarlierBoot }
     var deadline: Int64? { event.decision.map(\.deadline) ?? state.deadline }

@@ -95,8 +95,10 @@ extension RouterInterface {
             }
             let (event, claims) = daemon.storage.current(stored, found.claims)
             let reply = bus.methodReturn(to: call)
+            let route = daemon.configuration.routes.route(named: event.route, for: event.topic)
             Explanation(
-                event: event, claims: claims, state: daemon.state(of: event), snoozeEnd: daemon.snoozeEnd(of: id)
+                event: event, claims: claims, state: daemon.state(of: event), snoozeEnd: daemon.snoozeEnd(of: id),
+                waitsForScreens: route.wait == .screens
             ).append(to: reply)
             send(reply, bytes: event.memoryCost + claims.count * 96)
         }

@@ -182,6 +182,14 @@ struct Decision {
             lane.spans = [(start, snoozed, "#")]
             lane.marks = [(start, "B"), (snoozed, "x")]
             lane.note = "at \(start.displayText), snoozed at \(snoozed.displayText)"
+        case .muted?, .expired?:
+            lane.note = explanation.snoozed == nil ? "none after it was snoozed" : "none; it was snoozed"
+            lane.note += " at \(snoozed.displayText)"
+        case .claimed?: lane.note = "none since it was snoozed at \(snoozed.displayText)"
+        case .retracted?, .dismissed?:
+            let end = outcome == .retracted ? "claimed" : ending
+            lane.note = "back after it was snoozed at \(snoozed.displayText)"
+            if let resolved { lane.note += ", \(end) at \(resolved.displayText)" }
         default: lane.note = "there may have been one before and after it was snoozed at \(snoozed.displayText)"
         }
         return lane
