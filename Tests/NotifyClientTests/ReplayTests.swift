@@ -2,17 +2,19 @@ import NotifyClient
 import NotifyJSON
 import Testing
 
+import struct Routing.RouteTable
+
 @testable import notifyctl
 
 /// The daemon's rules in virtual time, fed with what was recorded.
 struct ReplayTests {
     private func push(
         _ id: UInt64, _ topic: String = "/post/27", at time: Int64, outcome: String = "claimed",
-        claimedAfter: Int64? = nil, isAnswer: Bool = true
+        claimedAfter: Int64? = nil, isAnswer: Bool = true, window: Int64 = 100
     ) -> ReplayEvent {
         ReplayEvent(
             id: id, topic: topic, route: "/post/{id}", key: topic, sender: ":1.1",
-            time: 1_700_000_000_000_000 + time * 1000, window: .milliseconds(100), outcome: outcome,
+            time: 1_700_000_000_000_000 + time * 1000, window: .milliseconds(window), outcome: outcome,
             claims: claimedAfter.map {
                 [ReplayEvent.Claim(by: ":1.2", after: .milliseconds($0), isOfUse: true, isAnswer: isAnswer)]
             } ?? []
@@ -66,6 +68,26 @@ struct ReplayTests {
         #expect(throws: (any Error).self) { try ConfiguredRoutes.parse(["topic=/a"]) }
     }
 
+    @Test func theWindowOfThePublisherStandsWithAnyRoutes() throws {
+        func routes(_ window: Int) throws -> RouteTable {
+            try ConfiguredRoutes.parse(
+                ["topic=/post/{id}\tbanner=true\twindow=\(window)\tmax_window=1000000\twait=anyone\tcoalesce=topic"]
+                    + ["banner=true\twindow=100000\tmax_window=500000\twait=anyone\tcoalesce=topic"])
+        }
+        // Both were claimed after 80 ms: one within the window of its route, the other within its publisher's.
+        let ofRoute = push(1, at: 0, claimedAfter: 80)
+        let ofPublisher = push(2, "/post/28", at: 0, claimedAfter: 80, window: 2000)
+        let whatIf = try ReplayReport(
+            [ofRoute, ofPublisher], routes: try routes(50_000), present: try routes(100_000), window: nil)
+        #expect(whatIf.more.map(\.id) == [1])
+        // One that joined a window late had less of it.
+        var joined = push(3, "/post/29", at: 0, window: 60)
+        joined.hasJoined = true
+        #expect(try joined.publishersWindow(under: try routes(100_000)) == nil)
+        joined.hasJoined = false
+        #expect(try joined.publishersWindow(under: try routes(100_000)) == .milliseconds(60))
+    }
+
     @Test func aMutedEventIsShownIfItsRouteBreaksThrough() throws {
         let routes = try ConfiguredRoutes.parse([
             "topic=/post/{id}\tbanner=true\twindow=100000\tmax_window=500000\twait=anyone\tcoalesce=topic\tbreak_through=true",
@@ -74,7 +96,7 @@ struct ReplayTests {
         let pushes = [push(1, at: 0, outcome: "muted"), push(2, "/chat/1", at: 0, outcome: "muted")]
         let whatIf = try ReplayReport(pushes, routes: routes, window: nil)
         #expect(whatIf.more.map(\.id) == [1])
-        #expect(whatIf.text.hasPrefix("1 events with a window"))
+        #expect(whatIf.text.hasPrefix("1 events with a window: 0 claimed in time, 0 claimed later, 1 not claimed."))
         #expect(!whatIf.text.contains("Played with its own windows"))
     }
 
@@ -123,7 +145,7 @@ struct ReplayTests {
         let whatIf = try ReplayReport(
             [ReplayEvent(cleared), push(1, "/post/28", at: 0, claimedAfter: 30)], window: .milliseconds(60))
         #expect(whatIf.latencies.window(catching: 99) == .milliseconds(30))
-        #expect(whatIf.text.hasPrefix("2 events with a window, 2 of them claimed."))
+        #expect(whatIf.text.hasPrefix("2 events with a window: 1 claimed in time, 1 claimed later, 0 not claimed."))
     }
 
     /// Such as a key in the inbox, or `listen --since 0 --claim`.
@@ -139,7 +161,7 @@ struct ReplayTests {
         #expect(report.latencies.count == 1)
         #expect(report.latencies.window(catching: 99) == .milliseconds(30))
         // It is still a claim.
-        #expect(report.text.hasPrefix("2 events with a window, 2 of them claimed."))
+        #expect(report.text.hasPrefix("2 events with a window: 1 claimed in time, 1 claimed later, 0 not claimed."))
     }
 
     @Test func aHoldCountsOnceAndOnlyIfItWasConfirmed() throws {

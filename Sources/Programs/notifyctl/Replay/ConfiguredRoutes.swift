@@ -15,12 +15,17 @@ enum ConfiguredRoutes {
         return try parse(lines)
     }
 
+    /// The routes of the configuration on disk; `nil` if it cannot be read.
+    static func present(with daemon: String? = nil) async -> RouteTable? {
+        guard let daemon = try? daemon ?? Daemon.locate(),
+            let (code, lines) = try? await Daemon.run(daemon, ["--print-routes"], within: .seconds(10)), code == 0
+        else { return nil }
+        return try? parse(lines)
+    }
+
     /// The routes with `break_through` in the configuration on disk that apply at or below a topic. Empty if it cannot be read.
     static func breakingThrough(at topic: String) async -> [String] {
-        guard let daemon = try? Daemon.locate(),
-            let (code, lines) = try? await Daemon.run(daemon, ["--print-routes"], within: .seconds(10)),
-            code == 0, let table = try? parse(lines), let names = try? breakingThrough(at: topic, in: table)
-        else { return [] }
+        guard let table = await present(), let names = try? breakingThrough(at: topic, in: table) else { return [] }
         return names
     }
 

@@ -12,6 +12,9 @@ struct ReplayCommand: AsyncParsableCommand {
             would be added or missing. --window sets one window for all events; --config uses the routes of that file; with \
             both, its routes get that window. It changes nothing.
 
+            With --config alone, an event keeps the window that its publisher set. The record has only the window that it had: \
+            one that is not the window of its route in the present configuration is taken for the publisher's.
+
             Silent and muted events are left out, except muted ones whose route has break_through in that file. The route \
             option “wait” and the limit of banners per second are not replayed. Exit code 1 if nothing is recorded.
 
@@ -43,10 +46,10 @@ struct ReplayCommand: AsyncParsableCommand {
 
         static func parse(_ text: String) throws -> StartArgument {
             if let id = UInt64(text) { return .id(id) }
+            if Duration.isTooLong(text) { throw DurationArgument.tooLong(text) }
             guard let time = Duration(text: text) else {
                 throw ValidationError(
                     "“\(text)” is neither the id of an event nor a time. Write how long ago, such as 90m, 12h or 30d; the longest "
-            if Duration.isTooLong(text) { throw DurationArgument.tooLong(text) }
                         + "is 366d.")
             }
             return .ago(time)
@@ -69,9 +72,14 @@ struct ReplayCommand: AsyncParsableCommand {
         let explanations = try await history.explanations(of: records.map(\.event.id))
         if explanations.isEmpty { throw ExitCode.nothing }
         var routes: RouteTable?
-        if let config { routes = try await ConfiguredRoutes.read(config, with: try daemon ?? Daemon.locate()) }
+        var present: RouteTable?
+        if let config {
+            let daemon = try daemon ?? Daemon.locate()
+            routes = try await ConfiguredRoutes.read(config, with: daemon)
+            present = await ConfiguredRoutes.present(with: daemon)
+        }
         let report = try ReplayReport(
-            explanations.map(ReplayEvent.init), routes: routes,
+            explanations.map(ReplayEvent.init), routes: routes, present: present,
             window: window?.duration ?? (config == nil ? .milliseconds(60) : nil))
         output.write(report.json, text: report.text)
     }
@@ -82,6 +90,7 @@ extension ReplayEvent {
         self.init(
             id: explanation.id.rawValue, topic: explanation.topic, route: explanation.route, key: explanation.key,
             sender: explanation.sender ?? "", time: explanation.start, window: explanation.window,
+            hasJoined: (explanation.opened ?? .max) < explanation.start - 1000,
             outcome: explanation.outcome?.rawValue ?? "",
             claims: explanation.effectiveClaims.compactMap { claim in
                 // A claim without a latency says nothing about a window.

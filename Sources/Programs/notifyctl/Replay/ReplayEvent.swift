@@ -20,6 +20,8 @@ struct ReplayEvent: Hashable, Sendable {
     /// Microseconds since the epoch.
     let time: Int64
     let window: Duration
+    /// Whether its window had been opened by an earlier event, so that `max_window` may have cut it short.
+    var hasJoined = false
     /// Empty if undecided.
     let outcome: String
     let claims: [Claim]
@@ -31,6 +33,16 @@ struct ReplayEvent: Hashable, Sendable {
     func isAwaited(by routes: RouteTable?) throws -> Bool {
         guard outcome == "muted", let routes else { return wasAwaited }
         return routes.route(for: try Topic(topic)).breaksThrough
+    }
+
+    /// The window that its publisher set, as far as the record tells: the one that it had, if that is not the window of its
+    /// route. A route that waits for screens only may have closed a window of 0 at once, so that 0 says nothing.
+    ///
+    /// - Parameter routes: the configuration under which it was recorded.
+    func publishersWindow(under routes: RouteTable) throws -> Duration? {
+        let ofRoute = routes.route(named: route, for: try Topic(topic)).window
+        if window == .zero || window == ofRoute || hasJoined && window < ofRoute { return nil }
+        return window
     }
 
     /// From publishing to the claim that counted.

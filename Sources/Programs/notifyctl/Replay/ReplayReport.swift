@@ -10,12 +10,15 @@ struct ReplayReport {
 
     /// - Parameters:
     ///   - routes: those of another configuration; `nil`: those of the record.
-    ///   - window: for all events; `nil`: what the routes say.
-    init(_ events: [ReplayEvent], routes: RouteTable? = nil, window: Duration?) throws {
+    ///   - present: those under which the events were recorded; `nil`: unknown.
+    ///   - window: for all events; `nil`: what publishers and routes say.
+    init(
+        _ events: [ReplayEvent], routes: RouteTable? = nil, present: RouteTable? = nil, window: Duration?
+    ) throws {
         self.events = try events.filter { try $0.isAwaited(by: routes) }
         self.window = window
         before = try Simulation.run(events)
-        after = try Simulation.run(events, routes: routes, window: window)
+        after = try Simulation.run(events, routes: routes, present: present, window: window)
     }
 
     /// Events that would have been shown and were not.
@@ -30,8 +33,11 @@ struct ReplayReport {
     private var awaited: [ReplayEvent] { events.filter(\.wasAwaited) }
 
     var text: String {
+        let inTime = events.count { $0.outcome == "claimed" }
+        let late = events.count { $0.outcome != "claimed" && $0.latency != nil }
         var lines = [
-            "\(events.count) events with a window, \(events.count { $0.latency != nil }) of them claimed.", "",
+            "\(events.count) events with a window: \(inTime) claimed in time, \(late) claimed later, "
+                + "\(events.count - inTime - late) not claimed.", "",
             "                    as it was  with " + (window?.shortText ?? "it"),
             row("banners", before.banners, after.banners), row("events shown", before.shown.count, after.shown.count),
             row("claimed in time", before.claimed.count, after.claimed.count),
@@ -48,7 +54,7 @@ struct ReplayReport {
             lines += [
                 "",
                 "Played with its own windows, the record comes out as it was for \(agreeing) of \(awaited.count) events; "
-                    + "provisional claims, routes that wait for screens only, and restarts are not in the record.",
+                    + "routes that wait for screens only, holds that were not confirmed, and restarts are not replayed.",
             ]
         }
         return lines.joined(separator: "\n")

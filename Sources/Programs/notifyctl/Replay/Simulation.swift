@@ -23,6 +23,8 @@ struct Simulation {
     private let window: Duration?
     /// Whether events keep the windows they were recorded with.
     private let keepsWindows: Bool
+    /// The routes under which the events were recorded; `nil`: unknown, so that no window is taken for a publisher's.
+    private let present: RouteTable?
     private var router: Router
     private var result = Result()
     private var ids: [UInt64: EventID] = [:]
@@ -32,12 +34,15 @@ struct Simulation {
     private var inbox: [Input] = []
 
     /// - Parameters:
-    ///   - routes: replace the reconstructed routes; they also set the windows of events.
+    ///   - routes: replace the reconstructed routes; they also set the windows of events whose publishers set none.
+    ///   - present: the routes under which the events were recorded, if they are known.
     ///   - window: replaces all windows.
-    static func run(_ pushes: [ReplayEvent], routes: RouteTable? = nil, window: Duration? = nil) throws -> Result {
+    static func run(
+        _ pushes: [ReplayEvent], routes: RouteTable? = nil, present: RouteTable? = nil, window: Duration? = nil
+    ) throws -> Result {
         let pushes = try pushes.filter { try $0.isAwaited(by: routes) }
         var simulation = Simulation(
-            window: window, keepsWindows: routes == nil,
+            window: window, keepsWindows: routes == nil, present: present,
             router: Router(
                 routes: try routes ?? Simulation.routes(of: pushes, window),
                 banners: BannerSettings(maximumPerSecond: 0), firstID: EventID(1)))
@@ -93,7 +98,10 @@ struct Simulation {
 
     private mutating func publish(_ push: ReplayEvent, at now: Instant) throws {
         var options = PublishOptions()
-        options.window = window ?? (keepsWindows ? push.window : nil)
+        options.window =
+            if let window { window } else if keepsWindows { push.window } else {
+                try present.flatMap { try push.publishersWindow(under: $0) }
+            }
         let publication = Publication(
             topic: try Topic(push.topic), title: "", body: "", options: options, sender: push.sender)
         for case .reply(.accepted(let id)) in feed(.published(publication), at: now) {
