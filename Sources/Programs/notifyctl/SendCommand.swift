@@ -282,8 +282,7 @@ struct SendCommand: AsyncParsableCommand {
 
 /// Waits for the outcome of an event that will be published.
 ///
-/// A silent event gets no outcome: its announcement says that no banner is pending. An event with a window of zero is announced
-/// in the same way, so this waits 250 ms for its outcome.
+/// A silent event gets no outcome: its announcement says that it is silent.
 struct OutcomeWaiter {
     private let outcomes = Mailbox<Outcome>()
     private let events = Mailbox<Event>()
@@ -305,10 +304,8 @@ struct OutcomeWaiter {
             // A duplicate is not announced again.
             return await outcomes.next(within: .zero, where: { $0.id == id })
         }
-        let isPending = event.window.map { $0 > .zero } ?? false
-        let rest = isPending ? deadline - .now : min(deadline - .now, .milliseconds(250))
-        if let outcome = await outcomes.next(within: rest, where: { $0.id == id }) { return outcome }
-        return isPending ? nil : Outcome(id: id, topic: event.topic, kind: .silent)
+        if event.silence != nil { return Outcome(id: id, topic: event.topic, kind: .silent) }
+        return await outcomes.next(within: deadline - .now, where: { $0.id == id })
     }
 }
 
