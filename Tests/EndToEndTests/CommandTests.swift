@@ -92,6 +92,17 @@ import Testing
         }
     }
 
+    @Test func aScreenThatNobodyCanAnswerForSaysSo() async throws {
+        try await withRig { rig in
+            let process = try rig.startScript("exec notifyctl screen /chat --mode ask < /dev/null")
+            let complaint = await process.lines(of: 2).next(within: .seconds(10))
+            #expect(complaint == "notifyctl: Standard input has ended, so this screen answers no event any more.")
+            process.signal(SIGTERM)
+            #expect(await process.waitForExit() == .code(0))
+            #expect(await process.allLines(of: 2)?.count == 1)
+        }
+    }
+
     // MARK: Claims
 
     @Test func claimTopicPrintsHowMany() async throws {
@@ -339,7 +350,7 @@ import Testing
             #expect(lines.first == "notifyd \(version) is running")
             for line in [
                 "Banners paused: “notifyctl resume” lets them appear again", "Notification server there",
-                "Session not watched: logind knows no session of yours at a seat, so screens always count",
+                "Session not watched: there is no logind that knows a session of yours at a seat, so screens always count",
                 "Undecided events 1", "Open windows 1", "Open screens 1",
                 "Events in memory 1",
             ] {

@@ -121,6 +121,9 @@ struct DoctorCheckTests {
         let good = "The configuration is good (/home/mina/.config/notifyd/config.toml). Routes:"
         #expect(ConfigurationCheck(report: (0, [good])).finding.state == "good: /home/mina/.config/notifyd/config.toml")
         #expect(ConfigurationCheck(report: (78, ["a:1:2: no"])).finding.state == "a:1:2: no")
+        #expect(
+            ConfigurationCheck(report: (78, ["a:1:2: no"]), isRunning: true).finding.state
+                == "a:1:2: no; notifyd goes on with the configuration that it has")
         let left = ConfigurationCheck(report: (0, [good, "Left out:", "  /a.toml:1:2: no"])).finding
         #expect(left.level == .warning)
         #expect(left.state == "good, without a file of a package: /a.toml:1:2: no")

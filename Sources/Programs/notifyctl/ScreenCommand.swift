@@ -103,6 +103,9 @@ struct ScreenCommand: AsyncParsableCommand {
                 Terminal.complain(error.advice)
             }
         }
+        if !Task.isCancelled {
+            Terminal.complain("Standard input has ended, so this screen answers no event any more.")
+        }
     }
 
     // MARK: With a command

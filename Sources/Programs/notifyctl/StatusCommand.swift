@@ -88,7 +88,11 @@ private struct Status {
         if let mutes = quiet.mutes() { rows.append(("Muted", mutes)) }
         rows.append(("Notification server", server.sentence))
         if statistics["session-known"] == 0 {
-            rows.append(("Session", "not watched: logind knows no session of yours at a seat, so screens always count"))
+            rows.append(
+                (
+                    "Session",
+                    "not watched: there is no logind that knows a session of yours at a seat, so screens always count"
+                ))
         } else if let watched = statistics["session-watched"] {
             rows.append(
                 ("Session", watched == 1 ? "watched: screens count" : "locked or idle: every screen counts as hidden"))

@@ -5,6 +5,8 @@ struct ConfigurationCheck {
     var report: (code: Int32, lines: [String])?
     /// The variables in which the running notifyd and the caller differ.
     var differences: [String] = []
+    /// Whether notifyd runs and answers. It has read a good configuration then.
+    var isRunning = false
     /// Why it could not be run, although there is a notifyd.
     var obstacle: String?
 
@@ -29,7 +31,7 @@ struct ConfigurationCheck {
         guard report.code == 0 else {
             let more = report.lines.count > 1 ? " (and more: notifyctl config check)" : ""
             return .problem(
-                check, first + more,
+                check, first + more + (isRunning ? "; notifyd goes on with the configuration that it has" : ""),
                 "Correct it, then: notifyctl config check && systemctl --user reload-or-restart notifyd")
         }
         if let heading = report.lines.firstIndex(of: "Left out:"), heading + 1 < report.lines.count {
@@ -51,8 +53,10 @@ struct ConfigurationCheck {
 
     /// Runs the notifyd that belongs to this notifyctl, with the environment of the running notifyd if that can be read.
     ///
-    /// - Parameter process: the running notifyd.
-    static func ask(as process: Int? = nil) async -> ConfigurationCheck {
+    /// - Parameters:
+    ///   - process: the running notifyd.
+    ///   - isRunning: whether it has answered, so that it has read a good configuration.
+    static func ask(as process: Int? = nil, isRunning: Bool = false) async -> ConfigurationCheck {
         guard let program = try? Daemon.locate() else { return ConfigurationCheck() }
         var environment = ChildProcess.currentEnvironment
         let theirs = process.flatMap(ProcessFacts.environment(of:)) ?? environment
@@ -61,7 +65,7 @@ struct ConfigurationCheck {
         do throws(ProcessError) {
             let report = try await Daemon.run(
                 program, ["--check-config"], environment: environment, within: .seconds(10))
-            return ConfigurationCheck(report: report, differences: differences)
+            return ConfigurationCheck(report: report, differences: differences, isRunning: isRunning)
         } catch {
             return ConfigurationCheck(obstacle: error.description)
         }

@@ -49,7 +49,10 @@ struct Diagnosis {
             + [buttons.finding].compactMap { $0 }
             + journal(of: router.process, properties, sandbox.wantsNamespaces == nil ? [:] : service).findings
             + BridgeCheck(bridges: await BridgeInfo.all(query)).findings
-            + [session.finding, await ConfigurationCheck.ask(as: router.process).finding]
+            + [
+                session.finding,
+                await ConfigurationCheck.ask(as: router.process, isRunning: !properties.isEmpty).finding,
+            ]
     }
 
     // MARK: The notification server
