@@ -68,6 +68,17 @@ struct ChangesTests {
         }
     }
 
+    /// As an event that a file has lost, with its outcome.
+    @Test func anOutcomeThatIsReadAtOnceIsListedWithItsReadMark() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            var muted = StoredDecision(outcome: .muted, resolved: 5_000)
+            muted.isRead = true
+            try journal.commit([.accepted(try sample(1)), .decided(EventID(1), muted)])
+            #expect(words(try list(journal)) == ["event 1", "1 muted", "1 read by "])
+        }
+    }
+
     @Test func onlyThePresentOutcomeIsListed() throws {
         try withFolder { folder in
             let journal = try Journal(directory: folder)

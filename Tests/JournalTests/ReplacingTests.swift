@@ -73,7 +73,28 @@ struct ReplacingTests {
             #expect(try journal.event(EventID(1))?.decision?.isRead == true)
             #expect(try journal.event(EventID(2))?.decision?.isRead == false)
             #expect(try journal.unread(.all) == 2)
+            #expect(try readMarks(journal) == [EventID(1): try event(3).sender])
             #expect(journal.damagedRows == 0)
+        }
+    }
+
+    @Test func aSnoozedEventThatIsReplacedHasNoReadMark() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            try journal.commit([
+                .accepted(try event(1)), .decided(EventID(1), StoredDecision(outcome: .muted, resolved: 1)),
+            ])
+            try journal.commit([.accepted(try event(2)), .decided(EventID(1), replaced(by: 2))])
+            #expect(try journal.event(EventID(1))?.decision?.outcome == .replaced)
+            #expect(try readMarks(journal).isEmpty)
+        }
+    }
+
+    /// By whom events were read that keep their outcomes, as `Changes` tells it.
+    private func readMarks(_ journal: Journal) throws -> [EventID: String] {
+        let changes = try journal.changes(after: Journal.ChangePosition(after: 0), limit: 1000, bytes: .max).changes
+        return changes.reduce(into: [:]) { marks, change in
+            if case .read(let event, let reader, at: _) = change.content { marks[event.id] = reader }
         }
     }
 
@@ -106,6 +127,7 @@ struct ReplacingTests {
             #expect(try journal.event(EventID(4)) == nil)
             #expect(try journal.undecidedIDs() == [EventID(1)])
             #expect(try journal.unread(.all) == 3)
+            #expect(try readMarks(journal).isEmpty)
             #expect(journal.damagedRows == 0)
         }
     }

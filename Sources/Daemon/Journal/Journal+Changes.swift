@@ -212,6 +212,24 @@ extension Journal {
             ])
     }
 
+    /// A read mark of an event that keeps its outcome.
+    ///
+    /// - Parameter reader: empty if unknown.
+    func noteRead(
+        _ id: EventID, by reader: String, at moment: Int64, from place: ClaimPlace = ClaimPlace(), _ db: Database
+    ) throws {
+        try insert(
+            ChangeRow(
+                number: takeChangeNumber(), kind: .read, event: id, claimant: reader, moment: moment,
+                origin: Origin(via: place.via), device: place.device), db)
+    }
+
+    func deleteReadMarks(of id: EventID, _ db: Database) throws {
+        try db.execute(
+            sql: "DELETE FROM change WHERE event = ? AND kind = ?",
+            arguments: [Self.number(id), ChangeRow.Kind.read.rawValue])
+    }
+
     /// An event that was accepted after one with a higher id.
     func noteLate(_ event: StoredEvent, _ db: Database) throws {
         try insert(

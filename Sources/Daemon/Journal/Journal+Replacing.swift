@@ -19,16 +19,28 @@ extension Journal {
         }
     }
 
-    /// Earlier events that are muted or expired count as read.
-    func markReplaced(by event: StoredEvent, _ update: inout FastStatement, _ db: Database) throws {
+    /// Earlier events that are muted or expired count as read, by the publisher of the later one.
+    ///
+    /// - Parameter entries: the entries of the transaction.
+    func markReplaced(
+        by event: StoredEvent, in entries: [JournalEntry], _ update: inout FastStatement, _ db: Database
+    ) throws {
         let earlier = try events(
             db, "SELECT * \(Self.collapsed) AND outcome > 1 AND id < ?",
             [event.topic.description, event.collapse, Self.number(event.id)])
-        for event in earlier {
-            guard let marked = event.decision?.markedRead else { continue }
-            try noteDecision(of: event.id, db)
-            try self.update(event.id, marked, &update)
+        for earlier in earlier {
+            guard let marked = earlier.decision?.markedRead, !entries.replace(earlier.id) else { continue }
+            try noteDecision(of: earlier.id, db)
+            try self.update(earlier.id, marked, &update)
+            try noteRead(earlier.id, by: event.sender, at: event.accepted, db)
         }
+    }
+
+    /// Whether an event of the file or of the transaction has no outcome.
+    func isUndecided(_ id: EventID, _ db: Database) throws -> Bool {
+        let statement = try db.cachedStatement(
+            sql: "SELECT EXISTS (SELECT 1 FROM event WHERE id = ? AND outcome = 0)")
+        return try Bool.fetchOne(statement, arguments: [Self.number(id)]) ?? false
     }
 
     /// Notes the decision of an event, which is overwritten because a later event takes its place.
@@ -55,7 +67,15 @@ extension Journal {
                         """, arguments: [Self.number(id)])
                 continue
             }
+            if decision.markedRead != nil { try deleteReadMarks(of: id, db) }
             try self.update(id, decision, &update)
         }
+    }
+}
+
+extension [JournalEntry] {
+    /// Whether an event becomes `replaced`, as a snoozed one does.
+    fileprivate func replace(_ id: EventID) -> Bool {
+        contains { if case .decided(id, let decision) = $0 { decision.outcome == .replaced } else { false } }
     }
 }

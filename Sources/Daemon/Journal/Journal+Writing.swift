@@ -17,18 +17,18 @@ extension Journal {
                 switch entry {
                 case .accepted(let event):
                     try self.insert(event, &insertion, db)
-                    if event.collapse != nil { try self.markReplaced(by: event, &update, db) }
+                    if event.collapse != nil { try self.markReplaced(by: event, in: entries, &update, db) }
                 case .decided(let id, let decision):
                     if decision.outcome == .replaced { try self.noteDecision(of: id, db) }
-                    let number = decision.isRead ? nil : self.takeChangeNumber()
+                    // Mostly a read mark comes after the outcome.
+                    let isOutcome = try !decision.isRead || self.isUndecided(id, db)
+                    let number = isOutcome ? self.takeChangeNumber() : nil
                     try self.update(
                         id, self.withReadMark(self.withWindow(decision, of: id, db), of: id, db), number: number,
                         &update)
+                    if isOutcome, decision.isRead { try self.noteRead(id, by: "", at: decision.resolved, db) }
                 case .read(let id, let claimant, let moment, let place):
-                    try self.insert(
-                        ChangeRow(
-                            number: self.takeChangeNumber(), kind: .read, event: id, claimant: claimant, moment: moment,
-                            origin: Origin(via: place.via), device: place.device), db)
+                    try self.noteRead(id, by: claimant, at: moment, from: place, db)
                 case .awaited(let awaited): try self.insert(awaited, db)
                 case .awaitedGone(let origin): try self.end(awaited: origin, db)
                 case .awaitedReplaced(let all): try self.replaceAwaited(all, db)

@@ -188,7 +188,7 @@ extension Daemon {
     /// call that may decide it (`Claim`, `Withdraw`), because whether it is the last event of its banner may change later.
     ///
     /// - Parameters:
-    ///   - claimant: who claims or withdraws it, and so has read it.
+    ///   - claimant: who claims, withdraws or presses a button of it, and so has read it.
     ///   - place: where that was done, if the claimant passes it on.
     func load(
         _ id: EventID, toDecide: Bool, by claimant: String? = nil, from place: ClaimPlace = ClaimPlace()
@@ -224,7 +224,7 @@ extension Daemon {
         var marked = marked
         marked.place = place
         storage.append(.decided(id, marked))
-        if let claimant { storage.append(.read(id, by: claimant, at: clock.wall, from: place)) }
+        storage.append(.read(id, by: claimant ?? "", at: clock.wall, from: place))
         markedRead += 1
         host.endTurnWhenIdle()
     }

@@ -7,6 +7,8 @@ struct Follower {
     private(set) var cursor: UInt64 = 0
     private(set) var events: [EventID: StoredEvent] = [:]
     private(set) var outcomes: [EventID: Outcome] = [:]
+    /// Events that keep their outcomes and were read.
+    private(set) var readMarks: Set<EventID> = []
     /// What was said of the values, in the order of the changes.
     private var words: [Topic: [StoredChange]] = [:]
 
@@ -23,6 +25,7 @@ struct Follower {
             outcomes[event.id] = event.decision?.outcome
         case .read(let event, by: _, at: _, from: _):
             guard events[event.id] != nil else { return "event \(event.id) is read before it came" }
+            readMarks.insert(event.id)
         case .removed(let removal): words[removal.topic, default: []].append(change)
         case .start(let last):
             // A number between the two would say that the journal is an older copy.

@@ -96,7 +96,10 @@ final class SimulatedStore: EventStore {
             if event.retained { contents.values[event.topic] = event.id }
             note(.accepted(event.id), in: &contents)
             for earlier in contents.earlier(than: event) {
-                if let marked = earlier.decision?.markedRead { contents.events[earlier.id]?.decision = marked }
+                guard let marked = earlier.decision?.markedRead else { continue }
+                contents.events[earlier.id]?.decision = marked
+                note(
+                    .read(earlier.id, by: event.sender, at: event.accepted, from: ClaimPlace()), in: &contents)
             }
         case .decided(let id, let decision):
             // A mark as read that waits for its commit may come after the deletion, and changes nothing.
@@ -106,12 +109,14 @@ final class SimulatedStore: EventStore {
             if let first = contents.events[id]?.decision, decision.opened == nil {
                 decision = decision.following(first)
             }
-            let isOutcome = !decision.isRead
+            let comesRead = decision.isRead
+            let isOutcome = !comesRead || contents.events[id]?.decision == nil
             if let marked = decision.markedRead, contents.readMarks.contains(id) { decision = marked }
             contents.events[id]?.decision = decision
             if isOutcome {
                 note(.decided(id), in: &contents)
                 contents.decided[id] = lastChange
+                if comesRead { note(.read(id, by: "", at: decision.resolved, from: ClaimPlace()), in: &contents) }
             }
             if let digest = decision.cause.flatMap({ MuteCause($0) })?.digest {
                 disk.heldBack.insert(SimulatedDisk.HeldBack(event: id, digest: digest))
@@ -178,7 +183,11 @@ final class SimulatedStore: EventStore {
             contents.removals.removeAll { gone.contains($0.id) }
             contents.changes.removeAll { $0.change.id.map(gone.contains) ?? false }
             for (topic, id) in replaced where contents.values[topic] == nil { contents.values[topic] = id }
-            for (id, decision) in overwritten { contents.events[id]?.decision = decision }
+            for (id, decision) in overwritten {
+                contents.events[id]?.decision = decision
+                guard decision?.markedRead != nil else { continue }
+                contents.changes.removeAll { if case .read(id, by: _, at: _, from: _) = $0.change { true } else { false } }
+            }
             for awaited in ended { contents.awaited[awaited.origin] = awaited }
         }
         if !overwritten.isEmpty { disk.onRestore() }

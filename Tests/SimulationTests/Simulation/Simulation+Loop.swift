@@ -80,7 +80,8 @@ extension Simulation {
     /// What a call refers to is known to the router before anything is made of the call.
     private func recall(_ input: Input, _ daemon: Daemon) throws(Refusal) {
         switch input {
-        case .claimed(let id, _), .withdrawn(let id, _): try daemon.load(id, toDecide: true)
+        case .claimed(let id, let peer), .withdrawn(let id, let peer):
+            try daemon.load(id, toDecide: true, by: peer)
         case .claimedProvisionally(let id, _, _), .completed(let id, _), .released(let id, _), .passed(let id, _):
             try daemon.load(id, toDecide: false)
         case .topicClaimed(let topic, _, _), .markedRead(let topic, _, _): try daemon.load(topic)

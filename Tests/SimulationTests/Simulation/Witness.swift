@@ -470,6 +470,12 @@ final class Witness {
                 "event \(id) is \(String(describing: event.decision?.outcome)) on disk, and "
                     + "\(String(describing: follower.outcomes[id])) to who follows the changes")
         }
+        for (id, event) in disk.contents.events {
+            guard let decision = event.decision, [.muted, .expired].contains(decision.outcome),
+                follower.readMarks.contains(id) != decision.isRead
+            else { continue }
+            complain("event \(id) is \(decision.isRead ? "" : "not ")read on disk, other than to who follows the changes")
+        }
         let values = follower.values(on: device)
         if values != disk.contents.values {
             complain("the values are \(disk.contents.values), and \(values) to who follows the changes")
