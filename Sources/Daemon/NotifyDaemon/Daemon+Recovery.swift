@@ -1,4 +1,5 @@
 import Journal
+import NotifyText
 import Routing
 
 /// Resumes what earlier runs left, and retries a failed journal.
@@ -256,6 +257,7 @@ extension Daemon {
     /// journal.
     func loadGlobalID(_ origin: Origin) throws(Refusal) {
         guard origin.isGlobalID else { return }
+        try requireGivenName(origin)
         try loadGlobalIDs()
         guard storage.isWritable, !router.remembers(origin, at: host.now),
             let id = try event(named: origin)
@@ -265,12 +267,28 @@ extension Daemon {
         handle(.restored(restoration))
     }
 
+    /// Whether a name is one that this device gives to events without a name of their own.
+    private func isOwn(_ origin: Origin) -> Bool {
+        !device.isEmpty && origin.source?.bytes == ("notifyd:" + device).bytes
+    }
+
     /// The id in the name of an event that this device published without source and event-id.
     func ownID(_ origin: Origin) -> EventID? {
-        guard !device.isEmpty, origin.source == "notifyd:" + device,
-            let number = origin.eventID.flatMap({ UInt64($0) }), origin.eventID == "\(number)"
-        else { return nil }
+        guard isOwn(origin), let text = origin.eventID, let number = UInt64(text), text.bytes == "\(number)".bytes else {
+            return nil
+        }
         return EventID(number)
+    }
+
+    /// A name of this device that is not given yet would later be that of two events. One of an event that this journal has
+    /// lost is accepted.
+    private func requireGivenName(_ origin: Origin) throws(Refusal) {
+        guard isOwn(origin) else { return }
+        if let id = ownID(origin), id <= router.lastID { return }
+        countRefusal()
+        throw .invalidEvent(
+            "option 'source' is this device and option 'event-id' is '\(origin.eventID?.quotable ?? "")', which is no event "
+                + "of it: names of this device are given by it; leave out both options, or choose another source")
     }
 
     /// An event by its global name: source and event-id, or this device and the id in decimal where it has none.

@@ -128,6 +128,9 @@ final class Daemon {
         perform(effects.dropFirst(), at: now)
     }
 
+    /// Counts a call that is refused before it reaches the router.
+    func countRefusal() { router.countRefusal() }
+
     /// Handles an input without a reply.
     func handle(_ input: Input) {
         if case .bannerShown = input { Failpoint.beforeOutcome.hit() }
