@@ -5,6 +5,28 @@ import Testing
 
 /// What a banner says, from the push to the words that go to the notification server.
 struct BannerTextTests {
+    @Test func whatIsShownBesideTheTextHasNoControlCharactersEither() {
+        var appearance = Appearance()
+        appearance.app = "a\u{1b}[31m\n\u{202e}b"
+        appearance.category = "c\u{7}"
+        appearance.sound = "\u{1}"
+        appearance.desktopEntry = "d\u{2066}"
+        appearance.icon = "file:///i\u{9b}"
+        appearance.image = "/home/mina/\u{202e}picture"
+        appearance.actions = [
+            Route.Action(key: "open", label: "L\u{1b}]0;t\u{7}\n\u{202e}X", command: ["true"]),
+            Route.Action(key: "k", label: "\u{202e}"),
+        ]
+        let cleaned = appearance.cleaned
+        #expect(cleaned.app == "a[31m b" && cleaned.category == "c" && cleaned.sound == nil)
+        #expect(cleaned.desktopEntry == "d" && cleaned.icon == "file:///i")
+        #expect(cleaned.image == appearance.image, "a path is the name of a file")
+        #expect(
+            cleaned.actions == [
+                Route.Action(key: "open", label: "L]0;t X", command: ["true"]), Route.Action(key: "k", label: "k"),
+            ])
+    }
+
     @Test func aRoutesTemplateSpeaksForItsEvents() throws {
         #expect(
             try text("/post/27", body: "Nice run!") == BannerText(title: "New activity on post 27", body: "Nice run!"))

@@ -39,6 +39,7 @@ import Testing
         ("timeout", .int32(-1)), ("timeout", .uint32(86_400_001)), ("progress", .byte(101)),
         ("transient", .string("yes")), ("resident", .byte(1)),
         ("actions", texts("yes")), ("actions", texts("", "Yes")), ("actions", texts("a", "A", "a", "B")),
+        ("actions", texts("a\u{1b}", "A")), ("actions", texts("a\u{202e}", "A")),
         ("actions", .array(of: "s", (0..<18).map { .string("\($0)") })), ("actions", .string("yes")),
     ])
     func whatIsWrongIsRefusedByName(_ name: String, value: Value) {

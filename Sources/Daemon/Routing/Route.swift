@@ -46,6 +46,11 @@ public final class Route: Sendable {
             self.application = application
         }
 
+        /// The same button with another text.
+        package func labelled(_ label: String) -> Action {
+            Action(key: key, label: label, command: command, application: application)
+        }
+
         public static func == (left: Action, right: Action) -> Bool {
             left.texts == right.texts
         }

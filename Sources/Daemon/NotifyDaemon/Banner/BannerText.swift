@@ -59,6 +59,27 @@ extension BannerText {
     }
 }
 
+extension Appearance {
+    /// With texts as the title of a banner: without characters that change how the rest is displayed. Keys of buttons have
+    /// none, and paths are names of files.
+    package var cleaned: Appearance {
+        func clean(_ text: String?) -> String? {
+            guard let text, !text.hasPrefix("/") else { return text }
+            let cleaned = SafeText.cleaned(text, lineBreaks: false)
+            return cleaned.isEmpty ? nil : cleaned
+        }
+        var result = self
+        result.app = clean(app)
+        result.icon = clean(icon) ?? ""
+        result.image = clean(image)
+        result.category = clean(category)
+        result.sound = clean(sound)
+        result.desktopEntry = clean(desktopEntry)
+        result.actions = actions.map { $0.labelled(clean($0.label) ?? $0.key) }
+        return result
+    }
+}
+
 /// Makes text fit for a notification server.
 package enum SafeText {
     /// Removes characters that change how the rest is displayed, and those that D-Bus forbids. A line break is kept in

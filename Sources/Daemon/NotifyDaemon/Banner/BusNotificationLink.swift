@@ -13,8 +13,8 @@ final class BusNotificationLink: NotificationLink {
     private static let timeout: Duration = .seconds(5)
     /// Timeout of starting a server. The bus gives up after two minutes by default.
     private static let startTimeout: Duration = .seconds(150)
-    /// Capabilities that are stored and logged; real servers have fewer.
-    private static let capabilityLimit = 100
+    /// Capabilities that are stored and logged, and their lengths in bytes; real servers have fewer and shorter ones.
+    private static let (capabilityLimit, capabilityLength) = (100, 64)
 
     let bus: String
     private let connection: BusConnection
@@ -90,7 +90,7 @@ final class BusNotificationLink: NotificationLink {
             while names.count < Self.capabilityLimit, (try? message.peek()) != nil,
                 let name = try? message.readString()
             {
-                names.insert(name)
+                if name.utf8.count <= Self.capabilityLength { names.insert(name) }
             }
             answer(.success(names))
         }
@@ -101,7 +101,7 @@ final class BusNotificationLink: NotificationLink {
         _ answer: @escaping (Result<BannerID?, BusFailure>) -> Void
     ) {
         let event = request.newest
-        let appearance = event.appearance
+        let appearance = event.appearance.cleaned
         let message = call("Notify", to: server)
         message.append(request.isSummary ? Self.app : appearance.app ?? Self.app)
         message.append(request.replaces?.rawValue ?? 0, as: "u")

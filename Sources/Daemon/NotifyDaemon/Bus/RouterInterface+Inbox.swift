@@ -70,7 +70,7 @@ extension RouterInterface {
     }
 
     private static func append(_ event: Event, to entries: borrowing BusMessage) {
-        let appearance = event.appearance
+        let appearance = event.appearance.cleaned
         if let app = appearance.app { entries.appendEntry("app", "s") { $0.append(app) } }
         if !appearance.icon.isEmpty { entries.appendEntry("icon", "s") { $0.append(appearance.icon) } }
         if let urgency = event.urgency ?? appearance.urgency {
