@@ -175,7 +175,9 @@ let package = Package(
         // Messages as they stand on the broker: sealed and signed.
         .target(
             name: "LinkSealing",
-            dependencies: ["LinkMessages", "Linking", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: [
+                "LinkMessages", "Linking", "NotifyText", .product(name: "Crypto", package: "swift-crypto"),
+            ],
             path: "Sources/Link/LinkSealing", swiftSettings: strict),
         // A connection to a broker.
         .target(
@@ -187,7 +189,7 @@ let package = Package(
             name: "LinkShell",
             dependencies: [
                 "Credentials", "LinkMessages", "LinkSealing", "LinkSettings", "Linking", "Mosquitto", "NotifyBridge",
-                "NotifyClient", "NotifyText", "Routing", "TOMLTables", .product(name: "Logging", package: "swift-log"),
+                "NotifyClient", "NotifyJSON", "NotifyText", "Routing", "TOMLTables", .product(name: "Logging", package: "swift-log"),
             ],
             path: "Sources/Link/LinkShell", swiftSettings: strict),
         .executableTarget(

@@ -94,7 +94,7 @@ struct ReplacingTests {
     private func readMarks(_ journal: Journal) throws -> [EventID: String] {
         let changes = try journal.changes(after: Journal.ChangePosition(after: 0), limit: 1000, bytes: .max).changes
         return changes.reduce(into: [:]) { marks, change in
-            if case .read(let event, let reader, at: _) = change.content { marks[event.id] = reader }
+            if case .read(let event, let reader, at: _, from: _) = change.content { marks[event.id] = reader }
         }
     }
 

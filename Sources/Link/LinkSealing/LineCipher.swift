@@ -1,6 +1,7 @@
 import Crypto
 public import LinkMessages
 public import Linking
+import NotifyText
 
 /// Turns messages of one line into what stands on the broker, and back: sealed where the line has a key, signed on a channel.
 /// `docs/link.md` has the format.

@@ -1,5 +1,6 @@
 import Crypto
 import LinkMessages
+import NotifyText
 
 /// The key that all devices of a line share: 32 random bytes.
 public struct LineKey: Sendable, CustomStringConvertible {

@@ -1,3 +1,4 @@
+import Credentials
 import Dispatch
 import LinkMessages
 import LinkSealing

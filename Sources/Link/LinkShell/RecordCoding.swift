@@ -1,6 +1,7 @@
 import LinkMessages
 import Linking
 import NotifyBridge
+import NotifyJSON
 import Routing
 
 /// Records of a line as the store keeps them: JSON under `LINE/line`, `LINE/device/DEVICE` and `LINE/value/DIGEST`.
@@ -47,10 +48,10 @@ extension JSON {
 extension LineRecord {
     fileprivate var json: JSON {
         .object([
-            JSON.Member("first", .integer(first)), JSON.Member("scanned", .integer(cursor.scanned)),
-            JSON.Member("said", .integer(cursor.said)), JSON.Member("seen", .integer(seen)),
-            JSON.Member("connection", .integer(connection)), JSON.Member("counter", .integer(counter)),
-            JSON.Member("joined", .boolean(hasJoined)), JSON.Member("version", .integer(version)),
+            ("first", .integer(first)), ("scanned", .integer(cursor.scanned)),
+            ("said", .integer(cursor.said)), ("seen", .integer(seen)),
+            ("connection", .integer(connection)), ("counter", .integer(counter)),
+            ("joined", .boolean(hasJoined)), ("version", .integer(version)),
         ])
     }
 
@@ -68,16 +69,15 @@ extension LineRecord {
 
 extension DeviceRecord {
     fileprivate var json: JSON {
-        var members = [
-            JSON.Member("taken", .integer(taken)), JSON.Member("missing", Self.json(missing)),
-            JSON.Member("unknown", Self.json(unknown)),
-            JSON.Member(
-                "checkpoints", .array(checkpoints.map { .array([.integer($0.own), .integer($0.theirs)]) })),
-            JSON.Member("name", .string(name)), JSON.Member("seen", .integer(seen)),
+        var members: [JSON.Member] = [
+            ("taken", .integer(taken)), ("missing", Self.json(missing)),
+            ("unknown", Self.json(unknown)),
+            ("checkpoints", .array(checkpoints.map { .array([.integer($0.own), .integer($0.theirs)]) })),
+            ("name", .string(name)), ("seen", .integer(seen)),
         ]
-        if let start { members.append(JSON.Member("start", .integer(start))) }
-        if isStartProvisional { members.append(JSON.Member("provisional", .boolean(true))) }
-        if let signer { members.append(JSON.Member("signer", .string(signer.rawValue))) }
+        if let start { members.append(("start", .integer(start))) }
+        if isStartProvisional { members.append(("provisional", .boolean(true))) }
+        if let signer { members.append(("signer", .string(signer.rawValue))) }
         return .object(members)
     }
 
@@ -121,10 +121,10 @@ extension DeviceRecord {
 extension ValueRecord {
     fileprivate var json: JSON {
         .object([
-            JSON.Member("number", .integer(number)), JSON.Member("topic", .string(topic.description)),
-            JSON.Member("published", .integer(stamp.published)), JSON.Member("source", .string(stamp.name.source)),
-            JSON.Member("event-id", .string(stamp.name.eventID)), JSON.Member("expires", .integer(expires)),
-            JSON.Member("removal", .boolean(isRemoval)),
+            ("number", .integer(number)), ("topic", .string(topic.description)),
+            ("published", .integer(stamp.published)), ("source", .string(stamp.name.source)),
+            ("event-id", .string(stamp.name.eventID)), ("expires", .integer(expires)),
+            ("removal", .boolean(isRemoval)),
         ])
     }
 
