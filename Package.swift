@@ -159,7 +159,8 @@ let package = Package(
         ),
         // The link between devices: its messages, and what is decided about them. No C, no clock, no files, no Foundation.
         .target(
-            name: "LinkMessages", dependencies: ["NotifyJSON", "NotifyText", "Routing"], path: "Sources/Link/LinkMessages",
+            name: "LinkMessages", dependencies: ["NotifyJSON", "NotifyText", "Routing"],
+            path: "Sources/Link/LinkMessages",
             swiftSettings: strict),
         .target(
             name: "Linking",
@@ -189,7 +190,8 @@ let package = Package(
             name: "LinkShell",
             dependencies: [
                 "Credentials", "LinkMessages", "LinkSealing", "LinkSettings", "Linking", "Mosquitto", "NotifyBridge",
-                "NotifyClient", "NotifyJSON", "NotifyText", "Routing", "TOMLTables", .product(name: "Logging", package: "swift-log"),
+                "NotifyClient", "NotifyJSON", "NotifyText", "Routing", "TOMLTables",
+                .product(name: "Logging", package: "swift-log"),
             ],
             path: "Sources/Link/LinkShell", swiftSettings: strict),
         .executableTarget(

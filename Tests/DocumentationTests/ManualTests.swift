@@ -70,7 +70,7 @@ import Testing
                 options(of: page, under: name) == command.options.subtracting(common),
                 "notifyctl(1) and “notifyctl \(name)” do not agree on its options")
         }
-        let chapters = ["PUBLISHING", "LISTENING AND CLAIMING", "LOOKING BACK", "CONTROL"]
+        let chapters = ["PUBLISHING", "LISTENING AND CLAIMING", "LOOKING BACK", "CONTROL", "LINKING DEVICES"]
         let explained = page.headings.drop { $0 != chapters[0] }.prefix { $0 != "JSON OUTPUT" }
         for name in explained where !chapters.contains(name) {
             #expect(commands[name] != nil, "there is no command “\(name)”")

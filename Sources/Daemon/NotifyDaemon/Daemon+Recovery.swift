@@ -274,7 +274,8 @@ extension Daemon {
 
     /// The id in the name of an event that this device published without source and event-id.
     func ownID(_ origin: Origin) -> EventID? {
-        guard isOwn(origin), let text = origin.eventID, let number = UInt64(text), text.bytes == "\(number)".bytes else {
+        guard isOwn(origin), let text = origin.eventID, let number = UInt64(text), text.bytes == "\(number)".bytes
+        else {
             return nil
         }
         return EventID(number)

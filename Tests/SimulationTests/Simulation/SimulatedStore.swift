@@ -186,7 +186,9 @@ final class SimulatedStore: EventStore {
             for (id, decision) in overwritten {
                 contents.events[id]?.decision = decision
                 guard decision?.markedRead != nil else { continue }
-                contents.changes.removeAll { if case .read(id, by: _, at: _, from: _) = $0.change { true } else { false } }
+                contents.changes.removeAll {
+                    if case .read(id, by: _, at: _, from: _) = $0.change { true } else { false }
+                }
             }
             for awaited in ended { contents.awaited[awaited.origin] = awaited }
         }

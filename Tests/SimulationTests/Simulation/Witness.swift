@@ -474,7 +474,8 @@ final class Witness {
             guard let decision = event.decision, [.muted, .expired].contains(decision.outcome),
                 follower.readMarks.contains(id) != decision.isRead
             else { continue }
-            complain("event \(id) is \(decision.isRead ? "" : "not ")read on disk, other than to who follows the changes")
+            let state = decision.isRead ? "read" : "not read"
+            complain("event \(id) is \(state) on disk, other than to who follows the changes")
         }
         let values = follower.values(on: device)
         if values != disk.contents.values {

@@ -64,7 +64,8 @@ struct GlobalIDTests {
         for text in forged { bus.publish(name(text, of: source)) }
         bus.endTurn()
         let refusals = bus.sent.filter {
-            if case .refused(.invalidEvent(let text)) = $0 { text.contains("names of this device are given by it") } else { false }
+            guard case .refused(.invalidEvent(let text)) = $0 else { return false }
+            return text.contains("names of this device are given by it")
         }
         #expect(refusals.count == forged.count)
         #expect(bus.stored == 1)

@@ -186,7 +186,8 @@ final class Storage {
             switch entry {
             case .accepted: continue
             // The daemon writes the current state later.
-            case .quietReplaced, .snoozesReplaced, .digestsReplaced, .tombstones, .awaited, .awaitedGone, .awaitedReplaced:
+            case .quietReplaced, .snoozesReplaced, .digestsReplaced, .tombstones, .awaited, .awaitedGone,
+                .awaitedReplaced:
                 continue
             case .named: break
             case .bannerUp, .bannerGone, .allBannersGone: break

@@ -9,7 +9,7 @@ struct LinkCommand: AsyncParsableCommand {
             prints an invitation, and “join” takes it on each other device. notifyd-mqtt(8) has the rest.
 
             Examples:
-              notifyctl link init --server mqtts://broker.example --user mina --password-file -
+              notifyctl link init --server mqtts://a.example --user mina --password-file -
               notifyctl link pair
               notifyctl link join --name phone
             """,

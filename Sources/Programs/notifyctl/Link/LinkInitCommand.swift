@@ -11,7 +11,7 @@ struct LinkInitCommand: AsyncParsableCommand {
             only you can read. Files that exist already are not changed.
 
             Examples:
-              notifyctl link init --server mqtts://broker.example --user mina --password-file -
+              notifyctl link init --server mqtts://a.example --user mina --password-file -
               notifyctl link init --server mqtt://localhost --user mina
             """)
 
