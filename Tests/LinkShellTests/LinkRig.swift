@@ -125,7 +125,7 @@ final class LinkDevice: Sendable {
         }
     }
 
-    func hears(_ title: String, within limit: Duration = .seconds(15)) async throws {
+    func hears(_ title: String, within limit: Duration = .seconds(60)) async throws {
         try await until("\"\(title)\" is heard", within: limit) { try await titles().contains(title) }
     }
 
