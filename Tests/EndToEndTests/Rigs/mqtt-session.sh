@@ -26,10 +26,29 @@ port=$(/usr/bin/python3 -c 'import socket; s = socket.create_server(("127.0.0.1"
 mosquitto_passwd -b "$T/passwords" mina right
 printf '%s\n' "listener $port 127.0.0.1" "allow_anonymous false" "password_file $T/passwords" > "$T/broker.conf"
 background "$T/broker.log" /usr/sbin/mosquitto -c "$T/broker.conf"
-eventually_quiet "$PATIENCE" grep -q running "$T/broker.log" || fail "the broker does not start"
+eventually_quiet "$PATIENCE" grep -qs running "$T/broker.log" || fail "the broker does not start"
 
 # --- without a configuration there is nothing to do
 
+systemctl --user start notifyd-mqtt || fail "a unit without a configuration fails"
+equal "without a configuration it is not started" inactive "$(unit ActiveState)"
+
+# --- secrets as credentials
+
+umask 077
+printf 'right' > "$T/password"
+head -c 32 /dev/urandom | base64 > "$T/key"
+printf '[Service]\nLoadCredential=mqtt:%s\nLoadCredential=link:%s\n' "$T/password" "$T/key" \
+    > "$HOME/.config/systemd/user/notifyd-mqtt.service.d/credentials.conf"
+cat > "$HOME/.config/notifyd/mqtt.toml" <<TOML
+[link]
+server = "mqtt://127.0.0.1:$port"
+user = "mina"
+name = "desk"
+password = { credential = "mqtt" }
+key = { credential = "link" }
+TOML
+systemctl --user daemon-reload
 systemctl --user start notifyd-mqtt ||
     fail "the unit does not start: $(systemctl --user show --property=Result,ExecMainStatus,StatusText notifyd-mqtt)"
 equal "the unit starts, and says that it is ready" active "$(unit ActiveState)"
