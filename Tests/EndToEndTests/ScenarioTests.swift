@@ -21,6 +21,8 @@ import Testing
     func scenarioHolds(_ file: String) async throws {
         let scenario = try ScenarioFiles.read(file).withTimeoutFactor()
         try await Self.semaphore.withPermit {
+            // The machine may stand still for 20 ms, between the window's end and a claim; it hardly does so twice in the same place.
+            var isRepeated = false
             for attempt in 1... {
                 let recording = try await RealStage.play(scenario, BuiltPrograms.notifyd)
                 let differences = Comparison.differences(
@@ -28,6 +30,11 @@ import Testing
                     seriesLimit: scenario.settings.realTimeEvents)
                 let isVoid = recording.faults.isEmpty && recording.inputLateness > Self.inputTolerance
                 if !differences.isEmpty, isVoid, attempt < Self.attempts { continue }
+                if !differences.isEmpty, !isRepeated {
+                    isRepeated = true
+                    print("\(file) is played again: \(differences[0])")
+                    continue
+                }
                 for difference in differences { Issue.record("\(scenario.title)\n\(difference)") }
                 if let spread = scenario.spread(in: recording) { print("\(file): banners came \(spread) late") }
                 return
