@@ -58,7 +58,11 @@ let package = Package(
         // What the command lines of both programs print, and how they end.
         .target(
             name: "StandardStreams",
-            dependencies: ["NotifyText", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            dependencies: [
+                "NotifyText",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
             path: "Sources/Common/StandardStreams", swiftSettings: strict
         ),
 
@@ -182,7 +186,7 @@ let package = Package(
             path: "Sources/Link/LinkSealing", swiftSettings: strict),
         // A connection to a broker.
         .target(
-            name: "Mosquitto", dependencies: ["CMosquitto", "ChildProcesses", "NotifyClient"],
+            name: "Mosquitto", dependencies: ["CMosquitto", "ChildProcesses", "NotifyClient", "Systemd"],
             path: "Sources/Link/Mosquitto", swiftSettings: strict),
 
         // What does what the link decides: with a broker, notifyd, the disk and the clock.
@@ -190,7 +194,7 @@ let package = Package(
             name: "LinkShell",
             dependencies: [
                 "Credentials", "LinkMessages", "LinkSealing", "LinkSettings", "Linking", "Mosquitto", "NotifyBridge",
-                "NotifyClient", "NotifyJSON", "NotifyText", "Routing", "TOMLTables",
+                "NotifyClient", "NotifyJSON", "NotifyText", "Routing", "Systemd", "TOMLTables",
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Sources/Link/LinkShell", swiftSettings: strict),

@@ -33,22 +33,12 @@ struct BridgeCommand<Program: Bridge>: ParsableCommand {
     var state: String?
 
     @Option(help: ArgumentHelp("How much to log: debug, info, notice, warning or error.", valueName: "level"))
-    fileprivate var logLevel: LogLevel?
+    var logLevel: LogLevel?
 
     @Flag(help: "Check the configuration, say what is wrong, and exit.")
     var checkConfig = false
 
-    static func main() {
-        StandardStreams.prepare()
-        requireTextArguments()
-        do {
-            var command = try parseAsRoot()
-            try command.run()
-        } catch {
-            end(with: error)
-        }
-        end(with: nil)
-    }
+    static func main() { runToEnd() }
 
     func run() throws {
         let file = ConfigurationFile<Program>(path: config)
@@ -64,13 +54,6 @@ struct BridgeCommand<Program: Bridge>: ParsableCommand {
         }
         BridgeProgram(file: file, address: address, state: state, logLevel: logLevel?.level).run()
     }
-}
-
-/// The levels of swift-log.
-private enum LogLevel: String, CaseIterable, ExpressibleByArgument {
-    case trace, debug, info, notice, warning, error, critical
-
-    var level: Logger.Level? { Logger.Level(rawValue: rawValue) }
 }
 
 /// The exit codes of bridges; those below 128 beside 0 are from sysexits.h.

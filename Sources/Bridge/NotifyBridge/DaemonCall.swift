@@ -30,7 +30,7 @@ public struct DaemonCall: Sendable {
     public static func publish(
         _ topic: String, title: String = "", body: String = "", fields: Fields = [:], options: [String: Value]
     ) -> DaemonCall {
-        DaemonCall("Publish", [.string(topic), .string(title), .string(body), fields.argument, .variants(options)])
+        DaemonCall("Publish", [.string(topic), .string(title), .string(body), fields.value, .variants(options)])
     }
 
     /// Publishes an event: see the other form.
@@ -39,7 +39,7 @@ public struct DaemonCall: Sendable {
         options: PublishOptions = PublishOptions()
     ) -> DaemonCall {
         do throws(NotifyError) {
-            return publish(topic, title: title, body: body, fields: fields, options: try options.dictionary())
+            return publish(topic, title: title, body: body, fields: fields, options: try options.values())
         } catch {
             return DaemonCall("Publish", .failure(error))
         }

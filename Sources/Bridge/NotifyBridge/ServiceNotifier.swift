@@ -22,11 +22,7 @@ final class ServiceNotifier: Sendable {
     /// The start or a reload is done.
     func ready(_ status: String) { put(.ready, "READY=1\n\(ServiceManager.assignment(ofStatus: status))") }
 
-    func reloading() {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        put(.reloading, "RELOADING=1\nMONOTONIC_USEC=\(time.tv_sec * 1_000_000 + time.tv_nsec / 1000)")
-    }
+    func reloading() { put(.reloading, "RELOADING=1\nMONOTONIC_USEC=\(Clock.monotonic())") }
 
     func stopping() { put(.stopping, "STOPPING=1") }
 

@@ -13,14 +13,6 @@ extern long SSL_get_verify_result(const void *ssl);
 extern int SSL_pending(const void *ssl);
 extern const char *X509_verify_cert_error_string(long number);
 
-/* A clock of clock_gettime(2) in microseconds. Whether Swift sees the members of a timespec depends on the order in which a clean
- * build comes to its modules. */
-static inline int64_t notifyd_mqtt_clock(clockid_t clock) {
-    struct timespec time;
-    if (clock_gettime(clock, &time) != 0) return 0;
-    return (int64_t)time.tv_sec * 1000000 + time.tv_nsec / 1000;
-}
-
 /* A timer that goes on while the machine sleeps. */
 static inline int notifyd_mqtt_timer(void) { return timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK); }
 

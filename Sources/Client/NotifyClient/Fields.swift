@@ -25,7 +25,7 @@ public struct Fields: Hashable, Sendable {
     public var isEmpty: Bool { values.isEmpty }
 
     /// The dictionary for the call `Publish`.
-    var value: Value {
+    package var value: Value {
         var wrapped: [Value: Value] = [:]
         for (name, value) in values { wrapped[.string(name.description)] = .variant(value) }
         return .dictionary(wrapped, keys: .string, values: .variant)

@@ -97,8 +97,7 @@ public final class NotifyClient: Sendable {
     func call(
         _ member: String, _ arguments: [Value], autoStart: Bool = true, timeout: Duration = Connection.usualTimeout
     ) async throws(NotifyError) -> Message {
-        try Self.checkTexts(arguments)
-        let call = Message.toRouter(member, autoStart: autoStart, arguments)
+        let call = try Message.checkedToRouter(member, arguments, autoStart: autoStart)
         return try await connections.connection().call(call, timeout: timeout)
     }
 }

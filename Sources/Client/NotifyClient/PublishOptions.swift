@@ -58,7 +58,7 @@ public struct PublishOptions: Hashable, Sendable {
     }
 
     /// The dictionary for the call `Publish`.
-    func values() throws(NotifyError) -> [String: Value] {
+    package func values() throws(NotifyError) -> [String: Value] {
         var values = try appearance.values()
         values["source"] = source.map(Value.string)
         values["event-id"] = eventID.map(Value.string)

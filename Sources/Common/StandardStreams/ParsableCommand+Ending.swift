@@ -1,6 +1,19 @@
 package import ArgumentParser
 
 extension ParsableCommand {
+    /// Runs a program whose command is not asynchronous, to its end.
+    package static func runToEnd() -> Never {
+        StandardStreams.prepare()
+        requireTextArguments()
+        do {
+            var command = try parseAsRoot()
+            try command.run()
+        } catch {
+            end(with: error)
+        }
+        end(with: nil)
+    }
+
     /// Ends the program with the message and the exit code of what a command threw. It replaces `exit(withError:)`, which
     /// does not check whether its message was written.
     ///

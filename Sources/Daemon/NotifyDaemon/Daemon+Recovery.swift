@@ -269,7 +269,7 @@ extension Daemon {
 
     /// Whether a name is one that this device gives to events without a name of their own.
     private func isOwn(_ origin: Origin) -> Bool {
-        !device.isEmpty && origin.source?.bytes == ("notifyd:" + device).bytes
+        !device.isEmpty && origin.source?.hasBytes(of: ownSource) == true
     }
 
     /// The id in the name of an event that this device published without source and event-id.

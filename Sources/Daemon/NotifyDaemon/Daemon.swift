@@ -26,7 +26,14 @@ final class Daemon {
     var releasesMemoryAt: Instant?
     var isRestored = false
     /// The property `Device`; empty while the journal cannot be read.
-    var device = "" { didSet { router.device = device } }
+    var device = "" {
+        didSet {
+            router.device = device
+            ownSource = Origin.source(of: device)
+        }
+    }
+    /// The source in the names that this device gives.
+    private(set) var ownSource = ""
     var isRetryArmed = false
     var isCheckingIntegrity = false
     var denials: UInt64 = 0

@@ -32,8 +32,11 @@ extension Origin {
     /// The global name: source and event-id, or the device and the id in decimal where one of them is missing.
     public func name(of id: EventID, on device: String) -> (source: String, eventID: String) {
         if let source, let eventID { return (source, eventID) }
-        return ("notifyd:" + device, id.description)
+        return (Self.source(of: device), id.description)
     }
+
+    /// The source of the events that have no global name of their own.
+    public static func source(of device: String) -> String { "notifyd:" + device }
 }
 
 /// A removal that is remembered, so that an older value does not come back.

@@ -10,6 +10,7 @@ import Mosquitto
 import NotifyBridge
 import NotifyClient
 import Routing
+import Systemd
 
 /// Does what one line decides: it connects the value `Link` with a broker, with notifyd, with the disk and with the clock.
 ///
@@ -104,7 +105,7 @@ final class LineShell: @unchecked Sendable {
 
     func handle(_ input: LinkInput) {
         guard !isStopped else { return }
-        let now = Link.Now(uptime: Uptime(microseconds: SleepClock.now), wall: SystemClock.wall)
+        let now = Link.Now(uptime: Uptime(microseconds: Clock.boottime()), wall: SystemClock.wall)
         for effect in link.handle(input, at: now) { perform(effect) }
         onChange()
     }
@@ -198,7 +199,7 @@ final class LineShell: @unchecked Sendable {
             timer.activate()
             self.timer = timer
         }
-        let delay = max(0, moment.microseconds - SleepClock.now) + 1
+        let delay = max(0, moment.microseconds - Clock.boottime()) + 1
         timer.schedule(deadline: .now() + .microseconds(Int(clamping: delay)))
     }
 

@@ -1,3 +1,5 @@
+import Systemd
+
 /// A broker, and who one is there.
 package struct Broker: Equatable, Sendable {
     /// Where it is: a host and a port, or the path of a Unix socket.
@@ -88,7 +90,7 @@ package struct ConnectionOptions: Sendable {
     /// For how long nothing is read, at most, when the owner wants nothing. A broker that is not read from looks dead.
     package var longestPause: Duration = .seconds(20)
     /// How long the machine has slept since it was started, in microseconds.
-    package var asleep: @Sendable () -> Int64 = { SleepClock.asleep }
+    package var asleep: @Sendable () -> Int64 = { Clock.boottime() - Clock.monotonic() }
 
     package init(broker: Broker, client: String, will: Will, subscriptions: [String]) {
         self.broker = broker

@@ -1,5 +1,6 @@
 import CMosquitto
 import Glibc
+import Systemd
 
 /// What the thread of a connection does. Everything here runs on that thread.
 ///
@@ -67,7 +68,7 @@ final class ConnectionLoop {
             self.client = client
             // It closes the socket: the broker publishes the will.
             defer { self.client = nil }
-            let begin = SleepClock.now
+            let begin = Clock.boottime()
             asleep = options.asleep()
             lastSent = begin
             lastHeard = begin
@@ -96,21 +97,21 @@ final class ConnectionLoop {
                 let result = client.publish(topic, payload, isRetained: isRetained)
                 switch result {
                 case .success(let id):
-                    if sent.isEmpty { lastHeard = SleepClock.now }
+                    if sent.isEmpty { lastHeard = Clock.boottime() }
                     sent[id] = (token, topic)
-                    lastSent = SleepClock.now
+                    lastSent = Clock.boottime()
                 case .failure(let error): end = error
                 }
             case .subscribe: if isConnected { subscribe(client) }
             case .receive(let isWanted):
-                pausedUntil = isWanted ? nil : SleepClock.now + options.longestPause.microseconds
+                pausedUntil = isWanted ? nil : Clock.boottime() + options.longestPause.microseconds
             case .end(let afterFlush):
                 guard afterFlush, isConnected, !sent.isEmpty else {
                     end = end ?? .asked
                     continue
                 }
                 isFlushing = true
-                deadline = SleepClock.now + 2_000_000
+                deadline = Clock.boottime() + 2_000_000
             }
         }
     }
@@ -119,7 +120,7 @@ final class ConnectionLoop {
         switch client.subscribe(options.subscriptions) {
         case .success(let id):
             subscription = id
-            lastSent = SleepClock.now
+            lastSent = Clock.boottime()
         case .failure(let error): end = error
         }
     }
@@ -127,7 +128,7 @@ final class ConnectionLoop {
     // MARK: Waiting
 
     private func wait(_ client: Client) {
-        let now = SleepClock.now
+        let now = Clock.boottime()
         if let until = pausedUntil, until <= now { pausedUntil = nil }
         arm(now)
         let reading = pausedUntil == nil ? Int16(POLLIN) : 0
@@ -157,7 +158,7 @@ final class ConnectionLoop {
     }
 
     private func checkTime() {
-        let now = SleepClock.now
+        let now = Clock.boottime()
         let asleep = options.asleep()
         if asleep - self.asleep >= 5_000_000 { end = end ?? .slept }
         if let deadline, deadline <= now {
@@ -199,7 +200,7 @@ final class ConnectionLoop {
     }
 
     func messageAcknowledged(_ id: Int32, _ code: Int32) {
-        lastHeard = SleepClock.now
+        lastHeard = Clock.boottime()
         guard let (token, topic) = sent.removeValue(forKey: id) else { return }
         guard code < 0x80 else {
             end = end ?? ConnectionEnd(noWriting: topic, code: code)
@@ -210,7 +211,7 @@ final class ConnectionLoop {
     }
 
     func received(_ message: BrokerMessage) {
-        lastHeard = SleepClock.now
+        lastHeard = Clock.boottime()
         // Its acknowledgement is under way already.
         lastSent = lastHeard
         handler(.received(message))

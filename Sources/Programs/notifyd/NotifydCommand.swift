@@ -47,17 +47,7 @@ struct NotifydCommand: ParsableCommand {
     @Option(help: .hidden)
     var checkJournal: String?
 
-    static func main() {
-        StandardStreams.prepare()
-        requireTextArguments()
-        do {
-            var command = try parseAsRoot()
-            try command.run()
-        } catch {
-            end(with: error)
-        }
-        end(with: nil)
-    }
+    static func main() { runToEnd() }
 
     func run() throws {
         if let checkJournal {
@@ -72,11 +62,4 @@ struct NotifydCommand: ParsableCommand {
         let options = DaemonOptions(address: address, configuration: config, state: state, logLevel: logLevel?.level)
         throw ArgumentParser.ExitCode(runNotifyDaemon(options))
     }
-}
-
-/// The levels of swift-log, by the names the configuration uses too.
-enum LogLevel: String, CaseIterable, ExpressibleByArgument {
-    case trace, debug, info, notice, warning, error, critical
-
-    var level: Logger.Level? { Logger.Level(rawValue: rawValue) }
 }

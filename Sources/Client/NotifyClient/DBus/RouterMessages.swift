@@ -37,18 +37,6 @@ package enum RouterSignal: Sendable {
     }
 }
 
-extension PublishOptions {
-    /// The options by the names of the call `Publish`.
-    ///
-    /// - Throws: `invalidArgument`.
-    package func dictionary() throws(NotifyError) -> [String: Value] { try values() }
-}
-
-extension Fields {
-    /// The argument of the call `Publish`.
-    package var argument: Value { value }
-}
-
 extension JournalChange {
     /// The answer to the call `Changes`; `nil` if it has another form.
     package static func page(of answer: [Value]) -> (oldest: UInt64, changes: [JournalChange])? {

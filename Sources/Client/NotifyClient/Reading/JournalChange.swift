@@ -44,7 +44,7 @@ extension NotifyClient {
         after: UInt64 = 0, limit: Int = 1000
     ) async throws(NotifyError) -> (oldest: UInt64, changes: [JournalChange]) {
         let reply = try await call("Changes", [.uint64(after), .uint32(UInt32(clamping: limit))])
-        let oldest: UInt64 = try reply.result { $0.integer() }
-        return (oldest, try reply.arguments.dropFirst().first.list(JournalChange.init))
+        guard let page = JournalChange.page(of: reply.arguments) else { throw .strangeReply }
+        return page
     }
 }

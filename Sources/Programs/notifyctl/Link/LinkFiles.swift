@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import LinkSettings
+import NotifyJSON
 import NotifyText
 import TOMLTables
 import UserFiles
@@ -37,6 +38,9 @@ struct LinkFiles {
 
     // MARK: Writing
 
+    /// A string of JSON is a basic string of TOML too.
+    private static func quoted(_ text: String) -> String { JSON.string(text).text() }
+
     /// A file that is to be made.
     private struct Draft {
         let path: String
@@ -49,10 +53,10 @@ struct LinkFiles {
     func write(_ invitation: Invitation, name: String, allowsInsecure: Bool) throws -> [String] {
         var lines = [
             "# The link between your devices: notifyd-mqtt.toml(5).", "[link]",
-            "server = \(TOML.quoted(invitation.server.description))",
+            "server = \(Self.quoted(invitation.server.description))",
         ]
         if allowsInsecure { lines.append("insecure = true") }
-        lines += ["user = \(TOML.quoted(invitation.user))", "name = \(TOML.quoted(name))"]
+        lines += ["user = \(Self.quoted(invitation.user))", "name = \(Self.quoted(name))"]
         var drafts: [Draft] = []
         if let password = invitation.password {
             lines.append(#"password = { file = "mqtt.password" }"#)
@@ -124,24 +128,5 @@ struct LinkFiles {
 extension LinkSettings {
     static func parse(_ text: String, file: String) throws(ConfigurationError) -> LinkSettings {
         try TableReader.read(file: file, text: text) { LinkSettings.read(from: &$0) }
-    }
-}
-
-/// Text for a TOML file.
-private enum TOML {
-    /// A basic string: [TOML 1.0](https://toml.io/en/v1.0.0#string).
-    static func quoted(_ text: String) -> String {
-        var result = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": result += "\\\""
-            case "\\": result += "\\\\"
-            case _ where scalar.isActive:
-                let digits = String(scalar.value, radix: 16)
-                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result + "\""
     }
 }

@@ -21,12 +21,8 @@ struct LinkInitCommand: AsyncParsableCommand {
     var user: String
     @Option(help: "A file with the password for the broker; “-” reads standard input.", completion: .file())
     var passwordFile: String?
-    @Flag(help: "Allow mqtt:// to another machine. Everybody on the way can read the password.")
-    var insecure = false
 
-    @OptionGroup var device: DeviceNameOptions
-    @OptionGroup var location: LinkFileOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var device: LinkDeviceOptions
 
     func run() async throws {
         guard let server = LinkSettings.Server(server) else {
@@ -34,24 +30,26 @@ struct LinkInitCommand: AsyncParsableCommand {
         }
         let password = try passwordFile.map { try SecretText.read($0) }
         let invitation = Invitation(server: server, user: user, password: password, key: LinkKey.make())
-        let paths = try location.files.write(invitation, name: device.resolved, allowsInsecure: insecure)
-        output.reportLink(paths, next: "notifyctl link pair")
+        try device.take(invitation, next: "notifyctl link pair")
     }
 }
 
-/// How people call this device.
-struct DeviceNameOptions: ParsableArguments {
+/// How this device takes a link: its name there, and its files.
+struct LinkDeviceOptions: ParsableArguments {
     @Option(help: "How people call this device. (default: the name of the machine)")
     var name: String?
+    @Flag(help: "Allow mqtt:// to another machine. Everybody on the way can read the password.")
+    var insecure = false
 
-    var resolved: String { name ?? HostName.own }
-}
+    @OptionGroup var location: LinkFileOptions
+    @OptionGroup var output: OutputOptions
 
-extension OutputOptions {
-    /// Says which files were made, and what comes next.
-    func reportLink(_ paths: [String], next: String) {
+    /// Makes the files, and says which they are and what comes next.
+    func take(_ invitation: Invitation, next: String) throws {
+        let paths = try location.files.write(invitation, name: name ?? HostName.own, allowsInsecure: insecure)
         let made = paths.map { "Made \(Terminal.plain($0))." }
         let steps = ["Now: systemctl --user enable --now notifyd-mqtt", "Then: \(next)"]
-        write(.object([("files", .array(paths.map(JSON.string)))]), text: (made + steps).joined(separator: "\n"))
+        output.write(
+            .object([("files", .array(paths.map(JSON.string)))]), text: (made + steps).joined(separator: "\n"))
     }
 }

@@ -15,12 +15,8 @@ struct LinkJoinCommand: AsyncParsableCommand {
 
     @Argument(help: "A file with the invitation, instead of standard input.", completion: .file())
     var file: String?
-    @Flag(help: "Allow mqtt:// to another machine. Everybody on the way can read the password.")
-    var insecure = false
 
-    @OptionGroup var device: DeviceNameOptions
-    @OptionGroup var location: LinkFileOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var device: LinkDeviceOptions
 
     func run() async throws {
         if file == nil, StandardInput.isInteractive { Terminal.complain("Paste the invitation, and press Return.") }
@@ -32,7 +28,6 @@ struct LinkJoinCommand: AsyncParsableCommand {
             Terminal.complain(error.advice)
             throw ExitCode.badData
         }
-        let paths = try location.files.write(invitation, name: device.resolved, allowsInsecure: insecure)
-        output.reportLink(paths, next: "notifyctl link")
+        try device.take(invitation, next: "notifyctl link")
     }
 }
