@@ -76,7 +76,7 @@ struct LinkFiles {
         }
         for draft in drafts where access(draft.path, F_OK) == 0 {
             Terminal.complain(
-                "\(draft.path) exists already; nothing was changed. “notifyctl link” shows the link that there is. To begin anew, move the file away."
+                "\(draft.path) exists already; nothing was changed. “notifyctl bridges” shows the link that there is. To begin anew, move the file away."
             )
             throw ExitCode.refused
         }
