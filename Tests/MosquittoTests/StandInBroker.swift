@@ -29,6 +29,8 @@ final class StandInBroker: Sendable {
         guard isListening else { throw RehearsalError("The stand-in cannot listen.") }
         self.descriptor = descriptor
         onOwnThread {
+            // Closed elsewhere, its number might be that of the next stand-in, whose connections would get answers from here.
+            defer { close(descriptor) }
             while true {
                 let client = accept(descriptor, nil, nil)
                 guard client >= 0 else { return }
@@ -38,10 +40,7 @@ final class StandInBroker: Sendable {
         }
     }
 
-    deinit {
-        shutdown(descriptor, CInt(SHUT_RDWR))
-        close(descriptor)
-    }
+    deinit { shutdown(descriptor, CInt(SHUT_RDWR)) }
 }
 
 private func serve(_ client: CInt, _ answer: StandInBroker.Answer) {
