@@ -62,10 +62,19 @@ struct EventTests {
 
     @Test func aThousandEventsAfterAnOutageAreThereOnceAndInOrder() async throws {
         try await withLink { rig in
+            await rig.one.stopBridge()
             await rig.broker.kill()
+            try await rig.two.until("it knows of the outage") {
+                try await rig.two.property("State")?.string != "connected"
+            }
             let titles = (1...1000).map { "\($0)" }
             for title in titles { try await rig.one.client.publish("/log/a", title: title, options: Self.silent) }
             try await rig.broker.start()
+            // What is said before it listens again would come later than the rest.
+            try await rig.two.until("it is connected again", within: .seconds(60)) {
+                try await rig.two.property("State")?.string == "connected"
+            }
+            try await rig.one.startBridge()
             try await rig.two.hears("1000", within: .seconds(60))
             #expect(try await rig.two.titles() == titles)
         }
