@@ -69,7 +69,6 @@ package final class RealStage {
         let limit = scenario.settings.realTimeEvents
         for cue in scenario.cues(seriesLimit: limit) {
             try await Pace.sleep(until: start + cue.at)
-            trace.inputs.inputLateness = max(trace.inputs.inputLateness, .now - (start + cue.at))
             try await perform(cue.act)
         }
         try await awaitTheRest(end: scenario.end(seriesLimit: limit))

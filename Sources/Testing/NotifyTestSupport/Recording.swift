@@ -25,8 +25,6 @@ public struct Recording: Sendable {
     public var undecided: Set<Occurrence> = []
     /// Violated invariants, independent of the scenario.
     public var faults: [String] = []
-    /// How much later than drawn the latest input was given.
-    public var inputLateness: Duration = .zero
 
     mutating func note(_ lane: String, _ occurrence: Occurrence, at: Duration, count: Int? = nil) {
         happenings.append(Happening(lane: lane, occurrence: occurrence, at: at, count: count))

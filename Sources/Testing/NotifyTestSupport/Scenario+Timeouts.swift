@@ -1,11 +1,11 @@
 import ChildProcesses
 
 extension Scenario {
-    /// The scenario for a real daemon that is slower than usual: its times are multiplied by ``Timeouts/factor``, so that even
-    /// large delays stay below one column. A scenario that depends on a time of the daemon's own, such as the number of banners in
-    /// a second, is not changed.
-    package func withTimeoutFactor() throws -> Scenario {
-        let stretched = stretched(by: Timeouts.factor)
+    /// The scenario drawn wider: its times are multiplied, so that larger delays, of a slow program or of a busy machine, stay below
+    /// one column. A scenario that depends on a time of the daemon's own, such as the number of banners in a second, is not changed.
+    package func drawn(wider factor: Int) throws -> Scenario {
+        guard factor > 1 else { return self }
+        let stretched = stretched(by: factor)
         let recording = try VirtualStage.play(stretched)
         return Comparison.differences(between: stretched, and: recording).isEmpty ? stretched : self
     }
