@@ -22,12 +22,19 @@ import Testing
         let drawn = try ScenarioFiles.read(file)
         try await Self.semaphore.withPermit {
             for (attempt, factor) in Self.factors.map({ $0 * Timeouts.factor }).enumerated() {
+                let isLast = attempt == Self.factors.count - 1
                 let scenario = try drawn.drawn(wider: factor)
-                let recording = try await RealStage.play(scenario, BuiltPrograms.notifyd)
+                let recording: Recording
+                do {
+                    recording = try await RealStage.play(scenario, BuiltPrograms.notifyd)
+                } catch let error as StageError where !isLast {
+                    print("\(file) is played again: \(error)")
+                    continue
+                }
                 let differences = Comparison.differences(
                     between: scenario, and: recording, tolerance: Self.tolerance * factor,
                     seriesLimit: scenario.settings.realTimeEvents)
-                if !differences.isEmpty, attempt < Self.factors.count - 1 {
+                if !differences.isEmpty, !isLast {
                     print("\(file) is played again: \(differences[0])")
                     continue
                 }

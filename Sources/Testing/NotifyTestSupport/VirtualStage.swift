@@ -191,8 +191,8 @@ public struct VirtualStage {
 }
 
 /// Why a scenario that can be read cannot be played.
-struct StageError: Error, CustomStringConvertible {
-    let description: String
+package struct StageError: Error, CustomStringConvertible {
+    package let description: String
 }
 
 /// The two clocks of the router start at different times, so that tests detect code that confuses them.
