@@ -76,6 +76,14 @@ demo: ## Play the whole story on a bus of its own; installs the Debian packages 
 	$(SWIFT) build --product notifyctl
 	.build/debug/notifyctl demo
 
+.PHONY: demo-link
+demo-link: ## Play the story of three linked devices and a broker that is killed
+	.ci/packages build demo-link
+	$(SWIFT) build --product notifyd
+	$(SWIFT) build --product notifyctl
+	$(SWIFT) build --product notifyd-mqtt
+	.build/debug/notifyctl demo link
+
 build: ## Build for development
 	.ci/packages build
 	$(SWIFT) build

@@ -350,7 +350,7 @@ let package = Package(
             name: "DocumentationTests",
             dependencies: [
                 "ChildProcesses", "NotifyClient", "NotifyDaemon", "NotifyRehearsal", "NotifyTestSupport", "TOMLTables",
-                "notifyctl", "notifyd",
+                "notifyctl", "notifyd", "notifyd-mqtt",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict
@@ -359,7 +359,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "ChildProcesses", "Journal", "NotifyClient", "NotifyRehearsal", "NotifyTestSupport", "NotifyText",
-                "Routing", "RunBoard", "notifyctl", "notifyd", "notifyload",
+                "Routing", "RunBoard", "notifyctl", "notifyd", "notifyd-mqtt", "notifyload",
             ],
             exclude: ["Rigs", "PowerCut/disk.c"],
             swiftSettings: strict + [failpoints]

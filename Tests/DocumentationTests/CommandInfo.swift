@@ -30,6 +30,10 @@ struct CommandInfo: Decodable {
         for command in subcommands ?? [] {
             if let nested = command.subcommands, !nested.isEmpty {
                 for (name, inner) in command.commands { found["\(command.commandName) \(name)"] = inner }
+                // Some do something by themselves too.
+                if !command.options.subtracting(["--help", "-h", "--version"]).isEmpty {
+                    found[command.commandName] = command
+                }
             } else {
                 found[command.commandName] = command
             }

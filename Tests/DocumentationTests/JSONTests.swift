@@ -40,6 +40,10 @@ import Testing
         }
     }
 
+    @Test func theDemoOfTheLinkIsInTheManual() async throws {
+        try await withRig { rig in try await check("demo link", rig) }
+    }
+
     @Test func aScreenAndItsQuestionsAreInTheManual() async throws {
         try await withRig { rig in
             let process = try rig.start("screen", "/chat", "--mode", "ask", "--json=short")
@@ -80,7 +84,7 @@ import Testing
     private func check(_ command: String, _ rig: Rig, _ arguments: String..., exit: CInt = 0) async throws {
         let words = command.split(separator: " ").map(String.init)
         let process = try rig.start(arguments: words + arguments + ["--json=short"])
-        #expect(await process.waitForExit() == .code(exit))
+        #expect(await process.waitForExit(within: .seconds(60)) == .code(exit))
         try check(try #require(await process.allLines(of: 1)), of: command)
     }
 

@@ -7,14 +7,18 @@ enum Daemon {
     static var ownPath: String? { FileFacts.link(at: "/proc/self/exe") }
 
     /// Beside this program, else in `$PATH`.
-    static func locate() throws(ProcessError) -> String {
+    ///
+    /// - Parameters:
+    ///   - name: of the program.
+    ///   - option: names another one.
+    static func locate(_ name: String = "notifyd", option: String = "--daemon") throws(ProcessError) -> String {
         var candidates: [String] = []
-        if let own = ownPath, let slash = own.lastIndex(of: "/") { candidates.append(own[...slash] + "notifyd") }
+        if let own = ownPath, let slash = own.lastIndex(of: "/") { candidates.append(own[...slash] + name) }
         let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/local/bin:/usr/bin:/bin"
-        candidates += path.split(separator: ":").map { $0 + "/notifyd" }
+        candidates += path.split(separator: ":").map { $0 + "/" + name }
         guard let found = candidates.first(where: { access($0, X_OK) == 0 }) else {
             throw ProcessError(
-                "No notifyd was found, neither beside notifyctl nor in $PATH. Install it, or name one with --daemon.")
+                "No \(name) was found, neither beside notifyctl nor in $PATH. Install it, or name one with \(option).")
         }
         return found
     }

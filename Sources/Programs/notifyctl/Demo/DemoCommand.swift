@@ -1,7 +1,5 @@
 import ArgumentParser
-import ChildProcesses
 import NotifyClient
-import NotifyJSON
 import NotifyRehearsal
 
 struct DemoCommand: AsyncParsableCommand {
@@ -14,7 +12,9 @@ struct DemoCommand: AsyncParsableCommand {
 
             Examples:
               notifyctl demo
-            """)
+              notifyctl demo link
+            """,
+        subcommands: [DemoLinkCommand.self])
 
     @Option(
         help: "The notifyd to play with, instead of the one beside notifyctl or in $PATH.", completion: .file())
@@ -24,48 +24,29 @@ struct DemoCommand: AsyncParsableCommand {
 
     func run() async throws {
         let program = try daemon ?? Daemon.locate()
-        var scenes: [Scene] = []
+        let performance = Performance(output)
         try await withPrivateBus { bus in
             let stage = try await Stage(bus, daemon: program)
             let window = try await stage.publisher.defaultWindow()
-            if output.json == .off { introduce(window) }
+            performance.say(introduction(window))
             do {
-                try await Story(stage: stage, window: window).scenes { scene in
-                    scenes.append(scene)
-                    if output.json == .off { show(scene, number: scenes.count) }
-                }
+                try await Story(stage: stage, window: window).scenes { performance.show($0) }
             } catch {
                 await stage.end()
                 throw error
             }
             await stage.end()
         }
-        let failures = scenes.filter { !$0.flaws.isEmpty }.count
-        output.write(.array(scenes.map(\.json)), text: summary(scenes.count, failures))
-        if failures > 0 { throw ExitCode.nothing }
+        try performance.end()
     }
 
-    private func introduce(_ window: Duration) {
-        Terminal.print(
-            """
-            An event is published, every subscriber receives it, and a screen that shows it claims it. An event without a
-            claim within \(window.shortText) becomes a banner. One character is 10 ms; all times are measured, from the publisher's call.
+    private func introduction(_ window: Duration) -> String {
+        """
+        An event is published, every subscriber receives it, and a screen that shows it claims it. An event without a
+        claim within \(window.shortText) becomes a banner. One character is 10 ms; all times are measured, from the publisher's call.
 
-              P published   h heard   C claimed   [==] the window for claims   B### banner   x taken down
+          P published   h heard   C claimed   [==] the window for claims   B### banner   x taken down
 
-            """)
-    }
-
-    private func show(_ scene: Scene, number: Int) {
-        Terminal.print(Terminal.bold("\(number). \(scene.title)"))
-        for line in scene.timeline.lines() { Terminal.print(line) }
-        for flaw in scene.flaws { Terminal.print(Terminal.red("  ✗ \(flaw)")) }
-        Terminal.print("")
-    }
-
-    private func summary(_ count: Int, _ failures: Int) -> String {
-        failures == 0
-            ? Terminal.green("✓ All \(count) went as they should.")
-            : Terminal.red("✗ \(failures) of \(count) did not go as they should.")
+        """
     }
 }

@@ -2,7 +2,7 @@ import NotifyClient
 import NotifyJSON
 
 /// The result of one scene. All times count from the call of the publisher.
-struct Scene {
+struct Scene: PlayedScene {
     let title: String
     let topic: String
     let window: Duration

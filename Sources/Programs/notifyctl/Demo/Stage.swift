@@ -37,28 +37,30 @@ struct Stage {
     }
 
     func outcome(_ kinds: Outcome.Kind..., of id: EventID) async throws -> Heard<Outcome> {
-        try await expect("the outcome of event \(id)") {
+        try await Stage.expect("the outcome of event \(id)") {
             await outcomes.next(within: $0) { $0.content.id == id && kinds.contains($0.content.kind) }
         }
     }
 
     func banner(since start: ContinuousClock.Instant) async throws -> NotificationServer.Banner {
-        try await expect("a banner") { await server.banners.next(within: $0) { $0.arrival >= start } }
+        try await Stage.expect("a banner") { await server.banners.next(within: $0) { $0.arrival >= start } }
     }
 
     func takenDown(_ banner: UInt32) async throws -> NotificationServer.Close {
-        try await expect("the banner to be taken down") { await server.closes.next(within: $0) { $0.id == banner } }
+        try await Stage.expect("the banner to be taken down") {
+            await server.closes.next(within: $0) { $0.id == banner }
+        }
     }
 
-    func expect<Thing>(_ what: String, _ wait: (Duration) async -> Thing?) async throws -> Thing {
-        let limit = Duration.seconds(5)
+    static func expect<Thing>(_ what: String, _ wait: (Duration) async -> Thing?) async throws -> Thing {
+        let limit = Duration.seconds(10)
         guard let thing = await wait(limit) else {
             throw RehearsalError("The demo waited \(limit.shortText) for \(what), in vain.")
         }
         return thing
     }
 
-    private static func timed<Content>(_ source: Subscription<Content>) -> Mailbox<Heard<Content>> {
+    static func timed<Content>(_ source: Subscription<Content>) -> Mailbox<Heard<Content>> {
         let box = Mailbox<Heard<Content>>()
         Task { for try await content in source { box.put(Heard(content: content, time: .now)) } }
         return box

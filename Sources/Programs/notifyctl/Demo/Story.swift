@@ -34,7 +34,7 @@ struct Story {
         let id = try await stage.publisher.publish("/post/27", body: "Mina commented")
         scene.acknowledged = .now - scene.start
 
-        let event = try await stage.expect("the event") { await arrivals.next(within: $0) }
+        let event = try await Stage.expect("the event") { await arrivals.next(within: $0) }
         scene.heard = event.time - scene.start
         try await Task.sleep(until: event.time + .milliseconds(30), tolerance: .zero, clock: .continuous)
         let claim = ContinuousClock.now - scene.start

@@ -1,10 +1,21 @@
 import ChildProcesses
-import Glibc
+package import Glibc
 import NotifyClient
-package import NotifyRehearsal
 
-/// A real mosquitto with its files in a temporary folder. After a kill it can be started again with the same files.
-package final class TestBroker: Sendable {
+/// A private MQTT broker: a mosquitto with its files in a temporary folder. After a kill it can be started again with the same
+/// files.
+package final class PrivateBroker: Sendable {
+    /// Files with a certificate and its key.
+    package struct Certificate: Sendable {
+        package let chain: String
+        package let key: String
+
+        package init(chain: String, key: String) {
+            self.chain = chain
+            self.key = key
+        }
+    }
+
     /// What it is started with.
     package struct Settings: Sendable {
         /// Users and their passwords; without any, everybody is let in.
@@ -14,7 +25,9 @@ package final class TestBroker: Sendable {
         /// Whether it keeps sessions and retained messages on disk, at every change.
         package var isPersistent = false
         /// The certificate with which it listens; `nil`: it listens on a Unix socket, without TLS.
-        package var certificate: TestCertificates.Certificate?
+        package var certificate: Certificate?
+        /// Whether it listens on TCP too, without TLS.
+        package var hasPort = false
         /// Further lines of its configuration.
         package var lines: [String] = []
 
@@ -24,17 +37,36 @@ package final class TestBroker: Sendable {
     package let folder: TemporaryFolder
     /// Where it listens without TLS.
     package let socket: String
-    /// Where it listens with TLS, on 127.0.0.1; 0 without.
+    /// Where it listens on 127.0.0.1; 0 if it does not.
     package let port: UInt16
+    private let program: String
     private let settings: Settings
     private let process = Locked<ChildProcess?>(nil)
 
-    package init(_ settings: Settings = Settings()) throws {
+    package init(_ settings: Settings = Settings()) throws(RehearsalError) {
+        program = try Self.locate()
         self.settings = settings
         folder = try TemporaryFolder()
         socket = folder.path + "/broker"
-        port = settings.certificate == nil ? 0 : try freePort()
+        port = settings.certificate == nil && !settings.hasPort ? 0 : try freePort()
     }
+
+    /// Where programs are. On Debian mosquitto is in no user's `$PATH`.
+    package static var folders: [String] {
+        let path = ChildProcess.currentEnvironment["PATH"]?.split(separator: ":").map(String.init) ?? []
+        return path + ["/usr/sbin", "/usr/local/sbin", "/usr/bin"]
+    }
+
+    /// The path of mosquitto.
+    package static func locate(in folders: [String] = folders) throws(RehearsalError) -> String {
+        guard let found = folders.map({ $0 + "/mosquitto" }).first(where: { access($0, X_OK) == 0 }) else {
+            throw RehearsalError(
+                "There is no MQTT broker here: install mosquitto, on Debian with \"apt install mosquitto\".")
+        }
+        return found
+    }
+
+    package var identifier: pid_t? { process.withLock { $0?.identifier } }
 
     /// Starts it; it listens when this returns.
     package func start() async throws {
@@ -47,7 +79,7 @@ package final class TestBroker: Sendable {
             let passwords = folder.path + "/passwords"
             try folder.write("", to: "passwords")
             for (user, password) in settings.users {
-                try await run("/usr/bin/mosquitto_passwd", ["-b", passwords, user, password])
+                try await runToEnd("/usr/bin/mosquitto_passwd", ["-b", passwords, user, password])
             }
             lines.append("password_file \(passwords)")
         }
@@ -65,11 +97,12 @@ package final class TestBroker: Sendable {
             lines += ["listener \(port) 127.0.0.1", "certfile \(certificate.chain)", "keyfile \(certificate.key)"]
         } else {
             lines.append("listener 0 \(socket)")
+            if settings.hasPort { lines.append("listener \(port) 127.0.0.1") }
         }
         lines += settings.lines
         let configuration = try folder.write(lines.joined(separator: "\n") + "\n", to: "mosquitto.conf")
         let child = try ChildProcess(
-            "/usr/sbin/mosquitto", ["-c", configuration], environment: ["PATH": "/usr/bin:/bin"], capturing: [2],
+            program, ["-c", configuration], environment: ["PATH": "/usr/bin:/bin"], capturing: [2],
             removing: folder.path)
         process.withLock { $0 = child }
         let isReady = await child.lines(of: 2).next(within: .seconds(10)) { $0.contains(" running") }
@@ -96,10 +129,10 @@ package final class TestBroker: Sendable {
 
 /// Runs `body` with a broker and kills it afterwards.
 package func withBroker<Result>(
-    _ settings: TestBroker.Settings = TestBroker.Settings(), isolation: isolated (any Actor)? = #isolation,
-    _ body: (TestBroker) async throws -> Result
+    _ settings: PrivateBroker.Settings = PrivateBroker.Settings(), isolation: isolated (any Actor)? = #isolation,
+    _ body: (PrivateBroker) async throws -> Result
 ) async throws -> Result {
-    let broker = try TestBroker(settings)
+    let broker = try PrivateBroker(settings)
     try await broker.start()
     let result: Swift.Result<Result, any Error>
     do { result = .success(try await body(broker)) } catch { result = .failure(error) }
@@ -108,56 +141,8 @@ package func withBroker<Result>(
     return try result.get()
 }
 
-/// Certificates for 127.0.0.1 and localhost, made by openssl(1).
-package struct TestCertificates: Sendable {
-    package struct Certificate: Sendable {
-        package let chain: String
-        package let key: String
-    }
-
-    private let folder: TemporaryFolder
-    /// The certificate of the authority.
-    package let authority: String
-    /// Valid for two days.
-    package let valid: Certificate
-    /// Its last day was yesterday.
-    package let expired: Certificate
-    /// For another host.
-    package let foreign: Certificate
-
-    package init() async throws {
-        folder = try TemporaryFolder()
-        let path = folder.path
-        let key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout"]
-        authority = path + "/authority.pem"
-        try await run(
-            "/usr/bin/openssl",
-            ["req", "-x509"] + key + [path + "/authority.key", "-out", authority, "-subj", "/CN=test", "-days", "2"])
-        func sign(_ name: String, for hosts: String, days: String) async throws -> Certificate {
-            let certificate = Certificate(chain: "\(path)/\(name).pem", key: "\(path)/\(name).key")
-            let request = "\(path)/\(name).request"
-            try await run(
-                "/usr/bin/openssl",
-                ["req"] + key + [
-                    certificate.key, "-out", request, "-subj", "/CN=\(name)", "-addext", "subjectAltName=\(hosts)",
-                ])
-            try await run(
-                "/usr/bin/openssl",
-                [
-                    "x509", "-req", "-in", request, "-CA", path + "/authority.pem", "-CAkey", path + "/authority.key",
-                    "-CAcreateserial", "-days", days, "-copy_extensions", "copy", "-out", certificate.chain,
-                ])
-            return certificate
-        }
-        let here = "DNS:localhost,IP:127.0.0.1"
-        valid = try await sign("valid", for: here, days: "2")
-        expired = try await sign("expired", for: here, days: "-1")
-        foreign = try await sign("foreign", for: "DNS:broker.example", days: "2")
-    }
-}
-
-/// Runs a program, and throws what it says if it fails.
-private func run(_ program: String, _ arguments: [String]) async throws {
+/// Runs a program to its end, and throws what it says if it fails.
+package func runToEnd(_ program: String, _ arguments: [String]) async throws {
     let child = try ChildProcess(program, arguments, environment: ["PATH": "/usr/bin:/bin"], capturing: [1, 2])
     guard await child.waitForExit(within: .seconds(20)) == .code(0) else {
         child.signal(SIGKILL)
@@ -166,7 +151,7 @@ private func run(_ program: String, _ arguments: [String]) async throws {
 }
 
 /// A port of 127.0.0.1 on which nobody listens.
-private func freePort() throws -> UInt16 {
+package func freePort() throws(RehearsalError) -> UInt16 {
     let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
     defer { close(descriptor) }
     var address = sockaddr_in()

@@ -1,0 +1,115 @@
+package import ChildProcesses
+package import Glibc
+package import NotifyClient
+
+/// A real bridge with private folders for configuration and state. After it was stopped or killed it can be started again with the
+/// same state.
+package final class BridgeProcess: Sendable {
+    package let folder: TemporaryFolder
+    private let executable: String
+    private let name: String
+    private let address: String
+    private let process = Locked<ChildProcess?>(nil)
+
+    /// Prepares a bridge; `launch` and `start` start it.
+    ///
+    /// - Parameters:
+    ///   - executable: the path of the program.
+    ///   - name: of the bridge: `mqtt`.
+    package init(_ executable: String, name: String, on bus: PrivateBus) throws(RehearsalError) {
+        folder = try TemporaryFolder()
+        self.executable = executable
+        self.name = name
+        address = bus.address
+    }
+
+    // MARK: Its files
+
+    package func configure(_ text: String) throws(RehearsalError) {
+        try folder.write(text, to: "config/notifyd/\(name).toml")
+    }
+
+    /// Writes a secret, beside the configuration, that only the user can read.
+    package func writeSecret(_ text: String, to name: String) throws(RehearsalError) {
+        let path = try folder.write(text, to: "config/notifyd/\(name)")
+        guard chmod(path, 0o600) == 0 else { throw RehearsalError("\(path) cannot be made private.") }
+    }
+
+    // MARK: Its life
+
+    /// Starts it without waiting for anything.
+    @discardableResult
+    package func launch(_ arguments: [String] = []) throws(RehearsalError) -> ChildProcess {
+        var environment = [
+            "PATH": ChildProcess.currentEnvironment["PATH"] ?? "/usr/bin:/bin",
+            "HOME": folder.path,
+            "DBUS_SESSION_BUS_ADDRESS": address,
+            "XDG_CONFIG_HOME": folder.path + "/config",
+            "XDG_STATE_HOME": folder.path + "/state",
+        ]
+        environment.merge(ChildProcess.sanitizerEnvironment) { $1 }
+        let child = try ChildProcess(
+            executable, arguments, environment: environment, capturing: [1, 2], removing: folder.path)
+        process.withLock { $0 = child }
+        return child
+    }
+
+    /// Starts it, and returns when it is connected to its message system.
+    package func start(within limit: Duration = .seconds(20)) async throws {
+        let child = try launch()
+        try await waitUntilConnected(within: limit, child)
+    }
+
+    package func waitUntilConnected(within limit: Duration) async throws {
+        try await waitUntilConnected(within: limit, process.withLock { $0 })
+    }
+
+    private func waitUntilConnected(within limit: Duration, _ child: ChildProcess?) async throws {
+        let deadline = ContinuousClock.now + limit * Timeouts.factor
+        // The state is no signal of its own; a bridge may also end before it has one.
+        while try await property("State")?.string != "connected" {
+            if let exit = child?.exit {
+                throw RehearsalError("\(executable) ended with \(exit) before it was connected: \(log)")
+            }
+            guard ContinuousClock.now < deadline else {
+                let detail = try await property("Detail")?.string ?? "it is not on the bus"
+                throw RehearsalError("\(executable) was not connected within \(limit): \(detail). It said: \(log)")
+            }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    package func stop() async { _ = await process.withLock { $0 }?.end() }
+
+    package func kill() async {
+        let child = process.withLock { $0 }
+        child?.signal(SIGKILL)
+        _ = await child?.waitForExit()
+    }
+
+    package func signal(_ number: CInt) { process.withLock { $0 }?.signal(number) }
+
+    package var identifier: pid_t? { process.withLock { $0?.identifier } }
+
+    /// What it wrote to its standard error since its last start.
+    package var log: String { process.withLock { $0 }?.lines(of: 2).all.joined(separator: "\n") ?? "" }
+
+    /// A property of `org.notifyd.Bridge1`; `nil` while it is not there.
+    package func property(_ property: String) async throws(NotifyError) -> Value? {
+        let connection = try await Connection.open(address)
+        defer { connection.close() }
+        let reply = try? await connection.call(
+            .call(
+                "Get", of: "org.freedesktop.DBus.Properties", at: "/org/notifyd/Bridge1",
+                on: "org.notifyd.Bridge.\(name)", autoStart: false, ["org.notifyd.Bridge1", .string(property)]))
+        guard let value = reply?.arguments.first else { return nil }
+        if case .variant(let inner) = value { return inner }
+        return value
+    }
+
+    /// The names of the devices that it sees online.
+    package func peersOnline() async throws(NotifyError) -> Set<String> {
+        let peers = try await property("Peers")?.elements ?? []
+        return Set(peers.filter { $0.entries?["online"]?.boolean == true }.compactMap { $0.entries?["name"]?.string })
+    }
+}
