@@ -59,6 +59,17 @@ struct LinkTests {
                 published: 1, expires: 1_700_000_100_000_000, outcome: outcome)
         }
 
+        /// The last numbers of the descriptions among the effects.
+        var descriptions: [UInt64] {
+            effects.compactMap { effect in
+                if case .say(_, _, let message?) = effect, case .description(let description) = message.body {
+                    description.last
+                } else {
+                    nil
+                }
+            }
+        }
+
         /// Lets time pass until a timer, and hands that in.
         @discardableResult
         func wait(seconds: Int64) -> [LinkEffect] {
@@ -119,6 +130,34 @@ struct LinkTests {
         }
         #expect(questions.map(\.after) == [2000])
         #expect(questions.map(\.through) == [2005])
+    }
+
+    /// Whoever connects a moment later has not heard it, and learns of it from the description.
+    @Test func whatWaitedForTheConnectionIsInADescriptionAtOnce() {
+        let bench = Bench()
+        let reading = bench.effects.compactMap { effect in
+            if case .readChanges(let token, _, _) = effect { token } else { nil }
+        }
+        #expect(bench.descriptions == [1000])
+        bench.give(
+            .changes(
+                reading[0],
+                ChangesPage(changes: [Change(number: 1001, kind: .event(bench.event(1001)))], isLast: true)))
+        #expect(bench.descriptions == [])
+        for case .say(let token, .stream, _) in bench.effects { bench.give(.acknowledged(token)) }
+        #expect(bench.descriptions == [1001])
+        // From then on there is time between two of them.
+        bench.give(.journalChanged)
+        for case .readChanges(let token, _, _) in bench.effects {
+            bench.give(
+                .changes(
+                    token,
+                    ChangesPage(changes: [Change(number: 1002, kind: .event(bench.event(1002)))], isLast: true)))
+        }
+        for case .say(let token, .stream, _) in bench.effects { bench.give(.acknowledged(token)) }
+        #expect(bench.descriptions == [])
+        bench.wait(seconds: 10)
+        #expect(bench.descriptions == [1002])
     }
 
     @Test func aWillOfAnOlderConnectionIsIgnored() {

@@ -35,6 +35,9 @@ extension Link {
         /// How far the streams of others were in the journal when the rows were asked for.
         var floors: [Device: UInt64]?
         var checkpointed: Uptime?
+
+        /// Whether everything in the journal has been said, and acknowledged.
+        var isEmpty: Bool { !hasMore && reading == nil && rows.isEmpty && flights.isEmpty }
     }
 
     private static let checkpointInterval: Duration = .seconds(60)

@@ -15,6 +15,8 @@ extension Link {
         var described: Uptime?
         /// Whether something was said, or screens have changed, since the last description.
         var hasNews = false
+        /// Whether what had waited for the connection is still being said.
+        var isCatchingUp = false
         /// Whether somebody has written to this device's retained topics.
         var isDefaced = false
         var conflicts: [Uptime] = []
@@ -49,6 +51,7 @@ extension Link {
         connection.since = now.wall
         connection.describe = now.uptime
         connection.hasNews = true
+        connection.isCatchingUp = true
         if !line.hasJoined { connection.joined = now.uptime + limits.joiningTime }
         rewindOut()
         values.confirmed = []
@@ -85,9 +88,15 @@ extension Link {
         _ = say(.presence(presence), on: .presence(own), at: now)
     }
 
-    /// At most every 10 s after something was said, and every second where screens have changed.
+    /// On connecting, and again when all has been said that had waited for it: who connected later has not heard it, and need not wait
+    /// to learn that. Then at most every 10 s after something was said, and every second where screens have changed.
     mutating func describe(at now: Now) {
-        guard connection.isUp, connection.hasNews, line != nil else { return }
+        guard connection.isUp, line != nil else { return }
+        if connection.isCatchingUp, connection.describe.map({ $0 > now.uptime }) ?? true, out.isEmpty {
+            connection.isCatchingUp = false
+            if connection.hasNews { connection.describe = now.uptime }
+        }
+        guard connection.hasNews else { return }
         let due = connection.describe ?? (connection.described.map { $0 + limits.descriptionInterval } ?? now.uptime)
         guard isDue(due, at: now) else {
             connection.describe = due
