@@ -309,7 +309,7 @@ let package = Package(
             dependencies: [
                 "ChildProcesses", "Mosquitto", "NotifyClient", "NotifyRehearsal", "NotifyTestSupport",
             ],
-            swiftSettings: strict),
+            exclude: ["Strangers"], swiftSettings: strict),
         .testTarget(
             name: "JournalTests", dependencies: ["Journal", "Routing", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: strict),

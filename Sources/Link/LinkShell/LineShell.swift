@@ -40,6 +40,7 @@ final class LineShell: @unchecked Sendable {
     private var cipher: LineCipher
     private(set) var condition = Condition()
     private(set) var roundTrip: Duration?
+    private var strangeMessages = StrangeMessages()
 
     // The broker.
     private var connection: BrokerConnection?
@@ -107,6 +108,7 @@ final class LineShell: @unchecked Sendable {
         guard !isStopped else { return }
         let now = Link.Now(uptime: Uptime(microseconds: Clock.boottime()), wall: SystemClock.wall)
         for effect in link.handle(input, at: now) { perform(effect) }
+        strangeMessages.note(link.statistics, line: configuration.line, services.logger)
         onChange()
     }
 

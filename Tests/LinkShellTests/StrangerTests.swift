@@ -1,0 +1,48 @@
+import ChildProcesses
+import Glibc
+import NotifyClient
+import NotifyRehearsal
+import NotifyTestSupport
+import Testing
+
+/// Somebody who may write at the broker, and has no key: what he sends is counted, told once, and does nothing.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct StrangerTests {
+    private static let script =
+        #filePath.split(separator: "/").dropLast().map { "/" + $0 }.joined() + "/Strangers/stranger.py"
+
+    @Test func whatAStrangerSendsDoesNothing() async throws {
+        var settings = TestBroker.Settings()
+        settings.hasPort = true
+        try await withLink(broker: settings) { rig in
+            var names: [String] = []
+            for device in rig.devices { names.append(try await device.client.device()) }
+            let stranger = try ChildProcess(
+                "/usr/bin/python3", [Self.script, "\(rig.broker.port)", "mina"] + names,
+                environment: ["PATH": "/usr/bin:/bin"], capturing: [1, 2])
+            defer { stranger.signal(SIGKILL) }
+            let output = stranger.lines(of: 1)
+            #expect(await output.next(within: .seconds(30)) == "listens", "\(stranger.lines(of: 2).all)")
+
+            let id = try await rig.one.client.publish("/post/27", title: "one", options: PublishOptions(window: .zero))
+            try await rig.two.hears("one")
+            _ = try await rig.one.client.claim(id)
+            let end = await output.next(within: .seconds(90))
+            #expect(end?.hasPrefix("done ") == true, "\(stranger.lines(of: 2).all.suffix(5))")
+
+            let silent = PublishOptions(banner: false)
+            try await rig.one.client.publish("/post/27", title: "two", options: silent)
+            try await rig.two.hears("two")
+            try await rig.two.client.publish("/post/27", title: "three", options: silent)
+            try await rig.one.hears("three")
+            for device in rig.devices {
+                #expect(try await device.titles() == ["one", "two", "three"], "\(device.label)")
+                #expect(device.server.banners.all.count <= 1, "\(device.label)")
+                #expect(try await device.property("State")?.string == "connected", "\(device.label)")
+                #expect(try await device.property("DeadLetters")?.integer() == 0, "\(device.label)")
+                let told = device.bridgeLog.split(separator: "\n").filter { $0.contains("cannot be opened") }
+                #expect(told.count == 1, "\(device.bridgeLog.prefix(2000))")
+            }
+        }
+    }
+}
