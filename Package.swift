@@ -295,7 +295,9 @@ let package = Package(
             name: "LinkShellTests",
             dependencies: [
                 "ChildProcesses", "LinkMessages", "LinkShell", "Linking", "NotifyBridge", "NotifyClient",
-                "NotifyRehearsal", "NotifyTestSupport", "Routing", "TOMLTables", "notifyd", "notifyd-mqtt",
+                "LinkSealing", "Mosquitto", "NotifyRehearsal", "NotifyTestSupport", "Routing", "TOMLTables",
+                "notifyctl",
+                "notifyd", "notifyd-mqtt",
             ],
             swiftSettings: strict),
         .testTarget(

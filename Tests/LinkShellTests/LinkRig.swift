@@ -79,6 +79,21 @@ final class LinkDevice: Sendable {
 
     func signalBridge(_ number: CInt) { process.withLock { $0 }?.signal(number) }
 
+    /// Memory of the bridge that is in no file, in KiB; proc_pid_status(5).
+    func bridgeMemory() throws -> Int {
+        guard let number = process.withLock({ $0?.identifier }), let file = fopen("/proc/\(number)/status", "re") else {
+            throw RehearsalError("The bridge does not run.")
+        }
+        defer { fclose(file) }
+        var line = [CChar](repeating: 0, count: 256)
+        while fgets(&line, CInt(line.count), file) != nil {
+            let words = String(decoding: line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+                .split(whereSeparator: \.isWhitespace)
+            if words.first == "RssAnon:", words.count > 1, let memory = Int(words[1]) { return memory }
+        }
+        throw RehearsalError("The memory of the bridge is not known.")
+    }
+
     var bridgeLog: String { process.withLock { $0 }?.lines(of: 2).all.joined(separator: "\n") ?? "" }
 
     /// A property of `org.notifyd.Bridge1`; `nil` while it is not there.

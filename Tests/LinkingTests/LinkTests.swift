@@ -5,11 +5,11 @@ import Testing
 
 /// One device by itself, message by message.
 struct LinkTests {
-    private static let own = Device("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa")!
-    private static let other = Device("bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb")!
-    private static let topic = try! Topic("/post/7")
+    static let own = Device("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa")!
+    static let other = Device("bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb")!
+    static let topic = try! Topic("/post/7")
 
-    private final class Bench {
+    final class Bench {
         var link: Link
         var time: Int64 = 0
         var effects: [LinkEffect] = []
@@ -26,6 +26,9 @@ struct LinkTests {
             give(.started)
             give(.daemonAppeared)
             give(.newest(1000))
+            for case .readChanges(let token, _, _) in effects {
+                give(.changes(token, ChangesPage(changes: [], isLast: true)))
+            }
             give(.connecting)
             give(.connected)
         }

@@ -26,10 +26,10 @@ struct TestConnection {
         let event = await events.next(within: .seconds(10)) {
             switch $0 {
             case .connected, .ended: true
-            case .received, .acknowledged: false
+            case .received, .acknowledged, .refusedAsTooLong: false
             }
         }
-        guard case .connected(let version, let sessionPresent) = event else {
+        guard case .connected(let version, let sessionPresent, _) = event else {
             throw RehearsalError("It did not connect: \(event.map { "\($0)" } ?? "nothing happened").")
         }
         return (version, sessionPresent)

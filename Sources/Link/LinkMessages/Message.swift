@@ -9,6 +9,10 @@ public struct Message: Equatable, Sendable {
     public static let maximumBytes = 256 << 10
     /// The longest JSON text in bytes. Sealed and signed it still fits `maximumBytes`.
     public static let maximumTextBytes = 180 << 10
+    /// Bytes of a text beside those of what is said, at most.
+    public static let longestFrame = 1024
+    /// What a broker must take at least, as a text in bytes: everything but long events fits.
+    public static let shortestLimit = 4096
 
     /// Who says it. On the topics of a device it is that device; on `v/`, `r/` and `u/` nothing else says it.
     public var device: Device

@@ -44,6 +44,21 @@ public struct LineCipher: Sendable {
 
     // MARK: Messages
 
+    /// How long the text of a message may be, in bytes, so that it fits into a payload on the broker.
+    public func longestText(inPayload count: Int) -> Int {
+        func inside(_ count: Int, _ frame: Envelope) -> Int { max(0, (count - frame.encoded.count) / 4 * 3) }
+        var count = count
+        if let key = keys.first {
+            let nonce = [UInt8](repeating: 0, count: 12)
+            count = inside(count, .sealed(key: "\(key.id).\(own)", nonce: nonce, ciphertext: [])) - 16
+        }
+        if let signer {
+            let signature = [UInt8](repeating: 0, count: 64)
+            count = inside(count, .signed(signer: signer.publicBytes, signature: signature, message: []))
+        }
+        return max(0, count)
+    }
+
     /// A message as it stands on a topic of the broker. The topic is the whole one, with the prefix of the line.
     public mutating func seal(_ message: Message, on topic: String) throws -> [UInt8] {
         try seal(message, on: topic, nonce: ChaChaPoly.Nonce())

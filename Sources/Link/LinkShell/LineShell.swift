@@ -50,7 +50,10 @@ final class LineShell: @unchecked Sendable {
     private var version = ProtocolVersion.v5
     private var backoff = Backoff()
     private var retry: DispatchWorkItem?
-    private var tokens: [UInt64: (token: MessageToken, sent: DispatchTime)] = [:]
+    private var tokens: [UInt64: (token: MessageToken, sent: DispatchTime, bytes: Int)] = [:]
+    private var payloadLimit = PayloadLimit()
+    /// Why this end gives up the connection: a person has to change something.
+    private var complaint: String?
     private var lastToken: UInt64 = 0
     private var wantsReconnection = false
     private var hasFailed = false
@@ -85,7 +88,7 @@ final class LineShell: @unchecked Sendable {
 
     var peers: [Link.PeerState] { link.peerStates }
     /// What waits to be said.
-    var backlog: Int { link.footprint.rows + link.footprint.messagesInFlight }
+    var backlog: Int { link.backlog }
 
     // MARK: Life
 
@@ -171,7 +174,8 @@ final class LineShell: @unchecked Sendable {
 
     private func keep(_ letter: Linking.DeadLetter) {
         services.logger.warning(
-            "notifyd never takes a message of another device",
+            letter.device == device
+                ? "An event cannot be said to other devices" : "notifyd never takes a message of another device",
             metadata: ["line": "\(configuration.line)", "device": "\(letter.device)", "error": "\(letter.reason)"])
         let topic: Topic? =
             switch letter.said?.content {
@@ -267,16 +271,18 @@ final class LineShell: @unchecked Sendable {
         let topic = prefix + address.description
         guard let payload = try? message.map({ try cipher.seal($0, on: topic) }) ?? [] else { return }
         lastToken += 1
-        tokens[lastToken] = (token, .now())
+        tokens[lastToken] = (token, .now(), payload.count)
         connection.publish(lastToken, topic: topic, payload: payload, isRetained: address.isRetained)
     }
 
     private func happened(_ event: ConnectionEvent, on number: UInt64) {
         guard number == connectionNumber, !isStopped else { return }
         switch event {
-        case .connected(let version, _):
+        case .connected(let version, _, let longestPacket):
             self.version = version
             connectedAt = .now()
+            payloadLimit.connected(packet: longestPacket, topic: longestTopic)
+            guard limitText() else { return }
             show(
                 .connected,
                 "\(settings.server) as \"\(settings.user)\", \(version.words)\(cipher.isSealed ? "" : ", without a key")"
@@ -284,11 +290,33 @@ final class LineShell: @unchecked Sendable {
             handle(.connected)
         case .received(let message): received(message)
         case .acknowledged(let number):
-            guard let (token, sent) = tokens.removeValue(forKey: number) else { return }
+            guard let (token, sent, bytes) = tokens.removeValue(forKey: number) else { return }
+            payloadLimit.taken(bytes)
             roundTrip = .nanoseconds(Int64(clamping: DispatchTime.now().uptimeNanoseconds - sent.uptimeNanoseconds))
             handle(.acknowledged(token))
+        case .refusedAsTooLong(let number):
+            guard let (_, _, bytes) = tokens.removeValue(forKey: number) else { return }
+            payloadLimit.refused(bytes)
+            _ = limitText()
         case .ended(let end): ended(end)
         }
+    }
+
+    private var longestTopic: Int {
+        // All other addresses have as many bytes.
+        prefix.utf8.count + LinkMessages.Address.stream(device).description.utf8.count
+    }
+
+    /// Tells the line how long a message may be. A broker with which too little fits into a message is of no use.
+    private func limitText() -> Bool {
+        let longest = payloadLimit.bytes.map { cipher.longestText(inPayload: $0) } ?? .max
+        guard longest >= LinkMessages.Message.shortestLimit else {
+            complaint = "the broker takes only messages of up to \(payloadLimit.bytes ?? 0) bytes; the link needs 8 KiB"
+            connection?.end()
+            return false
+        }
+        handle(.textLimited(longest))
+        return true
     }
 
     private func received(_ message: BrokerMessage) {
@@ -306,11 +334,14 @@ final class LineShell: @unchecked Sendable {
 
     private func ended(_ end: ConnectionEnd) {
         connection = nil
+        let longest = tokens.values.map(\.bytes).max()
         tokens = [:]
         if let since = connectedAt {
             connectedAt = nil
+            let age = Duration.nanoseconds(DispatchTime.now().uptimeNanoseconds - since.uptimeNanoseconds)
+            payloadLimit.ended(end, longest: longest, age: age)
             // A broker that ends each connection at once is not asked again at once.
-            if DispatchTime.now().uptimeNanoseconds - since.uptimeNanoseconds > 30_000_000_000 { backoff.reset() }
+            if age > .seconds(30) { backoff.reset() }
             handle(.disconnected(wasTakenOver: end.kind == .takenOver))
         }
         guard !hasFailed, !isStopped else { return }
@@ -318,13 +349,15 @@ final class LineShell: @unchecked Sendable {
             wantsReconnection = false
             return tryAgain()
         }
-        let state: BridgeStatus.State = end.kind == .refused ? .failed : .waiting
-        if condition.state != state || !condition.detail.hasSuffix(end.description) {
+        let reason = complaint ?? end.description
+        let state: BridgeStatus.State = end.kind == .refused || complaint != nil ? .failed : .waiting
+        complaint = nil
+        if condition.state != state || !condition.detail.hasSuffix(reason) {
             services.logger.notice(
                 "The broker is not connected",
-                metadata: ["line": "\(configuration.line)", "broker": "\(settings.server)", "reason": "\(end)"])
+                metadata: ["line": "\(configuration.line)", "broker": "\(settings.server)", "reason": "\(reason)"])
         }
-        show(state, end.description)
+        show(state, reason)
         tryAgain()
     }
 

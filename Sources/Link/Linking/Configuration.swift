@@ -96,6 +96,10 @@ public struct LinkLimits: Sendable {
     public var waitingBytes = 4 << 20
     /// Rows asked of the journal at once.
     public var rowsPerPage: UInt32 = 200
+    /// Rows that are counted while the broker is away; what is more is not.
+    public var countedRows = 100_000
+    /// Between two readings of the journal for that.
+    public var countInterval: Duration = .milliseconds(100)
     /// Rows that a device gets by questions in a minute; rule 3.
     public var answeredRowsPerAsker = 1000
     /// Rows that all devices get by questions in a minute; rule 3.

@@ -73,7 +73,7 @@ extension Link {
         answering.current = nil
         let question = asked.question
         var items: [Said] = []
-        var bytes = 1024
+        var bytes = Message.longestFrame
         var through = question.after
         var isComplete = true
         for change in page.changes {
@@ -81,7 +81,7 @@ extension Link {
             if let content = content(of: change) {
                 let item = Said(number: change.number, previous: through, content: fitting(content))
                 let count = item.encodedCount
-                guard items.isEmpty || bytes + count <= Message.maximumTextBytes else {
+                guard items.isEmpty || bytes + count <= out.longestText else {
                     isComplete = false
                     break
                 }

@@ -35,6 +35,11 @@ extension Link {
         /// How far the streams of others were in the journal when the rows were asked for.
         var floors: [Device: UInt64]?
         var checkpointed: Uptime?
+        var backlog = Backlog()
+        /// The longest text of a message that the broker takes, in bytes.
+        var longestText = Message.maximumTextBytes
+        /// The highest number whose event was too long for the broker, and was told as a dead letter.
+        var toldTooLong: UInt64 = 0
 
         /// Whether everything in the journal has been said, and acknowledged.
         var isEmpty: Bool { !hasMore && reading == nil && rows.isEmpty && flights.isEmpty }
@@ -52,6 +57,8 @@ extension Link {
         out.hasMore = true
         out.reading = nil
         out.next = nil
+        out.backlog.hasMore = true
+        out.backlog.reading = nil
         answering.reading = nil
         values.reading = nil
         let token = ReadToken(rawValue: token())
@@ -63,6 +70,7 @@ extension Link {
         isDaemonThere = false
         out.reading = nil
         out.newestReading = nil
+        out.backlog.reading = nil
         answering.reading = nil
         values.reading = nil
         holds = Holds()
@@ -92,6 +100,7 @@ extension Link {
                 line!.cursor = cursor
                 out.cursor = cursor
                 out.position = cursor
+                recountBacklog()
             }
             disk.lineChanged = true
             journalWasRestored(to: 0)
@@ -110,6 +119,7 @@ extension Link {
         let later = now.uptime + .seconds(1)
         switch token {
         case out.reading: (out.reading, out.next) = (nil, later)
+        case out.backlog.reading: (out.backlog.reading, out.backlog.next, out.backlog.hasMore) = (nil, later, true)
         case out.newestReading: if isDaemonThere { daemonAppeared(at: now) }
         case answering.reading: (answering.reading, answering.next, answering.current) = (nil, later, nil)
         case values.reading: values.reading = nil
@@ -138,10 +148,38 @@ extension Link {
         }
     }
 
-    /// An event that is larger than any message can be: others learn that there is nothing.
-    func fitting(_ content: Said.Content) -> Said.Content {
-        let said = Said(number: 1, previous: 0, content: content)
-        return content.mayBeLong && said.encodedCount > Message.maximumTextBytes - 1024 ? .nothing : content
+    /// How many bytes an event is longer than what the broker takes; `nil` if it is not.
+    private func excess(_ content: Said.Content) -> (count: Int, longest: Int)? {
+        guard content.mayBeLonger(than: out.longestText / 8) else { return nil }
+        let count = Said(number: 1, previous: 0, content: content).encodedCount
+        let longest = out.longestText - Message.longestFrame
+        return count > longest ? (count, longest) : nil
+    }
+
+    func fits(_ content: Said.Content) -> Bool { excess(content) == nil }
+
+    /// An event that is too long for the broker: others learn that there is nothing.
+    func fitting(_ content: Said.Content) -> Said.Content { fits(content) ? content : .nothing }
+
+    /// The same for a row that is said for the first time: it is told as a dead letter. A row may be handled several times.
+    private mutating func fitting(_ content: Said.Content, of number: UInt64) -> Said.Content {
+        guard let (count, longest) = excess(content) else { return content }
+        if number > out.toldTooLong {
+            out.toldTooLong = number
+            let reason = "the event has \(count) bytes as a message, and the broker takes at most \(longest)"
+            let said = Said(number: number, previous: number - 1, content: content)
+            keep(DeadLetter(device: own, reason: reason, said: said))
+        }
+        return .nothing
+    }
+
+    /// The broker takes only shorter messages than was thought: what it has not acknowledged is said again, as far as it fits.
+    mutating func limitText(to count: Int) {
+        let isLess = count < out.longestText
+        out.longestText = min(count, Message.maximumTextBytes)
+        guard isLess, connection.isUp else { return }
+        values.forgetFlights()
+        rewindOut()
     }
 
     mutating func say(at now: Now) {
@@ -178,8 +216,10 @@ extension Link {
     mutating func took(_ page: ChangesPage, _ token: ReadToken, at now: Now) {
         if token == answering.reading { return answered(page, at: now) }
         if token == values.reading { return tookValue(page, at: now) }
+        if token == out.backlog.reading { return tookBacklog(page, at: now) }
         guard token == out.reading else { return }
         out.reading = nil
+        count(page.changes)
         out.rows = Deque(page.changes)
         if !page.isLast { out.hasMore = true } else { keepCheckpoints(page, at: now) }
         // Rows that say nothing need no connection.
@@ -203,9 +243,10 @@ extension Link {
         }
         out.position.said = change.number
         out.highest = max(out.highest, change.number)
-        let said = Said(number: change.number, previous: position.said, content: fitting(content))
+        let fitting = fitting(content, of: change.number)
+        let said = Said(number: change.number, previous: position.said, content: fitting)
         var tokens = [say(.said(said), on: .stream(own), at: now)]
-        if let token = sayValue(change.number, content, at: now) { tokens.append(token) }
+        if let token = sayValue(change.number, content, fits: fitting != .nothing, at: now) { tokens.append(token) }
         out.flights.append(Out.Flight(position: out.position, tokens: tokens))
         statistics.said += 1
         connection.hasNews = true
@@ -224,6 +265,7 @@ extension Link {
         out.flights[index].tokens.removeAll { $0 == token }
         while let flight = out.flights.first, flight.tokens.isEmpty {
             out.flights.removeFirst()
+            out.backlog.count = max(0, out.backlog.count - 1)
             moveCursor(to: out.flights.isEmpty ? out.position : flight.position, at: now)
         }
     }
@@ -241,6 +283,7 @@ extension Link {
         out.flights = []
         out.reading = nil
         out.hasMore = true
+        out.backlog.hasMore = true
     }
 
     // MARK: A journal restored from a backup
@@ -288,10 +331,10 @@ extension Link {
 }
 
 extension Said.Content {
-    /// Whether the text may be longer than a message, even if every byte is escaped.
-    fileprivate var mayBeLong: Bool {
+    /// Whether there are more than so many bytes of text, or texts that take some time to count. Only events can be long.
+    fileprivate func mayBeLonger(than count: Int) -> Bool {
         guard case .event(let event) = self else { return false }
         return !event.fields.isEmpty || !event.options.isEmpty
-            || event.title.utf8.count + event.body.utf8.count > Message.maximumTextBytes / 8
+            || event.title.utf8.count + event.body.utf8.count > count
     }
 }

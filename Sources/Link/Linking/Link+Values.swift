@@ -63,7 +63,7 @@ extension Link {
     // MARK: Own values
 
     /// Writes a value that began here beside the stream.
-    mutating func sayValue(_ number: UInt64, _ content: Said.Content, at now: Now) -> MessageToken? {
+    mutating func sayValue(_ number: UInt64, _ content: Said.Content, fits: Bool, at now: Now) -> MessageToken? {
         guard let (topic, stamp, expires, isRemoval) = value(of: content, at: now) else { return nil }
         let digest = configuration.digest(topic.description)
         // A row that is said again may be older than what is current.
@@ -77,8 +77,8 @@ extension Link {
             number: number, topic: topic, stamp: stamp, expires: expires, isRemoval: isRemoval)
         values.findNextExpiry = true
         disk.values.insert(digest)
-        guard expires > now.wall else { return nil }
-        let said = Said(number: number, previous: number - 1, content: fitting(content))
+        guard expires > now.wall, fits else { return nil }
+        let said = Said(number: number, previous: number - 1, content: content)
         return say(.said(said), on: .value(digest), at: now)
     }
 
@@ -181,7 +181,8 @@ extension Link {
             disk.values.insert(digest)
             return
         }
-        write(Said(number: value.number, previous: value.number - 1, content: fitting(content)), digest, at: now)
+        guard fits(content) else { return }
+        write(Said(number: value.number, previous: value.number - 1, content: content), digest, at: now)
     }
 
     /// An empty message takes a value away that has expired.

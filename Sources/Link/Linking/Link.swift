@@ -89,9 +89,10 @@ public struct Link {
         case .disconnected(let wasTakenOver): disconnected(wasTakenOver: wasTakenOver, at: now)
         case .received(let delivery): received(delivery, at: now)
         case .acknowledged(let token): acknowledged(token, at: now)
+        case .textLimited(let count): limitText(to: count)
         case .daemonAppeared: daemonAppeared(at: now)
         case .daemonVanished: daemonVanished()
-        case .journalChanged: out.hasMore = true
+        case .journalChanged: (out.hasMore, out.backlog.hasMore) = (true, true)
         case .changes(let token, let page): took(page, token, at: now)
         case .readFailed(let token): readFailed(token, at: now)
         case .newest(let number): foundNewest(number, at: now)
@@ -118,6 +119,7 @@ public struct Link {
         checkSilence(at: now)
         startCalls(at: now)
         say(at: now)
+        countBacklog(at: now)
         sayValues(at: now)
         ask(at: now)
         answer(at: now)
@@ -139,7 +141,9 @@ public struct Link {
 
     private mutating func armTimer() {
         let deadlines = [
-            connection.joined, connection.describe, asking.next, asking.question?.deadline, answering.next, out.next,
+            connection.joined, connection.describe, asking.next, asking.question?.deadline,
+            answering.next, out.next,
+            out.backlog.next,
             values.check, values.nextExpiry, values.readAgain, holds.nextExpiry, holds.catchUpBy, disk.flush, nextDrop,
             peers.isEmpty ? nil : suspectDeadline,
         ]
@@ -159,6 +163,7 @@ public struct Link {
 
     private mutating func reconfigure(_ configuration: Configuration, keyChanged: Bool, at now: Now) {
         self.configuration = configuration
+        recountBacklog()
         connection.describe = now.uptime
         connection.hasNews = true
         if keyChanged {

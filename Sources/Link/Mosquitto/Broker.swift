@@ -74,7 +74,7 @@ package struct ConnectionOptions: Sendable {
     /// The session on the broker; it outlives the connection.
     package var client: String
     /// What the broker says when the connection ends in any way.
-    package var will: Will
+    package var will: Will?
     /// Topic filters, with QoS 1.
     package var subscriptions: [String]
     /// The version to begin with. A broker that does not have MQTT 5 is asked again with 3.1.1.
@@ -85,6 +85,10 @@ package struct ConnectionOptions: Sendable {
     package var patience: Duration = .seconds(30)
     /// How long a session without a connection is kept; MQTT 5 only.
     package var sessionExpiry: Duration = .seconds(7 * 24 * 3600)
+    /// Whether each message is acknowledged only after `BrokerConnection.confirm()`. Until then nothing else is sent or received.
+    package var confirmsMessages = false
+    /// How long that may take; then the connection ends, and the broker sends the message again.
+    package var confirmationTime: Duration = .seconds(20)
     /// The longest payload that is taken.
     package var maximumPayload = 256 << 10
     /// For how long nothing is read, at most, when the owner wants nothing. A broker that is not read from looks dead.
@@ -92,7 +96,7 @@ package struct ConnectionOptions: Sendable {
     /// How long the machine has slept since it was started, in microseconds.
     package var asleep: @Sendable () -> Int64 = { Clock.boottime() - Clock.monotonic() }
 
-    package init(broker: Broker, client: String, will: Will, subscriptions: [String]) {
+    package init(broker: Broker, client: String, will: Will? = nil, subscriptions: [String]) {
         self.broker = broker
         self.client = client
         self.will = will
@@ -128,11 +132,13 @@ package struct BrokerMessage: Equatable, Sendable {
 
 /// What happens on a connection, in order.
 package enum ConnectionEvent: Sendable {
-    /// The broker has accepted the connection and all subscriptions.
-    case connected(version: ProtocolVersion, sessionPresent: Bool)
+    /// The broker has accepted the connection and all subscriptions. `longestPacket` is in bytes, if it has said so.
+    case connected(version: ProtocolVersion, sessionPresent: Bool, longestPacket: Int?)
     case received(BrokerMessage)
     /// The broker has acknowledged a message.
     case acknowledged(UInt64)
+    /// The broker does not take a message because it is too long. The connection goes on.
+    case refusedAsTooLong(UInt64)
     /// The last event.
     case ended(ConnectionEnd)
 }

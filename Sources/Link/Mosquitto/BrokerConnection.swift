@@ -32,6 +32,9 @@ package final class BrokerConnection: Sendable {
     /// Reads from the broker, or stops for a while: at most ``ConnectionOptions/longestPause``.
     package func receive(_ isWanted: Bool) { inbox.put(.receive(isWanted)) }
 
+    /// Lets a message be acknowledged: see ``ConnectionOptions/confirmsMessages``. Once for each message.
+    package func confirm() { inbox.put(.confirm) }
+
     /// Ends the connection. The broker publishes the will.
     ///
     /// - Parameter afterFlush: whether messages that are not acknowledged are waited for, for at most two seconds.
@@ -43,5 +46,6 @@ enum ConnectionCommand: Sendable {
     case publish(UInt64, topic: String, payload: [UInt8], isRetained: Bool)
     case subscribe
     case receive(Bool)
+    case confirm
     case end(afterFlush: Bool)
 }

@@ -42,8 +42,11 @@ final class Client {
         if let user = options.broker.user {
             try check(mosquitto_username_pw_set(pointer, user, options.broker.password?.text))
         }
-        let will = options.will
-        try check(mosquitto_will_set(pointer, will.topic, Int32(will.payload.count), will.payload, 1, true))
+        if let will = options.will {
+            try check(mosquitto_will_set(pointer, will.topic, Int32(will.payload.count), will.payload, 1, true))
+        }
+        // Otherwise it sends acknowledgements before anybody has seen the message.
+        if options.confirmsMessages { try check(mosquitto_threaded_set(pointer, true)) }
         guard let tls = options.broker.tls else { return }
         // Without a path, certificates of the system are not found again after a reconnection: mosquitto #2288.
         let systemFolder = "/etc/ssl/certs"
@@ -86,7 +89,7 @@ final class Client {
         try check(mosquitto_connect_bind_v5(pointer, host, port, seconds, nil, properties))
     }
 
-    /// - Returns: the id of the packet.
+    /// - Returns: the id of the packet; a failure of the kind `messageTooLong` leaves the connection as it is.
     func publish(_ topic: String, _ payload: [UInt8], isRetained: Bool) -> Result<Int32, ConnectionEnd> {
         var id: Int32 = 0
         let result = mosquitto_publish(pointer, &id, topic, Int32(payload.count), payload, 1, isRetained)
@@ -143,7 +146,7 @@ final class Client {
         case MOSQ_ERR_TLS, MOSQ_ERR_TLS_HANDSHAKE:
             return explain(ConnectionEnd(.refused, "no TLS connection to \(place) can be made"))
         case MOSQ_ERR_OVERSIZE_PACKET, MOSQ_ERR_PAYLOAD_SIZE:
-            return ConnectionEnd(.refused, "the broker does not take messages of this size")
+            return ConnectionEnd(.messageTooLong, "the broker does not take messages of this size")
         default:
             return explain(ConnectionEnd(.unavailable, String(cString: mosquitto_strerror(result))))
         }
@@ -178,8 +181,12 @@ final class Client {
             var seconds: UInt16 = 0
             let found = mosquitto_property_read_int16(
                 properties, Int32(MQTT_PROP_SERVER_KEEP_ALIVE.rawValue), &seconds, false)
+            var bytes: UInt32 = 0
+            let isLimited = mosquitto_property_read_int32(
+                properties, Int32(MQTT_PROP_MAXIMUM_PACKET_SIZE.rawValue), &bytes, false)
             owner(context)?.connectionAnswered(
-                code, sessionPresent: flags & 1 != 0, serverKeepalive: found == nil ? nil : seconds)
+                code, sessionPresent: flags & 1 != 0, serverKeepalive: found == nil ? nil : seconds,
+                longestPacket: isLimited == nil ? nil : Int(bytes))
         }
         mosquitto_disconnect_v5_callback_set(pointer) { _, context, code, _ in owner(context)?.disconnected(code) }
         mosquitto_subscribe_callback_set(pointer) { _, context, id, count, codes in

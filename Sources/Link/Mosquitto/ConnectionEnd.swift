@@ -6,6 +6,8 @@ package struct ConnectionEnd: Error, Equatable, Sendable, CustomStringConvertibl
         case asked
         /// Another connection has the same session.
         case takenOver
+        /// A message was longer than the broker takes.
+        case messageTooLong
         /// A person has to change something: the password, the access list, a certificate.
         case refused
         /// The broker or the network is not there. It may be later.
@@ -20,6 +22,12 @@ package struct ConnectionEnd: Error, Equatable, Sendable, CustomStringConvertibl
         self.kind = kind
         self.description = description
     }
+
+    /// MQTT 5: "packet too large".
+    static let tooLong: Int32 = 0x95
+
+    /// Whether the broker has ended the connection without a word.
+    package var isSilent: Bool { self == .closed }
 
     static let asked = ConnectionEnd(.asked, "the connection was closed here")
     static let takenOver = ConnectionEnd(.takenOver, "another connection has taken over the session")
@@ -57,7 +65,7 @@ package struct ConnectionEnd: Error, Equatable, Sendable, CustomStringConvertibl
         case 0x87: self.init(.refused, "the broker has ended the connection: not authorized")
         case 0x8B: self.init(.unavailable, "the broker is shutting down")
         case 0x8D: self.init(.unavailable, "the broker has heard nothing for too long")
-        case 0x95: self.init(.refused, "the broker does not take messages of this size")
+        case Self.tooLong: self.init(.messageTooLong, "the broker does not take messages of this size")
         case 0x96, 0x97, 0x9F: self.init(.unavailable, "the broker has a limit that is reached")
         case 0x98: self.init(.unavailable, "the broker's administrator has ended the connection")
         case 0x9C, 0x9D: self.init(.refused, "the broker has moved to another server")

@@ -19,9 +19,13 @@ final class ConnectionLoop {
     private var hasAnswered = false
     private var isConnected = false
     private var sessionPresent = false
+    private var longestPacket: Int?
     private var isFlushing = false
     private var sent: [Int32: (token: UInt64, topic: String)] = [:]
     private var subscription: Int32?
+    /// Messages that were not confirmed, and until when they must be.
+    private var unconfirmed = 0
+    private var confirmBy: Int64?
 
     // Time, in microseconds of the clock that goes on while the machine sleeps.
     private var keepalive: Int64
@@ -100,11 +104,15 @@ final class ConnectionLoop {
                     if sent.isEmpty { lastHeard = Clock.boottime() }
                     sent[id] = (token, topic)
                     lastSent = Clock.boottime()
+                case .failure(let error) where error.kind == .messageTooLong: handler(.refusedAsTooLong(token))
                 case .failure(let error): end = error
                 }
             case .subscribe: if isConnected { subscribe(client) }
             case .receive(let isWanted):
                 pausedUntil = isWanted ? nil : Clock.boottime() + options.longestPause.microseconds
+            case .confirm:
+                unconfirmed -= 1
+                if unconfirmed <= 0 { (unconfirmed, confirmBy) = (0, nil) }
             case .end(let afterFlush):
                 guard afterFlush, isConnected, !sent.isEmpty else {
                     end = end ?? .asked
@@ -131,8 +139,10 @@ final class ConnectionLoop {
         let now = Clock.boottime()
         if let until = pausedUntil, until <= now { pausedUntil = nil }
         arm(now)
-        let reading = pausedUntil == nil ? Int16(POLLIN) : 0
-        let writing = client.wantsToWrite ? Int16(POLLOUT) : 0
+        // What waits to be written begins with the acknowledgements of these messages.
+        let isHolding = unconfirmed > 0
+        let reading = pausedUntil == nil && !isHolding ? Int16(POLLIN) : 0
+        let writing = client.wantsToWrite && !isHolding ? Int16(POLLOUT) : 0
         var descriptors = [
             pollfd(fd: client.socket, events: reading | writing, revents: 0),
             pollfd(fd: inbox.descriptor, events: Int16(POLLIN), revents: 0),
@@ -153,7 +163,8 @@ final class ConnectionLoop {
         var moments = [lastSent + keepalive]
         if let deadline { moments.append(deadline) }
         if let pausedUntil { moments.append(pausedUntil) }
-        if !sent.isEmpty { moments.append(lastHeard + options.patience.microseconds) }
+        if let confirmBy { moments.append(confirmBy) }
+        if !sent.isEmpty, unconfirmed == 0 { moments.append(lastHeard + options.patience.microseconds) }
         notifyd_mqtt_timer_set(timer, max(moments.min()!, now + 1000))
     }
 
@@ -164,8 +175,11 @@ final class ConnectionLoop {
         if let deadline, deadline <= now {
             end = end ?? (isFlushing ? .asked : ConnectionEnd(.unavailable, "the broker does not answer"))
         }
-        if !sent.isEmpty, lastHeard + options.patience.microseconds <= now, pausedUntil == nil {
+        if !sent.isEmpty, lastHeard + options.patience.microseconds <= now, pausedUntil == nil, unconfirmed == 0 {
             end = end ?? ConnectionEnd(.unavailable, "the broker does not acknowledge messages")
+        }
+        if let confirmBy, confirmBy <= now {
+            end = end ?? ConnectionEnd(.unavailable, "messages are not taken here in time")
         }
         guard end == nil, lastSent + keepalive <= now, let client else { return }
         lastSent = now
@@ -174,7 +188,9 @@ final class ConnectionLoop {
 
     // MARK: What libmosquitto tells
 
-    func connectionAnswered(_ code: Int32, sessionPresent: Bool, serverKeepalive: UInt16?) {
+    func connectionAnswered(
+        _ code: Int32, sessionPresent: Bool, serverKeepalive: UInt16?, longestPacket: Int?
+    ) {
         hasAnswered = true
         guard code == 0 else {
             isVersionRefused = version == .v5 ? code == 0x84 : code == 1
@@ -183,6 +199,7 @@ final class ConnectionLoop {
         }
         if let serverKeepalive, serverKeepalive > 0 { keepalive = Int64(serverKeepalive) * 1_000_000 }
         self.sessionPresent = sessionPresent
+        self.longestPacket = longestPacket
         guard let client else { return }
         subscribe(client)
     }
@@ -196,17 +213,19 @@ final class ConnectionLoop {
         guard !isConnected, end == nil else { return }
         isConnected = true
         deadline = nil
-        handler(.connected(version: version, sessionPresent: sessionPresent))
+        handler(.connected(version: version, sessionPresent: sessionPresent, longestPacket: longestPacket))
     }
 
     func messageAcknowledged(_ id: Int32, _ code: Int32) {
         lastHeard = Clock.boottime()
         guard let (token, topic) = sent.removeValue(forKey: id) else { return }
-        guard code < 0x80 else {
+        switch code {
+        case ..<0x80: handler(.acknowledged(token))
+        case ConnectionEnd.tooLong: handler(.refusedAsTooLong(token))
+        default:
             end = end ?? ConnectionEnd(noWriting: topic, code: code)
             return
         }
-        handler(.acknowledged(token))
         if isFlushing, sent.isEmpty { end = end ?? .asked }
     }
 
@@ -214,6 +233,10 @@ final class ConnectionLoop {
         lastHeard = Clock.boottime()
         // Its acknowledgement is under way already.
         lastSent = lastHeard
+        if options.confirmsMessages {
+            unconfirmed += 1
+            confirmBy = confirmBy ?? lastHeard + options.confirmationTime.microseconds
+        }
         handler(.received(message))
     }
 

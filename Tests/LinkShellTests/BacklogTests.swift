@@ -1,0 +1,71 @@
+import ChildProcesses
+import NotifyClient
+import NotifyRehearsal
+import NotifyTestSupport
+import Testing
+
+/// What waits while the broker is away.
+@Suite(.serialized, .timeLimit(.minutes(6)))
+struct BacklogTests {
+    private static let silent = PublishOptions(banner: false)
+
+    @Test func whileTheBrokerIsAwayNothingGrowsButTheCount() async throws {
+        try await withLink { rig in
+            try await rig.one.client.publish("/log/a", title: "0", options: Self.silent)
+            try await rig.two.hears("0")
+            await rig.broker.kill()
+            try await rig.one.until("the broker is missed") {
+                try await rig.one.property("State")?.string != "connected"
+            }
+            let before = try rig.one.bridgeMemory()
+            let titles = (0...20_000).map { "\($0)" }
+            for title in titles.dropFirst() {
+                try await rig.one.client.publish("/log/a", title: title, options: Self.silent)
+            }
+            try await rig.one.until("all are counted", within: .seconds(120)) {
+                try await rig.one.property("Backlog")?.integer() == 20_000
+            }
+            let listed = try ChildProcess(
+                BuiltPrograms.notifyctl, ["bridges"], environment: ["DBUS_SESSION_BUS_ADDRESS": rig.one.bus.address],
+                capturing: [1])
+            #expect(await listed.waitForExit() == .code(0))
+            #expect(await listed.allLines(of: 1)?.first?.contains("20000 waiting") == true)
+            let after = try rig.one.bridgeMemory()
+            #expect(after - before < 6 << 10, "\(before) KiB before, \(after) KiB after")
+
+            try await rig.broker.start()
+            try await rig.one.until("nothing waits", within: .seconds(180)) {
+                try await rig.one.property("Backlog")?.integer() == 0
+            }
+            // Each event is read once: to read all of them again and again takes longer than to say them.
+            var heard: [String] = []
+            var lastID: EventID = 0
+            try await rig.two.until("all is heard", within: .seconds(60)) {
+                let page = try await rig.two.client.history("/", after: lastID)
+                heard += page.map(\.event.title)
+                lastID = page.last?.event.id ?? lastID
+                return heard.last == "20000"
+            }
+            #expect(heard == titles)
+            let end = try rig.one.bridgeMemory()
+            #expect(end - before < 6 << 10, "\(before) KiB before, \(end) KiB after all was said")
+        }
+    }
+
+    /// Only what would go out is counted, also by a bridge that was started meanwhile.
+    @Test func whatIsNotSharedDoesNotWait() async throws {
+        try await withLink(1, link: "skip = [\"/local\"]") { rig in
+            await rig.broker.kill()
+            try await rig.one.until("the broker is missed") {
+                try await rig.one.property("State")?.string != "connected"
+            }
+            try await rig.one.client.publish("/local/a", title: "two", options: Self.silent)
+            try await rig.one.client.publish("/log/a", title: "three", options: Self.silent)
+            try await rig.one.client.publish("/log/a", title: "four", options: Self.silent)
+            try await rig.one.until("they are counted") { try await rig.one.property("Backlog")?.integer() == 2 }
+            await rig.one.stopBridge()
+            try rig.one.launchBridge()
+            try await rig.one.until("they are counted") { try await rig.one.property("Backlog")?.integer() == 2 }
+        }
+    }
+}

@@ -1,0 +1,151 @@
+import LinkMessages
+import Linking
+import Routing
+import Testing
+
+/// What waits to be said, and what is too long for the broker.
+struct BacklogTests {
+    private func row(_ number: UInt64, via: String = "", title: String = "", retained: Bool = false) -> Change {
+        Change(
+            number: number, via: via,
+            kind: .event(
+                SaidEvent(
+                    name: GlobalName(device: LinkTests.own, id: number), topic: LinkTests.topic, title: title, body: "",
+                    published: 1, expires: 1_800_000_000_000_000, isRetained: retained)))
+    }
+
+    private func reading(_ effects: [LinkEffect]) -> (token: ReadToken, after: UInt64)? {
+        for case .readChanges(let token, let after, _) in effects { return (token, after) }
+        return nil
+    }
+
+    /// A bench whose first readings are answered.
+    private func settled(change: (inout LinkLimits) -> Void = { _ in }) -> LinkTests.Bench {
+        let bench = LinkTests.Bench(change: change)
+        answer(bench, [])
+        return bench
+    }
+
+    @discardableResult
+    private func answer(_ bench: LinkTests.Bench, _ rows: [Change], isLast: Bool = true) -> UInt64? {
+        guard let (token, after) = reading(bench.effects) else { return nil }
+        bench.give(.changes(token, ChangesPage(changes: rows, isLast: isLast)))
+        return after
+    }
+
+    private func said(_ effects: [LinkEffect]) -> [(token: MessageToken, address: Address, said: Said)] {
+        effects.compactMap { effect in
+            guard case .say(let token, let address, let message?) = effect, case .said(let said) = message.body else {
+                return nil
+            }
+            return (token, address, said)
+        }
+    }
+
+    // MARK: The broker is away
+
+    @Test func rowsAreCountedWhileTheBrokerIsAway() {
+        let bench = settled()
+        bench.give(.disconnected(wasTakenOver: false))
+        bench.wait(seconds: 1)
+        #expect(answer(bench, []) == 1000)
+        bench.give(.journalChanged)
+        // Not at once: a flood costs little.
+        #expect(reading(bench.effects) == nil)
+        bench.wait(seconds: 1)
+        #expect(answer(bench, [row(1001), row(1002, via: "mqtt"), row(1003)], isLast: false) == 1000)
+        #expect(bench.link.backlog == 2)
+        bench.wait(seconds: 1)
+        #expect(answer(bench, [row(1004)]) == 1003)
+        #expect(bench.link.backlog == 3 && bench.link.footprint.rows == 0)
+        bench.wait(seconds: 60)
+        #expect(reading(bench.effects) == nil, "it reads although nothing has changed")
+    }
+
+    @Test func whatTheBrokerAcknowledgesWaitsNoLonger() {
+        let bench = settled()
+        bench.give(.disconnected(wasTakenOver: false))
+        bench.wait(seconds: 1)
+        answer(bench, [row(1001), row(1002)])
+        bench.give(.connecting)
+        bench.give(.connected)
+        #expect(answer(bench, [row(1001), row(1002), row(1003)]) == 1000)
+        #expect(bench.link.backlog == 3)
+        let tokens = said(bench.effects).map(\.token)
+        #expect(tokens.count == 3)
+        bench.give(.acknowledged(tokens[0]))
+        #expect(bench.link.backlog == 2)
+        // Said again, and counted once.
+        bench.give(.disconnected(wasTakenOver: false))
+        bench.give(.connecting)
+        bench.give(.connected)
+        answer(bench, [row(1002), row(1003)])
+        #expect(bench.link.backlog == 2)
+        for (token, _, _) in said(bench.effects) { bench.give(.acknowledged(token)) }
+        #expect(bench.link.backlog == 0)
+    }
+
+    @Test func countingEnds() {
+        let bench = settled { $0.countedRows = 2 }
+        bench.give(.disconnected(wasTakenOver: false))
+        bench.wait(seconds: 1)
+        answer(bench, [row(1001), row(1002)], isLast: false)
+        bench.wait(seconds: 10)
+        #expect(reading(bench.effects) == nil)
+        #expect(bench.link.backlog == 2)
+    }
+
+    // MARK: Too long
+
+    private static let long = String(repeating: "x", count: 5000)
+
+    @Test func whatIsTooLongForTheBrokerIsADeadLetterAndPassed() {
+        let bench = LinkTests.Bench()
+        bench.give(.textLimited(Message.shortestLimit))
+        answer(bench, [row(1001), row(1002, title: Self.long, retained: true), row(1003)])
+        var letters: [DeadLetter] = []
+        for case .keep(let letter) in bench.effects { letters.append(letter) }
+        #expect(letters.map(\.device) == [LinkTests.own])
+        #expect(letters.first?.reason.contains("3072") == true)
+        let all = said(bench.effects)
+        #expect(all.map(\.said.number) == [1001, 1002, 1003])
+        #expect(all.map(\.said.previous) == [1000, 1001, 1002])
+        #expect(all.map { $0.said.content == .nothing } == [false, true, false])
+        for (token, _, _) in all { bench.give(.acknowledged(token)) }
+        #expect(bench.link.backlog == 0)
+    }
+
+    @Test func aRefusedMessageIsSaidAsNothing() {
+        let bench = LinkTests.Bench()
+        answer(bench, [row(1001), row(1002, title: Self.long)])
+        let first = said(bench.effects)
+        #expect(first.map { $0.said.content == .nothing } == [false, false])
+        bench.give(.acknowledged(first[0].token))
+        bench.give(.textLimited(5000))
+        #expect(answer(bench, [row(1002, title: Self.long)]) == 1001)
+        #expect(said(bench.effects).map(\.said) == [Said(number: 1002, previous: 1001, content: .nothing)])
+        #expect(bench.effects.contains { if case .keep = $0 { true } else { false } })
+        // It is told once, however often it is said.
+        bench.give(.disconnected(wasTakenOver: false))
+        bench.give(.connecting)
+        bench.give(.connected)
+        answer(bench, [row(1002, title: Self.long)])
+        #expect(!bench.effects.contains { if case .keep = $0 { true } else { false } })
+        #expect(said(bench.effects).map(\.said.content) == [.nothing])
+    }
+
+    @Test func anAnswerFitsIntoAMessage() {
+        let bench = settled()
+        bench.give(.textLimited(Message.shortestLimit))
+        bench.hear(.presence(LinkTests.other), .presence(Presence(connection: 1, isOnline: true)))
+        bench.hear(.questions(LinkTests.own), .question(Question(id: 1, after: 1000, through: 1010)))
+        answer(bench, [row(1001, title: Self.long)] + (1002...1010).map { row($0, title: "\(Self.long.prefix(600))") })
+        var answers: [Answer] = []
+        for case .say(_, .answers, let message?) in bench.effects {
+            #expect(message.encoded.count <= Message.shortestLimit)
+            if case .answer(let answer) = message.body { answers.append(answer) }
+        }
+        #expect(answers.first?.items.first?.content == .nothing)
+        #expect(answers.first.map { $0.through > 1001 && $0.through < 1010 } == true)
+    }
+}
