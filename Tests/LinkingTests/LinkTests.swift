@@ -31,6 +31,12 @@ struct LinkTests {
             }
             give(.connecting)
             give(.connected)
+            // The own presence comes back after what the broker has kept.
+            let connected = effects
+            for case .say(_, let address, let message?) in connected {
+                if case .presence = message.body { hear(address, message.body, from: LinkTests.own) }
+            }
+            effects = connected
         }
 
         @discardableResult

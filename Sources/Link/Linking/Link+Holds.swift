@@ -57,12 +57,17 @@ extension Link {
             return released
         }
 
-        func mustWait(_ limits: LinkLimits) -> Bool { count >= limits.holds }
+        /// A new connection: what has been waited for is another matter.
+        mutating func beginCatchingUp() {
+            catchUpBy = nil
+            hasWaitedEnough = false
+        }
     }
 
-    /// Whether a device that is there has said something that is missing here, or much waits for notifyd.
+    /// Whether the broker has kept messages for this device, a device that is there has said something that is missing here, or
+    /// much waits for notifyd.
     var isCatchingUp: Bool {
-        queue.count > limits.callsInFlight || peers.values.contains(where: \.isBehind)
+        connection.isDraining || queue.count > limits.callsInFlight || peers.values.contains(where: \.isBehind)
     }
 
     mutating func announced(_ event: Announced, at now: Now) {
@@ -93,7 +98,16 @@ extension Link {
         effects.append(.hold(event.id, length))
     }
 
-    private mutating func updateCatchingUp(at now: Now) {
+    /// The window of an event that comes while the line is behind, in milliseconds: long enough for the hold to come in time, or,
+    /// beyond the limit of holds, in place of one. Those that are under way may take what is left of the limit.
+    func windowWhileCatchingUp(at now: Now) -> UInt32? {
+        guard isCatchingUp, let by = holds.catchUpBy else { return nil }
+        let left = max(0, by.microseconds - now.uptime.microseconds) / 1000
+        let isFull = holds.count + limits.callsInFlight >= limits.holds
+        return UInt32(clamping: isFull ? left : min(left, limits.catchingUpWindow.microseconds / 1000))
+    }
+
+    mutating func updateCatchingUp(at now: Now) {
         if isCatchingUp, !holds.hasWaitedEnough {
             holds.catchUpBy = holds.catchUpBy ?? now.uptime + limits.catchingUpHold
         }

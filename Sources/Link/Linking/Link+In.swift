@@ -315,6 +315,7 @@ extension Link {
 
     mutating func startCalls(at now: Now) {
         guard isDaemonThere else { return }
+        if !queue.isEmpty { updateCatchingUp(at: now) }
         while calls.count < limits.callsInFlight, var item = queue.popFirst() {
             waitingBytes -= item.cost
             // It may have been refused since.
@@ -330,9 +331,7 @@ extension Link {
                 calls[token] = item.id
                 switch call {
                 case .publish(var request):
-                    if holds.mustWait(limits), isCatchingUp, let by = holds.catchUpBy, !request.isRemoval {
-                        request.window = UInt32(clamping: max(0, by.microseconds - now.uptime.microseconds) / 1000)
-                    }
+                    if !request.isRemoval { request.window = windowWhileCatchingUp(at: now) }
                     effects.append(.publish(token, request))
                 case .claim(let request): effects.append(.claimNamed(token, request))
                 }

@@ -19,6 +19,11 @@ extension Link {
         var isCatchingUp = false
         /// Whether somebody has written to this device's retained topics.
         var isDefaced = false
+        /// Whether the broker may still send what it has kept for this session. The first message of this connection comes back
+        /// after that.
+        var isDraining = false
+        /// Not every broker sends own messages back: after this it has sent everything.
+        var drainBy: Uptime?
         var conflicts: [Uptime] = []
         /// The number of the connection before this one, of this run of the program.
         var previous: UInt64?
@@ -39,6 +44,9 @@ extension Link {
         if connection.since > 0 { connection.previous = line!.connection }
         line!.connection = max(line!.connection + 1, UInt64(max(0, now.wall)))
         disk.lineChanged = true
+        // Messages may come before the broker has answered the subscription.
+        connection.isDraining = true
+        holds.beginCatchingUp()
         let presence = Presence(connection: line!.connection, isOnline: false)
         effects.append(
             .connect(
@@ -48,6 +56,7 @@ extension Link {
     mutating func connected(at now: Now) {
         guard let line else { return }
         connection.isUp = true
+        connection.drainBy = now.uptime + limits.catchingUpHold
         connection.since = now.wall
         connection.describe = now.uptime
         connection.hasNews = true
@@ -66,6 +75,7 @@ extension Link {
         connection.isUp = false
         connection.joined = nil
         connection.describe = nil
+        connection.drainBy = nil
         values.check = nil
         asking.question = nil
         answering.waiting = []
@@ -74,6 +84,15 @@ extension Link {
         rewindOut()
         connection.hasConflict = wasTakenOver
         if wasTakenOver { noteConflict(at: now) }
+    }
+
+    private mutating func endDraining() {
+        connection.isDraining = false
+        connection.drainBy = nil
+    }
+
+    mutating func checkDraining(at now: Now) {
+        if isDue(connection.drainBy, at: now) { endDraining() }
     }
 
     mutating func checkJoining(at now: Now) {
@@ -130,8 +149,11 @@ extension Link {
     // MARK: Others
 
     mutating func heard(_ device: Device, _ at: Int64, at now: Now) {
-        peers[device]!.heard = now.uptime
-        peers[device]!.offset.heard(at, wall: now.wall, uptime: now.uptime)
+        // What the broker has kept was said some time ago.
+        if !connection.isDraining {
+            peers[device]!.heard = now.uptime
+            peers[device]!.offset.heard(at, wall: now.wall, uptime: now.uptime)
+        }
         // Once an hour is enough to know who is unseen for 30 days.
         if abs(now.wall - peers[device]!.record.seen) > 3_600_000_000 {
             peers[device]!.record.seen = now.wall
@@ -220,6 +242,7 @@ extension Link {
             if isOfNow { noteConflict(at: now) }
         case .presence(let presence):
             guard connection.isUp else { return }
+            if presence.isOnline, presence.connection == line.connection { endDraining() }
             if presence.isShared { return fail(.twoMachines, at: now) }
             // Not every broker says that a connection was taken over. Somebody has connected between this connection and the last.
             if let previous = connection.previous, !connection.hasConflict, presence.connection > previous,

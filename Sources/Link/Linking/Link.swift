@@ -116,6 +116,7 @@ public struct Link {
     private mutating func proceed(at now: Now) {
         guard failure == nil else { return }
         checkJoining(at: now)
+        checkDraining(at: now)
         checkSilence(at: now)
         startCalls(at: now)
         say(at: now)
@@ -141,7 +142,7 @@ public struct Link {
 
     private mutating func armTimer() {
         let deadlines = [
-            connection.joined, connection.describe, asking.next, asking.question?.deadline,
+            connection.joined, connection.describe, connection.drainBy, asking.next, asking.question?.deadline,
             answering.next, out.next,
             out.backlog.next,
             values.check, values.nextExpiry, values.readAgain, holds.nextExpiry, holds.catchUpBy, disk.flush, nextDrop,
