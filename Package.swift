@@ -173,9 +173,13 @@ let package = Package(
             ],
             path: "Sources/Link/Linking", swiftSettings: strict
         ),
+        // Messages of others on a broker as events, and events as messages for them.
+        .target(
+            name: "Mapping", dependencies: ["NotifyJSON", "NotifyText", "Routing"], path: "Sources/Link/Mapping",
+            swiftSettings: strict),
         // The configuration of the link, which notifyd-mqtt and notifyctl read.
         .target(
-            name: "LinkSettings", dependencies: ["Credentials", "NotifyText", "Routing", "TOMLTables"],
+            name: "LinkSettings", dependencies: ["Credentials", "Mapping", "NotifyText", "Routing", "TOMLTables"],
             path: "Sources/Link/LinkSettings", swiftSettings: strict),
         // Messages as they stand on the broker: sealed and signed.
         .target(
@@ -193,8 +197,8 @@ let package = Package(
         .target(
             name: "LinkShell",
             dependencies: [
-                "Credentials", "LinkMessages", "LinkSealing", "LinkSettings", "Linking", "Mosquitto", "NotifyBridge",
-                "NotifyClient", "NotifyJSON", "NotifyText", "Routing", "Systemd", "TOMLTables",
+                "Credentials", "LinkMessages", "LinkSealing", "LinkSettings", "Linking", "Mapping", "Mosquitto",
+                "NotifyBridge", "NotifyClient", "NotifyJSON", "NotifyText", "Routing", "Systemd", "TOMLTables",
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Sources/Link/LinkShell", swiftSettings: strict),
@@ -263,8 +267,8 @@ let package = Package(
         .target(
             name: "NotifyFuzzing",
             dependencies: [
-                "Journal", "LinkMessages", "LinkSealing", "Linking", "NotifyClient", "NotifyDaemon", "NotifyText",
-                "Routing",
+                "Journal", "LinkMessages", "LinkSealing", "Linking", "Mapping", "NotifyClient", "NotifyDaemon",
+                "NotifyText", "Routing",
                 "Systemd", "TOMLTables", .product(name: "GRDB", package: "GRDB.swift"),
             ],
             path: "Sources/Testing/NotifyFuzzing", swiftSettings: strict
@@ -285,8 +289,10 @@ let package = Package(
             dependencies: ["LinkMessages", "NotifyJSON", "NotifyTestSupport", "NotifyText", "Routing"],
             swiftSettings: strict),
         .testTarget(
-            name: "LinkSettingsTests", dependencies: ["Credentials", "LinkSettings", "Routing", "TOMLTables"],
+            name: "LinkSettingsTests",
+            dependencies: ["Credentials", "LinkSettings", "Mapping", "Routing", "TOMLTables"],
             swiftSettings: strict),
+        .testTarget(name: "MappingTests", dependencies: ["Mapping", "NotifyJSON", "Routing"], swiftSettings: strict),
         .testTarget(
             name: "LinkingTests",
             dependencies: ["LinkMessages", "Linking", "NotifyTestSupport", "NotifyText", "Routing"],

@@ -85,6 +85,21 @@ struct BacklogTests {
         #expect(bench.link.backlog == 0)
     }
 
+    @Test func whatStaysOnItsDeviceIsNotSaid() {
+        let bench = LinkTests.Bench()
+        let claim = SaidClaim(
+            name: GlobalName(source: "local:map:x", eventID: "1"), topic: LinkTests.topic, form: .claimed, place: "")
+        let other = SaidClaim(
+            name: GlobalName(source: "map:x", eventID: "1"), topic: LinkTests.topic, form: .claimed, place: "")
+        answer(
+            bench,
+            [
+                row(1001, via: "mqtt:/map"), Change(number: 1002, kind: .claim(claim)), row(1003, via: "map"),
+                Change(number: 1004, kind: .claim(other)),
+            ])
+        #expect(said(bench.effects).map(\.said.number) == [1003, 1004])
+    }
+
     @Test func countingEnds() {
         let bench = settled { $0.countedRows = 2 }
         bench.give(.disconnected(wasTakenOver: false))

@@ -45,6 +45,14 @@ struct HoldTests {
         #expect(announce(bench(), 1, by: LinkTests.other, via: "mqtt") == nil)
     }
 
+    /// Nobody else hears of it.
+    @Test func anEventThatStaysOnItsDeviceWaitsForNobody() {
+        let event = Announced(
+            id: EventID(1), name: GlobalName(source: "local:map:x", eventID: "1"), topic: LinkTests.topic,
+            via: "mqtt:/map", hasWindow: true)
+        #expect(!bench().give(.announced(event)).contains { if case .hold = $0 { true } else { false } })
+    }
+
     @Test func aScreenThatIsClosedIsNotWaitedFor() {
         let bench = bench()
         _ = announce(bench, 1)

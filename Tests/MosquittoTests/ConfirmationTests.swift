@@ -54,6 +54,15 @@ struct ConfirmationTests {
         }
     }
 
+    @Test func whoOnlySendsSubscribesToNothing() async throws {
+        try await withBroker { broker in
+            let one = TestConnection(broker.here, topics: [])
+            try await one.connected()
+            one.publish(1, "1", to: "t/x")
+            #expect(await one.acknowledgement(1))
+        }
+    }
+
     @Test(arguments: ["max_packet_size 2000", "message_size_limit 2000"])
     func whatIsTooLongEndsNoConnection(line: String) async throws {
         var settings = TestBroker.Settings()

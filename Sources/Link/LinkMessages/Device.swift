@@ -37,6 +37,11 @@ public struct Digest: Hashable, Comparable, Sendable, CustomStringConvertible {
 public struct GlobalName: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// In bytes of UTF-8, each half.
     public static let maximumBytes = 255
+    /// The source of an event that stays on its device begins with this.
+    public static let localSource = "local:"
+
+    /// Whether the event stays on its device: nobody else hears of it, nor of its claims.
+    public var isLocal: Bool { source.utf8.starts(with: Self.localSource.utf8) }
 
     private let sourceBytes: ByteString
     private let idBytes: ByteString

@@ -38,6 +38,8 @@ public struct LinkSettings: Equatable, Sendable {
     public var name: String
     /// The private link first.
     public var lines: [Line]
+    /// What comes from others on the broker, and goes out to them.
+    public var maps = MapSettings()
 
     /// The longest name of a device, in bytes.
     public static let longestName = 64
@@ -57,8 +59,10 @@ public struct LinkSettings: Equatable, Sendable {
         for (index, name) in names.enumerated() where names[..<index].contains(where: { $0.hasBytes(of: name) }) {
             root.note("channel", "there are two channels \"\(name)\"; each is written once")
         }
+        let maps = MapSettings.read(from: &root)
         guard var link else { return nil }
         link.lines += channels
+        link.maps = maps
         return link
     }
 
@@ -98,7 +102,7 @@ public struct LinkSettings: Equatable, Sendable {
 
 extension TableReader {
     /// Topics, or `/`.
-    fileprivate mutating func prefixes(_ key: String) -> [TopicPrefix]? {
+    mutating func prefixes(_ key: String) -> [TopicPrefix]? {
         strings(key)?.compactMap { text, offset in
             do throws(TopicError) {
                 return try TopicPrefix(text)

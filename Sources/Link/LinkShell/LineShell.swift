@@ -247,17 +247,9 @@ final class LineShell: @unchecked Sendable {
     private func connectionOptions(_ address: LinkMessages.Address, _ will: LinkMessages.Message) throws
         -> ConnectionOptions
     {
-        var broker = settings.server.broker
-        if let password = settings.password {
-            guard let text = try password.read().text, !text.utf8.contains(0) else {
-                throw BridgeFailure(78, "\(password) is no text without NUL characters")
-            }
-            broker.password = Password(text)
-        }
-        broker.user = settings.user
         let topic = prefix + address.description
         var options = ConnectionOptions(
-            broker: broker, client: cipher.clientID(line: configuration.line),
+            broker: try settings.broker(), client: cipher.clientID(line: configuration.line),
             will: Will(topic: topic, payload: try cipher.seal(will, on: topic)),
             // They do not overlap: some brokers deliver a message once for each filter.
             subscriptions: ["s/+", "v/+", "d/+", "o/+", "r/\(device)", "u/\(device)"].map { prefix + $0 })

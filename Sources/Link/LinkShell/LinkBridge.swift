@@ -21,6 +21,7 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
     private let services: BridgeServices
     private let queue = DispatchQueue(label: "link")
     private var lines: [LineShell] = []
+    private var maps: MapShell?
     private var device: Device?
     private var attended: [String] = []
     private var isDaemonThere = false
@@ -73,6 +74,7 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
             for topic in attended { screenChanged(topic, isAttended: false) }
             attended = []
             for line in lines { line.handle(.daemonVanished) }
+            maps?.daemonVanished()
             if lines.isEmpty { services.status.set(.waiting, "notifyd is not there") }
         case .event(let event):
             guard let device else { return }
@@ -130,15 +132,23 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
                     records: prepared.records, services: services, queue: queue
                 ) { [weak self] in self?.show() }
             }
+            if let link = prepared.first, !settings.maps.isEmpty {
+                maps = MapShell(settings, cipher: link.cipher, services: services, queue: queue) { [weak self] in
+                    self?.show()
+                }
+            }
             for line in lines { line.start() }
             for topic in attended { screenChanged(topic, isAttended: true) }
         }
         for line in lines { line.handle(.daemonAppeared) }
+        maps?.daemonAppeared()
     }
 
     private func endLines() {
         for line in lines { line.stop() }
         lines = []
+        maps?.stop()
+        maps = nil
         beginning?.cancel()
     }
 
@@ -241,8 +251,9 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
     private func showNow() {
         guard !isStopped, !lines.isEmpty else { return }
         let order: [BridgeStatus.State] = [.failed, .waiting, .connecting, .connected]
-        let worst = order.lazy.compactMap { state in self.lines.first { $0.condition.state == state } }.first
-        if let worst { services.status.set(worst.condition.state, worst.condition.detail) }
+        let conditions = lines.map(\.condition) + [maps?.condition].compactMap { $0 }
+        let worst = order.lazy.compactMap { state in conditions.first { $0.state == state } }.first
+        if let worst { services.status.set(worst.state, worst.detail) }
         services.status.setBacklog(UInt64(lines.reduce(0) { $0 + $1.backlog }))
         if let time = lines.lazy.compactMap(\.roundTrip).first { services.status.setRoundTrip(time) }
         services.status.setPeers(

@@ -1,5 +1,22 @@
+import Credentials
 import LinkSettings
 import Mosquitto
+import NotifyBridge
+
+extension LinkSettings {
+    /// The broker, with user and password. The password is read each time.
+    func broker() throws -> Broker {
+        var broker = server.broker
+        if let password {
+            guard let text = try password.read().text, !text.utf8.contains(0) else {
+                throw BridgeFailure(78, "\(password) is no text without NUL characters")
+            }
+            broker.password = Password(text)
+        }
+        broker.user = user
+        return broker
+    }
+}
 
 extension LinkSettings.Server {
     /// The broker, as the connection wants to know it.

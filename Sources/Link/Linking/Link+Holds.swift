@@ -71,7 +71,8 @@ extension Link {
     }
 
     mutating func announced(_ event: Announced, at now: Now) {
-        guard configuration.kind == .link, event.hasWindow, configuration.shares(event.topic) else { return }
+        guard configuration.kind == .link, event.hasWindow, configuration.shares(event.topic), !event.name.isLocal
+        else { return }
         updateCatchingUp(at: now)
         guard holds.count < limits.holds else { return }
         var devices: Set<Device> = []

@@ -142,7 +142,8 @@ extension Link {
         switch change.kind {
         case .event(let event): return configuration.shares(event.topic) ? .event(event) : nil
         case .claim(let claim):
-            return configuration.shares(claim.topic) && !configuration.isChannel ? .claim(claim) : nil
+            let isHeardOf = !configuration.isChannel && !claim.name.isLocal
+            return configuration.shares(claim.topic) && isHeardOf ? .claim(claim) : nil
         case .removal(let removal): return configuration.shares(removal.topic) ? .removal(removal) : nil
         case .other, .start: return nil
         }

@@ -107,7 +107,7 @@ final class ConnectionLoop {
                 case .failure(let error) where error.kind == .messageTooLong: handler(.refusedAsTooLong(token))
                 case .failure(let error): end = error
                 }
-            case .subscribe: if isConnected { subscribe(client) }
+            case .subscribe: if isConnected, !options.subscriptions.isEmpty { subscribe(client) }
             case .receive(let isWanted):
                 pausedUntil = isWanted ? nil : Clock.boottime() + options.longestPause.microseconds
             case .confirm:
@@ -201,7 +201,7 @@ final class ConnectionLoop {
         self.sessionPresent = sessionPresent
         self.longestPacket = longestPacket
         guard let client else { return }
-        subscribe(client)
+        if options.subscriptions.isEmpty { becomeConnected() } else { subscribe(client) }
     }
 
     func subscriptionAnswered(_ id: Int32, _ codes: [Int32]) {
@@ -210,6 +210,10 @@ final class ConnectionLoop {
         if let refused = zip(options.subscriptions, codes).first(where: { $0.1 >= 0x80 }) {
             end = end ?? ConnectionEnd(noReading: refused.0)
         }
+        becomeConnected()
+    }
+
+    private func becomeConnected() {
         guard !isConnected, end == nil else { return }
         isConnected = true
         deadline = nil

@@ -15,5 +15,6 @@ public struct FuzzTarget: Sendable {
         FuzzTarget(name: "Text", body: fuzzText),
         FuzzTarget(name: "Reply", body: fuzzReply),
         FuzzTarget(name: "LinkMessage", body: fuzzLinkMessage),
+        FuzzTarget(name: "Map", body: fuzzMap),
     ]
 }

@@ -1,0 +1,136 @@
+public import Mapping
+import Routing
+import TOMLTables
+
+/// The tables `[[map]]` of `mqtt.toml`; notifyd-mqtt.toml(5).
+public struct MapSettings: Equatable, Sendable {
+    public var inbound: [InboundMap] = []
+    public var outbound: [OutboundMap] = []
+
+    public var isEmpty: Bool { inbound.isEmpty && outbound.isEmpty }
+
+    /// Maps in a file.
+    static let maximumMaps = 64
+    /// What devices say to each other.
+    private static let ownTopics = try! LevelPattern("notifyd/1/#")
+
+    private enum Urgency: String, CaseIterable {
+        case low, normal, critical
+    }
+
+    static func read(from root: inout TableReader) -> MapSettings {
+        var maps = MapSettings()
+        _ = root.tables("map", upTo: maximumMaps) { table in
+            let isOut = table.has("publish")
+            if isOut == table.has("filter") {
+                table.note(
+                    "filter", "a map has either 'filter', for what comes in, or 'publish', for what goes out")
+                return false
+            }
+            if isOut {
+                if let map = maps.readOutbound(from: &table) { maps.outbound.append(map) }
+            } else {
+                if let map = maps.readInbound(from: &table) { maps.inbound.append(map) }
+            }
+            return true
+        }
+        return maps
+    }
+
+    // MARK: In
+
+    private func readInbound(from table: inout TableReader) -> InboundMap? {
+        let filter = table.pattern("filter")
+        let topic = table.required("topic") { $0.topicPattern($1) }
+        let title = table.template("title")
+        let body = table.template("body")
+        let isRetained = table.boolean("retain") ?? false
+        let urgency = table.word("urgency", of: Urgency.self)
+        let id = table.string("id").map { $0.split(separator: ".", omittingEmptySubsequences: false).map(String.init) }
+        let isLinked = table.boolean("link") ?? false
+        for key in ["publish", "topics", "payload"] {
+            table.refuse(key, "'\(key)' belongs to what goes out, and 'filter' takes in")
+        }
+        if id?.contains("") == true {
+            table.note("id", "'id' names a member of the message, such as \"id\" or \"context.id\"")
+        }
+        guard let filter, let topic else { return nil }
+        for name in topic.captureNames where !filter.names.contains(name) {
+            table.note("topic", "'topic' has {\(name)}, and 'filter' has not")
+        }
+        check(filter, "filter", &table)
+        return InboundMap(
+            filter: filter, topic: topic, title: title, body: body, isRetained: isRetained,
+            urgency: urgency.map { UInt8(Urgency.allCases.firstIndex(of: $0)!) }, id: id, isLinked: isLinked)
+    }
+
+    // MARK: Out
+
+    private func readOutbound(from table: inout TableReader) -> OutboundMap? {
+        let address = table.pattern("publish")
+        let topics = table.required("topics") { $0.prefixes($1) }
+        let payload = table.template("payload")
+        let isRetained = table.boolean("retain") ?? false
+        let isLinked = table.boolean("link") ?? false
+        for key in ["filter", "topic", "title", "body", "urgency", "id"] {
+            table.refuse(key, "'\(key)' belongs to what comes in, and 'publish' sends out")
+        }
+        if topics?.isEmpty == true { table.note("topics", "at least one topic goes out, such as \"/run\"") }
+        guard let address, let topics else { return nil }
+        guard address.isTopic else {
+            table.note("publish", "'publish' is one topic on the broker, without +, # and captures")
+            return nil
+        }
+        check(address, "publish", &table)
+        return OutboundMap(
+            address: address.filter, topics: topics, payload: payload, isRetained: isRetained, isLinked: isLinked)
+    }
+
+    /// What goes out does not come in again, no message comes in twice, and nobody mistakes the link for something else.
+    private func check(_ pattern: LevelPattern, _ key: String, _ table: inout TableReader) {
+        if pattern.overlaps(Self.ownTopics) {
+            table.note(key, "'\(key)' has topics of the link itself, notifyd/1/…; name a first level of others")
+        }
+        if let other = inbound.first(where: { $0.filter.overlaps(pattern) }) {
+            table.note(key, "'\(key)' has topics that \"\(other.filter)\" takes in already")
+        }
+        guard key == "filter" else { return }
+        for other in outbound {
+            if let address = try? LevelPattern(other.address), pattern.overlaps(address) {
+                table.note(key, "'filter' would take in what goes out at \"\(other.address)\"")
+            }
+        }
+    }
+}
+
+extension TableReader {
+    fileprivate mutating func pattern(_ key: String) -> LevelPattern? {
+        guard let text = string(key) else { return nil }
+        do throws(MapError) {
+            return try LevelPattern(text)
+        } catch {
+            note(key, "'\(key)': \(error)")
+            return nil
+        }
+    }
+
+    fileprivate mutating func topicPattern(_ key: String) -> TopicPattern? {
+        guard let text = string(key) else { return nil }
+        do throws(TopicError) {
+            return try TopicPattern(text)
+        } catch {
+            note(key, "'\(key)': \(error)")
+            return nil
+        }
+    }
+
+    fileprivate mutating func template(_ key: String) -> MessageTemplate? {
+        guard let text = string(key) else { return nil }
+        do throws(MapError) {
+            return try MessageTemplate(text)
+        } catch {
+            note(key, "'\(key)': \(error)")
+            return nil
+        }
+    }
+}
