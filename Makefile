@@ -115,6 +115,14 @@ bench-scale: ## Measure what an event costs as the work grows; writes docs/bench
 	$(SWIFT) build $(RELEASE) --product notifyload
 	Benchmarks/report/scale.py
 
+.PHONY: bench-link
+bench-link: ## Measure what the link between devices costs; writes docs/benchmarks.md and docs/link-latency.svg. QUICK=--quick prints
+	.ci/packages build bench-link
+	$(SWIFT) build $(RELEASE) --product notifyd
+	$(SWIFT) build $(RELEASE) --product notifyd-mqtt
+	$(SWIFT) build $(RELEASE) --product linkload
+	Benchmarks/report/link.py $(QUICK)
+
 model: ## Play 100,000 random scripts against the router and its reference
 	.ci/packages build
 	NOTIFYD_MODEL_SCRIPTS=100000 $(SWIFT) test -c release --scratch-path .build-model -Xswiftc -enable-testing \

@@ -246,6 +246,17 @@ let package = Package(
             ],
             path: "Sources/Testing/notifyload", swiftSettings: strict
         ),
+        .executableTarget(
+            name: "linkload",
+            dependencies: [
+                "ChildProcesses",
+                "Mosquitto",
+                "NotifyClient",
+                "NotifyRehearsal",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Sources/Testing/linkload", swiftSettings: strict
+        ),
 
         // The example in examples/swift, built here too so that it cannot rot; it has a Package.swift of its own.
         .executableTarget(
@@ -305,7 +316,7 @@ let package = Package(
                 "notifyctl",
                 "notifyd", "notifyd-mqtt",
             ],
-            swiftSettings: strict),
+            exclude: ["Strangers"], swiftSettings: strict),
         .testTarget(
             name: "LinkSealingTests",
             dependencies: [
@@ -317,7 +328,7 @@ let package = Package(
             dependencies: [
                 "ChildProcesses", "Mosquitto", "NotifyClient", "NotifyRehearsal", "NotifyTestSupport",
             ],
-            exclude: ["Strangers"], swiftSettings: strict),
+            swiftSettings: strict),
         .testTarget(
             name: "JournalTests", dependencies: ["Journal", "Routing", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: strict),

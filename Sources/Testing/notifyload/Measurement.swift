@@ -3,28 +3,6 @@ import Glibc
 import NotifyClient
 import NotifyRehearsal
 
-struct Measurement: Sendable {
-    /// Names as they are printed, in order.
-    var figures: [(name: String, value: Double)] = []
-
-    var json: String {
-        "{" + figures.map { "\"\($0.name)\": \(($0.value * 1000).rounded() / 1000)" }.joined(separator: ", ") + "}"
-    }
-
-    subscript(name: String) -> Double? { figures.first { $0.name == name }?.value }
-
-    mutating func note(_ name: String, _ value: Double) { figures.append((name, value)) }
-
-    /// Median and 99th percentile, in microseconds.
-    mutating func note(_ name: String, _ nanoseconds: [UInt64]) {
-        guard !nanoseconds.isEmpty else { return }
-        let sorted = nanoseconds.sorted()
-        for percent in [50, 99] {
-            note("\(name)_p\(percent)", Double(sorted[(sorted.count * percent + 99) / 100 - 1]) / 1000)
-        }
-    }
-}
-
 /// The most events per second while latencies are measured.
 private let gentleRate = 500.0
 

@@ -1,0 +1,66 @@
+package import Glibc
+import NotifyClient
+
+/// What a process has used so far: proc(5).
+package struct ProcessStatistics: Sendable {
+    private let identifier: pid_t
+
+    package init(identifier: pid_t) {
+        self.identifier = identifier
+    }
+
+    package var time: Duration { SystemClock.processorTime(of: identifier) ?? .zero }
+
+    /// Its resident memory in MiB.
+    package var memory: Double { mebibytes("VmRSS") }
+
+    /// The most resident memory that it ever had, in MiB.
+    package var peakMemory: Double { mebibytes("VmHWM") }
+
+    /// How often its threads have waited for something: each wake-up follows a wait.
+    package var waits: Int {
+        entries(of: "/proc/\(identifier)/task").reduce(0) { sum, thread in
+            sum + (number("voluntary_ctxt_switches", in: "/proc/\(identifier)/task/\(thread)/status") ?? 0)
+        }
+    }
+
+    private func mebibytes(_ name: String) -> Double {
+        Double(number(name, in: "/proc/\(identifier)/status") ?? 0) / 1024
+    }
+
+    /// Waits until it is idle for 100 ms.
+    package func settle(within limit: Duration) async throws {
+        let deadline = ContinuousClock.now + limit
+        var before = Duration.zero
+        while time - before > .milliseconds(1), ContinuousClock.now < deadline {
+            before = time
+            try await Task.sleep(for: .milliseconds(100))
+        }
+    }
+}
+
+/// The number after a name in a file with lines such as `VmRSS:  1024 kB`.
+private func number(_ name: String, in path: String) -> Int? {
+    guard let file = fopen(path, "re") else { return nil }
+    defer { fclose(file) }
+    var line = [CChar](repeating: 0, count: 256)
+    while fgets(&line, CInt(line.count), file) != nil {
+        let text = String(decoding: line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+        guard text.hasPrefix(name + ":") else { continue }
+        return Int(text.dropFirst(name.count + 1).drop { !$0.isNumber }.prefix { $0.isNumber })
+    }
+    return nil
+}
+
+private func entries(of path: String) -> [String] {
+    guard let folder = opendir(path) else { return [] }
+    defer { closedir(folder) }
+    var names: [String] = []
+    while let entry = readdir(folder) {
+        let name = withUnsafePointer(to: &entry.pointee.d_name) {
+            $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+        }
+        if !name.hasPrefix(".") { names.append(name) }
+    }
+    return names
+}
