@@ -111,9 +111,11 @@ extension Link {
     /// to learn that. Then at most every 10 s after something was said, and every second where screens have changed.
     mutating func describe(at now: Now) {
         guard connection.isUp, line != nil else { return }
+        var isEarly = false
         if connection.isCatchingUp, connection.describe.map({ $0 > now.uptime }) ?? true, out.isEmpty {
             connection.isCatchingUp = false
-            if connection.hasNews { connection.describe = now.uptime }
+            isEarly = connection.hasNews
+            if isEarly { connection.describe = now.uptime }
         }
         guard connection.hasNews else { return }
         let due = connection.describe ?? (connection.described.map { $0 + limits.descriptionInterval } ?? now.uptime)
@@ -123,7 +125,8 @@ extension Link {
         }
         connection.describe = nil
         connection.described = now.uptime
-        connection.hasNews = false
+        // A broker that has thrown away the last of much throws away this too: it is said again.
+        connection.hasNews = isEarly
         if connection.isDefaced {
             connection.isDefaced = false
             sayOnline(at: now)
