@@ -55,6 +55,42 @@ struct SeedTests {
         }
     }
 
+    @Test func withANewOneWhatWasSaidKeepsItsNames() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            let first = try #require(journal.seed)
+            var (unnamed, half, value) = (try sample(1), try sample(2), try sample(4, topic: "/b", retained: true))
+            unnamed.origin = Origin(via: "mqtt")
+            half.origin = Origin(source: "test")
+            value.origin = Origin()
+            let named = try sample(3)
+            let decided = StoredDecision(outcome: .claimed, resolved: 5000)
+            try journal.commit(
+                [unnamed, half, named, value].map(JournalEntry.accepted) + [.decided(EventID(1), decided)])
+            try journal.commit([removal(try Topic("/b"), EventID(5), Origin(), accepted: 9, published: 9)])
+            let before = try journal.changes(after: .init(after: 0), limit: 100, bytes: .max).changes
+            try journal.makeNewSeed(namingEarlierEvents: "notifyd:old")
+            #expect(journal.seed != first && journal.seed?.count == 32)
+            let seed = journal.seed
+            journal.close()
+            let next = try Journal(directory: folder)
+            #expect(next.seed == seed && next.damagedRows == 0)
+            func origin(_ id: UInt64) throws -> Origin? { try next.event(EventID(id))?.origin }
+            #expect(try origin(1) == Origin(source: "notifyd:old", eventID: "1", via: "mqtt"))
+            #expect(try origin(2) == Origin(source: "notifyd:old", eventID: "2"))
+            #expect(try origin(3) == named.origin)
+            #expect(try next.event(EventID(1))?.decision == decided)
+            #expect(try next.event(named: Origin(source: "notifyd:old", eventID: "4")) == EventID(4))
+            #expect(try next.tombstones().map(\.version.origin) == [Origin(source: "notifyd:old", eventID: "5")])
+            let after = try next.changes(after: .init(after: 0), limit: 100, bytes: .max).changes
+            #expect(after.map(\.number) == before.map(\.number))
+            let removals = after.compactMap { change -> Origin? in
+                if case .removed(let removal) = change.content { removal.origin } else { nil }
+            }
+            #expect(removals == [Origin(source: "notifyd:old", eventID: "5")])
+        }
+    }
+
     @Test func anotherJournalInItsPlaceIsItself() throws {
         try withFolder { folder in
             let other = try seed(folder + "/other")

@@ -284,7 +284,7 @@ extension RowReader {
         return value
     }
 
-    fileprivate func change() throws -> ChangeRow {
+    func change() throws -> ChangeRow {
         guard let kind = ChangeRow.Kind(rawValue: try number("kind")) else { throw Damaged() }
         let row = ChangeRow(
             number: try number("number"), kind: kind, event: try id("event"),

@@ -33,7 +33,9 @@ public struct DaemonOptions: Sendable {
 /// The daemon's exit codes; those below 128 beside 0 are from sysexits.h.
 public enum ExitCode {
     public static let success: CInt = 0
-    /// Another process owns the name on the bus.
+    /// There is no journal to give a new device to.
+    public static let noJournal: CInt = 66
+    /// Another process owns the name on the bus, or has the journal.
     public static let nameTaken: CInt = 69
     /// A system call failed unexpectedly.
     public static let systemFailure: CInt = 71

@@ -43,6 +43,9 @@ struct NotifydCommand: ParsableCommand {
     @Flag(help: "Print the routes in force, one line each for programs to read, and exit.")
     var printRoutes = false
 
+    @Flag(help: "Give the journal a new device, print it, and exit; for a copied disk. notifyd must not run.")
+    var newDevice = false
+
     /// The daemon starts itself with this option to check a large journal.
     @Option(help: .hidden)
     var checkJournal: String?
@@ -54,8 +57,9 @@ struct NotifydCommand: ParsableCommand {
             StandardStreams.write("\(IntegrityCheck(of: checkJournal))\n")
             return
         }
-        if checkConfig || printRoutes {
-            let (code, text) = checkConfig ? checkConfiguration(config) : listRoutes(config)
+        if checkConfig || printRoutes || newDevice {
+            let (code, text) =
+                newDevice ? takeNewDevice(state: state) : checkConfig ? checkConfiguration(config) : listRoutes(config)
             if code == 0 { StandardStreams.write(text + "\n") } else { StandardStreams.writeToError(text + "\n") }
             throw ArgumentParser.ExitCode(code)
         }
