@@ -59,6 +59,39 @@ struct ConnectionTests {
         }
     }
 
+    @Test(arguments: [ProtocolVersion.v5, .v311])
+    func whoDisconnectsLeavesNoWillAndIfItIsSaidNoSession(version: ProtocolVersion) async throws {
+        try await withBroker { broker in
+            func connect() -> TestConnection { TestConnection(broker.here, topics: ["w/one"]) { $0.version = version } }
+            let first = connect()
+            try await first.connected()
+            first.publish(1, "last words", to: "w/one", isRetained: true)
+            first.connection.disconnect()
+            #expect(try await first.end().kind == .asked)
+            let second = connect()
+            #expect(try await second.connected().sessionPresent)
+            #expect(try await second.message().text == "last words")
+            second.connection.disconnect(endingSession: true)
+            #expect(try await second.end().kind == .asked)
+            let third = connect()
+            // MQTT 3.1.1 needs a clean connection.
+            #expect(try await third.connected().sessionPresent == (version == .v311))
+            third.connection.disconnect()
+            _ = try await third.end()
+            let clean = TestConnection(broker.here, topics: ["w/one"]) {
+                $0.version = version
+                $0.isClean = true
+            }
+            #expect(try await clean.connected().sessionPresent == false)
+            let kept = try await clean.message().text
+            #expect(kept == "last words")
+            clean.connection.disconnect()
+            _ = try await clean.end()
+            let last = connect()
+            #expect(try await last.connected().sessionPresent == false)
+        }
+    }
+
     @Test func aFlushWaitsForAcknowledgements() async throws {
         try await withBroker { broker in
             let other = TestConnection(broker.here, client: "other")

@@ -73,7 +73,7 @@ package struct ConnectionOptions: Sendable {
     package var broker: Broker
     /// The session on the broker; it outlives the connection.
     package var client: String
-    /// What the broker says when the connection ends in any way.
+    /// What the broker says when the connection ends without a ``BrokerConnection/disconnect(endingSession:)``.
     package var will: Will?
     /// Topic filters, with QoS 1.
     package var subscriptions: [String]
@@ -83,6 +83,8 @@ package struct ConnectionOptions: Sendable {
     package var keepalive: Duration = .seconds(60)
     /// How long the broker may take to accept the connection, and to acknowledge a message.
     package var patience: Duration = .seconds(30)
+    /// Whether the session that there is ends, and none is kept.
+    package var isClean = false
     /// How long a session without a connection is kept; MQTT 5 only.
     package var sessionExpiry: Duration = .seconds(7 * 24 * 3600)
     /// Whether each message is acknowledged only after `BrokerConnection.confirm()`. Until then nothing else is sent or received.
@@ -104,7 +106,7 @@ package struct ConnectionOptions: Sendable {
     }
 }
 
-/// What the broker publishes when a connection ends in any way. It is retained.
+/// What the broker publishes when a connection ends without a word. It is retained.
 package struct Will: Equatable, Sendable {
     package var topic: String
     package var payload: [UInt8]

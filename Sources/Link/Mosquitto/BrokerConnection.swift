@@ -39,6 +39,13 @@ package final class BrokerConnection: Sendable {
     ///
     /// - Parameter afterFlush: whether messages that are not acknowledged are waited for, for at most two seconds.
     package func end(afterFlush: Bool = false) { inbox.put(.end(afterFlush: afterFlush)) }
+
+    /// Disconnects, after messages that are not acknowledged, for which it waits for at most ten seconds. The broker does not
+    /// publish the will.
+    ///
+    /// - Parameter endingSession: whether the session on the broker ends too; MQTT 5 only. With MQTT 3.1.1 a connection that
+    ///   ``ConnectionOptions/isClean`` ends it.
+    package func disconnect(endingSession: Bool = false) { inbox.put(.disconnect(endingSession: endingSession)) }
 }
 
 /// What the owner of a connection wants.
@@ -48,4 +55,5 @@ enum ConnectionCommand: Sendable {
     case receive(Bool)
     case confirm
     case end(afterFlush: Bool)
+    case disconnect(endingSession: Bool)
 }

@@ -1,5 +1,6 @@
 import CMosquitto
 import Glibc
+import Systemd
 
 /// A `struct mosquitto`, for one connection and on one thread. The only place that calls libmosquitto.
 final class Client {
@@ -20,7 +21,7 @@ final class Client {
         self.version = version
         let box = CallbackContext(owner)
         context = Unmanaged.passRetained(box).toOpaque()
-        guard let pointer = mosquitto_new(options.client, false, context) else {
+        guard let pointer = mosquitto_new(options.client, options.isClean, context) else {
             Unmanaged<CallbackContext>.fromOpaque(context).release()
             throw ConnectionEnd(.refused, "\"\(options.client)\" is no client id")
         }
@@ -82,11 +83,38 @@ final class Client {
         guard version == .v5 else { return try check(mosquitto_connect_bind(pointer, host, port, seconds, nil)) }
         var properties: OpaquePointer?
         defer { mosquitto_property_free_all(&properties) }
-        let expiry = UInt32(clamping: options.sessionExpiry.components.seconds)
+        let expiry = options.isClean ? 0 : UInt32(clamping: options.sessionExpiry.components.seconds)
         let longest = UInt32(clamping: options.maximumPayload + 1024)
         try check(mosquitto_property_add_int32(&properties, Int32(MQTT_PROP_SESSION_EXPIRY_INTERVAL.rawValue), expiry))
         try check(mosquitto_property_add_int32(&properties, Int32(MQTT_PROP_MAXIMUM_PACKET_SIZE.rawValue), longest))
         try check(mosquitto_connect_bind_v5(pointer, host, port, seconds, nil, properties))
+    }
+
+    /// Tells the broker that the connection ends, so that it does not publish the will. Not for callbacks.
+    func disconnect(endingSession: Bool) {
+        let copy = fcntl(socket, F_DUPFD_CLOEXEC, 0)
+        defer { if copy >= 0 { Self.linger(copy) } }
+        var properties: OpaquePointer?
+        defer { mosquitto_property_free_all(&properties) }
+        if endingSession, version == .v5 {
+            mosquitto_property_add_int32(&properties, Int32(MQTT_PROP_SESSION_EXPIRY_INTERVAL.rawValue), 0)
+        }
+        mosquitto_disconnect_v5(pointer, 0, properties)
+    }
+
+    /// Closes a socket when the broker has closed its side, or after a second. One that is closed while there is something to read is
+    /// reset, and the broker may not hear what was said last.
+    private static func linger(_ socket: Int32) {
+        shutdown(socket, Int32(SHUT_WR))
+        let deadline = Clock.monotonic() + 1_000_000
+        var bytes = [UInt8](repeating: 0, count: 16 << 10)
+        while case let left = deadline - Clock.monotonic(), left > 0 {
+            var descriptor = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+            let ready = poll(&descriptor, 1, Int32(left / 1000) + 1)
+            if ready < 0, errno == EINTR { continue }
+            guard ready > 0, recv(socket, &bytes, bytes.count, 0) > 0 else { break }
+        }
+        close(socket)
     }
 
     /// - Returns: the id of the packet; a failure of the kind `messageTooLong` leaves the connection as it is.

@@ -21,11 +21,17 @@ final class ConnectionLoop {
     private var sessionPresent = false
     private var longestPacket: Int?
     private var isFlushing = false
+    /// Set if the connection is to end with a DISCONNECT.
+    private var farewell: Farewell?
     private var sent: [Int32: (token: UInt64, topic: String)] = [:]
     private var subscription: Int32?
     /// Messages that were not confirmed, and until when they must be.
     private var unconfirmed = 0
     private var confirmBy: Int64?
+
+    private struct Farewell {
+        let endsSession: Bool
+    }
 
     // Time, in microseconds of the clock that goes on while the machine sleeps.
     private var keepalive: Int64
@@ -70,8 +76,11 @@ final class ConnectionLoop {
         do throws(ConnectionEnd) {
             let client = try Client(options, version: version, owner: self)
             self.client = client
-            // It closes the socket: the broker publishes the will.
-            defer { self.client = nil }
+            // It closes the socket: the broker publishes the will, unless it was told that the connection ends.
+            defer {
+                if end == .asked, isConnected, let farewell { client.disconnect(endingSession: farewell.endsSession) }
+                self.client = nil
+            }
             let begin = Clock.boottime()
             asleep = options.asleep()
             lastSent = begin
@@ -120,6 +129,14 @@ final class ConnectionLoop {
                 }
                 isFlushing = true
                 deadline = Clock.boottime() + 2_000_000
+            case .disconnect(let endingSession):
+                farewell = Farewell(endsSession: endingSession)
+                guard isConnected, !sent.isEmpty else {
+                    end = end ?? .asked
+                    continue
+                }
+                isFlushing = true
+                deadline = Clock.boottime() + 10_000_000
             }
         }
     }
