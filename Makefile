@@ -47,6 +47,7 @@ INSTALLED := \
     $(DBUS_DIR)/services/org.notifyd.Router1.service \
     $(DBUS_DIR)/interfaces/org.notifyd.Router1.xml \
     $(DBUS_DIR)/interfaces/org.notifyd.Bridge1.xml \
+    $(DBUS_DIR)/interfaces/org.notifyd.Link1.xml \
     $(APPLICATION_DIR)/org.notifyd.desktop \
     $(ICON_DIR)/org.notifyd.svg \
     $(DOC_DIR)/README.md \
@@ -209,6 +210,7 @@ install-files: ## Install what is built already: make release && sudo make insta
 	    '$(DESTDIR)$(DBUS_DIR)/services/org.notifyd.Router1.service'
 	$(INSTALL) -D -m 644 systemd/org.notifyd.Router1.xml '$(DESTDIR)$(DBUS_DIR)/interfaces/org.notifyd.Router1.xml'
 	$(INSTALL) -D -m 644 systemd/org.notifyd.Bridge1.xml '$(DESTDIR)$(DBUS_DIR)/interfaces/org.notifyd.Bridge1.xml'
+	$(INSTALL) -D -m 644 systemd/org.notifyd.Link1.xml '$(DESTDIR)$(DBUS_DIR)/interfaces/org.notifyd.Link1.xml'
 	$(INSTALL) -D -m 644 systemd/org.notifyd.desktop '$(DESTDIR)$(APPLICATION_DIR)/org.notifyd.desktop'
 	$(INSTALL) -D -m 644 systemd/org.notifyd.svg '$(DESTDIR)$(ICON_DIR)/org.notifyd.svg'
 	$(INSTALL) -d '$(DESTDIR)$(DOC_DIR)'

@@ -47,6 +47,7 @@ struct MessageTests {
                 counter: 1, name: "desk", first: 2, last: 3, attended: [Digest("00112233445566778899aabbccddeeff")!])),
         .presence(Presence(connection: 5, isOnline: true)),
         .presence(Presence(connection: 5, isOnline: false, isShared: true)),
+        .presence(Presence(connection: 6, isOnline: false, hasLeft: true)), .ping(.max), .pong(1),
         .question(Question(id: .max, after: 1, through: 2)),
         .answer(
             Answer(

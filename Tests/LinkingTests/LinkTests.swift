@@ -15,7 +15,9 @@ struct LinkTests {
         var effects: [LinkEffect] = []
         private var serial: UInt64 = 0
 
-        init(_ records: [Record] = [], change: (inout LinkLimits) -> Void = { _ in }) {
+        init(
+            _ records: [Record] = [], isConnected: Bool = true, change: (inout LinkLimits) -> Void = { _ in }
+        ) {
             var limits = LinkLimits()
             change(&limits)
             link = Link(
@@ -29,6 +31,7 @@ struct LinkTests {
             for case .readChanges(let token, _, _) in effects {
                 give(.changes(token, ChangesPage(changes: [], isLast: true)))
             }
+            guard isConnected else { return }
             give(.connecting)
             give(.connected)
             // The own presence comes back after what the broker has kept.
@@ -309,5 +312,125 @@ struct LinkTests {
             #expect(effects.contains { if case .say(_, .presence(LinkTests.own), _) = $0 { true } else { false } })
             number = UInt64(1_700_000_000_000_000 + bench.time)
         }
+    }
+
+    // MARK: Two machines
+
+    private static func isShared(_ effect: LinkEffect) -> MessageToken? {
+        if case .say(let token, .presence(own), let message) = effect, case .presence(let presence) = message?.body,
+            presence.isShared
+        {
+            return token
+        }
+        return nil
+    }
+
+    private static func isEnd(_ effect: LinkEffect) -> Bool { if case .end = effect { true } else { false } }
+
+    @Test func whoFailsWithoutAConnectionConnectsToSayIt() {
+        let bench = Bench([], isConnected: false)
+        bench.hear(
+            .stream(Self.own), .said(Said(number: 9_000_000_000_000_000, previous: 1, content: .nothing)),
+            from: Self.own)
+        // The journal is behind what this device has said.
+        bench.give(.newest(1000))
+        #expect(bench.effects.contains { if case .fail = $0 { true } else { false } })
+        #expect(!bench.effects.contains { Self.isShared($0) != nil })
+        let will = bench.give(.connecting).compactMap { effect in
+            if case .connect(_, let will) = effect { will } else { nil as Message? }
+        }
+        guard case .presence(let presence) = will.first?.body else {
+            Issue.record("it does not connect")
+            return
+        }
+        #expect(presence.isShared)
+        var token: MessageToken?
+        // The first connection ends before the broker has it.
+        for _ in 1...2 {
+            bench.give(.disconnected(wasTakenOver: false))
+            bench.give(.connecting)
+            token = bench.give(.connected).compactMap(Self.isShared).first
+            #expect(token != nil && !bench.effects.contains(where: Self.isEnd))
+        }
+        bench.give(.acknowledged(token!))
+        #expect(bench.effects.contains(where: Self.isEnd))
+    }
+
+    @Test func whoHearsThatTwoMachinesShareItsDeviceStopsToo() {
+        let bench = Bench()
+        let presence = Presence(connection: 7, isOnline: false, isShared: true)
+        let token = bench.hear(.presence(Self.own), .presence(presence), from: Self.own).compactMap(Self.isShared).first
+        #expect(bench.effects.contains { if case .fail(.twoMachines) = $0 { true } else { false } })
+        bench.give(.acknowledged(token!))
+        #expect(bench.effects.contains(where: Self.isEnd))
+    }
+
+    // MARK: Commands
+
+    @Test func aTestGoesToWhoIsOnlineAndTakesTheTime() {
+        let bench = Bench()
+        let third = Device("cccccccccccccccccccccccccccccccc")!
+        bench.hear(.presence(Self.other), .presence(Presence(connection: 1, isOnline: true)))
+        bench.hear(.presence(third), .presence(Presence(connection: 1, isOnline: false)), from: third)
+        let asked = bench.give(.test(77)).compactMap { effect -> Address? in
+            if case .say(_, let address, let message) = effect, message?.body == .ping(77) { address } else { nil }
+        }
+        #expect(asked == [.questions(Self.other)])
+        #expect(bench.link.test?.isComplete == false)
+        bench.time += 5000
+        bench.hear(.answers(Self.own), .pong(76))
+        #expect(bench.link.test?.isComplete == false)
+        bench.hear(.answers(Self.own), .pong(77))
+        #expect(bench.link.test?.times == [Self.other: .microseconds(5000)])
+        #expect(bench.link.test?.isComplete == true)
+        #expect(bench.link.peerStates.first?.roundTrip == .microseconds(5000))
+    }
+
+    @Test func pingsAreAnsweredAsFarAsTheyAreFew() {
+        let bench = Bench()
+        func answers(_ effects: [LinkEffect]) -> Int {
+            effects.count { effect in
+                if case .say(_, .answers(Self.other), let message) = effect, case .pong = message?.body {
+                    true
+                } else {
+                    false
+                }
+            }
+        }
+        #expect((1...100).reduce(0) { $0 + answers(bench.hear(.questions(Self.own), .ping(UInt64($1)))) } == 64)
+        bench.time += 1_000_000
+        #expect((1...100).reduce(0) { $0 + answers(bench.hear(.questions(Self.own), .ping(UInt64($1)))) } == 4)
+    }
+
+    /// The topics that are emptied.
+    private static func emptied(_ effects: [LinkEffect]) -> [Address] {
+        effects.compactMap { if case .say(_, let address, nil) = $0 { address } else { nil } }
+    }
+
+    @Test func ofAForgottenDeviceTheBrokerKeepsNothing() {
+        let bench = Bench()
+        bench.hearEvent(2000, previous: 1999)
+        bench.give(.deviceForgotten(Self.other))
+        #expect(bench.link.peerStates.isEmpty)
+        #expect(Self.emptied(bench.effects) == [.description(Self.other), .presence(Self.other)])
+        bench.give(.deviceForgotten(Self.other))
+        #expect(Self.emptied(bench.effects).isEmpty)
+    }
+
+    @Test func whoLeavesSaysSoAndNothingMore() {
+        let bench = Bench()
+        var said: [Message.Body] = []
+        for case .say(_, _, let message?) in bench.give(.leave) { said.append(message.body) }
+        guard case .presence(let presence) = said.last else {
+            Issue.record("\(said)")
+            return
+        }
+        #expect(presence.hasLeft && !presence.isOnline)
+        #expect(Self.emptied(bench.effects) == [.description(Self.own), .presence(Self.own)])
+        #expect(bench.give(.journalChanged).isEmpty)
+        let other = Bench()
+        other.hearEvent(2000, previous: 1999)
+        other.hear(.presence(Self.other), .presence(presence))
+        #expect(other.link.peerStates.isEmpty)
     }
 }

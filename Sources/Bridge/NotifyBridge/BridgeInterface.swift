@@ -123,6 +123,14 @@ struct BridgeObject: Sendable {
         }
     }
 
+    /// Waits until the calls that are being handled are answered, for at most two seconds.
+    func finishCalls() async {
+        let deadline = ContinuousClock.now + .seconds(2)
+        while running.withLock({ $0 > 0 }), ContinuousClock.now < deadline {
+            try? await Task.sleep(for: .milliseconds(5))
+        }
+    }
+
     // MARK: Properties
 
     private static func answer(_ call: IncomingCall, _ status: BridgeStatus) {

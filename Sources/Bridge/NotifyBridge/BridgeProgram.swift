@@ -144,6 +144,7 @@ final class BridgeProgram<Program: Bridge>: Sendable {
         let code = await work(settings, services)
         care.cancel()
         manager.stopping()
+        await object.finishCalls()
         await store.close()
         await daemon.flush()
         return code

@@ -29,6 +29,11 @@ public struct Credential: Hashable, Sendable, CustomStringConvertible {
         if case .unit = place { true } else { false }
     }
 
+    /// The path of its file; `nil` for a credential of the unit.
+    public var path: String? {
+        if case .file(let path) = place { path } else { nil }
+    }
+
     /// Where it is; not what it is.
     public var description: String {
         switch place {

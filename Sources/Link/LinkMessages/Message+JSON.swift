@@ -20,12 +20,15 @@ extension Message {
                 ("online", .boolean(presence.isOnline)),
             ]
             if presence.isShared { members.append(("shared", .boolean(true))) }
+            if presence.hasLeft { members.append(("left", .boolean(true))) }
         case .question(let question):
             members += [
                 ("kind", .string("question")), ("id", .integer(question.id)),
                 ("after", .integer(question.after)), ("through", .integer(question.through)),
             ]
         case .answer(let answer): members += answer.members
+        case .ping(let id): members += [("kind", .string("ping")), ("id", .integer(id))]
+        case .pong(let id): members += [("kind", .string("pong")), ("id", .integer(id))]
         }
         return JSON.object(members).bytes
     }
@@ -53,7 +56,7 @@ extension Message {
             body = .presence(
                 Presence(
                     connection: try reader.integer("connection"), isOnline: try reader.flag("online"),
-                    isShared: try reader.optionalFlag("shared")))
+                    isShared: try reader.optionalFlag("shared"), hasLeft: try reader.optionalFlag("left")))
         case "question":
             let question = Question(
                 id: try reader.integer("id"), after: try reader.integer("after"), through: try reader.integer("through")
@@ -61,6 +64,8 @@ extension Message {
             guard question.after < question.through else { throw MessageError("\"through\" is not above \"after\"") }
             body = .question(question)
         case "answer": body = .answer(try Answer(reader))
+        case "ping": body = .ping(try reader.integer("id"))
+        case "pong": body = .pong(try reader.integer("id"))
         default: body = .said(try Said(reader))
         }
     }

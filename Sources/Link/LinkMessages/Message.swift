@@ -39,6 +39,10 @@ public struct Message: Equatable, Sendable {
         case question(Question)
         /// On `u/`.
         case answer(Answer)
+        /// On `r/`: whether the device is there. `pong` answers with the same number.
+        case ping(UInt64)
+        /// On `u/`.
+        case pong(UInt64)
     }
 }
 
@@ -190,11 +194,14 @@ public struct Presence: Equatable, Sendable {
     public var isOnline: Bool
     /// Whether it has found that two machines share this device: all that do must stop.
     public var isShared: Bool
+    /// Whether it has left the line, and does not come back.
+    public var hasLeft: Bool
 
-    public init(connection: UInt64, isOnline: Bool, isShared: Bool = false) {
+    public init(connection: UInt64, isOnline: Bool, isShared: Bool = false, hasLeft: Bool = false) {
         self.connection = connection
         self.isOnline = isOnline
         self.isShared = isShared
+        self.hasLeft = hasLeft
     }
 }
 

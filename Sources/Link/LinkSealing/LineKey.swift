@@ -21,17 +21,6 @@ public struct LineKey: Sendable, CustomStringConvertible {
         topicKey = Self.derive(secret, Purpose.topic.rawValue, count: 32)
     }
 
-    /// From Base64, as `link init` writes it; `nil` if the text is anything else.
-    public init?(base64 text: String) {
-        guard let bytes = Base64.decode(text) else { return nil }
-        self.init(bytes)
-    }
-
-    /// A random key, in Base64.
-    public static func random() -> String {
-        Base64.encode(Array(bytes: SymmetricKey(size: .bits256)))
-    }
-
     /// Shows no key.
     public var description: String { "(key \(id))" }
 

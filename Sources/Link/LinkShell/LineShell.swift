@@ -25,39 +25,44 @@ final class LineShell: @unchecked Sendable {
         var detail = ""
     }
 
-    private let queue: DispatchQueue
+    let queue: DispatchQueue
     private let services: BridgeServices
     private let settings: LinkSettings
-    private let isChannel: Bool
-    private let device: Device
-    private let prefix: String
+    let isChannel: Bool
+    let device: Device
+    let prefix: String
     private let coding: RecordCoding
-    private let configuration: Linking.Configuration
+    let configuration: Linking.Configuration
     /// Called when there may be something new to show.
     private let onChange: () -> Void
 
-    private var link: Link
-    private var cipher: LineCipher
+    var link: Link
+    var cipher: LineCipher
     private(set) var condition = Condition()
     private(set) var roundTrip: Duration?
     private var strangeMessages = StrangeMessages()
 
     // The broker.
-    private var connection: BrokerConnection?
+    var connection: BrokerConnection?
     /// Events of earlier connections are passed over.
-    private var connectionNumber: UInt64 = 0
-    private var connectedAt: DispatchTime?
-    private var version = ProtocolVersion.v5
+    var connectionNumber: UInt64 = 0
+    var connectedAt: DispatchTime?
+    var version = ProtocolVersion.v5
     private var backoff = Backoff()
     private var retry: DispatchWorkItem?
-    private var tokens: [UInt64: (token: MessageToken, sent: DispatchTime, bytes: Int)] = [:]
+    var tokens: [UInt64: (token: MessageToken, sent: DispatchTime, bytes: Int)] = [:]
     private var payloadLimit = PayloadLimit()
     /// Why this end gives up the connection: a person has to change something.
     private var complaint: String?
     private var lastToken: UInt64 = 0
     private var wantsReconnection = false
     private var hasFailed = false
-    private var isStopped = false
+    /// Whether a failed line has said its last words.
+    private var isOver = false
+    var lastOptions: ConnectionOptions?
+    /// Called when the broker has what a device says that leaves.
+    var leaving: ((Bool) -> Void)?
+    var isStopped = false
     /// Messages that are not handled yet: more of them keep the thread of the connection from reading on.
     private let room = DispatchSemaphore(value: 256)
 
@@ -86,7 +91,11 @@ final class LineShell: @unchecked Sendable {
         link = Link(device, configuration, records: records, seed: .random(in: .min ... .max))
     }
 
+    var name: String { configuration.line }
+    var isSealed: Bool { cipher.isSealed }
+    var isConnected: Bool { connectedAt != nil }
     var peers: [Link.PeerState] { link.peerStates }
+    var test: LinkTest? { link.test }
     /// What waits to be said.
     var backlog: Int { link.backlog }
 
@@ -147,6 +156,9 @@ final class LineShell: @unchecked Sendable {
             }
         case .keep(let letter): keep(letter)
         case .fail(let failure): fail(failure)
+        case .end:
+            isOver = true
+            connection?.disconnect()
         case .armTimer(let moment): arm(moment)
         }
     }
@@ -210,14 +222,15 @@ final class LineShell: @unchecked Sendable {
     }
 
     private func fail(_ failure: LinkFailure) {
-        hasFailed = true
         show(.failed, "\(failure)")
+        hasFailed = true
         services.logger.error(
             "The line has failed", metadata: ["line": "\(configuration.line)", "error": "\(failure)"])
-        connection?.end(afterFlush: true)
     }
 
+    /// What has failed stays so.
     private func show(_ state: BridgeStatus.State, _ detail: String) {
+        guard !hasFailed else { return }
         condition = Condition(state: state, detail: isChannel ? "\(configuration.line): \(detail)" : detail)
         onChange()
     }
@@ -225,10 +238,11 @@ final class LineShell: @unchecked Sendable {
     // MARK: The broker
 
     private func connect(_ address: LinkMessages.Address, _ will: LinkMessages.Message) {
-        guard connection == nil, !isStopped, !hasFailed else { return }
+        guard connection == nil, !isStopped, !isOver else { return }
         let options: ConnectionOptions
         do {
             options = try connectionOptions(address, will)
+            lastOptions = options
         } catch {
             show(.failed, "\(error)")
             return tryAgain()
@@ -327,7 +341,9 @@ final class LineShell: @unchecked Sendable {
     private func ended(_ end: ConnectionEnd) {
         connection = nil
         let longest = tokens.values.map(\.bytes).max()
+        let isAllSaid = tokens.isEmpty
         tokens = [:]
+        if leaving != nil { return hasLeft(isAllSaid && end.kind == .asked) }
         if let since = connectedAt {
             connectedAt = nil
             let age = Duration.nanoseconds(DispatchTime.now().uptimeNanoseconds - since.uptimeNanoseconds)
@@ -336,7 +352,7 @@ final class LineShell: @unchecked Sendable {
             if age > .seconds(30) { backoff.reset() }
             handle(.disconnected(wasTakenOver: end.kind == .takenOver))
         }
-        guard !hasFailed, !isStopped else { return }
+        guard !isOver, !isStopped else { return }
         if wantsReconnection {
             wantsReconnection = false
             return tryAgain()
@@ -344,7 +360,7 @@ final class LineShell: @unchecked Sendable {
         let reason = complaint ?? end.description
         let state: BridgeStatus.State = end.kind == .refused || complaint != nil ? .failed : .waiting
         complaint = nil
-        if condition.state != state || !condition.detail.hasSuffix(reason) {
+        if !hasFailed, condition.state != state || !condition.detail.hasSuffix(reason) {
             services.logger.notice(
                 "The broker is not connected",
                 metadata: ["line": "\(configuration.line)", "broker": "\(settings.server)", "reason": "\(reason)"])
@@ -356,7 +372,7 @@ final class LineShell: @unchecked Sendable {
     private func tryAgain() {
         retry?.cancel()
         let item = DispatchWorkItem { [weak self] in
-            guard let self, connection == nil, !hasFailed else { return }
+            guard let self, connection == nil, !isOver else { return }
             handle(.connecting)
         }
         retry = item

@@ -17,29 +17,36 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
     public static let name = "mqtt"
     public static let abstract = "Links the notifyd of several devices over an MQTT broker."
 
-    private let settings: LinkSettings
-    private let services: BridgeServices
-    private let queue = DispatchQueue(label: "link")
-    private var lines: [LineShell] = []
+    let settings: LinkSettings
+    let services: BridgeServices
+    let queue = DispatchQueue(label: "link")
+    var lines: [LineShell] = []
     private var maps: MapShell?
-    private var device: Device?
+    var device: Device?
     private var attended: [String] = []
     private var isDaemonThere = false
     private var isShowing = false
-    private var isStopped = false
+    var isStopped = false
+    /// Whether the device has left, or is about to.
+    private var isLeaving = false
     private var beginning: Task<Void, Never>?
+    /// Ends `run`.
+    private var end: AsyncStream<Void>.Continuation?
+    /// The test that is under way.
+    var testing: RunningTest?
 
     public static func settings(from table: inout TableReader) -> LinkSettings? { .read(from: &table) }
 
     public init(_ settings: LinkSettings, _ services: BridgeServices) {
         self.settings = settings
         self.services = services
+        exportMethods()
     }
 
     public func run() async throws {
         let observation = services.daemon.observe { [self] notice in queue.async { self.received(notice) } }
-        // Nothing else ends it.
         let (end, continuation) = AsyncStream<Void>.makeStream()
+        queue.async { self.end = continuation }
         await withTaskCancellationHandler {
             for await _ in end {}
         } onCancel: {
@@ -62,7 +69,7 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
     // MARK: notifyd
 
     private func received(_ notice: DaemonNotice) {
-        guard !isStopped else { return }
+        guard !isStopped, !isLeaving else { return }
         switch notice {
         case .appeared:
             isDaemonThere = true
@@ -121,7 +128,7 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
     }
 
     private func found(_ device: Device, _ prepared: [Prepared]) {
-        guard isDaemonThere, !isStopped else { return }
+        guard isDaemonThere, !isStopped, !isLeaving else { return }
         if self.device != device || lines.isEmpty {
             endLines()
             self.device = device
@@ -130,7 +137,10 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
                 LineShell(
                     prepared.configuration, prepared.cipher, device: device, settings: settings,
                     records: prepared.records, services: services, queue: queue
-                ) { [weak self] in self?.show() }
+                ) { [weak self] in
+                    self?.checkTest()
+                    self?.show()
+                }
             }
             if let link = prepared.first, !settings.maps.isEmpty {
                 maps = MapShell(settings, cipher: link.cipher, services: services, queue: queue) { [weak self] in
@@ -149,8 +159,42 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
         lines = []
         maps?.stop()
         maps = nil
+        checkTest()
         beginning?.cancel()
     }
+
+    // MARK: Leaving
+
+    /// Tells the others on each line.
+    ///
+    /// - Parameter completion: gets whether the brokers have acknowledged it. If not, the lines begin again.
+    func leaveLines(_ completion: @escaping (Bool) -> Void) {
+        guard !isLeaving, !lines.isEmpty, lines.allSatisfy(\.isConnected) else { return completion(false) }
+        isLeaving = true
+        var results: [Bool] = []
+        for line in lines {
+            line.leave { [self] isTold in
+                results.append(isTold)
+                guard results.count == lines.count else { return }
+                let areAllTold = results.allSatisfy { $0 }
+                endLines()
+                if !areAllTold {
+                    isLeaving = false
+                    if isDaemonThere { begin() }
+                }
+                completion(areAllTold)
+            }
+        }
+    }
+
+    /// Without a word to anybody.
+    func stopLines() {
+        isLeaving = true
+        endLines()
+    }
+
+    /// Ends the program.
+    func finish() { end?.finish() }
 
     // MARK: Lines
 
@@ -183,8 +227,8 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
         for line in settings.lines {
             let keys = try line.keys.map { credential in
                 let secret = try credential.read()
-                guard let key = secret.text.flatMap(LineKey.init(base64:)) else {
-                    throw BridgeFailure(78, "\(credential) is no key: a key is 32 bytes in Base64")
+                guard let key = secret.text.flatMap(LinkKey.parse).flatMap(LineKey.init) else {
+                    throw BridgeFailure(78, "\(credential) is no key: a key is \(LinkKey.count) bytes in Base64")
                 }
                 return key
             }

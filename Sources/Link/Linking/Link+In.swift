@@ -97,6 +97,8 @@ extension Link {
         case .presence(let presence): heard(device, presence, at: now)
         case .question(let question): asked(question, by: device, at: now)
         case .answer(let answer): answered(answer, by: device, at: now)
+        case .ping(let id): pinged(id, by: device, at: now)
+        case .pong(let id): ponged(id, by: device, at: now)
         }
         return false
     }
@@ -108,6 +110,7 @@ extension Link {
         case (.presence(let device), .presence): device == message.device
         case (.value, .said): true
         case (.questions(let device), .question), (.answers(let device), .answer): device == own
+        case (.questions(let device), .ping), (.answers(let device), .pong): device == own
         default: false
         }
     }

@@ -106,7 +106,7 @@ extension Link {
             journalWasRestored(to: 0)
         }
         checkNumbers(at: now)
-        if wantsWill, failure == nil { connect(at: now) }
+        if wantsWill { connect(at: now) }
     }
 
     /// Numbers that others have taken can not be given out again.

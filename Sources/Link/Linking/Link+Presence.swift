@@ -47,7 +47,7 @@ extension Link {
         // Messages may come before the broker has answered the subscription.
         connection.isDraining = true
         holds.beginCatchingUp()
-        let presence = Presence(connection: line!.connection, isOnline: false)
+        let presence = Presence(connection: line!.connection, isOnline: false, isShared: failure != nil)
         effects.append(
             .connect(
                 address: .presence(own), will: Message(device: own, at: now.wall, body: .presence(presence))))
@@ -152,6 +152,7 @@ extension Link {
     // MARK: Others
 
     mutating func heard(_ device: Device, _ at: Int64, at now: Now) {
+        peers[device]!.heardAt = now.wall
         // What the broker has kept was said some time ago.
         if !connection.isDraining {
             peers[device]!.heard = now.uptime
@@ -178,6 +179,8 @@ extension Link {
         peers[device] = peer
         guard !presence.isOnline else { return }
         for id in holds.left(device) { effects.append(.release(id)) }
+        // On a channel its key stays pinned: nobody else takes its place.
+        if presence.hasLeft, !configuration.isChannel { drop(device) }
     }
 
     mutating func described(_ device: Device, _ description: Description, at now: Now) {
@@ -244,9 +247,9 @@ extension Link {
             connection.describe = now.uptime
             if isOfNow { noteConflict(at: now) }
         case .presence(let presence):
+            if presence.isShared { return fail(.twoMachines, at: now) }
             guard connection.isUp else { return }
             if presence.isOnline, presence.connection == line.connection { endDraining() }
-            if presence.isShared { return fail(.twoMachines, at: now) }
             // Not every broker says that a connection was taken over. Somebody has connected between this connection and the last.
             if let previous = connection.previous, !connection.hasConflict, presence.connection > previous,
                 presence.connection < line.connection
@@ -264,7 +267,7 @@ extension Link {
             } else if !presence.isOnline {
                 sayOnline(at: now)
             }
-        case .question, .answer: break
+        case .question, .answer, .ping, .pong: break
         }
     }
 
@@ -292,11 +295,31 @@ extension Link {
     /// Nothing is said under this device any more. If there is a second machine it has to stop too: what one of them said may have
     /// hidden what the other said.
     mutating func fail(_ failure: LinkFailure, at now: Now) {
-        if connection.isUp, let line {
-            let presence = Presence(connection: line.connection + 1, isOnline: false, isShared: true)
-            _ = say(.presence(presence), on: .presence(own), at: now)
-        }
         self.failure = failure
         effects.append(.fail(failure))
+        if connection.isUp {
+            sayShared(at: now)
+        } else if wantsWill {
+            connect(at: now)
+        }
+    }
+
+    /// A failed line stays until the broker has what the second machine must hear.
+    mutating func handleFailed(_ input: LinkInput, at now: Now) {
+        switch input {
+        case .connecting: connect(at: now)
+        case .connected: sayShared(at: now)
+        case .disconnected: lastWords = nil
+        case .acknowledged(let token):
+            guard token == lastWords else { return }
+            effects.append(.end)
+        default: break
+        }
+    }
+
+    private mutating func sayShared(at now: Now) {
+        guard let line else { return }
+        let presence = Presence(connection: line.connection + 1, isOnline: false, isShared: true)
+        lastWords = say(.presence(presence), on: .presence(own), at: now)
     }
 }

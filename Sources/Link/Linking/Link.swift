@@ -40,6 +40,12 @@ public struct Link {
     var wantsWill = false
     var isDaemonThere = false
     var failure: LinkFailure?
+    /// What a failed line says last, while it is not acknowledged.
+    var lastWords: MessageToken?
+    var hasLeft = false
+    /// The test that was made last.
+    public internal(set) var test: LinkTest?
+    var pongs: TokenBucket?
 
     // The others.
     var peers: [Device: Peer] = [:]
@@ -81,7 +87,12 @@ public struct Link {
     ///
     /// - Returns: what the shell must do, in order.
     public mutating func handle(_ input: LinkInput, at now: Now) -> [LinkEffect] {
-        guard failure == nil else { return [] }
+        defer { effects = [] }
+        guard !hasLeft else { return [] }
+        guard failure == nil else {
+            handleFailed(input, at: now)
+            return effects
+        }
         switch input {
         case .started: start(at: now)
         case .connecting: connect(at: now)
@@ -104,11 +115,14 @@ public struct Link {
         case .notStored(let token): notStored(token, at: now)
         case .reconfigured(let configuration, let keyChanged):
             reconfigure(configuration, keyChanged: keyChanged, at: now)
-        case .deviceForgotten(let device): drop(device)
+        case .deviceForgotten(let device): forget(device, at: now)
+        case .test(let id): startTest(id, at: now)
+        case .leave:
+            leave(at: now)
+            return effects
         case .timerFired: break
         }
         proceed(at: now)
-        defer { effects = [] }
         return effects
     }
 
@@ -186,6 +200,10 @@ public struct Link {
         public var isBehind: Bool
         /// Its clock less this one, in microseconds.
         public var clockOffset: Int64
+        /// How long the last `ping` took to it and back; `nil` while it is unknown.
+        public var roundTrip: Duration?
+        /// How many topics its user looks at, as far as it tells.
+        public var attended: Int
     }
 
     /// The devices, in the order of their ids.
@@ -193,8 +211,9 @@ public struct Link {
         peers.keys.sorted().map { device in
             let peer = peers[device]!
             return PeerState(
-                device: device, name: peer.record.name, isOnline: peer.isOnline, seen: peer.record.seen,
-                isBehind: peer.isBehind, clockOffset: -peer.offset.microseconds)
+                device: device, name: peer.record.name, isOnline: peer.isOnline,
+                seen: max(peer.record.seen, peer.heardAt ?? 0), isBehind: peer.isBehind,
+                clockOffset: -peer.offset.microseconds, roundTrip: peer.roundTrip, attended: peer.attended.count)
         }
     }
 

@@ -33,8 +33,10 @@ public enum LinkEffect: Sendable {
     case store(StoreToken, [Record])
     /// Keep what notifyd will never take, and tell of it.
     case keep(DeadLetter)
-    /// Stop: the line has failed and does nothing more. What was said before still goes to the broker, then the connection ends.
+    /// The line has failed, and does nothing more than to tell a second machine of it. Until `end` it wants to be connected.
     case fail(LinkFailure)
+    /// Disconnect, without the will, and do not connect again.
+    case end
     /// Hand in `timerFired` at this moment; replaces the one asked for before.
     case armTimer(Uptime)
 }

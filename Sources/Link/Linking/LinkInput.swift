@@ -48,6 +48,10 @@ public enum LinkInput: Sendable {
     case reconfigured(Configuration, keyChanged: Bool)
     /// `notifyctl link forget DEVICE`.
     case deviceForgotten(Device)
+    /// `notifyctl link test`: ask every device that is online whether it is there. `Link.test` has the answers.
+    case test(UInt64)
+    /// `notifyctl link leave`. The last input.
+    case leave
     /// The timer fired. It may fire early: only due timers have an effect.
     case timerFired
 }

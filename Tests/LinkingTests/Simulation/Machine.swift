@@ -63,6 +63,8 @@ final class Machine {
     private var isConnecting = false
     private(set) var failures: [LinkFailure] = []
     private(set) var hasFailed = false
+    /// Whether a failed line has said its last words.
+    private var isOver = false
     private(set) var letters: [DeadLetter] = []
     var wasRestored = false
     var isForger = false
@@ -217,6 +219,7 @@ final class Machine {
         bridgeLife += 1
         trace("the bridge starts")
         hasFailed = false
+        isOver = false
         armed = nil
         link = Link(journal.device, world.configuration(signer), records: disk.records, seed: world.random.next())
         handle(.started)
@@ -321,8 +324,11 @@ final class Machine {
             trace("fails: \(failure)")
             failures.append(failure)
             hasFailed = true
+        case .end:
+            isOver = true
             isConnecting = false
-            later(1_000_000) { [self] in dropConnection() }
+            guard let connection, let session = world.broker.sessions[client] else { return }
+            world.broker.end(session, connection, takenOver: false, willDelay: nil)
         case .armTimer(let moment):
             armed = moment.microseconds
             let delay = moment.microseconds - world.now - 1
@@ -371,7 +377,7 @@ final class Machine {
                 deliver: { [self] serial, packet in if life == bridgeLife { receive(serial, packet) } },
                 end: { [self] takenOver in
                     self.connection = nil
-                    guard life == bridgeLife, link != nil, !hasFailed else { return }
+                    guard life == bridgeLife, link != nil, !isOver else { return }
                     trace("connection ends\(takenOver ? ", taken over" : "")")
                     later(1) { [self] in
                         handle(.disconnected(wasTakenOver: takenOver))
@@ -387,9 +393,9 @@ final class Machine {
     }
 
     private func tryAgain() {
-        guard !hasFailed else { return }
+        guard !isOver else { return }
         later(500_000 + Int64(world.random.below(2_000_000))) { [self] in
-            if connection == nil, !hasFailed { handle(.connecting) }
+            if connection == nil, !isOver { handle(.connecting) }
         }
     }
 
@@ -457,6 +463,8 @@ extension Message.Body {
         case .description(let it):
             "description \(it.name) first \(it.first) last \(it.last) attended \(it.attended.count)"
         case .presence(let it): "presence \(it.connection) \(it.isOnline)\(it.isShared ? " shared" : "")"
+        case .ping(let id): "ping \(id)"
+        case .pong(let id): "pong \(id)"
         case .question(let it): "question \(it.after)...\(it.through)"
         }
     }

@@ -54,8 +54,8 @@ struct Invitation: Equatable {
         var key: [UInt8]?
         if let text = json["key"] {
             key = text.string.flatMap(Base64.decode)
-            guard key?.count == LinkKey.bytes else {
-                throw InvitationError("The key in the invitation has not \(LinkKey.bytes) bytes. Make a new one.")
+            guard key?.count == LinkKey.count else {
+                throw InvitationError("The key in the invitation has not \(LinkKey.count) bytes. Make a new one.")
             }
         }
         self.init(server: server, user: user, password: json["password"]?.string, key: key)
@@ -67,26 +67,4 @@ struct InvitationError: Error, Equatable {
     let advice: String
 
     init(_ advice: String) { self.advice = advice }
-}
-
-/// The key of a line.
-enum LinkKey {
-    static let bytes = 32
-
-    /// A new one, from the generator of the system.
-    static func make() -> [UInt8] {
-        var generator = SystemRandomNumberGenerator()
-        return (0..<bytes).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
-    }
-
-    /// A key as it stands in a file: Base64, or hexadecimal digits.
-    static func parse(_ text: String) -> [UInt8]? {
-        if let bytes = Base64.decode(text), bytes.count == Self.bytes { return bytes }
-        let digits = Array(text.utf8)
-        guard digits.count == 2 * Self.bytes else { return nil }
-        let bytes = stride(from: 0, to: digits.count, by: 2).compactMap {
-            UInt8(String(decoding: digits[$0..<$0 + 2], as: UTF8.self), radix: 16)
-        }
-        return bytes.count == Self.bytes ? bytes : nil
-    }
 }

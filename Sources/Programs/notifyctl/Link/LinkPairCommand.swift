@@ -35,7 +35,7 @@ struct LinkPairCommand: AsyncParsableCommand {
         let key = try keyText.map { text in
             guard let key = LinkKey.parse(text) else {
                 Terminal.complain(
-                    "The key of the link is not \(LinkKey.bytes) bytes in Base64. “notifyctl link init” makes one that is."
+                    "The key of the link is not \(LinkKey.count) bytes in Base64. “notifyctl link init” makes one that is."
                 )
                 throw ExitCode.badConfiguration
             }
