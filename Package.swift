@@ -312,9 +312,8 @@ let package = Package(
             name: "LinkShellTests",
             dependencies: [
                 "ChildProcesses", "LinkMessages", "LinkShell", "Linking", "NotifyBridge", "NotifyClient",
-                "LinkSealing", "Mosquitto", "NotifyRehearsal", "NotifyTestSupport", "Routing", "TOMLTables",
-                "notifyctl",
-                "notifyd", "notifyd-mqtt",
+                "LinkSealing", "Mosquitto", "NotifyJSON", "NotifyRehearsal", "NotifyTestSupport", "Routing", "TOMLTables",
+                "notifyctl", "notifyd", "notifyd-mqtt",
             ],
             exclude: ["Strangers"], swiftSettings: strict),
         .testTarget(
@@ -345,6 +344,7 @@ let package = Package(
             name: "NotifyClientTests",
             dependencies: [
                 "ChildProcesses",
+                "LinkSettings",
                 "NotifyClient",
                 "NotifyJSON",
                 "NotifyRehearsal",

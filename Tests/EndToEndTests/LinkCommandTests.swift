@@ -48,7 +48,7 @@ struct LinkCommandTests {
         let joined = try await run(
             "echo '  \(line[0].prefix(40))\(line[0].dropFirst(40)) ' | notifyctl link join --name phone", in: phone)
         #expect(joined.exit == .code(0), "\(joined.errors)")
-        #expect(joined.output.last == "Then: notifyctl bridges")
+        #expect(joined.output.last == "Then: notifyctl link")
         for file in ["link.key", "mqtt.password"] {
             let difference = try await run("cmp \(desk.path)/notifyd/\(file) \(phone.path)/notifyd/\(file)", in: desk)
             #expect(difference.exit == .code(0), "\(file) differs")

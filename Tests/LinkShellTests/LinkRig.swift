@@ -94,6 +94,26 @@ final class LinkDevice: Sendable {
         throw RehearsalError("The memory of the bridge is not known.")
     }
 
+    /// How the bridge has ended.
+    var bridgeExit: ChildProcess.Exit? {
+        get async { await process.withLock { $0 }?.waitForExit(within: .seconds(30)) }
+    }
+
+    /// Runs a command of notifyctl on the bus of the device, with the configuration of its bridge.
+    func notifyctl(_ arguments: String...) async throws -> (code: CInt?, output: [String], errors: [String]) {
+        try await notifyctl(arguments)
+    }
+
+    func notifyctl(_ arguments: [String]) async throws -> (code: CInt?, output: [String], errors: [String]) {
+        let environment = [
+            "PATH": ChildProcess.currentEnvironment["PATH"] ?? "/usr/bin:/bin", "HOME": folder.path,
+            "DBUS_SESSION_BUS_ADDRESS": bus.address, "XDG_CONFIG_HOME": folder.path + "/config", "LC_ALL": "C.UTF-8",
+        ].merging(ChildProcess.sanitizerEnvironment) { $1 }
+        let child = try ChildProcess(BuiltPrograms.notifyctl, arguments, environment: environment, capturing: [1, 2])
+        guard case .code(let code)? = await child.waitForExit(within: .seconds(60)) else { return (nil, [], []) }
+        return (code, await child.allLines(of: 1) ?? [], await child.allLines(of: 2) ?? [])
+    }
+
     var bridgeLog: String { process.withLock { $0 }?.lines(of: 2).all.joined(separator: "\n") ?? "" }
 
     /// A property of `org.notifyd.Bridge1`; `nil` while it is not there.

@@ -1,4 +1,5 @@
 import Glibc
+import LinkSettings
 import NotifyClient
 import Testing
 
@@ -55,6 +56,50 @@ struct DoctorCheckTests {
         #expect(level(nil, ProcessFacts()) == .warning)
         #expect(level(nil, ProcessFacts(), hasManager: false) == .ok)
         #expect(level(true, nil) == nil)
+    }
+
+    @Test func aLinkIsJudgedByItsKeyItsClocksAndItsDevices() throws {
+        let day: Int64 = 86_400_000_000
+        func device(_ name: String, online: Bool, seen: Int64, offset: Int64 = 0) -> [String: Value] {
+            [
+                "device": .string(name + "-id"), "name": .string(name), "online": .boolean(online),
+                "seen": .int64(seen),
+                "clock-offset": .int64(offset),
+            ]
+        }
+        func findings(_ key: String, isThere: Bool = true, _ devices: [String: Value]...) throws -> [Finding] {
+            let settings = try LinkSettings.parse(
+                "[link]\nserver = \"mqtt://localhost\"\nuser = \"mina\"\n\(key)", file: "/mqtt.toml")
+            let line: [String: Value] = [
+                "line": "mqtt",
+                "devices": .array(devices.map { .variants($0) }, of: .dictionary(keys: .string, values: .variant)),
+            ]
+            return LinkCheck(
+                configuration: .success(settings), info: LinkInfo([:], [line]), isThere: isThere, now: 100 * day
+            ).findings
+        }
+        let key = "key = { file = \"link.key\" }"
+        #expect(LinkCheck().findings.isEmpty)
+        #expect(
+            try findings(
+                key, device("phone", online: true, seen: 1, offset: 4_900_000),
+                device("pc", online: false, seen: 94 * day)
+            ).isEmpty)
+        #expect(try findings("").map(\.state).first?.contains("the broker reads everything") == true)
+        #expect(try findings(key, isThere: false).map(\.state).first?.contains("notifyd-mqtt does not run") == true)
+        let clock = try findings(key, device("phone", online: true, seen: 1, offset: -6_000_000))
+        #expect(clock.map(\.state) == ["the clock of phone is 6.00 s behind"])
+        let absent = try findings(key, device("phone", online: false, seen: 90 * day))
+        #expect(absent.map(\.state) == ["phone was not heard for 10 days"])
+        #expect(absent.first?.advice?.contains("notifyctl link forget phone") == true)
+        let shared = BridgeCheck(
+            bridges: [
+                BridgeInfo(
+                    name: "mqtt",
+                    ["State": "failed", "Detail": "two machines share one device; \"notifyctl link reset\" on each"])
+            ]
+        ).findings
+        #expect(shared.first?.level == .problem && shared.first?.advice?.contains("notifyctl link reset") == true)
     }
 
     @Test func aProcessIsLookedAt() throws {

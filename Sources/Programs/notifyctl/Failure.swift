@@ -33,7 +33,8 @@ extension NotifyError {
         switch (code, name?.split(separator: ".").last) {
         case (.invalidArgument, _): .badData
         case (.timedOut, _): .nothing
-        case (.refused, "UnknownEvent"), (.refused, "UnknownScreen"): .nothing
+        case (.refused, "UnknownEvent"), (.refused, "UnknownScreen"), (.refused, "UnknownDevice"): .nothing
+        case (.refused, "NotConnected"): .notReachable
         case (.refused, "InvalidTopic"), (.refused, "InvalidEvent"), (.refused, "TooLarge"),
             (.refused, "InvalidArgs"):
             .badData
@@ -46,6 +47,7 @@ extension NotifyError {
     /// What is wrong, and how to correct it.
     var advice: String {
         switch code {
+        case _ where name == Self.linkIsAway: Terminal.plain(message)
         case .notReachable where name == Self.badConfiguration:
             message.split(separator: "\n").map { Terminal.plain(String($0)) }.joined(separator: "\n")
                 + "\nCorrect it, and try again. “notifyctl config check” checks it."

@@ -34,6 +34,20 @@ enum Completion {
             .map { String($0.dropFirst(BridgeInfo.prefix.count)) }.sorted()
     }
 
+    /// The other devices of the link, by name; by id where the name is none of one word, or that of several.
+    static let devices = CompletionKind.custom { _, _, _ in
+        guard let address = NotifyClient.sessionBusAddress, let connection = try? await Connection.open(address) else {
+            return []
+        }
+        defer { connection.close() }
+        let devices = (try? await LinkInfo.ask(BusQuery(connection: connection)))?.devices ?? []
+        return devices.compactMap { device in
+            let isClear = !device.name.isEmpty && devices.filter { $0.name == device.name }.count == 1
+            let byName = isClear ? Candidate(device.name, device.isOnline ? "online" : "offline") : nil
+            return (byName ?? Candidate(device.device, device.name))?.text
+        }
+    }
+
     /// The ids of the last events, the newest first, with their topics if the shell shows descriptions.
     static let events = CompletionKind.custom { _, _, _ in await recentIDs().map(\.text) }
 

@@ -14,6 +14,12 @@ struct BridgeCheck {
                 .problem(
                     check, "on the bus, but it does not answer",
                     "Restart it: systemctl --user restart notifyd-\(bridge.name)"))
+        case "failed"? where bridge.detail.contains("notifyctl link reset"):
+            findings.append(
+                .problem(
+                    check, bridge.words,
+                    "On each machine that has this device: notifyctl link reset. What was said before keeps its names.")
+            )
         case "failed"?:
             findings.append(
                 .problem(

@@ -49,6 +49,7 @@ struct Diagnosis {
             + [buttons.finding].compactMap { $0 }
             + journal(of: router.process, properties, sandbox.wantsNamespaces == nil ? [:] : service).findings
             + BridgeCheck(bridges: await BridgeInfo.all(query)).findings
+            + (await LinkCheck.ask(query)).findings
             + [
                 session.finding,
                 await ConfigurationCheck.ask(as: router.process, isRunning: !properties.isEmpty).finding,

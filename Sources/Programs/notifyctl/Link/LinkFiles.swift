@@ -1,4 +1,5 @@
 import ArgumentParser
+import Credentials
 import Glibc
 import LinkSettings
 import NotifyJSON
@@ -76,7 +77,7 @@ struct LinkFiles {
         }
         for draft in drafts where access(draft.path, F_OK) == 0 {
             Terminal.complain(
-                "\(draft.path) exists already; nothing was changed. “notifyctl bridges” shows the link that there is. To begin anew, move the file away."
+                "\(draft.path) exists already; nothing was changed. “notifyctl link” shows the link that there is. To begin anew, move the file away."
             )
             throw ExitCode.refused
         }
@@ -96,6 +97,30 @@ struct LinkFiles {
             throw ExitCode.refused
         }
         return made
+    }
+
+    // MARK: Leaving
+
+    /// Deletes the secrets beside the configuration, and renames that.
+    ///
+    /// - Returns: the paths of what was deleted, and the new one of the configuration.
+    func retire(_ settings: LinkSettings) throws -> (deleted: [String], renamed: String) {
+        let credentials = [settings.password].compactMap(\.self) + settings.lines.flatMap(\.keys)
+        var deleted: [String] = []
+        for path in credentials.compactMap(\.path) where !deleted.contains(path) {
+            let isBeside = path.hasPrefix(folder + "/") && !path.dropFirst(folder.count + 1).contains("/")
+            if isBeside, unlink(path) == 0 {
+                deleted.append(path)
+            } else if !isBeside || errno != ENOENT {
+                Terminal.complain("\(Terminal.plain(path)) stays; delete it if nothing else needs it.")
+            }
+        }
+        let old = configuration + ".old"
+        guard rename(configuration, old) == 0 else {
+            Terminal.complain("\(Terminal.plain(configuration)) stays: \(String(cString: strerror(errno))).")
+            throw ExitCode.refused
+        }
+        return (deleted, old)
     }
 
     private func makeFolders(_ path: String) {

@@ -28,6 +28,6 @@ struct LinkJoinCommand: AsyncParsableCommand {
             Terminal.complain(error.advice)
             throw ExitCode.badData
         }
-        try device.take(invitation, next: "notifyctl bridges")
+        try device.take(invitation, next: "notifyctl link")
     }
 }

@@ -1,0 +1,86 @@
+import LinkSettings
+import TOMLTables
+
+/// Whether the link between devices is as it should be. That it is connected is said of the bridge.
+struct LinkCheck {
+    /// What a clock may differ without a word: more than a message takes.
+    static let clockTolerance: Duration = .seconds(5)
+    /// A device that was not heard for so long may be gone.
+    static let longAbsence: Duration = .seconds(7 * 86_400)
+
+    private static let check = "link"
+
+    /// `nil` if there is no configuration.
+    var configuration: Result<LinkSettings, ConfigurationError>?
+    /// `nil` if notifyd-mqtt does not run, or does not answer.
+    var info: LinkInfo?
+    var isThere = false
+    /// Microseconds since the epoch.
+    var now: Int64 = 0
+
+    /// None without a link.
+    var findings: [Finding] { configurationFindings + (info?.devices ?? []).flatMap(findings) }
+
+    private var configurationFindings: [Finding] {
+        switch configuration {
+        case nil: return []
+        case .failure(let error):
+            return [
+                .problem(
+                    Self.check, error.lines.first ?? "the configuration is bad",
+                    "Correct it, then: notifyd-mqtt --check-config && systemctl --user reload-or-restart notifyd-mqtt")
+            ]
+        case .success(let settings):
+            var findings: [Finding] = []
+            if !isThere {
+                findings.append(
+                    .warning(
+                        Self.check, "there is a configuration, but notifyd-mqtt does not run",
+                        "Start it: systemctl --user enable --now notifyd-mqtt"))
+            }
+            if settings.lines.contains(where: { $0.keys.isEmpty }) {
+                findings.append(
+                    .warning(
+                        Self.check,
+                        "without a key: the broker reads everything, and whoever may write there speaks for your devices",
+                        "Make one: (umask 077; head -c 32 /dev/urandom | base64 > ~/.config/notifyd/link.key). Copy it to "
+                            + "every device, and write into [link] of mqtt.toml: key = { file = \"link.key\" }"))
+            }
+            return findings
+        }
+    }
+
+    private func findings(_ device: LinkInfo.Device) -> [Finding] {
+        var findings: [Finding] = []
+        let title = Terminal.plain(device.title)
+        let offset = device.clockOffset
+        if device.isOnline, offset > Self.clockTolerance || offset < .zero - Self.clockTolerance {
+            findings.append(
+                .warning(
+                    Self.check, "the clock of \(title) is \(offset.distanceText)",
+                    "Have both set by the network: timedatectl set-ntp true. Of two values the later one wins."))
+        }
+        let absence = Duration.microseconds(now - device.seen)
+        if !device.isOnline, device.seen > 0, absence > Self.longAbsence {
+            findings.append(
+                .warning(
+                    Self.check, "\(title) was not heard for \(absence.components.seconds / 86_400) days",
+                    "After 30 days it is dropped. If it does not come back: notifyctl link forget \(title)"))
+        }
+        return findings
+    }
+
+    static func ask(_ query: BusQuery) async -> LinkCheck {
+        var check = LinkCheck(now: Timestamp.now)
+        check.isThere = await query.owner(of: BridgeInfo.prefix + LinkInfo.bridge) != nil
+        if check.isThere { check.info = try? await LinkInfo.ask(query) }
+        let file = LinkFiles(nil).configuration
+        do throws(ConfigurationError) {
+            guard let text = try ConfigurationText.read(file) else { return check }
+            check.configuration = .success(try LinkSettings.parse(text, file: file))
+        } catch {
+            check.configuration = .failure(error)
+        }
+        return check
+    }
+}

@@ -1,0 +1,224 @@
+import ArgumentParser
+import NotifyClient
+import NotifyJSON
+
+/// How the link is: what `org.notifyd.Link1` of notifyd-mqtt says.
+struct LinkInfo {
+    static let bridge = "mqtt"
+    static let interface = "org.notifyd.Link1"
+
+    struct Device {
+        let device: String
+        let name: String
+        let isOnline: Bool
+        /// Microseconds since the epoch.
+        let seen: Int64
+        let isBehind: Bool
+        /// Its clock less the one here.
+        let clockOffset: Duration
+        /// At the last test; `nil` while it is unknown.
+        let roundTrip: Duration?
+        let attended: UInt32
+
+        /// What people call it.
+        var title: String { name.isEmpty ? device : name }
+    }
+
+    struct Line {
+        /// `mqtt`, or `mqtt:CHANNEL`.
+        let name: String
+        let state: String
+        let detail: String
+        let isSealed: Bool
+        let backlog: UInt64
+        let roundTrip: Duration?
+        let devices: [Device]
+    }
+
+    let device: String
+    let name: String
+    let broker: String
+    let user: String
+    let lines: [Line]
+
+    /// All devices, each once.
+    var devices: [Device] {
+        var known: Set<String> = []
+        return lines.flatMap(\.devices).filter { known.insert($0.device).inserted }
+    }
+
+    init(_ link: [String: Value], _ lines: [[String: Value]]) {
+        device = link["device"]?.string ?? ""
+        name = link["name"]?.string ?? ""
+        broker = link["broker"]?.string ?? ""
+        user = link["user"]?.string ?? ""
+        self.lines = lines.map(Line.init)
+    }
+
+    /// - Throws: what is wrong if notifyd-mqtt does not run or does not answer.
+    static func ask(_ query: BusQuery) async throws(NotifyError) -> LinkInfo {
+        let answer = try await query.askLink("List")
+        return LinkInfo(
+            answer.first?.entries ?? [:], (answer.dropFirst().first?.elements ?? []).compactMap(\.entries))
+    }
+
+    /// A device by its name or its id.
+    func find(_ text: String) throws -> Device {
+        let found = devices.filter { $0.device == text }
+        if let device = found.first { return device }
+        let named = devices.filter { $0.name == text }
+        if named.count > 1 {
+            Terminal.complain(
+                "Several devices are called \(Terminal.plain(text)): \(named.map(\.device).joined(separator: ", ")). "
+                    + "Name one by its id.")
+            throw ExitCode.badData
+        }
+        guard let device = named.first else {
+            Terminal.complain("The link has no device \(Terminal.plain(text)). “notifyctl link” lists them.")
+            throw ExitCode.nothing
+        }
+        return device
+    }
+
+    /// - Parameter deadLetters: of the bridge.
+    func json(deadLetters: UInt64) -> JSON {
+        .object([
+            ("device", .string(device)), ("name", .string(name)), ("broker", .string(broker)), ("user", .string(user)),
+            ("dead-letters", .integer(deadLetters)), ("lines", .array(lines.map(\.json))),
+        ])
+    }
+}
+
+extension LinkInfo.Device {
+    init(_ entries: [String: Value]) {
+        let time: Int64 = entries["round-trip"]?.integer() ?? 0
+        self.init(
+            device: entries["device"]?.string ?? "", name: entries["name"]?.string ?? "",
+            isOnline: entries["online"]?.boolean ?? false, seen: entries["seen"]?.integer() ?? 0,
+            isBehind: entries["behind"]?.boolean ?? false,
+            clockOffset: .microseconds(entries["clock-offset"]?.integer() ?? Int64(0)),
+            roundTrip: time > 0 ? .microseconds(time) : nil, attended: entries["attended"]?.integer() ?? 0)
+    }
+
+    var json: JSON {
+        .object([
+            ("device", .string(device)), ("name", .string(name)), ("online", .boolean(isOnline)),
+            ("seen", .integer(seen)), ("behind", .boolean(isBehind)),
+            ("clock-offset-microseconds", .microseconds(clockOffset)),
+            ("round-trip-microseconds", roundTrip.map { .microseconds($0) } ?? .null), ("attended", .integer(attended)),
+        ])
+    }
+
+    func cells(at now: Int64) -> [Cell] {
+        var facts: [String] = []
+        if let roundTrip { facts.append("round trip \(roundTrip.displayText)") }
+        if isBehind { facts.append("events are missing") }
+        if clockOffset > LinkCheck.clockTolerance || clockOffset < .zero - LinkCheck.clockTolerance {
+            facts.append("its clock is \(clockOffset.distanceText)")
+        }
+        if attended > 0 { facts.append("\(attended) topic\(attended == 1 ? "" : "s") on screen") }
+        return [
+            Cell(title, .bold, isImportant: true),
+            isOnline
+                ? Cell("online", .green)
+                : Cell(seen > 0 ? "offline, heard " + Timestamp(seen).text(seenAt: now) : "offline"),
+            Cell(facts.joined(separator: ", ")), Cell(name.isEmpty ? "" : device, .dim),
+        ]
+    }
+}
+
+extension LinkInfo.Line {
+    init(_ entries: [String: Value]) {
+        let time: Int64 = entries["round-trip"]?.integer() ?? 0
+        self.init(
+            name: entries["line"]?.string ?? "", state: entries["state"]?.string ?? "",
+            detail: entries["detail"]?.string ?? "", isSealed: entries["sealed"]?.boolean ?? false,
+            backlog: entries["backlog"]?.integer() ?? 0, roundTrip: time > 0 ? .microseconds(time) : nil,
+            devices: (entries["devices"]?.elements ?? []).compactMap(\.entries).map(LinkInfo.Device.init))
+    }
+
+    /// In people's words.
+    var title: String {
+        name.hasPrefix("mqtt:") ? "channel \(name.dropFirst(5))" : "link"
+    }
+
+    var json: JSON {
+        .object([
+            ("line", .string(name)), ("state", .string(state)), ("detail", .string(detail)),
+            ("sealed", .boolean(isSealed)), ("backlog", .integer(backlog)),
+            ("round-trip-microseconds", roundTrip.map { .microseconds($0) } ?? .null),
+            ("devices", .array(devices.map(\.json))),
+        ])
+    }
+
+    private var colour: Terminal.Style {
+        switch state {
+        case "connected": .green
+        case "failed": .red
+        default: .yellow
+        }
+    }
+
+    var cells: [Cell] {
+        var facts: [String] = []
+        if let roundTrip { facts.append("round trip \(roundTrip.displayText)") }
+        if backlog > 0 { facts.append("\(backlog) waiting") }
+        return [
+            Cell(title, .bold, isImportant: true), Cell(state, colour, isImportant: true),
+            Cell(facts.joined(separator: ", ")), Cell(detail),
+        ]
+    }
+}
+
+extension Duration {
+    /// Of a clock: `12.00 s ahead`, `3 min behind`.
+    var distanceText: String {
+        self < .zero ? "\((.zero - self).displayText) behind" : "\(displayText) ahead"
+    }
+}
+
+extension BusQuery {
+    /// Calls a method of the link.
+    ///
+    /// - Parameter limit: how long the method may take.
+    func askLink(
+        _ member: String, _ arguments: [Value] = [], within limit: Duration = BusQuery.timeout
+    ) async throws(NotifyError) -> [Value] {
+        do throws(NotifyError) {
+            return try await connection.call(
+                .call(
+                    member, of: LinkInfo.interface, at: BridgeInfo.path, on: BridgeInfo.prefix + LinkInfo.bridge,
+                    autoStart: false, arguments), timeout: limit
+            ).arguments
+        } catch {
+            throw error.ofLink
+        }
+    }
+}
+
+extension NotifyError {
+    /// The name of an error whose message is complete.
+    static let linkIsAway = "org.notifyd.notifyctl.LinkIsAway"
+
+    /// The error in terms of notifyd-mqtt: the usual advice is about notifyd.
+    fileprivate var ofLink: NotifyError {
+        switch code {
+        case .notReachable where name != nil:
+            NotifyError(
+                .notReachable,
+                "notifyd-mqtt does not run, which links devices. Start it: systemctl --user enable --now notifyd-mqtt. "
+                    + "If there is no link yet: “notifyctl link init”, or “notifyctl link join”.",
+                name: Self.linkIsAway)
+        case .timedOut:
+            NotifyError(
+                .timedOut, "notifyd-mqtt does not answer. Restart it: systemctl --user restart notifyd-mqtt",
+                name: Self.hangs)
+        case .refused where name == Self.unknownMethod:
+            NotifyError(
+                .refused,
+                "The running notifyd-mqtt is older than this notifyctl. Start the new one: systemctl --user restart notifyd-mqtt",
+                name: Self.linkIsAway)
+        default: self
+        }
+    }
+}
