@@ -100,10 +100,11 @@ public struct LinkLimits: Sendable {
     public var countedRows = 100_000
     /// Between two readings of the journal for that.
     public var countInterval: Duration = .milliseconds(100)
-    /// Rows that a device gets by questions in a minute; rule 3.
-    public var answeredRowsPerAsker = 1000
-    /// Rows that all devices get by questions in a minute; rule 3.
-    public var answeredRows = 5000
+    /// Rows that a device gets by questions in a minute. A broker throws away what it has more than its limit of, 1,000 messages for
+    /// mosquitto: after an outage much of what a device says is asked for.
+    public var answeredRowsPerAsker = 60_000
+    /// Rows that all devices get by questions in a minute.
+    public var answeredRows = 200_000
     /// Questions that wait to be answered.
     public var waitingQuestions = 64
     /// Events held for a screen elsewhere, or until the line has caught up; rule 6.
@@ -145,6 +146,9 @@ public struct LinkLimits: Sendable {
     public static var channel: LinkLimits {
         var limits = LinkLimits()
         limits.devices = 1000
+        // Rule 3: others are not of this user.
+        limits.answeredRowsPerAsker = 1000
+        limits.answeredRows = 5000
         limits.valuesPerMember = 1000
         limits.eventsPerSecond = 20
         limits.questionDelay = .seconds(60)
