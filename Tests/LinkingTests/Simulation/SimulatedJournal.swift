@@ -144,7 +144,9 @@ struct SimulatedJournal {
         published: Int64? = nil, wall: Int64
     ) -> (GlobalName, Item?) {
         var published = published ?? wall
-        if retained || removal, let last = values[topic.description] {
+        // A value that is over when it comes is none, unless it only has to be newer.
+        let isRetained = retained && ttl > 0
+        if isRetained || removal, let last = values[topic.description] {
             published = max(published, last.stamp.published + 1)
         }
         lastID += removal ? 1 : 0
@@ -152,7 +154,7 @@ struct SimulatedJournal {
         var request = PublishRequest(name: name, via: via, topic: topic, published: published)
         request.title = title
         request.ttl = ttl
-        request.isRetained = retained
+        request.isRetained = isRetained
         request.isRemoval = removal
         return (name, publish(request, wall: wall))
     }
