@@ -144,7 +144,7 @@ struct ClaimNamedTests {
 
     // MARK: Events that have not come
 
-    @Test(arguments: [NamedClaimOptions.Kind.claimed, .dismissed, .withdrawn, .read])
+    @Test(arguments: [NamedClaimOptions.Kind.claimed, .dismissed, .withdrawn])
     func whatIsClaimedBeforeItComesGetsNoBannerAlsoAfterAKill(_ kind: NamedClaimOptions.Kind) async throws {
         try await withRig { rig in
             let verdict = try await rig.client.claimNamed(source: "chat", eventID: "1", options: options(kind))
@@ -166,6 +166,24 @@ struct ClaimNamedTests {
             #expect(await rig.server.banners.next(within: .seconds(5)) != nil)
             #expect(await rig.listener.resolution(of: next)?.outcome == "shown")
             #expect(rig.server.banners.all.count == 1)
+        }
+    }
+
+    @Test func whatWasReadBeforeItComesIsOnlyMarked() async throws {
+        try await withRig { rig in
+            let verdict = try await rig.client.claimNamed(source: "chat", eventID: "1", options: options(.read))
+            #expect(verdict == .awaited)
+            await rig.daemon.kill()
+            try await rig.daemon.start()
+            try await rig.client.mute("/post", for: .seconds(600))
+            let id = try await rig.client.publish("/post/1", options: Self.named("1", window: .zero))
+            #expect(await rig.listener.resolution(of: id)?.outcome == "muted")
+            #expect(try await rig.client.explain(id).isRead)
+            #expect(try await rig.client.unread() == 0)
+            let changes = try await rig.client.journalChanges().changes.filter { $0.kind != "start" }
+            #expect(changes.map(\.kind).contains("read"))
+            #expect(changes.first { $0.kind == "read" }?.details["device"]?.string == "phone")
+            #expect(try await rig.client.statistics()["awaited-events"] == 0)
         }
     }
 

@@ -46,7 +46,7 @@ struct ClaimNamedTests {
         effects.compactMap { if case .reply(let reply) = $0 { reply } else { nil } }.first
     }
 
-    @Test(arguments: NamedClaim.Kind.allCases)
+    @Test(arguments: [NamedClaim.Kind.claimed, .dismissed, .withdrawn])
     func anAwaitedEventIsAnnouncedAsClaimed(_ kind: NamedClaim.Kind) {
         var router = router()
         #expect(reply(router.handle(claim("1", kind), at: start)) == .verdict(.awaited))
@@ -57,6 +57,20 @@ struct ClaimNamedTests {
         #expect(resolution?.outcome == (kind == .withdrawn ? .withdrawn : .claimed))
         #expect(resolution?.form == .named && resolution?.place == Self.phone && resolution?.latency == .zero)
         #expect(router.awaitedCount == 0 && router.undecidedCount == 0)
+    }
+
+    /// It is undecided, or expired at once.
+    @Test(arguments: [nil, Duration.zero])
+    func anAwaitedEventThatWasOnlyReadIsMarkedAndKeepsItsOutcome(_ lifetime: Duration?) {
+        var router = router()
+        _ = router.handle(claim("1", .read), at: start)
+        let effects = router.handle(push("1", lifetime: lifetime), at: start)
+        let marks = effects.count {
+            if case .read(EventID(100), by: ":1.1", from: Self.phone) = $0 { true } else { false }
+        }
+        #expect(marks == 1)
+        #expect(resolutions(effects).map(\.outcome) == (lifetime == nil ? [] : [.expired]))
+        #expect(router.awaitedCount == 0 && router.undecidedCount == (lifetime == nil ? 1 : 0))
     }
 
     @Test func anEventWithoutANameOfItsOwnIsAwaitedByItsID() {

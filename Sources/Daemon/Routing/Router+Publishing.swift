@@ -20,7 +20,9 @@ extension Router {
         let isRetained = isValue && !isOutdated
         let silence: Silence? =
             isOutdated ? .newerValue : !route.banner ? .route : options.banner == false ? .publisher : nil
-        let early = awaitedClaim(of: nextID, options.origin)
+        let awaited = awaitedClaim(of: nextID, options.origin)
+        // What was only read elsewhere is not decided by that.
+        let early = silence == nil && awaited?.kind != .read ? awaited : nil
         let claim = silence == nil && early == nil ? standingClaim(on: publication.topic) : nil
         let isExpired = silence == nil && early == nil && claim == nil && options.lifetime == .zero
         let event = Event(
@@ -52,8 +54,8 @@ extension Router {
         if let silence {
             statistics.count(.silent)
             effects.append(.announce(event, Announcement(window: nil, silence: silence, expires: expires)))
-            if let early {
-                effects.append(.read(id, by: early.claimant, from: early.place))
+            if let awaited {
+                markRead(id, by: awaited)
             } else if let screen = screens.claimant(of: event.topic) {
                 effects.append(.read(id, by: screen.owner))
             }
@@ -64,11 +66,13 @@ extension Router {
         } else if isExpired {
             statistics.count(.expired)
             effects.append(.announce(event, Announcement(window: nil, expires: expires)))
+            if let awaited { markRead(id, by: awaited) }
             effects.append(.resolve(id, event.topic, Resolution(.expired)))
         } else {
             isOver = openWindow(for: event, length: options.window ?? route.window, expires: expires, at: now)
+            if let awaited { markRead(id, by: awaited) }
         }
-        if let early { endAwait(of: early, for: id) }
+        if let awaited { endAwait(of: awaited, for: id) }
         if isRetained, options.lifetime == .zero { endValue(of: event.topic, .replaced, at: now) }
         if let earlier { replace(earlier, by: event, at: now) }
         if isOver { endWindowIfAnswered(event.key, at: now) }

@@ -31,7 +31,12 @@ extension Router {
                 continue
             }
             let expires = now.uptime + remembered.left
-            if let claim = awaitedClaim(of: event.id, event.origin) {
+            let awaited = awaitedClaim(of: event.id, event.origin)
+            if let awaited, awaited.kind == .read {
+                markRead(event.id, by: awaited)
+                endAwait(of: awaited, for: event.id)
+            }
+            if let claim = awaited, claim.kind != .read {
                 // The run that took it in ended before it could keep more of it.
                 announce(event, claimedBefore: claim, expires: expires, age: age, isReplayed: true)
                 endAwait(of: claim, for: event.id)

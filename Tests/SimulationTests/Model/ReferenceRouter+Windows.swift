@@ -33,7 +33,8 @@ extension ReferenceRouter {
 
         let silence: Silence? =
             isOutdated ? .newerValue : !route.banner ? .route : options.banner == false ? .publisher : nil
-        let early = awaitedClaim(of: nextID, options.origin)
+        let awaited = awaitedClaim(of: nextID, options.origin)
+        let early = awaited?.kind == .read ? nil : awaited
         let claim = silence == nil && early == nil ? standingClaim(on: publication.topic) : nil
         if silence == nil, early == nil, claim == nil, options.lifetime != .zero {
             let open = items.filter(\.isOpen)
@@ -77,9 +78,9 @@ extension ReferenceRouter {
 
         if silence != nil {
             out.append(announcement(nil))
-            if let early {
-                out.append(.read(id, by: early.claimant, early.place))
-                endAwait(of: early, for: id)
+            if let awaited {
+                out.append(.read(id, by: awaited.claimant, awaited.place))
+                endAwait(of: awaited, for: id)
             } else if let claim = standingClaim(on: publication.topic), claim.form == .screen {
                 out.append(.read(id, by: claim.claimant, ClaimPlace()))
             }
@@ -98,16 +99,19 @@ extension ReferenceRouter {
         }
         if let claim {
             out.append(announcement(nil, isClaimed: true))
-            defer { replace() }
             var resolution = Resolution(.claimed, claimant: claim.claimant, latency: .zero)
             resolution.form = claim.form
             resolution.verdict = .suppressed
-            return out.append(.resolve(id, publication.topic.description, resolution))
+            out.append(.resolve(id, publication.topic.description, resolution))
+            if let awaited { endAwait(of: awaited, for: id) }
+            return replace()
         }
 
         if options.lifetime == .zero {
             out.append(announcement(nil))
+            if let awaited { out.append(.read(id, by: awaited.claimant, awaited.place)) }
             out.append(.resolve(id, publication.topic.description, Resolution(.expired)))
+            if let awaited { endAwait(of: awaited, for: id) }
             return replace()
         }
 
@@ -123,6 +127,10 @@ extension ReferenceRouter {
             out.append(announcement(.zero))
         } else {
             out.append(announcement(max(.zero, item.windowEnds - now.instant)))
+        }
+        if let awaited {
+            out.append(.read(id, by: awaited.claimant, awaited.place))
+            endAwait(of: awaited, for: id)
         }
         replace()
         endIfOverEarly(item.key)

@@ -196,6 +196,8 @@ final class Witness {
             if disk.contents.awaited[claim.origin] == nil, !hasCome {
                 complain("\(claim.origin) is awaited, and is not on disk")
             }
+            // What was only read elsewhere is not claimed when it comes.
+            if claim.kind == .read { break }
             awaited[claim.origin] = max(awaited[claim.origin] ?? 0, moment + awaitTime)
         case .suppressed:
             guard let id else { return complain("\(claim.origin) is claimed in time, and is not known") }
