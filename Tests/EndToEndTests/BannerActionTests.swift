@@ -103,7 +103,8 @@ struct BannerActionTests {
             #expect(
                 told == [
                     "NOTIFYD_ACTION=tell", "NOTIFYD_BODY=`touch \(trap)`; touch \(trap)", "NOTIFYD_FIELD_B=true",
-                    "NOTIFYD_FIELD_FROM=$(touch \(trap))", "NOTIFYD_FIELD_RUN_NUMBER=7", "NOTIFYD_FIELD___=x",
+                    "NOTIFYD_FIELD_FROM=$(touch \(trap))", "NOTIFYD_FIELD_ID=1", "NOTIFYD_FIELD_RUN_NUMBER=7",
+                    "NOTIFYD_FIELD___=x",
                     "NOTIFYD_ID=\(id)", "NOTIFYD_SUMMARY=$(touch \(trap))",
                     "NOTIFYD_TEXT=`touch \(trap)`; touch \(trap)", "NOTIFYD_TITLE=$(touch \(trap))",
                     "NOTIFYD_TOPIC=/note/1",

@@ -100,12 +100,14 @@ final class ActionRunner {
             ("NOTIFYD_TEXT", text.body),
         ]
         var names: Set<String> = []
-        for field in event.fields {
-            guard let text = field.value.text, !text.utf8.contains(0) else { continue }
-            let letters = field.name.uppercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" }
+        // What templates know: captures of the topic, and fields where no capture has the name.
+        let captures = event.route.pattern?.captures(of: event.topic) ?? []
+        let fields = event.fields.compactMap { field in field.value.text.map { (name: field.name, value: $0) } }
+        for (name, value) in captures + fields where !value.utf8.contains(0) {
+            let letters = name.uppercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" }
             let name = "NOTIFYD_FIELD_" + String(letters)
-            // If two field names map to the same variable, the first one counts.
-            if names.insert(name).inserted { environment.append((name, text)) }
+            // If two names map to the same variable, the first one counts.
+            if names.insert(name).inserted { environment.append((name, value)) }
         }
         if let token { environment.append(("XDG_ACTIVATION_TOKEN", token)) }
         return environment
