@@ -55,7 +55,7 @@ struct DigestTests {
             try await restart(rig, untilNoon: .seconds(5) * Timeouts.factor)
             try await publishMuted(rig)
             let banner = try await digest(rig)
-            #expect(banner.title == "4 while it was quiet")
+            #expect(banner.title == "4 events while it was quiet")
             #expect(banner.body == "Mum (2), Jun, post 27")
             #expect(banner.actions == ["inbox", "Open inbox"])
             let listed = try await rig.client.history("/notifyd")
@@ -95,7 +95,7 @@ struct DigestTests {
                 } else {
                     try await rig.reconfigure("")
                 }
-                #expect(try await digest(rig).title == "4 while it was quiet")
+                #expect(try await digest(rig).title == "4 events while it was quiet")
             }
         }
     }

@@ -80,7 +80,7 @@ struct DigestTests {
         #expect(bench.take(.scheduled([])).counts == 1)
         let effects = bench.take(.digestsCounted(DigestCount(bench.router.dueDigests, .found(publication()))))
         let digest = effects.announced.first
-        #expect(digest?.topic == DigestTally.topic && digest?.title == "1 while it was quiet")
+        #expect(digest?.topic == DigestTally.topic && digest?.title == "1 event while it was quiet")
         #expect(bench.router.owedDigests.isEmpty)
         #expect(effects.digestChanges == 1)
         #expect(bench.wait(.milliseconds(100)).banners.map(\.newest.id) == [digest?.id])
@@ -266,7 +266,7 @@ struct DigestTallyTests {
         for _ in 1...5 { tally.add(try event("/post/27")) }
         tally.add(try event("/run/r1/mate/Jun/finished", pattern: "/run/{session}/mate/{mate}/finished"))
         for _ in 1...3 { tally.add(try event("/chat/1", from: "Mum")) }
-        #expect(tally.title == "9 while it was quiet")
+        #expect(tally.title == "9 events while it was quiet")
         #expect(tally.body == "Mum (3), Jun, post 27 (5)")
     }
 

@@ -63,8 +63,8 @@ public struct DigestTally: Sendable {
 
     // MARK: The digest
 
-    /// The text of the banner, such as `9 while it was quiet`.
-    public var title: String { "\(count) while it was quiet" }
+    /// The text of the banner, such as `9 events while it was quiet`.
+    public var title: String { "\(count) \(count == 1 ? "event" : "events") while it was quiet" }
 
     /// The people and then the topics, each with its number of events, such as `Mum (3), Jun, post 27 (5)`.
     public var body: String {

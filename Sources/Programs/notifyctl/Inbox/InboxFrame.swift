@@ -22,6 +22,11 @@ struct InboxFrame {
         ("b", "press its only button"),
         ("/", "show only events with a text; Esc: all again"),
         ("q, Ctrl-C", "end"),
+        ("", ""),
+        ("3, 3+", "events of the topic that are listed; with +, there may be older ones"),
+        ("muted, expired", "the outcome of an event that was not shown"),
+        ("!", "critical"),
+        ("[2]", "the number of its buttons; Enter lists them"),
     ]
 
     private static func hints(_ mute: String) -> String {
