@@ -72,6 +72,27 @@ import Testing
         }
     }
 
+    @Test(arguments: ["top", "inbox"])
+    func aTerminalThatNobodyReadsIsGivenBackAllTheSame(_ command: String) async throws {
+        try await withRig { rig in
+            let terminal = try PseudoTerminal(columns: 200, rows: 60)
+            let before = terminal.modes
+            let program = try terminal.run(BuiltPrograms.notifyctl, [command], environment: environment(rig))
+            #expect(try await terminal.shows(command == "top" ? "Recent outcomes" : "Nothing unread."))
+            terminal.setRead(false)
+            // Each size is drawn, until the terminal takes nothing any more.
+            try await rig.until("the program waits for the terminal") {
+                for columns in 150...200 { terminal.resize(columns: UInt16(columns), rows: 60) }
+                return !terminal.takesMore
+            }
+            program.signal(SIGTERM)
+            #expect(await program.waitForExit() == .code(0))
+            terminal.setRead(true)
+            #expect(try await terminal.shows { $0.hasSuffix(Self.leaving) })
+            #expect(terminal.modes == before)
+        }
+    }
+
     @Test func topGoesOnOverARestartAndFollowsTheSizeOfTheTerminal() async throws {
         try await withRig { rig in
             let terminal = try PseudoTerminal()
@@ -116,7 +137,7 @@ import Testing
     }
 
     /// A shell, its jobs and a terminal with a real screen.
-    @Test func topCanBeSuspendedAndComesBack() async throws {
+    @Test(arguments: ["top", "inbox"]) func aFullScreenProgramIsAJobOfItsShell(_ command: String) async throws {
         try await withRig { rig in
             let folder = try TemporaryFolder()
             let base = ["-S", folder.path + "/tmux", "-f", "/dev/null"]
@@ -133,7 +154,7 @@ import Testing
                 try await rig.until(fact) { isRight(try await tmux("capture-pane", "-p") ?? "") }
             }
             func isOnOtherScreen(_ flag: Bool) async throws {
-                try await rig.until(flag ? "top has the terminal" : "the shell has the terminal") {
+                try await rig.until(flag ? "\(command) has the terminal" : "the shell has the terminal") {
                     try await tmux("display", "-p", "#{alternate_on} #{cursor_flag}") == (flag ? "1 0" : "0 1")
                 }
             }
@@ -141,18 +162,49 @@ import Testing
                 try await tmux("new-session", "-d", "-x", "80", "-y", "24", "bash --norc --noprofile") != nil
             }
             try await rig.client.publish("/run/r1/mate/영희/finished", options: PublishOptions(window: .seconds(60)))
-            _ = try await tmux("send-keys", "echo $((40 + 2)); notifyctl top", "Enter")
+            _ = try await tmux("send-keys", "echo $((40 + 2)); notifyctl \(command)", "Enter")
             try await shows("the event is seen") { $0.contains("/run/r1/mate/영희/finished") }
             try await isOnOtherScreen(true)
             _ = try await tmux("send-keys", "C-z")
             try await shows("the shell is back as it was") {
-                $0.contains("Stopped") && $0.contains("42") && !$0.contains("Open windows")
+                $0.contains("Stopped") && $0.contains("42") && !$0.contains("/run/r1")
             }
             try await isOnOtherScreen(false)
             _ = try await tmux("send-keys", "fg", "Enter")
-            try await shows("top is back") { $0.contains("Open windows (1)") }
+            try await shows("it is back") { $0.contains("/run/r1/mate/영희/finished") }
+            try await isOnOtherScreen(true)
+            // In the background it leaves the terminal to the shell, however it came there.
+            try await rig.until("it is suspended") {
+                _ = try await tmux("send-keys", "C-z")
+                return try await tmux("display", "-p", "#{alternate_on}") == "0"
+            }
+            _ = try await tmux("send-keys", "clear; bg", "Enter")
+            func isStopped() async throws {
+                try await rig.until("it is stopped") {
+                    _ = try await tmux("send-keys", "clear; jobs -l", "Enter")
+                    return try await tmux("capture-pane", "-p")?.contains("Stopped (tty output)") == true
+                }
+                try await isOnOtherScreen(false)
+            }
+            try await isStopped()
+            _ = try await tmux("send-keys", "fg", "Enter")
             try await isOnOtherScreen(true)
             _ = try await tmux("send-keys", "q")
+            try await isOnOtherScreen(false)
+            _ = try await tmux("send-keys", "clear; notifyctl \(command) &", "Enter")
+            try await isStopped()
+            _ = try await tmux("send-keys", "fg", "Enter")
+            try await isOnOtherScreen(true)
+            try await shows("it is there") { $0.contains("/run/r1/mate/영희/finished") }
+            _ = try await tmux("send-keys", "q")
+            try await isOnOtherScreen(false)
+            // The shell still echoes what is typed.
+            _ = try await tmux("send-keys", "clear; echo $((50 + 3))", "Enter")
+            try await shows("the shell works") { $0.contains("53") }
+            _ = try await tmux("send-keys", "notifyctl \(command) &", "Enter")
+            try await isStopped()
+            _ = try await tmux("send-keys", "clear; kill %1; wait; echo ended $((60 + 4))", "Enter")
+            try await shows("it can be ended where it is stopped") { $0.contains("ended 64") }
             try await isOnOtherScreen(false)
             await server.end()
         }

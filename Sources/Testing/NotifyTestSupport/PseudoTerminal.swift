@@ -10,6 +10,7 @@ package final class PseudoTerminal: Sendable {
     private let ours: CInt
     private let theirs: CInt
     private let bytes = Locked<[UInt8]>([])
+    private let isRead = Locked(true)
 
     // Swift does not see posix_openpt(3) and its kin, nor these macros: TIOCSPTLCK and TIOCGPTN of ioctl_tty(2).
     private static let lock: UInt = 0x4004_5431
@@ -25,9 +26,10 @@ package final class PseudoTerminal: Sendable {
         path = "/dev/pts/\(number)"
         theirs = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC)
         resize(columns: columns, rows: rows)
-        onOwnThread { [ours, bytes] in
+        onOwnThread { [ours, bytes, isRead] in
             var buffer = [UInt8](repeating: 0, count: 4096)
             while true {
+                while !isRead.withLock({ $0 }) { usleep(1_000) }
                 let count = read(ours, &buffer, buffer.count)
                 if count < 0 && errno == EINTR { continue }
                 // No process has it open.
@@ -53,6 +55,15 @@ package final class PseudoTerminal: Sendable {
     package func type(_ text: String) {
         let bytes = Array(text.utf8)
         _ = write(ours, bytes, bytes.count)
+    }
+
+    /// Whether anybody reads what is written on it. Nobody does in a terminal emulator that hangs.
+    package func setRead(_ flag: Bool) { isRead.withLock { $0 = flag } }
+
+    /// Whether a program on it can write more.
+    package var takesMore: Bool {
+        var wait = pollfd(fd: theirs, events: Int16(POLLOUT), revents: 0)
+        return poll(&wait, 1, 0) > 0
     }
 
     /// Programs on it get SIGWINCH.

@@ -55,6 +55,9 @@ final class FullScreen: @unchecked Sendable {
                 var unstopped = settings
                 unstopped.c_iflag &= ~tcflag_t(IXON)
                 tcsetattr(STDIN_FILENO, TCSANOW, &unstopped)
+                // Perhaps nobody reads the terminal. What it has not taken yet is of no use any more.
+                var wait = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
+                if poll(&wait, 1, 0) == 0 { tcflush(STDOUT_FILENO, TCOFLUSH) }
                 Terminal.write(Self.leaving)
             }
             // Not TCSADRAIN, which waits for a stopped terminal.
@@ -73,8 +76,19 @@ final class FullScreen: @unchecked Sendable {
             guard var settings = former else { return }
             // Ctrl-C and Ctrl-Z still send signals.
             settings.c_lflag &= ~tcflag_t(ICANON | ECHO)
-            tcsetattr(STDIN_FILENO, TCSADRAIN, &settings)
+            Self.set(settings)
             Terminal.write(Self.entering)
+        }
+    }
+
+    /// Changes the settings of the terminal. In the background that stops the program by SIGTTOU until the user resumes it in the
+    /// foreground.
+    private static func set(_ settings: termios) {
+        var settings = settings
+        // Nothing is on the terminal that would have to be taken back. So a signal that ends a stopped program ends it.
+        let isInBackground = tcgetpgrp(STDIN_FILENO) != getpgrp()
+        withDefaultActions(of: isInBackground ? [SIGINT, SIGTERM, SIGHUP] : [], unblocking: SIGTTOU) {
+            while tcsetattr(STDIN_FILENO, TCSADRAIN, &settings) != 0, errno == EINTR {}
         }
     }
 
@@ -90,16 +104,33 @@ final class FullScreen: @unchecked Sendable {
 
     private func suspend() {
         leave()
-        // The default action, on this thread: the next line runs when the user resumes the program.
-        signal(SIGTSTP, SIG_DFL)
-        var stop = sigset_t()
-        sigemptyset(&stop)
-        sigaddset(&stop, SIGTSTP)
-        var blocked = sigset_t()
-        pthread_sigmask(SIG_UNBLOCK, &stop, &blocked)
-        raise(SIGTSTP)
-        pthread_sigmask(SIG_SETMASK, &blocked, nil)
-        signal(SIGTSTP, SIG_IGN)
+        // On this thread: the next line runs when the user resumes the program.
+        Self.withDefaultActions(of: [SIGTSTP], unblocking: SIGTSTP) { _ = raise(SIGTSTP) }
         enter()
+    }
+
+    /// Runs `body` on this thread with the default actions of signals, which Dispatch replaces and its threads block.
+    ///
+    /// - Parameter other: a signal that is unblocked as well, and keeps its action.
+    private static func withDefaultActions(of signals: [CInt], unblocking other: CInt, _ body: () -> Void) {
+        var set = sigset_t()
+        sigemptyset(&set)
+        sigaddset(&set, other)
+        var defaults = sigaction()
+        defaults.__sigaction_handler.sa_handler = SIG_DFL
+        let former = signals.map { number in
+            var former = sigaction()
+            sigaction(number, &defaults, &former)
+            sigaddset(&set, number)
+            return former
+        }
+        var blocked = sigset_t()
+        pthread_sigmask(SIG_UNBLOCK, &set, &blocked)
+        body()
+        pthread_sigmask(SIG_SETMASK, &blocked, nil)
+        for (number, action) in zip(signals, former) {
+            var action = action
+            sigaction(number, &action, nil)
+        }
     }
 }
