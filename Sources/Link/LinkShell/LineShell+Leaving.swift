@@ -38,7 +38,7 @@ extension LineShell {
             let completion = leaving
             leaving = nil
             completion?(true)
-        case .received, .acknowledged: break
+        case .received, .acknowledged, .refusedAsTooLong: break
         }
     }
 }

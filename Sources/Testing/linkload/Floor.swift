@@ -33,7 +33,7 @@ struct Floor: Sendable {
                 if let sent = UInt64(String(decoding: digits, as: UTF8.self)) {
                     latencies.withLock { $0.append(heard - sent) }
                 }
-            case .acknowledged, .ended: break
+            case .acknowledged, .refusedAsTooLong, .ended: break
             }
         }
         for _ in 0..<2 where await ready.next(within: .seconds(20)) == nil {
