@@ -18,15 +18,17 @@ extension ReferenceRouter {
         lineUp(key)
     }
 
-    mutating func lineUp(_ key: CoalescingKey) {
-        if hasSomethingToSay(key), key != .summary || summaryRest == nil, !line.contains(key) { line.append(key) }
+    /// - Parameter leaving: an event that is behind the banner still, and not in a moment.
+    mutating func lineUp(_ key: CoalescingKey, without leaving: EventID? = nil) {
+        if hasSomethingToSay(key, without: leaving), key != .summary || summaryRest == nil, !line.contains(key) { line.append(key) }
     }
 
     /// There is news, or what the server shows is no longer true; the latter can wait for a successor.
-    private func hasSomethingToSay(_ key: CoalescingKey) -> Bool {
-        if behind(key).contains(where: { $0.place == .waiting }) { return true }
+    private func hasSomethingToSay(_ key: CoalescingKey, without leaving: EventID? = nil) -> Bool {
+        let behind = behind(key).filter { $0.id != leaving }
+        if behind.contains(where: { $0.place == .waiting }) { return true }
         guard let banner = banner(key), banner.isOutdated, banner.number != nil else { return false }
-        return banner.successor == nil && behind(key).contains { $0.place == .shown }
+        return banner.successor == nil && behind.contains { $0.place == .shown }
     }
 
     /// A banner with no unclaimed event behind it and no successor is closed; while a call for it is under way, that waits for the answer.

@@ -46,7 +46,7 @@ extension ReferenceRouter {
                 if isShown { banner.isOutdated = true }
                 banner.call?.isOutdated = true
             }
-            lineUp(item.banner)
+            lineUp(item.banner, without: item.id)
         }
         guard item.place != .window, item.place != .gone, item.place != .snoozed else { return }
         for index in overdue.indices
