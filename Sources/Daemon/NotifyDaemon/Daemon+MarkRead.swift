@@ -56,10 +56,9 @@ extension Daemon {
             try journal.unseen(mark.topic, after: mark.position, upTo: mark.upTo, limit: limit)
         }
         portion.size += max(1, found.events.count)
-        // Events in memory have been claimed already, and are written with this turn at the latest.
         for event in found.events where portion.ids.insert(event.id).inserted {
             if router.remembers(event.id) {
-                markSnoozed(event.id, &mark)
+                markRecalled(event.id, &mark)
                 continue
             }
             guard let decision = event.decision else { continue }
@@ -79,9 +78,9 @@ extension Daemon {
         return false
     }
 
-    /// Claims an event that was snoozed after the call. Of others in memory the router has taken care.
-    private func markSnoozed(_ id: EventID, _ mark: inout MarkReadJob) {
-        guard router.snoozeEnd(of: id) != nil else { return }
+    /// Claims an event that a call recalled from the journal after this one came, such as `Snooze`, also one that was refused. What
+    /// was in memory before has been claimed, and is on disk.
+    private func markRecalled(_ id: EventID, _ mark: inout MarkReadJob) {
         handleWithoutReply(.claimed(id, by: mark.claimant))
         mark.count += 1
         markedRead += 1
@@ -97,7 +96,7 @@ extension Daemon {
             // Whether it is the last event of the banner depends on the entries of the others.
             let name = decision.shownWith?.rawValue ?? UInt64(number)
             if !portion.banners.insert(name).inserted { endTurn() }
-            if let banner = try storage.bannerStillUp(event.id, decision, server: server) {
+            if let banner = try storage.bannerStillUp(event.id, decision, server: server, router: router) {
                 handle(.recalled(storage.event(event, routes: configuration.routes), age: age, banner: banner))
                 return handleWithoutReply(.claimed(event.id, by: mark.claimant))
             }
