@@ -234,7 +234,7 @@ extension Daemon {
         handle(
             .recalled(
                 storage.event(event, routes: configuration.routes), age: clock.age(of: event),
-                banner: try storage.bannerStillUp(event.id, decision, server: server)))
+                banner: try storage.bannerStillUp(event.id, decision, server: server, router: router)))
     }
 
     /// Loads the undecided or shown event whose place a new one takes. Of muted and expired ones the journal takes care.

@@ -208,15 +208,15 @@ extension Router {
         sendBanners(at: now)
     }
 
-    /// Some servers answer an update with a new number. A number belongs to one banner; another that had it is gone.
-    ///
-    /// - Parameter first: the first event of the banner, where it was not up before.
     /// What identifies a new banner in the journal: its first event, or an id of its own where this event was the first of an
     /// earlier banner before it was snoozed. Others that were shown there may still refer to that one.
     private mutating func name(of key: CoalescingKey, startingWith first: EventID) -> EventID {
         banners[existing: key].id == nil && events[existing: first].isSnoozed ? takeID() : first
     }
 
+    /// Some servers answer an update with a new number. A number belongs to one banner; another that had it is gone.
+    ///
+    /// - Parameter first: the first event of the banner, where it was not up before.
     private mutating func assignNumber(_ id: BannerID, to key: CoalescingKey, first: EventID) {
         if let other = banners.keys[id], other != key { bannerDisappeared(id) }
         guard banners[existing: key].id != id else { return }

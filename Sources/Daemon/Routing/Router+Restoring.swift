@@ -117,7 +117,11 @@ extension Router {
     mutating func recall(_ event: Event, age: Duration?, banner: RestoredBanner?, at now: Now) {
         guard events[event.id] == nil else { return }
         var place = TrackedEvent.Place.gone(banner?.id)
-        if let banner, banners.keys[banner.id] == nil {
+        if let banner, let key = banners.keys[banner.id], remembers(banner.id, startingWith: banner.first) {
+            // Newer events are behind the banner too. It is updated for what becomes of this one.
+            banners.show(event.id, in: key)
+            place = .shown(key, banner.id)
+        } else if let banner, banners.keys[banner.id] == nil {
             let key = freeKey(banner.isSummary ? .summary : event.key, named: banner.first)
             banners.setNumber(banner.id, of: key, first: banner.first)
             banners.show(event.id, in: key)
@@ -125,6 +129,13 @@ extension Router {
         }
         keep(event, age: age, in: place, at: now)
         keepRetractable(event)
+    }
+
+    /// Whether a banner is up that this run remembers.
+    ///
+    /// - Parameter first: the first event that it showed: servers use numbers again.
+    public func remembers(_ banner: BannerID, startingWith first: EventID) -> Bool {
+        banners.keys[banner].map { banners[existing: $0].first == first } ?? false
     }
 
     /// Drops decided events. A banner that shows nothing else is closed.

@@ -149,9 +149,10 @@ extension Storage {
         }
     }
 
-    /// An event's banner, without its events, if it may still be up and shows no other event.
+    /// An event's banner, without its events, if it may still be up, and either shows no other event or is one that the router
+    /// remembers.
     func bannerStillUp(
-        _ id: EventID, _ decision: StoredDecision, server: NotificationServer
+        _ id: EventID, _ decision: StoredDecision, server: NotificationServer, router: Router
     ) throws(Refusal) -> RestoredBanner? {
         guard let first = decision.shownWith else { return try oldBannerStillUp(id, decision, server: server.holder) }
         return try read { journal throws(JournalError) in
@@ -159,7 +160,7 @@ extension Storage {
                 !hasUnwrittenEnd(of: banner.number)
             else { return nil }
             let isShared = try journal.shown(in: banner, limit: 2).contains { $0.id != id }
-            if isShared { return nil }
+            if isShared, !router.remembers(BannerID(banner.number), startingWith: banner.first) { return nil }
             return RestoredBanner(
                 BannerID(banner.number), first: banner.first, isSummary: banner.isSummary, events: [])
         }
