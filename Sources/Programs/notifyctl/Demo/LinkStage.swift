@@ -1,4 +1,5 @@
 import ChildProcesses
+import LinkSettings
 import NotifyClient
 import NotifyRehearsal
 import NotifyText
