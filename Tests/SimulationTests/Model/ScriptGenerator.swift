@@ -57,7 +57,7 @@ struct ScriptGenerator {
         if isAboutValue { aboutValue(&extras) }
         if random.chance(2) { extras.isNotKept = true }
         if random.chance(2) { extras.lacksFields = true }
-        if random.chance(2) { extras.title = "a title of more than 24 bytes" }
+        if random.chance(2) { extras.title = "a title that is longer than 32 bytes" }
         let topics = isAboutValue ? Array(World.topics.prefix(2)) + [World.topics[4]] : World.topics
         return .publish(label: label, topic: random.pick(topics), by: somebody(), extras)
     }

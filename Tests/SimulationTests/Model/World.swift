@@ -42,7 +42,7 @@ enum World {
     /// Limits that a script of two hundred steps reaches.
     static let tight: Limits = {
         var limits = Limits()
-        limits.titleBytes = 24
+        limits.titleBytes = 32
         limits.undecidedEvents = 6
         limits.undecidedEventsPerSender = 3
         limits.values = 2
