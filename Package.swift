@@ -312,7 +312,8 @@ let package = Package(
             name: "LinkShellTests",
             dependencies: [
                 "ChildProcesses", "LinkMessages", "LinkShell", "Linking", "NotifyBridge", "NotifyClient",
-                "LinkSealing", "Mosquitto", "NotifyJSON", "NotifyRehearsal", "NotifyTestSupport", "Routing", "TOMLTables",
+                "LinkSealing", "Mosquitto", "NotifyJSON", "NotifyRehearsal", "NotifyTestSupport", "Routing",
+                "TOMLTables",
                 "notifyctl", "notifyd", "notifyd-mqtt",
             ],
             exclude: ["Strangers"], swiftSettings: strict),

@@ -20,7 +20,9 @@ extension ReferenceRouter {
 
     /// - Parameter leaving: an event that is behind the banner still, and not in a moment.
     mutating func lineUp(_ key: CoalescingKey, without leaving: EventID? = nil) {
-        if hasSomethingToSay(key, without: leaving), key != .summary || summaryRest == nil, !line.contains(key) { line.append(key) }
+        if hasSomethingToSay(key, without: leaving), key != .summary || summaryRest == nil, !line.contains(key) {
+            line.append(key)
+        }
     }
 
     /// There is news, or what the server shows is no longer true; the latter can wait for a successor.
