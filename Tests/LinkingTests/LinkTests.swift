@@ -175,6 +175,27 @@ struct LinkTests {
         #expect(bench.descriptions == [1002])
     }
 
+    /// The number of the newest row is asked for, and rows are read meanwhile: one of them may be newer than the answer.
+    @Test func aRowThatIsNewerThanTheNewestIsNoFault() {
+        let bench = Bench()
+        func hasFailed() -> Bool { bench.effects.contains { if case .fail = $0 { true } else { false } } }
+        bench.give(.daemonVanished)
+        let asked = bench.give(.daemonAppeared)
+        for case .readChanges(let token, _, _) in asked {
+            bench.give(
+                .changes(
+                    token,
+                    ChangesPage(changes: [Change(number: 1001, kind: .event(bench.event(1001)))], isLast: true)))
+        }
+        bench.give(.newest(1000))
+        #expect(!hasFailed())
+        // From then on that row is known.
+        bench.give(.daemonVanished)
+        bench.give(.daemonAppeared)
+        bench.give(.newest(1000))
+        #expect(hasFailed())
+    }
+
     @Test func aWillOfAnOlderConnectionIsIgnored() {
         let bench = Bench()
         bench.hear(.presence(Self.other), .presence(Presence(connection: 5, isOnline: true)))

@@ -23,12 +23,14 @@ extension Link {
         var hasMore = true
         var reading: ReadToken?
         var newestReading: ReadToken?
+        /// The number of the newest row must not be below this, which was known when it was asked for. Rows that are read before the
+        /// answer is there may be newer than it.
+        var leastNewest: UInt64 = 0
         var flights = Deque<Flight>()
         /// The highest number this program has said.
         var highest: UInt64 = 0
         /// The highest number under the own Device that this program has not said.
         var foreign: UInt64 = 0
-        var newest: UInt64?
         var events: TokenBucket?
         /// Nothing is said or read before.
         var next: Uptime?
@@ -61,8 +63,13 @@ extension Link {
         out.backlog.reading = nil
         answering.reading = nil
         values.reading = nil
+        readNewest()
+    }
+
+    mutating func readNewest() {
         let token = ReadToken(rawValue: token())
         out.newestReading = token
+        out.leastNewest = max(line?.seen ?? 0, out.foreign)
         effects.append(.readNewest(token))
     }
 
@@ -81,7 +88,6 @@ extension Link {
     mutating func foundNewest(_ number: UInt64, at now: Now) {
         guard out.newestReading != nil else { return }
         out.newestReading = nil
-        out.newest = number
         if line == nil {
             let cursor = Out.Cursor(scanned: number, said: number)
             line = LineRecord(
@@ -94,6 +100,7 @@ extension Link {
         if line!.connection == 0, number < line!.seen {
             // After a reset, because numbers fell back: nobody knows what the journal has lost.
             line!.seen = number
+            out.leastNewest = out.foreign
             if number < line!.first {
                 let cursor = Out.Cursor(scanned: 0, said: 0)
                 line!.first = 0
@@ -105,14 +112,13 @@ extension Link {
             disk.lineChanged = true
             journalWasRestored(to: 0)
         }
-        checkNumbers(at: now)
+        // Numbers that others have taken cannot be given out again.
+        if number < out.leastNewest {
+            fail(.numbersFellBack, at: now)
+        } else if number < out.foreign {
+            readNewest()
+        }
         if wantsWill { connect(at: now) }
-    }
-
-    /// Numbers that others have taken can not be given out again.
-    mutating func checkNumbers(at now: Now) {
-        guard let newest = out.newest, let line else { return }
-        if newest < max(line.seen, out.foreign) { fail(.numbersFellBack, at: now) }
     }
 
     mutating func readFailed(_ token: ReadToken, at now: Now) {

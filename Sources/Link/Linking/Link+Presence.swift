@@ -276,9 +276,7 @@ extension Link {
         out.foreign = number
         // What the journal had at the start may be less by now than it has.
         guard isDaemonThere, out.newestReading == nil else { return }
-        let token = ReadToken(rawValue: token())
-        out.newestReading = token
-        effects.append(.readNewest(token))
+        readNewest()
     }
 
     private mutating func noteConflict(at now: Now) {
