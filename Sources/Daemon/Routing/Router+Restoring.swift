@@ -133,7 +133,9 @@ extension Router {
 
     /// Whether a banner is up that this run remembers.
     ///
-    /// - Parameter first: the first event that it showed: servers use numbers again.
+    /// - Parameters:
+    ///   - banner: the number that the server has given it. Servers use numbers again.
+    ///   - first: the first event that it showed.
     public func remembers(_ banner: BannerID, startingWith first: EventID) -> Bool {
         banners.keys[banner].map { banners[existing: $0].first == first } ?? false
     }
