@@ -110,19 +110,4 @@ struct MapTests {
             #expect(map.takes(other) == (via == "mqtt"))
         }
     }
-
-    // MARK: Rates
-
-    @Test func aChattySensorIsSlowedDownAndCounted() {
-        var limit = RateLimit(at: 0)
-        var taken = 0
-        var told: [Int] = []
-        for millisecond in 0..<10_000 {
-            let now = Int64(millisecond) * 1000
-            if limit.take(at: now) { taken += 1 } else if let count = limit.drop(at: now) { told.append(count) }
-        }
-        #expect(taken >= 199 && taken <= 201)
-        #expect(told == [1])
-        #expect(limit.drop(at: 70_000_000).map { $0 > 9000 } == true)
-    }
 }

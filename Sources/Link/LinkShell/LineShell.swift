@@ -1,4 +1,3 @@
-import Credentials
 import Dispatch
 import Glibc
 import LinkMessages
@@ -28,16 +27,16 @@ final class LineShell: @unchecked Sendable {
     let queue: DispatchQueue
     private let services: BridgeServices
     private let settings: LinkSettings
-    let isChannel: Bool
-    let device: Device
-    let prefix: String
+    private let isChannel: Bool
+    private let device: Device
+    private let prefix: String
     private let coding: RecordCoding
-    let configuration: Linking.Configuration
+    private let configuration: Linking.Configuration
     /// Called when there may be something new to show.
     private let onChange: () -> Void
 
     var link: Link
-    var cipher: LineCipher
+    private var cipher: LineCipher
     private(set) var condition = Condition()
     private(set) var roundTrip: Duration?
     private var strangeMessages = StrangeMessages()
@@ -45,12 +44,12 @@ final class LineShell: @unchecked Sendable {
     // The broker.
     var connection: BrokerConnection?
     /// Events of earlier connections are passed over.
-    var connectionNumber: UInt64 = 0
+    private var connectionNumber: UInt64 = 0
     var connectedAt: DispatchTime?
     var version = ProtocolVersion.v5
     private var backoff = Backoff()
     private var retry: DispatchWorkItem?
-    var tokens: [UInt64: (token: MessageToken, sent: DispatchTime, bytes: Int)] = [:]
+    private var tokens: [UInt64: (token: MessageToken, sent: DispatchTime, bytes: Int)] = [:]
     private var payloadLimit = PayloadLimit()
     /// Why this end gives up the connection: a person has to change something.
     private var complaint: String?
@@ -62,7 +61,7 @@ final class LineShell: @unchecked Sendable {
     var lastOptions: ConnectionOptions?
     /// Called when the broker has what a device says that leaves.
     var leaving: ((Bool) -> Void)?
-    var isStopped = false
+    private var isStopped = false
     /// Messages that are not handled yet: more of them keep the thread of the connection from reading on.
     private let room = DispatchSemaphore(value: 256)
 
@@ -376,9 +375,7 @@ final class LineShell: @unchecked Sendable {
             handle(.connecting)
         }
         retry = item
-        let (seconds, attoseconds) = backoff.next().components
-        queue.asyncAfter(
-            deadline: .now() + .nanoseconds(Int(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)), execute: item)
+        queue.asyncAfter(deadline: .now() + backoff.next().interval, execute: item)
     }
 }
 

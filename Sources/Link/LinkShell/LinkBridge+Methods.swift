@@ -5,6 +5,7 @@ import Linking
 import Logging
 import NotifyBridge
 import NotifyClient
+import Routing
 
 /// `org.notifyd.Link1`, for `notifyctl link`. systemd/org.notifyd.Link1.xml is its contract.
 extension LinkBridge {
@@ -88,14 +89,11 @@ extension LinkBridge {
                 let lines = lines.filter(\.isConnected)
                 guard !lines.isEmpty else { return continuation.resume(returning: .failure(Self.notConnected)) }
                 let id = UInt64.random(in: 1...UInt64(Int64.max))
-                let (seconds, attoseconds) = limit.components
-                let deadline =
-                    DispatchTime.now() + .nanoseconds(Int(seconds * 1_000_000_000 + attoseconds / 1_000_000_000))
                 for line in lines { line.handle(.test(id)) }
                 testing = RunningTest(id: id, lines: lines) {
                     continuation.resume(returning: .success(lines.flatMap { $0.answers(to: id) }))
                 }
-                queue.asyncAfter(deadline: deadline) { [self] in
+                queue.asyncAfter(deadline: .now() + limit.interval) { [self] in
                     if testing?.id == id { endTest() }
                 }
                 checkTest()
@@ -210,7 +208,5 @@ extension Link.PeerState {
 }
 
 extension Duration {
-    fileprivate var wholeMicroseconds: UInt64 {
-        UInt64(max(0, components.seconds * 1_000_000 + components.attoseconds / 1_000_000_000_000))
-    }
+    fileprivate var wholeMicroseconds: UInt64 { UInt64(max(0, microseconds)) }
 }

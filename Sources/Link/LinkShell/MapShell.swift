@@ -56,7 +56,7 @@ final class MapShell: @unchecked Sendable {
         self.queue = queue
         self.onChange = onChange
         client = cipher.clientID(line: "map")
-        limits = settings.maps.inbound.map { _ in RateLimit(at: Clock.boottime()) }
+        limits = settings.maps.inbound.map { _ in RateLimit(at: Uptime(microseconds: Clock.boottime())) }
         if !settings.maps.outbound.isEmpty {
             sender = MapSender(settings.maps.outbound, services: services, queue: queue)
         }
@@ -135,9 +135,7 @@ final class MapShell: @unchecked Sendable {
         retry?.cancel()
         let item = DispatchWorkItem { [weak self] in self?.connect() }
         retry = item
-        let (seconds, attoseconds) = backoff.next().components
-        queue.asyncAfter(
-            deadline: .now() + .nanoseconds(Int(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)), execute: item)
+        queue.asyncAfter(deadline: .now() + backoff.next().interval, execute: item)
     }
 
     private func show(_ state: BridgeStatus.State, _ detail: String) {
@@ -167,7 +165,7 @@ final class MapShell: @unchecked Sendable {
             connection?.confirm()
             return
         }
-        let now = Clock.boottime()
+        let now = Uptime(microseconds: Clock.boottime())
         guard limits[index].take(at: now) else {
             if !map.isRetained || !keepForLater(message.topic, index, payload), let count = limits[index].drop(at: now)
             {
@@ -262,7 +260,7 @@ final class MapShell: @unchecked Sendable {
     }
 
     private func takeLate() {
-        let now = Clock.boottime()
+        let now = Uptime(microseconds: Clock.boottime())
         if isDaemonThere, let index = late.firstIndex(where: { limits[$0.map].take(at: now) }) {
             let item = late.remove(at: index)
             take(

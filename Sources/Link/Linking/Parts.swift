@@ -1,13 +1,13 @@
-import Routing
+package import Routing
 
 /// Allows a number of things a second, and some at once.
-struct TokenBucket {
+package struct TokenBucket {
     private let perSecond: Double
     private let burst: Double
     private var tokens: Double
     private var last: Uptime
 
-    init(perSecond: Double, burst: Int, at uptime: Uptime) {
+    package init(perSecond: Double, burst: Int, at uptime: Uptime) {
         self.perSecond = perSecond
         self.burst = Double(burst)
         tokens = self.burst
@@ -20,7 +20,7 @@ struct TokenBucket {
         last = uptime
     }
 
-    mutating func take(_ count: Int = 1, at uptime: Uptime) -> Bool {
+    package mutating func take(_ count: Int = 1, at uptime: Uptime) -> Bool {
         refill(at: uptime)
         guard tokens >= Double(count) else { return false }
         tokens -= Double(count)
