@@ -16,7 +16,7 @@ extension Link {
         /// Whether something was said, or screens have changed, since the last description.
         var hasNews = false
         /// Whether what had waited for the connection is still being said.
-        var isCatchingUp = false
+        var isSayingBacklog = false
         /// Whether somebody has written to this device's retained topics.
         var isDefaced = false
         /// Whether the broker may still send what it has kept for this session. The first message of this connection comes back
@@ -60,7 +60,7 @@ extension Link {
         connection.since = now.wall
         connection.describe = now.uptime
         connection.hasNews = true
-        connection.isCatchingUp = true
+        connection.isSayingBacklog = true
         if !line.hasJoined { connection.joined = now.uptime + limits.joiningTime }
         rewindOut()
         values.confirmed = []
@@ -112,8 +112,8 @@ extension Link {
     mutating func describe(at now: Now) {
         guard connection.isUp, line != nil else { return }
         var isEarly = false
-        if connection.isCatchingUp, connection.describe.map({ $0 > now.uptime }) ?? true, out.isEmpty {
-            connection.isCatchingUp = false
+        if connection.isSayingBacklog, connection.describe.map({ $0 > now.uptime }) ?? true, out.isEmpty {
+            connection.isSayingBacklog = false
             isEarly = connection.hasNews
             if isEarly { connection.describe = now.uptime }
         }
