@@ -35,13 +35,9 @@ struct BridgesCommand: AsyncParsableCommand {
         if deadLetters, forget { throw ValidationError("Give either --dead-letters or --forget, not both.") }
     }
 
-    func run() async throws {
-        guard let address = bus.address ?? NotifyClient.sessionBusAddress else {
-            throw NotifyError(.notReachable, "No session bus is known; name one with --address.")
-        }
-        let connection = try await Connection.open(address)
-        defer { connection.close() }
-        let query = BusQuery(connection: connection)
+    func run() async throws { try await bus.withQuery { query in try await run(query) } }
+
+    private func run(_ query: BusQuery) async throws {
         var bridges = await BridgeInfo.all(query)
         if let name {
             bridges.removeAll { $0.name != name }

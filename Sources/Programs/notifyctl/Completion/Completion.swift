@@ -26,21 +26,14 @@ enum Completion {
 
     /// The bridges on the bus.
     static let bridges = CompletionKind.custom { _, _, _ in
-        guard let address = NotifyClient.sessionBusAddress, let connection = try? await Connection.open(address) else {
-            return []
-        }
-        defer { connection.close() }
-        return await BusQuery(connection: connection).names().filter { $0.hasPrefix(BridgeInfo.prefix) }
+        let names = try? await BusQuery.run(at: nil) { await $0.names() }
+        return (names ?? []).filter { $0.hasPrefix(BridgeInfo.prefix) }
             .map { String($0.dropFirst(BridgeInfo.prefix.count)) }.sorted()
     }
 
     /// The other devices of the link, by name; by id where the name is none of one word, or that of several.
     static let devices = CompletionKind.custom { _, _, _ in
-        guard let address = NotifyClient.sessionBusAddress, let connection = try? await Connection.open(address) else {
-            return []
-        }
-        defer { connection.close() }
-        let devices = (try? await LinkInfo.ask(BusQuery(connection: connection)))?.devices ?? []
+        let devices = (try? await BusQuery.run(at: nil) { try await LinkInfo.ask($0) })?.devices ?? []
         return devices.compactMap { device in
             let isClear = !device.name.isEmpty && devices.filter { $0.name == device.name }.count == 1
             let byName = isClear ? Candidate(device.name, device.isOnline ? "online" : "offline") : nil

@@ -57,3 +57,26 @@ struct BusQuery {
         return try await ask(name, "/org/freedesktop/systemd1", "\(name).Manager", member, arguments).first
     }
 }
+
+extension BusOptions {
+    /// Connects to the bus; notifyd need not be there.
+    func withQuery<Result>(_ body: (BusQuery) async throws -> Result) async throws -> Result {
+        try await BusQuery.run(at: address, body)
+    }
+}
+
+extension BusQuery {
+    /// Connects to the bus for as long as `body` runs.
+    ///
+    /// - Parameter address: `nil`: the session bus.
+    static func run<Result>(
+        at address: String?, _ body: (BusQuery) async throws -> Result
+    ) async throws -> Result {
+        guard let address = address ?? NotifyClient.sessionBusAddress else {
+            throw NotifyError(.notReachable, "No session bus is known; name one with --address.")
+        }
+        let connection = try await Connection.open(address)
+        defer { connection.close() }
+        return try await body(BusQuery(connection: connection))
+    }
+}

@@ -67,15 +67,3 @@ struct LinkFileOptions: ParsableArguments {
 
     var files: LinkFiles { LinkFiles(path) }
 }
-
-extension BusOptions {
-    /// Connects to the bus; notifyd need not be there.
-    func withQuery<Result>(_ body: (BusQuery) async throws -> Result) async throws -> Result {
-        guard let address = address ?? NotifyClient.sessionBusAddress else {
-            throw NotifyError(.notReachable, "No session bus is known; name one with --address.")
-        }
-        let connection = try await Connection.open(address)
-        defer { connection.close() }
-        return try await body(BusQuery(connection: connection))
-    }
-}
