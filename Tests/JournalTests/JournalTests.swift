@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import GRDBSQLite
 import Routing
 import Testing
 
@@ -26,6 +27,37 @@ struct JournalTests {
             #expect(try journal.undecided().map(\.id) == [EventID(2)])
             #expect(try journal.lastID() == EventID(2))
             #expect(journal.damagedRows == 0)
+        }
+    }
+
+    /// Parsing a statement takes longer than running it.
+    @Test func noStatementIsPreparedAgain() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            func use(_ number: UInt64) throws {
+                let event = try sample(number)
+                try journal.commit([.accepted(event)])
+                _ = try journal.event(named: event.origin)
+                _ = try journal.history(.all, after: EventID(0), limit: 10)
+                _ = try journal.changes(after: Journal.ChangePosition(after: 0), limit: 10, bytes: 1 << 20)
+                _ = try journal.undecided()
+                try journal.commit([.decided(event.id, StoredDecision(outcome: .shown, resolved: 1))])
+            }
+            func repeats() throws -> CInt {
+                try journal.read { db in
+                    var sum: CInt = 0
+                    var statement = sqlite3_next_stmt(db.sqliteConnection, nil)
+                    while let present = statement {
+                        sum += sqlite3_stmt_status(present, SQLITE_STMTSTATUS_REPREPARE, 0)
+                        statement = sqlite3_next_stmt(db.sqliteConnection, present)
+                    }
+                    return sum
+                }
+            }
+            try use(1)
+            let before = try repeats()
+            for number in 2...9 as ClosedRange<UInt64> { try use(number) }
+            #expect(try repeats() == before)
         }
     }
 

@@ -46,7 +46,9 @@ extension Journal {
     func read<Result>(_ body: (Database) throws -> Result) throws(JournalError) -> Result {
         guard let queue = readableQueue else { throw .other("the journal is closed") }
         do {
-            return try queue.read(body)
+            // GRDB's own `read` sets `PRAGMA query_only`, and with that SQLite forgets how it runs its prepared statements, those
+            // for writing too. Nothing writes between two statements: there is one connection, and one thread.
+            return try queue.unsafeRead(body)
         } catch {
             let error = JournalError(error)
             throw error == .damaged ? giveUp(error) : error
