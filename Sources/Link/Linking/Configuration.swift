@@ -86,6 +86,8 @@ public struct LinkLimits: Sendable {
     public var missingRanges = 64
     /// Messages that the broker has not acknowledged; rule 1.
     public var messagesInFlight = 20
+    /// Rows after which all devices are asked whether they have read them; as many follow at most before the answers. Rule 1.
+    public var rowsPerMark = 200
     /// Calls to notifyd without an answer.
     public var callsInFlight = 64
     /// Messages that wait for notifyd. Beyond this the line stops reading.

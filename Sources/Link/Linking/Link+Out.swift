@@ -192,7 +192,7 @@ extension Link {
     mutating func say(at now: Now) {
         guard line != nil, !isDueLater(out.next, at: now) else { return }
         out.next = nil
-        while let change = out.rows.first, connection.isUp, out.flights.count < limits.messagesInFlight {
+        while let change = out.rows.first, connection.isUp, out.flights.count < limits.messagesInFlight, !isAheadOfListeners {
             if limits.eventsPerSecond > 0, content(of: change) != nil {
                 var bucket =
                     out.events
@@ -257,6 +257,7 @@ extension Link {
         out.flights.append(Out.Flight(position: out.position, tokens: tokens))
         statistics.said += 1
         connection.hasNews = true
+        noteSaidRow(at: now)
     }
 
     mutating func say(_ body: Message.Body, on address: Address, at now: Now) -> MessageToken {
@@ -285,6 +286,7 @@ extension Link {
 
     /// What was not acknowledged is said again, from the journal: rule 8.
     mutating func rewindOut() {
+        pace = Pace()
         out.position = out.cursor
         out.rows = []
         out.flights = []

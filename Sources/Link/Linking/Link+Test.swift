@@ -15,7 +15,7 @@ public struct LinkTest: Equatable, Sendable {
 
 extension Link {
     private static let pongsAtOnce = 64
-    private static let pongsPerSecond = 4.0
+    private static let pongsPerSecond = 20.0
 
     mutating func startTest(_ id: UInt64, at now: Now) {
         let devices = connection.isUp ? peers.keys.filter { peers[$0]!.isOnline }.sorted() : []
@@ -36,6 +36,7 @@ extension Link {
     }
 
     mutating func ponged(_ id: UInt64, by device: Device, at now: Now) {
+        if answeredMark(id, by: device) { return }
         guard let test, test.id == id, test.times[device] == .some(nil) else {
             statistics.doubles += 1
             return

@@ -46,6 +46,7 @@ public struct Link {
     /// The test that was made last.
     public internal(set) var test: LinkTest?
     var pongs: TokenBucket?
+    var pace = Pace()
 
     // The others.
     var peers: [Device: Peer] = [:]
@@ -133,6 +134,7 @@ public struct Link {
         checkDraining(at: now)
         checkSilence(at: now)
         startCalls(at: now)
+        checkPace(at: now)
         say(at: now)
         countBacklog(at: now)
         sayValues(at: now)
@@ -157,7 +159,7 @@ public struct Link {
     private mutating func armTimer() {
         let deadlines = [
             connection.joined, connection.describe, connection.drainBy, asking.next, asking.question?.deadline,
-            answering.next, out.next,
+            answering.next, out.next, pace.deadline,
             out.backlog.next,
             values.check, values.nextExpiry, values.readAgain, holds.nextExpiry, holds.catchUpBy, disk.flush, nextDrop,
             peers.isEmpty ? nil : suspectDeadline,
