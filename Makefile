@@ -149,6 +149,11 @@ cuts: ## Cut the power 1,000 times under load, on a disk that keeps only what wa
 	.ci/packages build test
 	NOTIFYD_CUTS=$${NOTIFYD_CUTS:-1000} $(SWIFT) test --filter PowerCutTests
 
+.PHONY: disks
+disks: ## Fill disks of every size of 2 to 32 MiB, and clear them; needs root
+	.ci/packages build test
+	NOTIFYD_DISKS=all $(SWIFT) test --no-parallel --filter SmallDiskTests
+
 .PHONY: backlog
 backlog: ## Start with 99,000 undecided events in the journal
 	.ci/packages build test

@@ -108,7 +108,7 @@ struct KnownJournal: Sendable {
         old.accepted = 0
         old.body = String(repeating: "Mina had a lot to say. ", count: 200)
         try journal.commit([.accepted(old), .decided(old.id, decision)])
-        let count = try journal.expire(olderThan: .seconds(1), keeping: Self.events.count)
+        let count = try journal.expire(olderThan: .seconds(1), keeping: Self.events.count).count
         precondition(count == 1, "the old event is deleted")
     }
 }

@@ -14,11 +14,11 @@ struct RetentionTests {
                 if id != 2 { try journal.commit([.decided(EventID(id), StoredDecision(outcome: .shown, resolved: 1))]) }
             }
             journal.advance(to: reading(0))
-            #expect(try journal.expire(olderThan: .seconds(60), keeping: 6) == 4)
+            #expect(try journal.expire(olderThan: .seconds(60), keeping: 6).count == 4)
             #expect(
                 try journal.history(.all, after: EventID(0), limit: 100).map(\.id.rawValue) == [2, 6, 7, 8, 9, 10])
             journal.advance(to: reading(61))
-            #expect(try journal.expire(olderThan: .seconds(60), keeping: 100) == 4)
+            #expect(try journal.expire(olderThan: .seconds(60), keeping: 100).count == 4)
             #expect(try journal.history(.all, after: EventID(0), limit: 100).map(\.id.rawValue) == [2, 10])
         }
     }
@@ -32,13 +32,37 @@ struct RetentionTests {
                 let decision = StoredDecision(outcome: .silent, resolved: 1)
                 try journal.commit([.accepted(event), .decided(event.id, decision), .claimed(event.id, claim)])
             }
-            #expect(try journal.expire(olderThan: .seconds(60), keeping: 7, step: 2) == 2)
-            #expect(try journal.expire(olderThan: .seconds(60), keeping: 7, step: 2) == 1)
-            #expect(try journal.expire(olderThan: .seconds(60), keeping: 7, step: 2) == 0)
+            #expect(try journal.expire(olderThan: .seconds(60), keeping: 7, step: 2).count == 2)
+            #expect(try journal.expire(olderThan: .seconds(60), keeping: 7, step: 2).count == 1)
+            #expect(try journal.expire(olderThan: .seconds(60), keeping: 7, step: 2).count == 0)
             let left = try journal.history(.all, after: EventID(0), limit: 100).map(\.id.rawValue)
             #expect(left == [1, 2, 3, 4, 8, 9, 10])
             let claims = try journal.read { db in try Int.fetchAll(db, sql: "SELECT event FROM claim ORDER BY event") }
             #expect(claims == [1, 2, 3, 4, 8, 9, 10])
+        }
+    }
+
+    /// With `secure_delete` what is deleted is written to the log.
+    @Test func ofLargeEventsFewAreDeletedAtOnce() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            let decision = StoredDecision(outcome: .shown, resolved: 1)
+            for id in 1...41 as ClosedRange<UInt64> {
+                var event = try sample(id)
+                event.body = String(repeating: "x", count: 64 << 10)
+                try journal.commit([.accepted(event), .decided(event.id, decision)])
+            }
+            var steps: [Int] = []
+            while true {
+                let step = try journal.expire(olderThan: .seconds(60), keeping: 1)
+                steps.append(step.count)
+                if step.isOver { break }
+            }
+            let most = journal.deletedBytesAtOnce / (64 << 10) + 1
+            #expect(steps.max() ?? 0 <= most)
+            #expect(steps.reduce(0, +) == 40)
+            let last = try journal.history(.all, after: EventID(0), limit: 100).map(\.id)
+            #expect(last == [EventID(41)])
         }
     }
 
@@ -109,7 +133,7 @@ struct RetentionTests {
             event.accepted = reading.wall
             try journal.commit([.accepted(event), .decided(event.id, StoredDecision(outcome: .shown, resolved: 1))])
         }
-        return try journal.expire(olderThan: .seconds(30 * day), keeping: 1_000_000, step: 1_000)
+        return try journal.expire(olderThan: .seconds(30 * day), keeping: 1_000_000, step: 1_000).count
     }
 
     @Test func aClockThatIsAMonthAheadForAMomentDeletesNothing() throws {

@@ -4,9 +4,6 @@ import UserFiles
 
 /// Checks of files and of the disk.
 enum FileCheck {
-    /// The free space that is needed before events are accepted again, in bytes: a few turns of the loop write that much.
-    private static let room: off_t = 256 << 10
-
     /// Prepares the files for SQLite: each must be a regular file with mode 0600. Opening a pipe would block for ever, and SQLite
     /// gives its log the mode of the file.
     ///
@@ -48,6 +45,13 @@ enum FileCheck {
         return stat(path, &status) == 0 ? Int(status.st_size) : 0
     }
 
+    /// The size of the disk that a directory is on, in bytes; `nil` if unknown.
+    static func diskSize(_ directory: String) -> Int? {
+        var space = statvfs()
+        guard statvfs(directory, &space) == 0, space.f_blocks > 0 else { return nil }
+        return bytes(UInt64(space.f_blocks), of: space)
+    }
+
     /// Checks the whole file, and rebuilds damaged indexes. Checksums find damaged rows.
     ///
     /// - Returns: whether the file is sound.
@@ -62,29 +66,31 @@ enum FileCheck {
         return false
     }
 
-    /// - Throws: if the disk has not enough space.
-    static func requireSpace(beside path: String) throws(JournalError) {
+    /// The bytes that are free on the disk of a directory; `nil` if unknown.
+    static func freeSpace(_ directory: String) -> Int? {
+        var space = statvfs()
+        guard statvfs(directory, &space) == 0, space.f_blocks > 0 else { return nil }
+        return bytes(UInt64(space.f_bavail), of: space)
+    }
+
+    private static func bytes(_ blocks: UInt64, of space: statvfs) -> Int {
+        let (bytes, overflow) = blocks.multipliedReportingOverflow(by: UInt64(space.f_frsize))
+        return overflow ? .max : Int(clamping: bytes)
+    }
+
+    /// Reserves space beside a file for a moment. Only this finds out about quotas.
+    ///
+    /// - Returns: false if there is not enough. Other obstacles are found by the write that follows.
+    static func canReserve(_ bytes: Int, beside path: String) -> Bool {
         let name = path + ".room"
         // The name may be that of a pipe, and opening that could block for ever.
         unlink(name)
         let file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard file >= 0 else {
-            switch errno {
-            // A directory has the name. The write that follows finds a full disk.
-            case EEXIST: return
-            case ENOSPC, EDQUOT: throw .diskFull
-            default: throw .readOnly
-            }
-        }
+        guard file >= 0 else { return ![ENOSPC, EDQUOT].contains(errno) }
         defer {
             close(file)
             unlink(name)
         }
-        switch posix_fallocate(file, 0, room) {
-        case 0, EOPNOTSUPP, EINVAL: return
-        case ENOSPC, EDQUOT: throw .diskFull
-        case EFBIG: throw .fileTooLarge
-        default: throw .inputOutput
-        }
+        return ![ENOSPC, EDQUOT].contains(posix_fallocate(file, 0, off_t(bytes)))
     }
 }

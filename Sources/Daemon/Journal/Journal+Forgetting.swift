@@ -12,7 +12,7 @@ extension Journal {
     ///
     /// The texts are in the file until `scrub` has returned true.
     ///
-    /// - Parameter limit: the greatest number of events, and of topics, that are looked at.
+    /// - Parameter limit: the greatest number of events, and of topics, that are looked at. Of large events fewer are deleted.
     /// - Returns: the deleted events, and the position to continue from; `nil` at the end.
     public func forget(
         _ topic: TopicPrefix, after position: UnreadPosition, upTo last: EventID, limit: Int
@@ -45,6 +45,7 @@ extension Journal {
             var position = position
             var ids: [Int64] = []
             var examined = 0
+            var bytes = 0
             while true {
                 let rows = try Row.fetchCursor(
                     db.cachedStatement(sql: Self.forgettableOfTopic),
@@ -53,7 +54,10 @@ extension Journal {
                     let id: Int64 = row[0]
                     position.id = EventID(UInt64(bitPattern: id))
                     examined += 1
-                    if row[1] { ids.append(id) }
+                    guard row[1] else { continue }
+                    ids.append(id)
+                    bytes += row[2] ?? 0
+                    if bytes >= deletedBytesAtOnce || ids.count >= deletedEventsAtOnce { return (ids, position) }
                 }
                 if examined >= limit { return (ids, position) }
                 let (start, end) = Self.topics(behind: position.topic, atOrBelow: topic)
@@ -67,9 +71,12 @@ extension Journal {
     }
 
     static let forgettableOfTopic = """
-        SELECT id, outcome <> 0 AND NOT EXISTS (SELECT 1 FROM value WHERE topic = ?1 AND event = event.id)
+        SELECT id, outcome <> 0 AND NOT EXISTS (SELECT 1 FROM value WHERE topic = ?1 AND event = event.id),
+            \(bytesOfRow)
         FROM event INDEXED BY event_topic WHERE topic = ?1 AND id > ?2 AND id <= ?3 ORDER BY id LIMIT ?4
         """
+    /// About the size of an event's row.
+    static let bytesOfRow = "length(CAST(body AS BLOB)) + length(fields)"
     static let nextForgettable = """
         SELECT topic FROM event INDEXED BY event_topic WHERE topic > ? AND topic < ? ORDER BY topic LIMIT 1
         """
@@ -123,7 +130,7 @@ extension Journal {
                 let next = try scrubber.scrub(self.scrubbedPages, count: Self.pagesAtOnce)
                 if next == nil {
                     try scrubber.sync()
-                    try db.execute(sql: "PRAGMA wal_autocheckpoint = \(Self.checkpointPages)")
+                    try db.execute(sql: "PRAGMA wal_autocheckpoint = \(self.checkpointPages)")
                 }
                 // The cache may hold these pages as they were.
                 sqlite3_db_release_memory(db.sqliteConnection)

@@ -41,9 +41,13 @@ extension Journal {
         isChecked = true
     }
 
-    /// Cancels a check during which the log has grown to its limit. Its result has no effect, and another check may begin.
+    /// Cancels a check during which the log has grown to its limit, or so that the disk would soon have no room to write it to the
+    /// file. Its result has no effect, and another check may begin.
     func limitLog() throws(JournalError) {
-        guard let queue, isCheckpointingPaused, FileCheck.size(path + "-wal") > Self.logLimit else { return }
+        guard let queue, isCheckpointingPaused else { return }
+        let log = FileCheck.size(path + "-wal")
+        let free = FileCheck.freeSpace(directory) ?? .max
+        guard log > Self.logLimit || log > checkpointBytes && free < log + 2 * checkpointBytes else { return }
         try resumeCheckpointing(queue, .failed)
     }
 
@@ -53,7 +57,7 @@ extension Journal {
         scrubbedPages = 1
         do {
             try queue.inDatabase { db in
-                try db.execute(sql: "PRAGMA wal_autocheckpoint = \(Self.checkpointPages)")
+                try db.execute(sql: "PRAGMA wal_autocheckpoint = \(self.checkpointPages)")
                 if case .sound(let events) = result {
                     self.count += events - self.countAtCheck
                 } else {

@@ -123,8 +123,10 @@ extension Journal {
         let snoozed = index.snoozes.map { Self.number($0.event) }
         let ids = index.current.union(index.undecided).union(snoozed).subtracting(refused.map(Self.number)).sorted()
         var count = 0
-        for start in stride(from: 0, to: ids.count, by: 500) {
-            let events = try lostEvents(Array(ids[start..<min(start + 500, ids.count)]))
+        // On a small disk the log has room for a few events only.
+        let step = checkpointPages / 2
+        for start in stride(from: 0, to: ids.count, by: step) {
+            let events = try lostEvents(Array(ids[start..<min(start + step, ids.count)]))
             // The new file may be an earlier copy of the lost one.
             var missing: [StoredEvent] = []
             for event in events where try !self.holds(event.id) { missing.append(event) }

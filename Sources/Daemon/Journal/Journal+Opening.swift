@@ -18,12 +18,13 @@ extension Journal {
         var opened: DatabaseQueue?
         do {
             try FileCheck.prepare(path)
+            measureDisk()
             guard FileCheck.hasUsableHeader(path) else { throw JournalError.damaged }
             var configuration = Configuration()
             // GRDB's own option for WAL mode would set synchronous=NORMAL afterwards.
-            configuration.prepareDatabase { db in
+            configuration.prepareDatabase { [settings] db in
                 do {
-                    try db.execute(sql: Self.settings)
+                    try db.execute(sql: settings)
                 } catch {
                     throw JournalError(error, on: db.sqliteConnection)
                 }
@@ -81,15 +82,17 @@ extension Journal {
     }
 
     /// While a file is made, only EXTRA prevents that a rollback journal reappears after a power cut.
-    private static let settings = """
+    private var settings: String {
+        """
         PRAGMA locking_mode = EXCLUSIVE;
         PRAGMA synchronous = EXTRA;
         PRAGMA journal_mode = WAL;
         PRAGMA wal_autocheckpoint = \(checkpointPages);
-        PRAGMA journal_size_limit = 4194304;
+        PRAGMA journal_size_limit = \(checkpointPages * 4194);
         PRAGMA cache_size = -4096;
         PRAGMA secure_delete = ON;
         """
+    }
 
     /// The cause of a failure, with the errno(3) that the connection's files have.
     static func reason(_ error: any Error, of queue: DatabaseQueue?) -> JournalError {

@@ -36,19 +36,28 @@ extension Journal {
     /// - Parameters:
     ///   - span: the greatest age of events.
     ///   - count: the greatest number of events.
-    ///   - step: the greatest number of events to delete.
-    /// - Returns: the number of deleted events; fewer than `step` if none is left to delete.
-    public func expire(olderThan span: Duration, keeping count: Int, step: Int = 200) throws(JournalError) -> Int {
+    ///   - step: the greatest number of events to delete. Of large events fewer are deleted.
+    /// - Returns: the number of deleted events, and whether none is left to delete.
+    public func expire(
+        olderThan span: Duration, keeping count: Int, step: Int = 200
+    ) throws(JournalError) -> (count: Int, isOver: Bool) {
         let newest = newestID(olderThan: span)
+        let step = min(step, deletedEventsAtOnce)
         let deleted = try write { db in
-            var ids = try Int64.fetchAll(db, sql: Self.tooOldQuery, arguments: [newest, step])
-            let excess = min(self.count - ids.count - count, step - ids.count)
+            var rows = try Row.fetchAll(db, sql: Self.tooOldQuery, arguments: [newest, step])
+            let excess = min(self.count - rows.count - count, step - rows.count)
             if excess > 0 {
-                let old = Set(ids)
-                let oldest = try Int64.fetchAll(
-                    db, sql: Self.oldestQuery, arguments: [excess + old.count])
-                ids += oldest.filter { !old.contains($0) }.prefix(excess)
+                let old = Set(rows.map { $0[0] as Int64 })
+                let oldest = try Row.fetchAll(db, sql: Self.oldestQuery, arguments: [excess + old.count])
+                rows += oldest.filter { !old.contains($0[0]) }.prefix(excess)
             }
+            let isOver = rows.count < step
+            var bytes = 0
+            let end = rows.firstIndex { row in
+                bytes += row[1] ?? 0
+                return bytes >= deletedBytesAtOnce
+            }
+            let ids = rows.prefix(end.map { $0 + 1 } ?? rows.count).map { $0[0] as Int64 }
             if !ids.isEmpty { try self.keepLastChange(db) }
             var last: Int64 = 0
             for id in ids {
@@ -59,9 +68,9 @@ extension Journal {
             }
             if last >= self.oldestNumber ?? 0 { try self.setOldestChange(last + 1, db) }
             self.count -= ids.count
-            return ids.count
+            return (count: ids.count, isOver: isOver && ids.count == rows.count)
         }
-        guard deleted < step else { return deleted }
+        guard deleted.isOver else { return deleted }
         expiredAt = clock.age
         marks.prune(notAfter: clock.age - max(span, limits.removalTime).microseconds)
         if clock.state.isAbsenceCounted, marks.isDue(at: clock.age) {
@@ -84,7 +93,7 @@ extension Journal {
     ///
     /// - Parameter bound: one expression, because SQLite uses an index for one of two bounds only.
     private static func deletable(below bound: String) -> String {
-        "SELECT id FROM event WHERE outcome <> 0 AND id NOT IN (SELECT event FROM value) AND id < \(bound)"
+        "SELECT id, \(bytesOfRow) FROM event WHERE outcome <> 0 AND id NOT IN (SELECT event FROM value) AND id < \(bound)"
     }
 
     // MARK: Over a restart

@@ -16,8 +16,39 @@ public final class Journal {
     /// keeps it from setting its priority.
     private var closed: DatabaseQueue?
 
-    /// SQLite checkpoints the log after so many pages.
-    static let checkpointPages = 1000
+    /// SQLite checkpoints the log after so many pages. A checkpoint may have to make the file larger by as much, so it is a
+    /// small part of a small disk.
+    private(set) var checkpointPages = usualCheckpointPages
+    var checkpointBytes: Int { checkpointPages * Self.pageSize }
+    private static let usualCheckpointPages = 1000
+    /// Bytes of a page.
+    private static let pageSize = 4096
+
+    /// The limit for the log on the disk of a directory, in bytes.
+    public static func logLimit(in directory: String) -> Int {
+        let usual = usualCheckpointPages * pageSize
+        guard let disk = FileCheck.diskSize(directory) else { return usual }
+        return min(usual, max(64 << 10, disk / 64))
+    }
+
+    /// Whether the disk of a directory has so many more bytes for its journal. The log counts as free: after a checkpoint it is
+    /// written again from its beginning.
+    ///
+    /// - Parameter isTried: whether the space is reserved for a moment, which finds out about quotas.
+    public static func hasRoom(for bytes: Int, in directory: String, isTried: Bool) -> Bool {
+        let path = "\(directory)/\(fileName)"
+        let needed = bytes - FileCheck.size(path + "-wal")
+        guard needed > 0, let free = FileCheck.freeSpace(directory) else { return true }
+        return free >= needed && (!isTried || FileCheck.canReserve(needed, beside: path))
+    }
+
+    /// Takes over the limit for the log.
+    func measureDisk() { checkpointPages = Self.logLimit(in: directory) / Self.pageSize }
+
+    /// How much a transaction deletes, in bytes of events: with `secure_delete` they are all written to the log.
+    var deletedBytesAtOnce: Int { checkpointBytes / 4 }
+    /// The same in events, on a small disk: each may be on a page of its own, and so may its entries in the indexes.
+    var deletedEventsAtOnce: Int { checkpointPages < Self.usualCheckpointPages ? max(4, checkpointPages / 4) : .max }
 
     public let directory: String
     let limits: Limits
@@ -253,7 +284,6 @@ public final class Journal {
 
     /// Tests whether the journal can be written, by writing. The first success after the start writes the row `start`.
     public func probe() throws(JournalError) {
-        try FileCheck.requireSpace(beside: path)
         // SQLite writes the page even though the value does not change.
         try write { db in
             try db.execute(sql: "PRAGMA user_version = 0")

@@ -10,7 +10,7 @@ extension Daemon {
     func forget(
         _ topic: TopicPrefix, upTo last: EventID, by caller: String, for call: any MethodCall
     ) throws(Refusal) {
-        guard storage.isWritable else { throw .storageUnavailable(storage.degradation) }
+        guard storage.canDelete || retryFullDisk() else { throw .storageUnavailable(storage.degradation) }
         try loadBanners()
         let last = last == EventID(0) ? router.lastID : min(last, router.lastID)
         try forgets.add(ForgetJob(topic, upTo: last, by: caller, call: call))
@@ -21,7 +21,7 @@ extension Daemon {
     func forgetNextPortion() {
         guard !forgets.isEmpty else { return }
         do throws(Refusal) {
-            guard storage.isWritable else { throw .storageUnavailable(storage.degradation) }
+            guard storage.canDelete else { throw .storageUnavailable(storage.degradation) }
             // The end of an integrity check ends a turn.
             guard storage.canScrub else { return }
             if var job = forgets.takeNext() {
@@ -30,11 +30,35 @@ extension Daemon {
                 try deletePortion(of: &job)
             } else if try storage.scrub() {
                 for job in forgets.takeDeleted() { sendAfterCommit(.reply(.count(job.count), to: job.call)) }
+                // Once the caller has its answer, new events are accepted.
+                if storage.room.isShort { retryStorage() }
             }
         } catch {
-            for job in forgets.takeAll() { sendAfterCommit(.error(error, to: job.call)) }
+            if !retryFullDisk() { refuseForgets(error) }
         }
         host.endTurnWhenIdle()
+    }
+
+    private func refuseForgets(_ refusal: Refusal) {
+        for job in forgets.takeAll() {
+            var refusal = refusal
+            if job.count > 0, case .storageUnavailable(let reason) = refusal {
+                let deleted = job.count == 1 ? "1 event was" : "\(job.count) events were"
+                refusal = .storageUnavailable("\(deleted) deleted, and perhaps not all: \(reason)")
+            }
+            sendAfterCommit(.error(refusal, to: job.call))
+        }
+    }
+
+    /// Tries a full disk again at once, for what makes room there, and not more than once a second.
+    ///
+    /// - Returns: whether the journal can be written.
+    private func retryFullDisk() -> Bool {
+        let now = host.now.instant
+        guard storage.room.isDiskFull, fullDiskRetry.map({ now - $0 >= .seconds(1) }) ?? true else { return false }
+        fullDiskRetry = now
+        retryStorage()
+        return storage.canDelete
     }
 
     private func deletePortion(of job: inout ForgetJob) throws(Refusal) {

@@ -53,6 +53,8 @@ final class Daemon {
     var markedRead: UInt64 = 0
     /// The calls of `Forget` that are under way.
     var forgets = ForgetQueue()
+    /// When a full disk was last tried again for one of them.
+    var fullDiskRetry: Instant?
     var unnamedClaims = UnnamedClaims()
     /// The event that was last loaded for a call, and how long ago it was accepted.
     var recalled: (id: EventID, age: Duration?)?
@@ -112,7 +114,7 @@ final class Daemon {
         }
         try requireRoomForMarks(of: input)
         var now = host.now
-        if turn.isTooLong(at: now.instant) {
+        if turn.isTooLong(at: now.instant) || storage.isTurnLarge {
             finishTurn()
             now = host.now
         }

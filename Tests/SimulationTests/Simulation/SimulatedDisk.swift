@@ -71,6 +71,7 @@ final class SimulatedDisk: Disk {
     }
 
     private static let ballastRoom = 40
+    private static let roomForDeletions = 15
 
     let name = "a simulated disk"
     var contents = Contents()
@@ -108,6 +109,16 @@ final class SimulatedDisk: Disk {
         if case .broken = condition { throw .inputOutput }
         return SimulatedStore(disk: self, isOpen: false)
     }
+
+    let logLimit = 1 << 20
+
+    /// Without a reserve a disk that is full is so for new events, and when little is left, for everything but deletions.
+    func hasRoom(for bytes: Int, isTried: Bool) -> Bool {
+        guard case .full(let room) = condition, !hasReserve else { return true }
+        return bytes <= DiskLimits(log: logLimit).forDeletions && room >= Self.roomForDeletions
+    }
+
+    var missingReserve: Int { hasReserve ? 0 : 1 }
 
     func fillReserve() -> Bool {
         if case .full = condition { return hasReserve }

@@ -223,7 +223,9 @@ final class SimulatedStore: EventStore {
     }
 
     /// Nothing gets old enough in a simulation.
-    func expire(olderThan span: Duration, keeping count: Int, step: Int) throws(JournalError) -> Int { 0 }
+    func expire(
+        olderThan span: Duration, keeping count: Int, step: Int
+    ) throws(JournalError) -> (count: Int, isOver: Bool) { (0, true) }
     func advance(to reading: ClockReading) {}
     let isRetentionDue = false
 

@@ -71,6 +71,35 @@ struct ForgetTests {
         #expect(bus.sent.count == 3)
     }
 
+    @Test func whoeverIsRefusedLearnsWhatWasDeletedAllTheSame() {
+        let bus = SlowBus()
+        bus.keepMuted(1000)
+        bus.forget(.all)
+        _ = bus.endOneTurn()
+        bus.disk.condition = .broken
+        bus.endTurn()
+        guard case .refused(.storageUnavailable(let text))? = bus.sent.last else {
+            Issue.record("\(bus.sent)")
+            return
+        }
+        #expect(text.hasPrefix("\(ForgetQueue.portion) events were deleted, and perhaps not all: the journal in"))
+        #expect(bus.stored == 1000 - ForgetQueue.portion)
+    }
+
+    @Test func aFullDiskIsTriedAgainAtOnce() {
+        let bus = SlowBus()
+        bus.keepMuted(300)
+        bus.disk.condition = .full(room: 0)
+        bus.publish(title: "does not fit", body: "")
+        bus.endTurn()
+        #expect(!bus.daemon.storage.canDelete)
+        bus.disk.condition = .full(room: 400)
+        bus.forget(.all)
+        bus.endTurn()
+        #expect(bus.sent.last == .count(300))
+        #expect(bus.stored == 0)
+    }
+
     @Test func oneConnectionDoesNotTakeAllTheRoom() throws {
         var queue = ForgetQueue()
         func job(_ caller: String) -> ForgetJob {

@@ -23,7 +23,9 @@ protocol EventStore: AnyObject {
 
     func advance(to reading: ClockReading)
     var isRetentionDue: Bool { get }
-    func expire(olderThan span: Duration, keeping count: Int, step: Int) throws(JournalError) -> Int
+    func expire(
+        olderThan span: Duration, keeping count: Int, step: Int
+    ) throws(JournalError) -> (count: Int, isOver: Bool)
     func age(of id: EventID) -> Duration
 
     func forget(

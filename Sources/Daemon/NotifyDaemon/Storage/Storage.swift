@@ -9,13 +9,10 @@ final class Storage {
     /// Outcomes kept in memory while the journal cannot be written: enough for all undecided and shown events.
     private static let backlogLimit = 130_000
     /// Events rewritten per transaction.
-    private static let entriesAtOnce = 500
+    private static let rewrittenAtOnce = 500
     /// Accepted events between two checks for expired ones.
     private static let expiryInterval = 500
 
-    /// Without a reserve on the disk, new events are accepted while so many bytes of the file are free. With less, nothing could
-    /// be deleted any more.
-    private static let minimumFreeBytes = 512 << 10
     /// Batches of old events that a retry deletes to make room.
     private static let expiryBatches = 5
 
@@ -29,7 +26,7 @@ final class Storage {
         didSet { if retention != oldValue { sinceExpiry = Self.expiryInterval } }
     }
 
-    private let disk: any Disk
+    let disk: any Disk
     private let logger: Logger
     private(set) var journal: (any EventStore)?
     /// Entries of one transaction. A turn with more of them, such as the claim of all events, has several.
@@ -37,6 +34,8 @@ final class Storage {
 
     private let portion: Int
     private var pending: [JournalEntry] = []
+    /// About the bytes of these.
+    private var pendingBytes = 0
     /// The events of this turn that could not be stored.
     private var refusedInTurn: Set<EventID> = []
     /// Whether this turn had more entries than a transaction.
@@ -49,10 +48,7 @@ final class Storage {
     /// Retries after failures.
     private(set) var retries: UInt64 = 0
     private var sinceExpiry = expiryInterval
-    /// Whether the disk had no room for a reserve when that was last tried.
-    private var lacksReserve = false
-    /// Whether what is left of the disk is kept for outcomes and deletions.
-    private var isShort = false
+    var room: Room
     private var loggedDamage: String?
     /// Undecided events rewritten since the last record of a lost file.
     private var rewritten = 0
@@ -64,13 +60,13 @@ final class Storage {
         self.disk = disk
         self.portion = portion
         self.logger = logger
+        room = Room(limits: DiskLimits(log: disk.logLimit))
         do throws(JournalError) {
             let journal = try disk.openJournal()
             self.journal = journal
-            lacksReserve = !disk.fillReserve()
             logDamage()
             try probe(journal)
-            try checkRoom()
+            try checkRoom(isRetry: true)
         } catch {
             if journal == nil { journal = try? disk.openJournalForReading() }
             journal?.stopWriting()
@@ -83,17 +79,21 @@ final class Storage {
         do throws(JournalError) {
             try journal.probe()
         } catch .diskFull where disk.hasReserve {
-            disk.releaseReserve()
-            lacksReserve = true
+            releaseReserve()
             try journal.reopen(without: [])
             try journal.probe()
         }
     }
 
-    /// Whether outcomes can be written, and events deleted.
-    var isWritable: Bool { journal?.isOpen ?? false }
+    /// Whether events can be deleted.
+    var canDelete: Bool { journal?.isOpen ?? false }
+    /// Whether outcomes can be written.
+    var isWritable: Bool { canDelete && !room.isLow }
     /// Whether events can be accepted.
-    var acceptsEvents: Bool { isWritable && !isShort }
+    var acceptsEvents: Bool { isWritable && !room.isShort }
+    /// Whether the entries of this turn are enough for a transaction on this disk.
+    var isTurnLarge: Bool { pendingBytes >= room.limits.transaction || pending.count >= room.limits.entries }
+    private var entriesAtOnce: Int { min(portion, room.limits.entries) }
     /// Whether stored events can be read.
     var isReadable: Bool { journal?.isReadable ?? false }
     /// The random number of the journal; `nil` while there is none.
@@ -106,6 +106,7 @@ final class Storage {
 
     func append(_ entry: JournalEntry) {
         pending.append(entry)
+        if case .accepted(let event) = entry { pendingBytes += event.memoryCost } else { pendingBytes += 256 }
     }
 
     /// An event of this turn.
@@ -146,7 +147,7 @@ final class Storage {
     /// Commits the entries of a long turn before its end, so that they take little memory. Nothing of the turn has been sent,
     /// and an entry that depends on an event comes after it, so that `keepInMemory` finds out whether it was refused.
     func commitIfLong() {
-        guard pending.count >= portion else { return }
+        guard pending.count >= entriesAtOnce else { return }
         wasTurnLong = true
         commitPending()
     }
@@ -160,8 +161,9 @@ final class Storage {
     private func commitPending() {
         guard !pending.isEmpty else { return }
         let entries = pending
-        pending = []
-        guard let journal, journal.isOpen else { return keepInMemory(entries) }
+        room.unchecked += pendingBytes
+        (pending, pendingBytes) = ([], 0)
+        guard let journal, journal.isOpen, !room.isLow else { return keepInMemory(entries) }
         Failpoint.beforeCommit.hit()
         do throws(JournalError) {
             try journal.commit(entries)
@@ -171,6 +173,7 @@ final class Storage {
             degrade(error)
             return keepInMemory(entries)
         }
+        guard room.unchecked >= room.limits.transaction / 4 || room.isShort else { return }
         do throws(JournalError) { try checkRoom() } catch { degrade(error) }
     }
 
@@ -231,7 +234,7 @@ final class Storage {
     ) {
         retries += 1
         do throws(JournalError) {
-            if isShort, isWritable { return try makeRoom(at: clock) }
+            if room.isShort, isWritable { return try makeRoom(at: clock) }
             if let journal {
                 if !journal.isOpen { try journal.reopen(without: refused) }
             } else {
@@ -242,11 +245,11 @@ final class Storage {
             // Old events are deleted first, to make room.
             if !disk.hasReserve { _ = try expireStep(at: clock) }
             try journal?.probe()
+            try checkRoom(isRetry: true)
+            guard isWritable else { return }
             try reconcile(undecided(), as: event, areAll: areAll, at: clock)
             logLoss()
-            try journal?.commit(backlog)
-            backlog = []
-            decisions = [:]
+            try commitBacklog()
             try makeRoom(at: clock)
         } catch {
             if journal == nil { journal = try? disk.openJournalForReading() }
@@ -255,24 +258,31 @@ final class Storage {
         }
     }
 
+    /// Writes what was kept in memory. What a failure leaves stays there.
+    private func commitBacklog() throws(JournalError) {
+        var written = 0
+        defer {
+            backlog.removeFirst(written)
+            decisions = [:]
+            for case (let index, .decided(let id, _)) in zip(backlog.indices, backlog) { decisions[id] = index }
+        }
+        while written < backlog.count {
+            let end = min(written + entriesAtOnce, backlog.count)
+            try journal?.commit(Array(backlog[written..<end]))
+            written = end
+        }
+    }
+
     /// Goes on with new events if there is room, after old ones are deleted where there is none.
     private func makeRoom(at clock: WallClock) throws(JournalError) {
-        lacksReserve = !disk.fillReserve()
         for _ in 0..<Self.expiryBatches {
-            try checkRoom()
-            guard isShort, try expireStep(at: clock) else { break }
+            try checkRoom(isRetry: true)
+            guard room.isShort, try expireStep(at: clock) else { break }
         }
-        guard !isShort, !degradation.isEmpty else { return }
+        guard !room.isShort, !degradation.isEmpty else { return }
         degradation = ""
         logger.record(.journalRecovered)
         onDegradation("")
-    }
-
-    /// Without a reserve, what is free in the file is all that is left for outcomes and deletions.
-    private func checkRoom() throws(JournalError) {
-        let free = lacksReserve ? try journal?.freeBytes ?? 0 : .max
-        isShort = free < Self.minimumFreeBytes
-        if isShort { say(.diskFull) }
     }
 
     /// Makes the undecided events of the file those of the daemon: the file may have been replaced or truncated.
@@ -290,12 +300,17 @@ final class Storage {
         _ missing: [EventID], as event: (EventID) -> StoredEvent?, in journal: any EventStore
     ) throws(JournalError) {
         var entries: [JournalEntry] = []
+        var bytes = 0
         for id in missing {
-            if try !journal.holds(id), let event = event(id) { entries.append(.accepted(event)) }
-            guard entries.count == Self.entriesAtOnce || id == missing.last else { continue }
+            if try !journal.holds(id), let event = event(id) {
+                entries.append(.accepted(event))
+                bytes += event.memoryCost
+            }
+            let isFull = entries.count >= min(Self.rewrittenAtOnce, room.limits.entries)
+            guard isFull || bytes >= room.limits.transaction || id == missing.last else { continue }
             try journal.commit(entries)
             rewritten += entries.count
-            entries = []
+            (entries, bytes) = ([], 0)
         }
     }
 
@@ -307,8 +322,11 @@ final class Storage {
         let unwritten = pending.compactMap { if case .decided(let id, _) = $0 { id } else { nil } }
         var decision = StoredDecision(outcome: .expired, resolved: clock.wall)
         decision.isRead = true
-        let lost = undecided.subtracting(decisions.keys).subtracting(unwritten)
-        try journal.commit(lost.sorted().map { .decided($0, decision) })
+        let lost = undecided.subtracting(decisions.keys).subtracting(unwritten).sorted()
+        for start in stride(from: 0, to: lost.count, by: entriesAtOnce) {
+            let ids = lost[start..<min(start + entriesAtOnce, lost.count)]
+            try journal.commit(ids.map { .decided($0, decision) })
+        }
     }
 
     /// Logs once per file that it was set aside.
@@ -327,15 +345,13 @@ final class Storage {
         rewritten = 0
     }
 
-    private func degrade(_ error: JournalError) {
-        if error == .diskFull {
-            disk.releaseReserve()
-            lacksReserve = true
-        }
+    func degrade(_ error: JournalError) {
+        if error == .diskFull { releaseReserve() }
         say(error)
     }
 
-    private func say(_ error: JournalError) {
+    func say(_ error: JournalError) {
+        room.isDiskFull = error == .diskFull
         let reason = disk.explanation(of: error)
         let words = "the journal in \(disk.name) cannot be written: \(reason)"
         guard words != degradation else { return }
@@ -349,6 +365,7 @@ final class Storage {
     /// - Returns: whether there are more.
     func expire(at clock: WallClock) -> Bool {
         guard let journal, journal.isOpen else { return false }
+        refillReserve(at: clock.now.instant)
         journal.advance(to: clock.reading)
         guard sinceExpiry >= Self.expiryInterval || journal.isRetentionDue else { return false }
         do throws(JournalError) {
@@ -363,8 +380,7 @@ final class Storage {
     private func expireStep(at clock: WallClock) throws(JournalError) -> Bool {
         guard let journal else { return false }
         journal.advance(to: clock.reading)
-        let step = 200
-        return try journal.expire(olderThan: retention.age, keeping: retention.events, step: step) == step
+        return try !journal.expire(olderThan: retention.age, keeping: retention.events, step: 200).isOver
     }
 
     // MARK: Forgetting

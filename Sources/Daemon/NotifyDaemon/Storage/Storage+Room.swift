@@ -1,0 +1,91 @@
+import Journal
+import Routing
+
+/// What the journal may take of a disk, in bytes. Whatever it takes, there is room to write its log to the file, and then for
+/// deletions.
+struct DiskLimits {
+    /// For the log. A checkpoint follows the transaction that exceeds it, and may make the file larger by as much as the log has.
+    let log: Int
+
+    /// For the events of a transaction.
+    var transaction: Int { min(1 << 20, log / 2) }
+    /// Entries of a transaction. Each may be on a page of its own, and so may its entries in the indexes.
+    var entries: Int { log < 1 << 20 ? max(8, log >> 14) : .max }
+    /// The last event of a transaction may be a large one, and there are the indexes.
+    private var largestTransaction: Int { transaction * 3 / 2 + (96 << 10) }
+    /// What new events leave free: for the log, and for the file.
+    var margin: Int { 2 * (log + largestTransaction) }
+    /// The same where the file does not become larger.
+    var marginForLog: Int { log + largestTransaction }
+    /// With so much free in the file it does not become larger.
+    var freeInFile: Int { max(128 << 10, 2 * transaction) }
+    /// What is kept for deletions on a disk that others have filled.
+    var forDeletions: Int { 2 * log }
+}
+
+/// What `Storage` knows of the room on the disk.
+struct Room {
+    var limits: DiskLimits
+    /// Whether there is no reserve, because the disk has no room for it.
+    var lacksReserve = false
+    /// Whether what is left is for outcomes and deletions.
+    var isShort = false
+    /// Whether what is left is for deletions.
+    var isLow = false
+    /// Whether the last failure was that the disk is full.
+    var isDiskFull = false
+    /// Bytes written since it was last checked.
+    var unchecked = 0
+    /// When the disk was last looked at for room for a reserve.
+    var lastLook = Instant(microseconds: 0)
+}
+
+/// The room on the disk: new events are refused before there is none.
+extension Storage {
+    func releaseReserve() {
+        disk.releaseReserve()
+        room.lacksReserve = true
+    }
+
+    /// - Parameter isRetry: whether new events may be accepted again, and the reserve made again.
+    func checkRoom(isRetry: Bool = false) throws(JournalError) {
+        room.limits = DiskLimits(log: disk.logLimit)
+        let limits = room.limits
+        room.unchecked = 0
+        // A little more is needed to go on than to stop.
+        let slack = isRetry && room.isShort ? limits.margin / 8 : 0
+        var hasRoom = disk.hasRoom(for: limits.margin + slack, isTried: isRetry)
+        var isInFile = false
+        if !hasRoom || isRetry && disk.missingReserve > 0 {
+            let free = try journal?.freeBytes ?? 0
+            isInFile = free >= limits.freeInFile + (slack > 0 ? limits.freeInFile / 4 : 0)
+        }
+        if !hasRoom, isInFile {
+            if isRetry, disk.hasReserve, !disk.hasRoom(for: limits.marginForLog, isTried: true) {
+                // Deletions need no more than the log does.
+                releaseReserve()
+            }
+            hasRoom = disk.hasRoom(for: limits.marginForLog, isTried: isRetry)
+        }
+        guard isRetry || !hasRoom else { return }
+        let missing = disk.missingReserve
+        if isRetry, missing > 0 {
+            // Afterwards there is as much left as is needed to go on.
+            let left = isInFile ? limits.marginForLog : limits.margin + limits.margin / 8
+            let isReserved = disk.hasRoom(for: left + missing, isTried: true) && disk.fillReserve()
+            room.lacksReserve = !isReserved
+        }
+        room.isShort = !hasRoom
+        room.isLow =
+            room.lacksReserve && !hasRoom && !isInFile
+            && !disk.hasRoom(for: limits.forDeletions, isTried: isRetry)
+        if room.isShort { say(.diskFull) }
+    }
+
+    /// Makes a reserve that was released, once there is room. Called at the ends of turns, it looks once a second.
+    func refillReserve(at moment: Instant) {
+        guard room.lacksReserve, acceptsEvents, moment - room.lastLook >= .seconds(1) else { return }
+        room.lastLook = moment
+        do throws(JournalError) { try checkRoom(isRetry: true) } catch { degrade(error) }
+    }
+}

@@ -1,0 +1,221 @@
+import Foundation
+import NotifyClient
+import NotifyRehearsal
+import Testing
+
+/// A full disk of any size can be cleared, and nothing that was acknowledged is lost. `NOTIFYD_DISKS=all` takes every size of
+/// 2 to 32 MiB, and more kinds of events.
+@Suite(.timeLimit(.minutes(120)), .serialized, .enabled(if: geteuid() == 0, "mounting a small disk needs root"))
+struct SmallDiskTests {
+    /// What fills a disk.
+    struct Load: CustomTestStringConvertible {
+        /// In MiB.
+        let disk: Int
+        /// Of an event.
+        let bytes: Int
+        var isValue = false
+
+        var testDescription: String { "\(disk) MiB, \(isValue ? "values" : "events") of \(bytes) bytes" }
+    }
+
+    private static let isLong = getenv("NOTIFYD_DISKS") != nil
+    static let sizes = isLong ? Array(2...32) : [2, 12]
+    static let loads =
+        isLong
+        ? sizes.flatMap { size in
+            [300, 4_000, 60_000].map { Load(disk: size, bytes: $0) } + [Load(disk: size, bytes: 2_000, isValue: true)]
+        }
+        : [
+            Load(disk: 2, bytes: 1_000), Load(disk: 2, bytes: 60_000), Load(disk: 3, bytes: 4_000, isValue: true),
+            Load(disk: 12, bytes: 60_000),
+        ]
+
+    @Test(arguments: loads) func aDiskThatTheJournalFillsIsClearedAtOnceByForget(_ load: Load) async throws {
+        try await withDisk(load.disk) { disk, rig in
+            var kept = try await Kept(rig)
+            for round in 1...4 {
+                let accepted = try await fill(rig, load)
+                try #require(accepted.count > 8, "round \(round)")
+                try #require(try await rig.degradation().contains("the disk is full"))
+                kept.ids += accepted
+                switch round {
+                case 2: try await restart(rig, inOrder: true)
+                case 3: try await restart(rig, inOrder: false)
+                case 4:
+                    // The call has no answer: it is killed somewhere in between.
+                    async let call: Message = rig.call("Forget", ["/fill", .uint64(accepted[accepted.count / 4])])
+                    try await rig.until("it has begun") {
+                        try await rig.statistic("stored-events") < kept.ids.count + kept.others
+                    }
+                    try await restart(rig, inOrder: false)
+                    _ = try? await call
+                default: break
+                }
+                try await forget(half: accepted, &kept, rig, "round \(round)")
+                #expect(try ballast(disk) > 0, "round \(round)")
+                try await expectAll(kept, rig, "round \(round)")
+            }
+        }
+    }
+
+    @Test(arguments: loads) func aDiskThatAnotherProgramFillsIsClearedAtOnceByForget(_ load: Load) async throws {
+        try await withDisk(load.disk) { disk, rig in
+            var kept = try await Kept(rig)
+            let first = try await publish(max(8, min(400, load.disk << 17 / load.bytes)), rig, load)
+            kept.ids += first
+            for round in 1...2 {
+                let filler = try disk.takeRest()
+                let accepted = try await fill(rig, load)
+                kept.ids += accepted
+                #expect(try await rig.degradation().contains("the disk is full"))
+                if round == 2 { try await restart(rig, inOrder: false) }
+                let left = kept.ids
+                let last = left[left.count / 2]
+                let reply = try await rig.call("Forget", ["/fill", .uint64(last)])
+                #expect(reply.arguments.first?.integer() ?? 0 > 0, "round \(round)")
+                kept.ids.removeAll { $0 <= last }
+                try await expectAll(kept, rig, "round \(round)")
+                try FileManager.default.removeItem(atPath: filler)
+                try await rig.until("there is room") { try await rig.degradation() == "" }
+                try await rig.until("the ballast is there") {
+                    kept.ids.append(try await rig.send("/note/1", "a turn"))
+                    return try ballast(disk) > 0
+                }
+                try await expectAll(kept, rig, "round \(round)")
+            }
+        }
+    }
+
+    /// What is decided and marked while nothing can be written is not lost, and does not take what deletions need.
+    @Test(arguments: sizes)
+    func onAFullDiskEveryCallIsTakenOrRefusedClearly(_ size: Int) async throws {
+        try await withDisk(size) { disk, rig in
+            let load = Load(disk: size, bytes: 4_000)
+            let value = try await rig.publish("/value/1", "value", ["retain": true, "banner": false])
+            let open = try await rig.publish("/open/1", "open", ["window": .uint32(60_000)])
+            let other = try await rig.publish("/open/2", "open", ["window": .uint32(60_000)])
+            let first = try await publish(50, rig, load)
+            let accepted = try await fill(rig, load)
+            #expect(try await rig.claim(open) == "suppressed")
+            _ = try await rig.call("Withdraw", [.uint64(other)])
+            for _ in 1...200 {
+                _ = await refusal { try await rig.call("MarkRead", ["/", .uint64(0)]) }
+                _ = await refusal { try await rig.call("Mute", ["/fill", .uint32(60)]) }
+                _ = await refusal { try await rig.call("Pause", [.uint32(60)]) }
+            }
+            _ = await refusal { try await rig.publish("/value/1", "", ["remove": true]) }
+            try disk.takeRest()
+            _ = await refusal { try await rig.publish("/value/1", "", ["remove": true]) }
+            _ = await refusal { try await rig.call("MarkRead", ["/", .uint64(0)]) }
+            try await restart(rig, inOrder: false)
+            let reply = try await rig.call("Forget", ["/fill", .uint64(0)])
+            #expect(reply.arguments.first?.integer() ?? 0 >= first.count + accepted.count - 1)
+            try await rig.until("there is room") { try await rig.degradation() == "" }
+            _ = try await rig.send("/note/1", "after")
+            #expect(try await rig.outcome(of: open) == "claimed")
+            #expect(try await rig.outcome(of: other) == "withdrawn")
+            let history = try await rig.history().map(\.id)
+            #expect(history.contains(value))
+        }
+    }
+
+    // MARK: Acts
+
+    /// What has been acknowledged and not deleted.
+    private struct Kept {
+        var ids: [UInt64] = []
+        let values: [UInt64]
+        let open: UInt64
+        var others: Int { values.count + 1 }
+
+        init(_ rig: FaultRig) async throws {
+            var values: [UInt64] = []
+            for number in 1...3 {
+                values.append(
+                    try await rig.publish("/value/\(number)", "value", ["retain": true, "banner": false]))
+            }
+            self.values = values
+            open = try await rig.publish("/open/1", "open", ["window": .uint32(60_000)])
+        }
+    }
+
+    private func withDisk(_ size: Int, _ body: (SmallDisk, FaultRig) async throws -> Void) async throws {
+        let disk = try SmallDisk(mebibytes: size)
+        defer { disk.remove() }
+        try await withFaultRig(state: disk.path) { rig in try await body(disk, rig) }
+    }
+
+    private func publish(_ count: Int, _ rig: FaultRig, _ load: Load) async throws -> [UInt64] {
+        var accepted: [UInt64] = []
+        for _ in 0..<count { accepted.append(try await publishOne(rig, load)) }
+        return accepted
+    }
+
+    private func publishOne(_ rig: FaultRig, _ load: Load) async throws -> UInt64 {
+        let options: [String: Value] = load.isValue ? ["banner": false, "retain": true] : ["banner": false]
+        let reply = try await rig.call(
+            "Publish",
+            [
+                .string("/fill/\(UInt64.random(in: 1...5))"), "accepted", "",
+                .variants(["text": .string(String(repeating: "x", count: load.bytes))]), .variants(options),
+            ])
+        return try #require(reply.arguments.first?.integer())
+    }
+
+    /// Publishes until something is refused.
+    ///
+    /// - Returns: what was accepted.
+    private func fill(_ rig: FaultRig, _ load: Load) async throws -> [UInt64] {
+        var accepted: [UInt64] = []
+        while true {
+            do {
+                accepted.append(try await publishOne(rig, load))
+            } catch let error as NotifyError {
+                #expect(error.name == "org.notifyd.Router1.Error.StorageUnavailable")
+                #expect(error.message.contains("the disk is full"))
+                return accepted
+            }
+        }
+    }
+
+    /// A refusal says that the disk is full.
+    private func refusal(_ call: () async throws -> some Any) async -> NotifyError? {
+        do {
+            _ = try await call()
+            return nil
+        } catch {
+            let error = error as? NotifyError
+            #expect(error?.name == "org.notifyd.Router1.Error.StorageUnavailable")
+            #expect(error?.message.contains("the disk is full") == true)
+            return error
+        }
+    }
+
+    private func restart(_ rig: FaultRig, inOrder: Bool) async throws {
+        if inOrder { await rig.daemon.stop() } else { await rig.daemon.kill() }
+        try await rig.daemon.start()
+    }
+
+    /// Deletes the older half of what was accepted. The next event is accepted without waiting.
+    private func forget(half accepted: [UInt64], _ kept: inout Kept, _ rig: FaultRig, _ comment: Comment) async throws {
+        let last = accepted[accepted.count / 2]
+        let reply = try await rig.call("Forget", ["/fill", .uint64(last)])
+        #expect(reply.arguments.first?.integer() ?? 0 > 0, comment)
+        kept.ids.removeAll { $0 <= last }
+        #expect(try await rig.degradation() == "", comment)
+        kept.ids.append(try await rig.send("/note/1", "after"))
+    }
+
+    private func expectAll(_ kept: Kept, _ rig: FaultRig, _ comment: Comment) async throws {
+        let history = try await rig.history()
+        let missing = Set(kept.ids + kept.values + [kept.open]).subtracting(history.map(\.id)).sorted()
+        #expect(missing.isEmpty, "\(comment): lost \(missing.count) of \(kept.ids.count): \(missing.suffix(3))")
+        let values = try await rig.call("Snapshot", ["/value"]).arguments[1].elements ?? []
+        #expect(values.compactMap { FaultRig.Entry($0) }.map(\.id) == kept.values, comment)
+    }
+
+    private func ballast(_ disk: SmallDisk) throws -> Int {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: disk.path + "/notifyd/ballast")
+        return attributes?[.size] as? Int ?? 0
+    }
+}
