@@ -61,9 +61,22 @@ extension Daemon {
         return storage.canDelete
     }
 
+    /// Called when the journal can be written again. A deletion that failed may be in the file all the same: then its events are
+    /// dropped from memory too.
+    func confirmDeletion() {
+        guard let deletion = unconfirmedDeletion.take() else { return }
+        let gone = router.decidedIDs(deletion.topic, upTo: deletion.last).filter { id in
+            let isHeld = try? storage.read { journal throws(JournalError) in try journal.holds(id) }
+            return isHeld == false
+        }
+        if !gone.isEmpty { handle(.forgotten(gone)) }
+    }
+
     private func deletePortion(of job: inout ForgetJob) throws(Refusal) {
         guard let position = job.position else { return }
+        unconfirmedDeletion = (job.topic, job.upTo)
         let portion = try storage.forget(job.topic, after: position, upTo: job.upTo, limit: ForgetQueue.portion)
+        unconfirmedDeletion = nil
         job.count += portion.ids.count
         job.position = portion.position
         let remembered = portion.ids.filter { router.remembers($0) }

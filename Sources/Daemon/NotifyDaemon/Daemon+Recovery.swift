@@ -144,6 +144,7 @@ extension Daemon {
         if !storage.degradation.isEmpty { armRetry() }
         // A journal that takes no new events is one with the entries of this run.
         guard storage.isWritable, !wasWritable || storage.degradation.isEmpty else { return }
+        confirmDeletion()
         if isRestored, let values = try? storage.restoredValues(limits, at: clock) {
             storage.append(.tombstones(router.rememberedRemovals))
             handle(.restored(values))

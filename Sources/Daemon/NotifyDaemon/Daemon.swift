@@ -55,6 +55,8 @@ final class Daemon {
     var forgets = ForgetQueue()
     /// When a full disk was last tried again for one of them.
     var fullDiskRetry: Instant?
+    /// The deletion that is tried, or that has failed.
+    var unconfirmedDeletion: (topic: TopicPrefix, last: EventID)?
     var unnamedClaims = UnnamedClaims()
     /// The event that was last loaded for a call, and how long ago it was accepted.
     var recalled: (id: EventID, age: Duration?)?
@@ -184,6 +186,8 @@ final class Daemon {
                 if !announcement.isReplayed {
                     storage.append(entries.entry(event, announcement, clock))
                     if let silence = announcement.silence { storage.append(entries.entry(event.id, silence, clock)) }
+                    // A digest and what is owed after it are in one transaction, so that no event is counted twice.
+                    if isRestored, event.id == router.unstoredDigest { storage.append(.digestsReplaced(router.owedDigests)) }
                 }
                 outbox.append(.signal(.event(event, announcement), about: event.id, at: now.instant))
                 log(event)

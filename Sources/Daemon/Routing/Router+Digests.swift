@@ -10,6 +10,9 @@ extension Router {
     /// The periods that held back banners and are not told of, in the byte order of their topics.
     public var owedDigests: [OwedDigest] { digests.all }
 
+    /// The digest that has been published since the last `Input.stored`.
+    public var unstoredDigest: EventID? { digests.unstored?.event }
+
     /// Those of them that a digest can tell of now.
     public var dueDigests: [OwedDigest] {
         digests.all.filter { !quietPeriods.isOn($0.period) && !isQuiet($0.period.topic) }

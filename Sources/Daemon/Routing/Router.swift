@@ -248,6 +248,12 @@ public struct Router {
     /// The events in memory that have no outcome yet, in the order of their ids.
     public var undecidedIDs: [EventID] { events.values.filter(\.isUndecided).map(\.event.id).sorted() }
 
+    /// The events in memory at or below a topic that have an outcome, with ids up to `last`, in the order of their ids.
+    public func decidedIDs(_ topic: TopicPrefix, upTo last: EventID) -> [EventID] {
+        events.values.filter { !$0.isUndecided && $0.event.id <= last && topic.covers($0.event.topic) }
+            .map(\.event.id).sorted()
+    }
+
     /// An event in memory that has no outcome yet.
     public func undecided(_ id: EventID) -> Undecided? {
         guard let tracked = events[id], tracked.isUndecided else { return nil }

@@ -23,6 +23,8 @@ final class SimulatedDisk: Disk {
         case broken
         /// The next commit fails, and nobody can say whether it is on the disk.
         case failsOnce
+        /// The next commit is on the disk, and its error says that it is not.
+        case lies
     }
 
     /// What `Changes` lists.
@@ -156,6 +158,10 @@ final class SimulatedDisk: Disk {
         case .failsOnce:
             condition = .well
             if random.chance(50) { transaction(&contents) }
+            throw .inputOutput
+        case .lies:
+            condition = .well
+            transaction(&contents)
             throw .inputOutput
         }
     }

@@ -116,7 +116,8 @@ final class Witness {
                 if !isDegraded { checkStep(id, by: peer, verdict, in: boot) }
             }
             if case .claimedNamed(let claim, _) = call.input {
-                heard(verdict, on: claim, event: call.known, isDegraded, at: moment)
+                // The wait for its name began when the call was handled.
+                heard(verdict, on: claim, event: call.known, isDegraded, at: moment - turn.microseconds)
             }
         case .reply(.done, let call):
             if case .completed(let id, _) = call.input { claimed(id, .suppressed, isDegraded) }

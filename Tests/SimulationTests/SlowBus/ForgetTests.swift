@@ -100,6 +100,27 @@ struct ForgetTests {
         #expect(bus.stored == 0)
     }
 
+    @Test func whatARefusedForgetHasDeletedAllTheSameHasNoBannerAnyMore() {
+        let bus = SlowBus()
+        bus.startServer()
+        bus.publish(World.topics[0], window: .zero)
+        bus.endTurn()
+        bus.showBanner(BannerID(7))
+        bus.disk.condition = .lies
+        bus.forget(.all)
+        bus.endTurn()
+        guard case .refused(.storageUnavailable)? = bus.sent.last else {
+            Issue.record("\(bus.sent)")
+            return
+        }
+        #expect(bus.machine.closed == [])
+        bus.daemon.retryStorage()
+        bus.endTurn()
+        #expect(bus.stored == 0)
+        #expect(!bus.daemon.router.remembers(bus.accepted[0]))
+        #expect(bus.machine.closed == [BannerID(7)])
+    }
+
     @Test func oneConnectionDoesNotTakeAllTheRoom() throws {
         var queue = ForgetQueue()
         func job(_ caller: String) -> ForgetJob {
