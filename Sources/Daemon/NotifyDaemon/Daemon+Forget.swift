@@ -10,7 +10,8 @@ extension Daemon {
     func forget(
         _ topic: TopicPrefix, upTo last: EventID, by caller: String, for call: any MethodCall
     ) throws(Refusal) {
-        guard storage.canDelete || retryFullDisk() else { throw .storageUnavailable(storage.degradation) }
+        // A full disk is tried again after the commit of this turn.
+        guard storage.canDelete || storage.room.isDiskFull else { throw .storageUnavailable(storage.degradation) }
         try loadBanners()
         let last = last == EventID(0) ? router.lastID : min(last, router.lastID)
         try forgets.add(ForgetJob(topic, upTo: last, by: caller, call: call))
@@ -21,7 +22,7 @@ extension Daemon {
     func forgetNextPortion() {
         guard !forgets.isEmpty else { return }
         do throws(Refusal) {
-            guard storage.canDelete else { throw .storageUnavailable(storage.degradation) }
+            guard storage.canDelete || retryFullDisk() else { throw .storageUnavailable(storage.degradation) }
             // The end of an integrity check ends a turn.
             guard storage.canScrub else { return }
             if var job = forgets.takeNext() {

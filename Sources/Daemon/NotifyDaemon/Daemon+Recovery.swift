@@ -139,6 +139,8 @@ extension Daemon {
     /// Called by the retry timer.
     func retryStorage() {
         isRetryArmed = false
+        // It may have been tried already for a call of Forget, and events of this turn may wait for the commit.
+        guard !storage.degradation.isEmpty else { return }
         let wasWritable = storage.isWritable
         retryWriting()
         if !storage.degradation.isEmpty { armRetry() }
