@@ -43,7 +43,7 @@ struct SmallDiskTests {
                 case 3: try await restart(rig, inOrder: false)
                 case 4:
                     // The call has no answer: it is killed somewhere in between.
-                    async let call: Message = rig.call("Forget", ["/fill", .uint64(accepted[accepted.count / 4])])
+                    async let call: Message = rig.call("Forget", ["/fill", .uint64(accepted[accepted.count / 4])], timeout: .seconds(300))
                     try await rig.until("it has begun") {
                         try await rig.statistic("stored-events") < kept.ids.count + kept.others
                     }
@@ -71,7 +71,7 @@ struct SmallDiskTests {
                 if round == 2 { try await restart(rig, inOrder: false) }
                 let left = kept.ids
                 let last = left[left.count / 2]
-                let reply = try await rig.call("Forget", ["/fill", .uint64(last)])
+                let reply = try await rig.call("Forget", ["/fill", .uint64(last)], timeout: .seconds(300))
                 #expect(reply.arguments.first?.integer() ?? 0 > 0, "round \(round)")
                 kept.ids.removeAll { $0 <= last }
                 try await expectAll(kept, rig, "round \(round)")
@@ -108,7 +108,7 @@ struct SmallDiskTests {
             _ = await refusal { try await rig.publish("/value/1", "", ["remove": true]) }
             _ = await refusal { try await rig.call("MarkRead", ["/", .uint64(0)]) }
             try await restart(rig, inOrder: false)
-            let reply = try await rig.call("Forget", ["/fill", .uint64(0)])
+            let reply = try await rig.call("Forget", ["/fill", .uint64(0)], timeout: .seconds(300))
             #expect(reply.arguments.first?.integer() ?? 0 >= first.count + accepted.count - 1)
             try await rig.until("there is room") { try await rig.degradation() == "" }
             _ = try await rig.send("/note/1", "after")
@@ -199,7 +199,7 @@ struct SmallDiskTests {
     /// Deletes the older half of what was accepted. The next event is accepted without waiting.
     private func forget(half accepted: [UInt64], _ kept: inout Kept, _ rig: FaultRig, _ comment: Comment) async throws {
         let last = accepted[accepted.count / 2]
-        let reply = try await rig.call("Forget", ["/fill", .uint64(last)])
+        let reply = try await rig.call("Forget", ["/fill", .uint64(last)], timeout: .seconds(300))
         #expect(reply.arguments.first?.integer() ?? 0 > 0, comment)
         kept.ids.removeAll { $0 <= last }
         #expect(try await rig.degradation() == "", comment)
