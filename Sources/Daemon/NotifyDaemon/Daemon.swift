@@ -187,7 +187,9 @@ final class Daemon {
                     storage.append(entries.entry(event, announcement, clock))
                     if let silence = announcement.silence { storage.append(entries.entry(event.id, silence, clock)) }
                     // A digest and what is owed after it are in one transaction, so that no event is counted twice.
-                    if isRestored, event.id == router.unstoredDigest { storage.append(.digestsReplaced(router.owedDigests)) }
+                    if isRestored, event.id == router.unstoredDigest {
+                        storage.append(.digestsReplaced(router.owedDigests))
+                    }
                 }
                 outbox.append(.signal(.event(event, announcement), about: event.id, at: now.instant))
                 log(event)

@@ -192,7 +192,9 @@ extension Link {
     mutating func say(at now: Now) {
         guard line != nil, !isDueLater(out.next, at: now) else { return }
         out.next = nil
-        while let change = out.rows.first, connection.isUp, out.flights.count < limits.messagesInFlight, !isAheadOfListeners {
+        while let change = out.rows.first, connection.isUp, out.flights.count < limits.messagesInFlight,
+            !isAheadOfListeners
+        {
             if limits.eventsPerSecond > 0, content(of: change) != nil {
                 var bucket =
                     out.events

@@ -206,7 +206,9 @@ struct FullDiskTests {
     @Test func onADiskThatOnlyTheJournalFillsOldEventsCanBeForgotten() async throws {
         try await withFaultRig(through: disk(size: "20m", "")) { rig in
             try await fill(rig, bodies: 8_000)
-            #expect(try await rig.call("Forget", ["/run", .uint64(0)], timeout: .seconds(300)).arguments.first?.integer() ?? 0 > 100)
+            #expect(
+                try await rig.call("Forget", ["/run", .uint64(0)], timeout: .seconds(300)).arguments.first?.integer()
+                    ?? 0 > 100)
             try await rig.until("there is room") { try await rig.degradation() == "" }
             _ = try await rig.send("/note/1", "after")
         }
@@ -252,7 +254,9 @@ struct FullDiskTests {
     @Test func theBallastIsMadeAgainAsSoonAsThereIsRoom() async throws {
         try await withFaultRig(through: disk(size: "20m", "head -c 12M /dev/zero > \"$T/filler\"")) { rig in
             _ = try await fillOnce(rig, bytes: 8_000)
-            #expect(try await rig.call("Forget", ["/run", .uint64(0)], timeout: .seconds(300)).arguments.first?.integer() ?? 0 > 100)
+            #expect(
+                try await rig.call("Forget", ["/run", .uint64(0)], timeout: .seconds(300)).arguments.first?.integer()
+                    ?? 0 > 100)
             try await rig.until("there is room") { try await rig.degradation() == "" }
             let ballast = try inside(rig) + "/ballast"
             try? FileManager.default.removeItem(atPath: try inside(rig) + "/filler")

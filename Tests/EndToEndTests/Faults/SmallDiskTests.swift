@@ -43,7 +43,8 @@ struct SmallDiskTests {
                 case 3: try await restart(rig, inOrder: false)
                 case 4:
                     // The call has no answer: it is killed somewhere in between.
-                    async let call: Message = rig.call("Forget", ["/fill", .uint64(accepted[accepted.count / 4])], timeout: .seconds(300))
+                    async let call: Message = rig.call(
+                        "Forget", ["/fill", .uint64(accepted[accepted.count / 4])], timeout: .seconds(300))
                     try await rig.until("it has begun") {
                         try await rig.statistic("stored-events") < kept.ids.count + kept.others
                     }
