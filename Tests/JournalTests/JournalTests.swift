@@ -61,6 +61,15 @@ struct JournalTests {
         }
     }
 
+    @Test func theNewestEventsComeFirst() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            try journal.commit(try (1...5).map { .accepted(try sample($0)) })
+            #expect(try journal.newest(below: EventID(.max), limit: 2).map(\.id.rawValue) == [5, 4])
+            #expect(try journal.newest(below: EventID(4), limit: 9).map(\.id.rawValue) == [3, 2, 1])
+        }
+    }
+
     @Test func theLineThatBroughtAnEventIsKept() throws {
         try withFolder { folder in
             let journal = try Journal(directory: folder)

@@ -11,7 +11,7 @@ struct ConfigurationTests {
             configuration.routes.routes.map(\.name) == [
                 "/post/{id}", "/run/{session}/invite", "/run/{session}/mate/{mate}/finished",
                 "/run/{session}/mate/{mate}", "/run/{session}/cancelled",
-                "/notifyd/digest",
+                "/notifyd/digest", "/notifyd/away",
             ])
         #expect(configuration.defaultWindow == .milliseconds(100))
         let invite = configuration.routes.route(for: try Topic("/run/r1/invite"))
@@ -21,6 +21,14 @@ struct ConfigurationTests {
         let mate = configuration.routes.route(for: try Topic("/run/r1/mate/영희"))
         #expect(!mate.banner)
         #expect(mate.retain)
+    }
+
+    @Test func aRouteMayAskForTheBannerOfWhatScreensClaimed() throws {
+        let configuration = try read("[screens]\nidle_after = \"2m\"\n[[route]]\ntopic = \"/chat\"\nrescue = true\n")
+        #expect(configuration.screens.idleAfter == .seconds(120))
+        #expect(configuration.routes.route(for: try Topic("/chat")).rescues)
+        #expect(try !configuration.routes.route(for: Topic("/post/1")).rescues)
+        #expect(try ConfigurationReader.builtIn().screens.idleAfter == .seconds(300))
     }
 
     @Test func aTerminalGivesTheDigestAButtonThatOpensTheInbox() throws {
@@ -59,7 +67,7 @@ struct ConfigurationTests {
         let route = configuration.routes.route(for: try Topic("/post/27"))
         #expect(route.window == .seconds(1))
         #expect((route.wording as? BannerTemplates)?.title == nil)
-        #expect(configuration.routes.routes.count == 6)
+        #expect(configuration.routes.routes.count == 7)
     }
 
     @Test func defaultsReachEveryRouteThatDoesNotSetItsOwn() throws {

@@ -222,6 +222,16 @@ extension Journal {
         SELECT * FROM event INDEXED BY event_name WHERE source = ? AND source_id = ? ORDER BY id
         """
 
+    /// The newest events below an id, newest first.
+    public func newest(below id: EventID, limit: Int) throws(JournalError) -> [StoredEvent] {
+        try read { db in
+            let rows = try Row.fetchCursor(
+                db.cachedStatement(sql: "SELECT * FROM event WHERE id < ? ORDER BY id DESC LIMIT ?"),
+                arguments: [Self.bound(id), limit])
+            return try first(limit, of: rows) { try RowReader($0).event() }
+        }
+    }
+
     /// The events and removals with a global id, in the order of acceptance. A page is shorter than its limit only at the end.
     public func named(after id: EventID, limit: Int) throws(JournalError) -> [NamedPush] {
         try read { db in

@@ -98,7 +98,8 @@ extension Daemon {
             if !portion.banners.insert(name).inserted { endTurn() }
             if let banner = try storage.bannerStillUp(event.id, decision, server: server, router: router) {
                 handle(.recalled(storage.event(event, routes: configuration.routes), age: age, banner: banner))
-                return handleWithoutReply(.claimed(event.id, by: mark.claimant))
+                handleWithoutReply(.claimed(event.id, by: mark.claimant))
+                return
             }
         }
         var resolution = Resolution(.retracted, claimant: mark.claimant, latency: age)

@@ -44,6 +44,7 @@ final class Daemon {
     var isDigestDue = false
     /// The count, once it has begun.
     var digestJob: DigestJob?
+    var rescue = Rescue()
     /// `nil` as long as there has been no schedule.
     var scheduleState: ScheduleState?
     /// The running `MarkRead` jobs.
@@ -161,10 +162,15 @@ final class Daemon {
         handleWithoutReply(.screenClosed(id, by: owner))
     }
 
-    /// Handles the input of a call without a caller, and drops its reply.
-    func handleWithoutReply(_ input: Input) {
+    /// Handles the input of a call without a caller.
+    ///
+    /// - Returns: the reply, which nobody gets.
+    @discardableResult
+    func handleWithoutReply(_ input: Input) -> Effect? {
         let now = host.now
-        perform(router.handle(input, at: now).dropFirst(), at: now)
+        let effects = router.handle(input, at: now)
+        perform(effects.dropFirst(), at: now)
+        return effects.first
     }
 
     /// Announces a pressed button, once the entries of this turn are committed.
@@ -262,6 +268,7 @@ final class Daemon {
         markNextBatch()
         forgetNextPortion()
         countNextDigests()
+        rescueNextEvents()
         releaseMemoryIfDue()
     }
 
@@ -277,6 +284,7 @@ final class Daemon {
         announceQuiet()
         // Replies come before signals that have waited already.
         sendQueuedSignals()
+        rescue.committed(refusing: refused)
         if !refused.isEmpty {
             handle(.notStored(refused))
             // A banner may show an event that was refused: none is sent, and the router makes new ones.

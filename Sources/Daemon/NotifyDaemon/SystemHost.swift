@@ -71,7 +71,7 @@ final class SystemHost: Host {
         programs.onAnswer = { [unowned daemon] in daemon.programIdentified($1, of: $0) }
         peers.onLeave = { [unowned self] name in interface.callerLeft(name) }
         session = SessionWatch.start(on: loop, logger: logger)
-        session?.onChange = { [unowned daemon] in daemon.handle(.attentionChanged(isWatched: $0)) }
+        session?.onChange = { [unowned daemon] in daemon.sessionChanged($0) }
         daemon.start()
     }
 

@@ -1,11 +1,19 @@
 import NotifyText
 
-/// Counts the events of a digest, and writes its text: how many they are, and of whom.
+/// Counts the events that one banner tells of afterwards, and writes its text: how many they are, and of whom.
 public struct DigestTally: Sendable {
+    /// Why nobody was told of the events at once.
+    public enum Occasion: Sendable {
+        /// A schedule held their banners back.
+        case quiet
+        /// A screen claimed them, and the user was away already.
+        case away
+    }
+
     /// The topic of digests.
-    public static let topic: Topic = {
-        do { return try Topic("/notifyd/digest") } catch { preconditionFailure("the topic of digests is a topic") }
-    }()
+    public static let topic = topic("/notifyd/digest")
+    /// The topic of what happened while the user was away.
+    public static let awayTopic = topic("/notifyd/away")
     /// The bus name that stands for the daemon as a publisher. No connection has it as its unique name.
     static let sender = "org.notifyd.Router1"
     /// People and topics in the text.
@@ -29,7 +37,15 @@ public struct DigestTally: Sendable {
         }
     }
 
-    public init() {}
+    private let occasion: Occasion
+
+    public init(_ occasion: Occasion = .quiet) {
+        self.occasion = occasion
+    }
+
+    private static func topic(_ text: String) -> Topic {
+        do { return try Topic(text) } catch { preconditionFailure("\(text) is a topic") }
+    }
 
     /// Counts an event, and who or what it is of.
     public mutating func add(_ event: Event) {
@@ -64,7 +80,13 @@ public struct DigestTally: Sendable {
     // MARK: The digest
 
     /// The text of the banner, such as `9 events while it was quiet`.
-    public var title: String { "\(count) \(count == 1 ? "event" : "events") while it was quiet" }
+    public var title: String {
+        let events = count == 1 ? "1 event" : "\(count) events"
+        return switch occasion {
+        case .quiet: "\(events) while it was quiet"
+        case .away: "\(events) while you were away"
+        }
+    }
 
     /// The people and then the topics, each with its number of events, such as `Mum (3), Jun, post 27 (5)`.
     public var body: String {
@@ -83,14 +105,18 @@ public struct DigestTally: Sendable {
         return start.endIndex == name.endIndex ? name : "\(start)…"
     }
 
-    /// The digest as an event. A later one takes the place of an earlier one.
+    /// The digest as an event. A later one of the same occasion takes the place of an earlier one.
     ///
     /// - Parameter received: the wall clock, microseconds since the epoch.
     public func publication(received: Int64) -> Publication {
         var options = PublishOptions()
-        options.collapse = "digest"
+        let (topic, field): (Topic, String)
+        switch occasion {
+        case .quiet: (topic, field, options.collapse) = (Self.topic, "muted", "digest")
+        case .away: (topic, field, options.collapse) = (Self.awayTopic, "claimed", "away")
+        }
         return Publication(
-            topic: Self.topic, title: title, body: body, fields: [Field(name: "muted", value: .uint64(UInt64(count)))],
+            topic: topic, title: title, body: body, fields: [Field(name: field, value: .uint64(UInt64(count)))],
             options: options, sender: Self.sender, received: received)
     }
 }

@@ -82,6 +82,8 @@ public final class Route: Sendable {
     public let lifetime: Duration
     /// Whether its banners appear whatever is quiet.
     public let breaksThrough: Bool
+    /// Whether a banner tells of events that a screen claimed when the user was away already.
+    public let rescues: Bool
     /// Fields an event must have, with their types, in the order of their names.
     public let required: [(name: String, type: FieldType)]
 
@@ -93,7 +95,7 @@ public final class Route: Sendable {
         maximumWindow: Duration? = nil, wait: Wait = .anyone, coalescing: Coalescing = .topic,
         wording: (any BannerWording)? = nil,
         appearance: Appearance = Appearance(), lifetime: Duration = Limits.defaultLifetime,
-        breaksThrough: Bool = false, required: [(name: String, type: FieldType)] = []
+        breaksThrough: Bool = false, rescues: Bool = false, required: [(name: String, type: FieldType)] = []
     ) {
         self.pattern = pattern
         self.banner = banner
@@ -106,6 +108,7 @@ public final class Route: Sendable {
         self.appearance = appearance
         self.lifetime = lifetime
         self.breaksThrough = breaksThrough
+        self.rescues = rescues
         self.required = required
     }
 

@@ -75,7 +75,10 @@ start_watching() {
 CONFIGURATION='[defaults]
 window = "100ms"
 [banner]
-max_per_second = 0'
+max_per_second = 0
+[[route]]
+topic = "/post/{id}/reply"
+rescue = true'
 
 # --- locked, idle, and back
 
@@ -97,6 +100,23 @@ for reason in LockedHint IdleHint; do
     eventually "the end of $reason is heard" watched_is 1
     suppressed "then the screen suppresses again"
 done
+
+# --- the banner for what happened while the user was away
+
+# became_idle SESSION: as a desktop says it, some minutes after the last input.
+became_idle() {
+    system_call $LOGIN "$SESSION/$1" org.freedesktop.DBus.Mock UpdateProperties 'sa{sv}' $LOGIN.Session 2 \
+        IdleHint b true IdleSinceHint t "$(date +%s)000000" > /dev/null
+}
+grep -qs /notifyd/away "$T/signals" && fail "whoever locks the session was there until then, and is told of nothing"
+suppressed "the screen claims an event that nobody sees"
+became_idle desktop
+eventually "the session is idle" watched_is 0
+hint desktop IdleHint false
+eventually "the user is told of it" grep -qs '/notifyd/away' "$T/signals"
+grep '/notifyd/away' "$T/signals" | grep -q 'while you were away' || fail "the banner does not say why"
+equal "once" 1 "$(jq -c 'select(.member == "Event")' "$T/signals" | grep -c '/notifyd/away')"
+
 hint desktop LockedHint true
 hint desktop IdleHint true
 eventually "nobody looks at a session that is locked and idle" watched_is 0

@@ -457,6 +457,10 @@ final class SimulatedStore: EventStore {
         return contents.awaited.values.sorted { $0.origin.eventID! < $1.origin.eventID! }
     }
 
+    func newest(below id: EventID, limit: Int) throws(JournalError) -> [StoredEvent] {
+        Array(try all.filter { $0.id < id }.suffix(limit).reversed())
+    }
+
     func muted(
         after id: EventID, limit: Int
     ) throws(JournalError) -> (events: [StoredEvent], position: EventID?) {

@@ -14,11 +14,14 @@ final class SlowBus {
     ///   - isRestoring: whether the notification server of an earlier run is still there. The daemon has then loaded the first
     ///     of that run's banners, and loads another one each turn.
     ///   - prepare: what is to happen to the disk before the daemon starts.
-    init(isRestoring: Bool = false, limits: Limits = Limits(), _ prepare: (SimulatedDisk) -> Void = { _ in }) {
+    init(
+        isRestoring: Bool = false, limits: Limits = Limits(),
+        configuration: Configuration = Simulation.configurations[0], _ prepare: (SimulatedDisk) -> Void = { _ in }
+    ) {
         prepare(machine.disk)
         let logger = Logger(label: "slow bus") { _ in SwiftLogNoOpLogHandler() }
         daemon = Daemon(
-            configuration: Simulation.configurations[0], limits: limits,
+            configuration: configuration, limits: limits,
             recoveryPortion: isRestoring ? 1 : RecoveryCursor.usualPortion,
             storage: Storage(disk: machine.disk, logger: logger), link: machine, host: machine, logger: logger)
         machine.holdsCapabilities = isRestoring

@@ -39,5 +39,9 @@ enum BuiltInRoutes {
         # the button "Open inbox".
         [[route]]
         topic = "/notifyd/digest"
+
+        # What screens of routes with "rescue" claimed while the user was away; notifyd publishes it when the user is back.
+        [[route]]
+        topic = "/notifyd/away"
         """
 }

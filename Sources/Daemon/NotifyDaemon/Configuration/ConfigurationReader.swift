@@ -203,6 +203,7 @@ package struct ConfigurationReader {
                 screens.suppressingStates.insert(state)
             }
         }
+        if let time = reader.duration("idle_after", upTo: .seconds(24 * 3600)) { screens.idleAfter = time }
         reader.finish()
     }
 
@@ -350,7 +351,8 @@ package struct ConfigurationReader {
             coalescing: reader.word("coalesce", of: Route.Coalescing.self) ?? .topic, wording: wording,
             appearance: appearance,
             lifetime: reader.duration("ttl", upTo: Limits.maximumLifetime, from: .seconds(1)) ?? defaults.lifetime,
-            breaksThrough: reader.boolean("break_through") ?? false, required: required.fields)
+            breaksThrough: reader.boolean("break_through") ?? false,
+            rescues: reader.boolean("rescue") ?? false, required: required.fields)
         reader.finish()
         return pattern == nil ? nil : route
     }

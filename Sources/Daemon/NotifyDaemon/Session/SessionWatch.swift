@@ -12,12 +12,12 @@ final class SessionWatch {
     private static let timeout: Duration = .seconds(5)
 
     /// Called when the result changes.
-    var onChange: (_ isWatched: Bool) -> Void = { _ in }
+    var onChange: (SessionState) -> Void = { _ in }
 
     private let bus: BusConnection
     private let logger: Logger
     private var slots: [BusSlot] = []
-    private var isWatched = true
+    private var state = SessionState.watched
     /// Whether logind knows a session at a seat.
     private(set) var isKnown = false
     /// The unique name of logind, while it is there.
@@ -46,7 +46,7 @@ final class SessionWatch {
 
     private func begin(on loop: EventLoop) throws(SystemdError) {
         try bus.attach(to: loop)
-        slots.append(try bus.onDisconnect { [unowned self] in update(true, isKnown: false) })
+        slots.append(try bus.onDisconnect { [unowned self] in update(.watched, isKnown: false) })
         for rule in [
             "path_namespace='\(Self.path)/session',interface='org.freedesktop.DBus.Properties',member='PropertiesChanged'",
             "path='\(Self.path)',interface='\(Self.name).Manager',member='SessionNew'",
@@ -79,33 +79,40 @@ final class SessionWatch {
     private func refresh() {
         query += 1
         let number = query
-        guard let owner else { return update(true, isKnown: false) }
+        guard let owner else { return update(.watched, isKnown: false) }
         ask(owner, Self.path, "\(Self.name).Manager", "ListSessions") { [unowned self] answer in
             guard number == query else { return }
             guard let paths = try? Self.readSeatedSessions(answer), !paths.isEmpty else {
-                return update(true, isKnown: false)
+                return update(.watched, isKnown: false)
             }
-            ask(owner, paths[...], number)
+            ask(owner, paths[...], number, .unwatched(idleSince: .min))
         }
     }
 
     /// Queries one session after the other, until one is neither locked nor idle.
-    private func ask(_ owner: String, _ paths: ArraySlice<String>, _ number: Int) {
-        guard let path = paths.first else { return update(false, isKnown: true) }
+    ///
+    /// - Parameter others: what those say that have been asked.
+    private func ask(_ owner: String, _ paths: ArraySlice<String>, _ number: Int, _ others: SessionState) {
+        guard let path = paths.first else { return update(others, isKnown: true) }
         ask(owner, path, "org.freedesktop.DBus.Properties", "GetAll", argument: "\(Self.name).Session") {
             [unowned self] answer in
             guard number == query else { return }
-            let isAway = (try? Self.readIsAway(answer)) ?? false
-            if isAway { ask(owner, paths.dropFirst(), number) } else { update(true, isKnown: true) }
+            let state = (try? Self.readState(answer)) ?? .watched
+            guard case (.unwatched(let since), .unwatched(let last)) = (state, others) else {
+                return update(.watched, isKnown: true)
+            }
+            let latest: Int64? = if let since, let last { max(since, last) } else { nil }
+            ask(owner, paths.dropFirst(), number, .unwatched(idleSince: latest))
         }
     }
 
-    private func update(_ value: Bool, isKnown: Bool) {
+    private func update(_ new: SessionState, isKnown: Bool) {
         self.isKnown = isKnown
-        guard value != isWatched else { return }
-        isWatched = value
-        logger.record(value ? .watched : .unwatched)
-        onChange(value)
+        let wasWatched = state == .watched
+        guard (new == .watched) != wasWatched else { return }
+        state = new
+        logger.record(wasWatched ? .unwatched : .watched)
+        onChange(new)
     }
 
     private func ask(
@@ -143,18 +150,40 @@ final class SessionWatch {
         return paths
     }
 
-    private static func readIsAway(_ answer: borrowing BusMessage) throws -> Bool {
-        guard answer.failure == nil, try answer.enter("a", "{sv}") else { return false }
+    private static func readState(_ answer: borrowing BusMessage) throws -> SessionState {
+        guard answer.failure == nil, try answer.enter("a", "{sv}") else { return .watched }
+        var isIdle = false
+        var isLocked = false
+        var since: UInt64 = 0
         while try answer.enter("e", "sv") {
-            let name = try answer.readString()
-            if name == "LockedHint" || name == "IdleHint", try answer.enter("v", "b") {
-                if try answer.readBoolean() { return true }
-                try answer.leave()
-            } else {
-                try answer.skip("v")
+            switch try answer.readString() {
+            case "LockedHint": isLocked = try answer.readFlag() ?? isLocked
+            case "IdleHint": isIdle = try answer.readFlag() ?? isIdle
+            case "IdleSinceHint":
+                if try answer.enter("v", "t") {
+                    since = try answer.readNumber("t")
+                    try answer.leave()
+                } else {
+                    try answer.skip("v")
+                }
+            default: try answer.skip("v")
             }
             try answer.leave()
         }
-        return false
+        guard isIdle || isLocked else { return .watched }
+        return .unwatched(idleSince: isIdle && since > 0 ? Int64(clamping: since) : nil)
+    }
+}
+
+extension BusMessage {
+    /// A variant with a boolean; `nil` with anything else, which is skipped.
+    fileprivate borrowing func readFlag() throws -> Bool? {
+        guard try enter("v", "b") else {
+            try skip("v")
+            return nil
+        }
+        let flag = try readBoolean()
+        try leave()
+        return flag
     }
 }

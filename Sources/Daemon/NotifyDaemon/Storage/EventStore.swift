@@ -65,6 +65,7 @@ protocol EventStore: AnyObject {
     func digests() throws(JournalError) -> [OwedDigest]
     func tombstones() throws(JournalError) -> [Tombstone]
     func awaited() throws(JournalError) -> [StoredAwaited]
+    func newest(below id: EventID, limit: Int) throws(JournalError) -> [StoredEvent]
     func muted(
         after id: EventID, limit: Int
     ) throws(JournalError) -> (events: [StoredEvent], position: EventID?)
