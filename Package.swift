@@ -140,6 +140,11 @@ let package = Package(
             path: "Sources/Programs/notifyd", swiftSettings: strict
         ),
 
+        // Screens for programs that know nothing of notifyd. Programs that follow them hold screens with this.
+        .target(
+            name: "ScreenHolding", dependencies: ["Routing", "Systemd"], path: "Sources/Screens/ScreenHolding",
+            swiftSettings: strict),
+
         // The client side, which knows nothing of the daemon but its D-Bus interface.
         .target(
             name: "NotifyClient", dependencies: ["CDBus", "NotifyText"], path: "Sources/Client/NotifyClient",
@@ -341,6 +346,8 @@ let package = Package(
             dependencies: ["ChildProcesses", "Systemd", .product(name: "Logging", package: "swift-log")],
             swiftSettings: strict
         ),
+        .testTarget(
+            name: "ScreenHoldingTests", dependencies: ["Routing", "ScreenHolding"], swiftSettings: strict),
         .testTarget(
             name: "NotifyDaemonTests",
             dependencies: ["ChildProcesses", "NotifyDaemon", "NotifyText", "Routing", "TOMLTables", "UserFiles"],

@@ -104,7 +104,7 @@ extension EventLoop {
     }
 
     /// Runs whenever a descriptor is readable. It stays open as long as the source.
-    func input(_ descriptor: CInt, _ action: @escaping () -> Void) throws(SystemdError) -> EventSource {
+    package func input(_ descriptor: CInt, _ action: @escaping () -> Void) throws(SystemdError) -> EventSource {
         let source = EventSource(action)
         try check(
             sd_event_add_io(raw, &source.raw, descriptor, EPOLLIN.rawValue, onInput, source.context), "sd_event_add_io")
