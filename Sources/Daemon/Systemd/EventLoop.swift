@@ -78,7 +78,7 @@ public final class EventSource {
         must(sd_event_source_set_enabled(raw, CInt(SD_EVENT_ONESHOT)), "sd_event_source_set_enabled")
     }
 
-    /// For a source made by `deferred`: runs once, as soon as its priority lets it.
+    /// For a source made by `deferred` or `output`: runs once, as soon as its priority lets it.
     public func trigger() {
         must(sd_event_source_set_enabled(raw, CInt(SD_EVENT_ONESHOT)), "sd_event_source_set_enabled")
     }
@@ -107,7 +107,17 @@ extension EventLoop {
     package func input(_ descriptor: CInt, _ action: @escaping () -> Void) throws(SystemdError) -> EventSource {
         let source = EventSource(action)
         try check(
-            sd_event_add_io(raw, &source.raw, descriptor, EPOLLIN.rawValue, onInput, source.context), "sd_event_add_io")
+            sd_event_add_io(raw, &source.raw, descriptor, EPOLLIN.rawValue, onReady, source.context), "sd_event_add_io")
+        return source
+    }
+
+    /// Runs once when a descriptor is writable; disabled until it is triggered. It stays open as long as the source.
+    package func output(_ descriptor: CInt, _ action: @escaping () -> Void) throws(SystemdError) -> EventSource {
+        let source = EventSource(action)
+        try check(
+            sd_event_add_io(raw, &source.raw, descriptor, EPOLLOUT.rawValue, onReady, source.context), "sd_event_add_io"
+        )
+        try check(sd_event_source_set_enabled(source.raw, CInt(SD_EVENT_OFF)), "sd_event_source_set_enabled")
         return source
     }
 
@@ -146,7 +156,7 @@ private func run(_ context: UnsafeMutableRawPointer?) -> CInt {
 }
 
 private let onTime: sd_event_time_handler_t = { _, _, context in run(context) }
-private let onInput: sd_event_io_handler_t = { _, _, _, context in run(context) }
+private let onReady: sd_event_io_handler_t = { _, _, _, context in run(context) }
 private let onChange: sd_event_inotify_handler_t = { _, _, context in run(context) }
 private let onEvent: sd_event_handler_t = { _, context in run(context) }
 private let onSignal: sd_event_signal_handler_t = { _, _, context in run(context) }
