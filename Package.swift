@@ -21,6 +21,7 @@ let package = Package(
         .library(name: "Routing", targets: ["Routing"]),
         .library(name: "NotifyBridge", targets: ["NotifyBridge", "Credentials", "TOMLTables"]),
         .executable(name: "notifyd-mqtt", targets: ["notifyd-mqtt"]),
+        .executable(name: "notifyd-browser", targets: ["notifyd-browser"]),
         // For the package of benchmarks alone.
         .library(name: "Journal", targets: ["Journal"]),
         // For the fuzzer in Tests/Fuzzing, which is a package of its own.
@@ -144,6 +145,20 @@ let package = Package(
         .target(
             name: "ScreenHolding", dependencies: ["Routing", "Systemd"], path: "Sources/Screens/ScreenHolding",
             swiftSettings: strict),
+        // Which topic a browser's tab shows. No browser, no bus, no Foundation.
+        .target(
+            name: "TabRules", dependencies: ["NotifyText", "Routing", "TOMLTables"], path: "Sources/Screens/TabRules",
+            swiftSettings: strict),
+        // The native-messaging host of the browser extension.
+        .target(
+            name: "BrowserHost",
+            dependencies: [
+                "NotifyJSON", "NotifyText", "Routing", "ScreenHolding", "Systemd", "TOMLTables", "TabRules",
+            ],
+            path: "Sources/Screens/BrowserHost", swiftSettings: strict),
+        .executableTarget(
+            name: "notifyd-browser", dependencies: ["BrowserHost", "NotifyVersion", "Systemd", "UserFiles"],
+            path: "Sources/Programs/notifyd-browser", swiftSettings: strict),
 
         // The client side, which knows nothing of the daemon but its D-Bus interface.
         .target(
@@ -348,6 +363,15 @@ let package = Package(
         ),
         .testTarget(
             name: "ScreenHoldingTests", dependencies: ["Routing", "ScreenHolding"], swiftSettings: strict),
+        .testTarget(
+            name: "TabRulesTests", dependencies: ["Routing", "TOMLTables", "TabRules"], swiftSettings: strict),
+        .testTarget(
+            name: "BrowserHostTests",
+            dependencies: [
+                "BrowserHost", "ChildProcesses", "NotifyClient", "NotifyJSON", "NotifyRehearsal", "NotifyTestSupport",
+                "notifyd", "notifyd-browser",
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "NotifyDaemonTests",
             dependencies: ["ChildProcesses", "NotifyDaemon", "NotifyText", "Routing", "TOMLTables", "UserFiles"],

@@ -4,6 +4,7 @@ package enum BuiltPrograms {
     package static let notifyctl = path("notifyctl")
     package static let notifyload = path("notifyload")
     package static let notifydMQTT = path("notifyd-mqtt")
+    package static let notifydBrowser = path("notifyd-browser")
     /// The bridge of the tutorial.
     package static let folderBridge = path("FolderBridge")
 

@@ -1,0 +1,93 @@
+import Glibc
+import NotifyJSON
+import NotifyText
+import Routing
+import ScreenHolding
+package import Systemd
+import TOMLTables
+import TabRules
+
+/// The host of a browser: takes the tabs in front, holds their screens, and tells what it holds.
+///
+/// It has a connection to the bus of its own, so that its screens end with the browser.
+package final class BrowserHost {
+    private let loop: EventLoop
+    private let input: CInt
+    private let holder: ScreenHolder
+    private var reader = FrameReader()
+    private var readable: EventSource?
+    private var writer: FrameWriter?
+    private var rules: RulesFile
+    /// `nil` until the browser has sent its tabs.
+    private var tabs: [Tab]?
+    private var decisions: [TabDecision] = []
+    /// The last report.
+    private var told: JSON?
+
+    /// - Parameters:
+    ///   - bus: attached to the loop.
+    ///   - rules: the path of browser.toml.
+    package init(
+        loop: EventLoop, bus: BusConnection, rules: String, input: CInt, output: CInt
+    ) throws(SystemdError) {
+        self.loop = loop
+        self.input = input
+        self.rules = RulesFile(path: rules)
+        holder = try ScreenHolder(on: bus)
+        writer = try FrameWriter(output, loop: loop) { [unowned self] in end() }
+        readable = try loop.input(input) { [unowned self] in read() }
+        holder.onChange = { [unowned self] in report() }
+    }
+
+    private func read() {
+        var result = 0
+        let more = [UInt8](unsafeUninitializedCapacity: 4 + FrameReader.longest) { buffer, count in
+            result = Glibc.read(input, buffer.baseAddress!, buffer.count)
+            count = max(0, result)
+        }
+        if result < 0, errno == EAGAIN || errno == EINTR { return }
+        // The browser has ended, or has closed the connection.
+        guard result > 0 else { return end() }
+        reader.append(more)
+        do throws(FrameError) {
+            while let frame = try reader.next() { take(try TabMessage.parse(frame)) }
+        } catch {
+            writeError("\(error)")
+            loop.exit(EX_DATAERR)
+        }
+    }
+
+    private func end() {
+        loop.exit(0)
+    }
+
+    private func take(_ newTabs: [Tab]) {
+        let haveRulesChanged = rules.refresh()
+        if haveRulesChanged, let mistake = rules.mistake { writeError("\(mistake)") }
+        guard haveRulesChanged || newTabs != tabs else { return }
+        tabs = newTabs
+        decisions = newTabs.map { rules.rules.decision(for: $0) }
+        holder.want(WantedScreens(decisions))
+        report()
+    }
+
+    /// Tells the extension what has changed, if something has.
+    private func report() {
+        guard let tabs else { return }
+        let report = HostReport(
+            isConnected: holder.isConnected, file: rules.path,
+            rules: rules.rules.sites.count + rules.rules.pages.count,
+            mistake: rules.mistake?.summary, tabs: zip(tabs, decisions).map { ($0.id, $1) }, held: holder.held
+        ).json
+        guard report != told else { return }
+        told = report
+        writer?.send(report.bytes)
+    }
+}
+
+/// A line for the browser's log.
+package func writeError(_ text: String) {
+    let line = Array("notifyd-browser: \(text.visible(keepsLines: true))\n".utf8)
+    // Without a reader there is nobody to tell.
+    _ = line.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress!, $0.count) }
+}

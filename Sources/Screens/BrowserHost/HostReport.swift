@@ -1,0 +1,78 @@
+package import NotifyJSON
+package import Routing
+package import ScreenHolding
+package import TabRules
+
+/// What the host tells the extension, for the people who look at its button.
+package struct HostReport {
+    /// Whether notifyd is on the bus.
+    package var isConnected: Bool
+    /// The file of the rules.
+    package var file: String
+    /// How many rules are in force.
+    package var rules: Int
+    /// What is wrong with the file, if something is.
+    package var mistake: String?
+    package var tabs: [(id: Int, decision: TabDecision)]
+    package var held: [Topic: HeldScreen]
+
+    package init(
+        isConnected: Bool, file: String, rules: Int, mistake: String?, tabs: [(id: Int, decision: TabDecision)],
+        held: [Topic: HeldScreen]
+    ) {
+        self.isConnected = isConnected
+        self.file = file
+        self.rules = rules
+        self.mistake = mistake
+        self.tabs = tabs
+        self.held = held
+    }
+
+    package var json: JSON {
+        var members: [JSON.Member] = [
+            ("version", .integer(TabMessage.version)), ("notifyd", .boolean(isConnected)), ("file", .string(file)),
+            ("rules", .integer(rules)),
+        ]
+        if let mistake { members.append(("mistake", .string(mistake))) }
+        members.append(("tabs", .array(tabs.map { .object([("id", .integer($0.id))] + describe($0.decision)) })))
+        return .object(members)
+    }
+
+    private func describe(_ decision: TabDecision) -> [JSON.Member] {
+        var members: [JSON.Member] = []
+        if let topic = decision.topic { members.append(("topic", .string(topic.description))) }
+        switch decision.rule {
+        case .site(let address): members.append(("rule", .string("[[site]] address = \"\(address)\"")))
+        case .page(let origin): members.append(("rule", .string("[[page]] origin = \"\(origin)\"")))
+        case nil: break
+        }
+        if let topic = decision.topic, decision.state != nil { members += describe(held[topic]) }
+        switch decision.request {
+        case .forbidden(let topic, let origin):
+            members.append(("asks", .string(topic.description)))
+            members.append(("lines", .string(Self.lines(allowing: topic, from: origin))))
+        case .invalid: members.append(("mistaken", .boolean(true)))
+        case .allowed, nil: break
+        }
+        return members
+    }
+
+    private func describe(_ screen: HeldScreen?) -> [JSON.Member] {
+        switch screen {
+        case .open(_, let state): [("screen", .string("open")), ("state", .string(state.rawValue))]
+        case .opening: [("screen", .string("opening"))]
+        case .refused(let reason): [("screen", .string("refused")), ("reason", .string(reason))]
+        case .waiting: [("screen", .string("waiting"))]
+        case nil: [("screen", .string("beyond the limit"))]
+        }
+    }
+
+    /// The lines of browser.toml that allow a page's topic, and those beside it.
+    private static func lines(allowing topic: Topic, from origin: WebOrigin) -> String {
+        let segments = topic.segments
+        let parent = segments.count > 1 ? "/" + segments.dropLast().joined(separator: "/") : topic.description
+        // A topic has no backslash; a double quote it may have.
+        let quoted = parent.utf8.contains(UInt8(ascii: "\"")) ? "'\(parent)'" : "\"\(parent)\""
+        return "[[page]]\norigin = \"\(origin)\"\ntopics = [\(quoted)]"
+    }
+}

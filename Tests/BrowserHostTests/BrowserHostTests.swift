@@ -1,0 +1,182 @@
+import ChildProcesses
+import Glibc
+import NotifyClient
+import NotifyJSON
+import NotifyRehearsal
+import NotifyTestSupport
+import Testing
+
+/// The host among a real bus and a real notifyd, with a stand-in for the browser.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct BrowserHostTests {
+    private static let rules = """
+        [[site]]
+        address = "https://example.org/posts/{id}"
+        topic = "/post/{id}"
+
+        [[site]]
+        address = "https://chat.example/**"
+        topic = "/chat"
+        state = "visible"
+
+        [[page]]
+        origin = "https://example.org"
+        topics = ["/post"]
+        """
+
+    private func withHost(
+        reads: Bool = true, _ body: (Rig, StandInBrowser, TemporaryFolder) async throws -> Void
+    ) async throws {
+        try await withRig { rig in
+            let folder = try TemporaryFolder()
+            try folder.write(Self.rules, to: "notifyd/browser.toml")
+            let browser = try StandInBrowser(on: rig.bus, configuration: folder, reads: reads)
+            try await body(rig, browser, folder)
+            browser.close()
+            #expect(await browser.host.waitForExit(within: .seconds(30)) != nil)
+        }
+    }
+
+    private func until(_ rig: Rig, _ screens: [String: Screen.State]) async throws {
+        try await waitUntil("the screens are \(screens)", within: .seconds(30), rig.daemon) {
+            let open = try await rig.client.screens().map { ($0.topic, $0.state) }
+            return Dictionary(open) { $1 } == screens && open.count == screens.count
+        }
+    }
+
+    @Test func theTabThatIsLookedAtHoldsTheScreenOfItsAddress() async throws {
+        try await withHost { rig, browser, _ in
+            browser.show(StandInBrowser.tab(1, "https://example.org/posts/27"))
+            let report = await browser.report { $0["screen"] == .string("open") }
+            #expect(report?["topic"] == .string("/post/27"))
+            #expect(report?["rule"] == .string("[[site]] address = \"https://example.org/posts/{id}\""))
+            #expect(try await rig.outcome(ofEventAt: "/post/27") == "claimed")
+            browser.show(StandInBrowser.tab(2, "https://example.org/posts/28"))
+            try await until(rig, ["/post/28": .focused])
+            browser.show(StandInBrowser.tab(2, "https://example.org/posts/28", focused: false))
+            try await until(rig, [:])
+            #expect(try await rig.outcome(ofEventAt: "/post/28") == "shown")
+        }
+    }
+
+    @Test func aVisibleTabIsHeldAsItIsSeen() async throws {
+        try await withHost { rig, browser, _ in
+            let post = StandInBrowser.tab(1, "https://example.org/posts/27")
+            browser.show(post, StandInBrowser.tab(2, "https://chat.example/", focused: false))
+            try await until(rig, ["/post/27": .focused, "/chat": .visible])
+            browser.show(StandInBrowser.tab(2, "https://chat.example/red"))
+            try await until(rig, ["/chat": .focused])
+            browser.show(StandInBrowser.tab(2, "https://chat.example/red", focused: false, visible: false))
+            try await until(rig, [:])
+        }
+    }
+
+    @Test func whatAPageSaysByItselfCountsOnlyWhereItIsAllowed() async throws {
+        try await withHost { rig, browser, _ in
+            browser.show(StandInBrowser.tab(1, "https://example.org/", topic: "/post/31"))
+            try await until(rig, ["/post/31": .focused])
+            browser.show(StandInBrowser.tab(1, "https://evil.example/", topic: "/post/31"))
+            let report = await browser.report { $0["asks"] == .string("/post/31") }
+            #expect(report?["lines"] == .string("[[page]]\norigin = \"https://evil.example\"\ntopics = [\"/post\"]"))
+            try await until(rig, [:])
+        }
+    }
+
+    @Test func aKilledBrowserLeavesNoScreen() async throws {
+        try await withHost { rig, browser, _ in
+            browser.show(StandInBrowser.tab(1, "https://example.org/posts/27"))
+            try await until(rig, ["/post/27": .focused])
+            browser.close()
+            #expect(await browser.host.waitForExit(within: .seconds(30)) == .code(0))
+            try await until(rig, [:])
+        }
+    }
+
+    @Test func aKilledHostLeavesNoScreen() async throws {
+        try await withHost { rig, browser, _ in
+            browser.show(StandInBrowser.tab(1, "https://example.org/posts/27"))
+            try await until(rig, ["/post/27": .focused])
+            browser.host.signal(SIGKILL)
+            try await until(rig, [:])
+        }
+    }
+
+    @Test func afterARestartOfNotifydTheScreensAreOpenedAgain() async throws {
+        try await withHost { rig, browser, _ in
+            browser.show(StandInBrowser.tab(1, "https://example.org/posts/27"))
+            try await until(rig, ["/post/27": .focused])
+            await rig.daemon.kill()
+            #expect(await browser.report { $0["screen"] == .string("waiting") } != nil)
+            browser.show(StandInBrowser.tab(1, "https://example.org/posts/28"))
+            try await rig.daemon.start()
+            try await until(rig, ["/post/28": .focused])
+            #expect(await browser.report { $0["screen"] == .string("open") } != nil)
+        }
+    }
+
+    @Test func theRulesAreReadAgainWhenATabChanges() async throws {
+        try await withHost { rig, browser, folder in
+            browser.show(StandInBrowser.tab(1, "https://example.org/posts/27"))
+            try await until(rig, ["/post/27": .focused])
+            try folder.write(Self.rules.replacing("/post/", with: "/article/"), to: "notifyd/browser.toml")
+            browser.show(StandInBrowser.tab(1, "https://example.org/posts/27"))
+            try await until(rig, ["/article/27": .focused])
+            // With a mistake, what was in force stays in force.
+            try folder.write(Self.rules.replacing("\"visible\"", with: "\"hidden\""), to: "notifyd/browser.toml")
+            browser.show(StandInBrowser.tab(1, "https://example.org/posts/28"))
+            try await until(rig, ["/article/28": .focused])
+            let report = await browser.reports.next(within: .seconds(30)) { $0["mistake"] != nil }
+            #expect(report?["mistake"]?.string?.contains("'state' is \"hidden\"") == true)
+            #expect(
+                await browser.host.lines(of: 2).next(within: .seconds(30)) { $0.contains("browser.toml:") } != nil)
+            unlink(folder.path + "/notifyd/browser.toml")
+            browser.show(StandInBrowser.tab(1, "https://example.org/posts/29"))
+            try await until(rig, [:])
+        }
+    }
+
+    @Test func aBrowserThatDoesNotReadIsServed() async throws {
+        try await withHost(reads: false) { rig, browser, _ in
+            for number in 1...3000 { browser.show(StandInBrowser.tab(1, "https://example.org/posts/\(number)")) }
+            try await until(rig, ["/post/3000": .focused])
+        }
+    }
+
+    // MARK: What is no message
+
+    @Test(
+        arguments: [
+            (Array("{".utf8), "a message is not JSON"),
+            ([], "a message is not JSON"),
+            ([0xFF], "the text is not UTF-8"),
+            (Array("{}".utf8), "has no 'version'"),
+            (Array(#"{"version":2,"tabs":[]}"#.utf8), "update the older one"),
+            (Array(#"{"version":1}"#.utf8), "has no list 'tabs'"),
+            (Array(#"{"version":1,"tabs":[{"id":1}]}"#.utf8), "a tab has a number 'id'"),
+            (Array(repeating: UInt8(ascii: "["), count: 65_000), "levels are nested"),
+        ])
+    func aMessageThatIsNotUnderstoodEndsTheHost(_ message: [UInt8], _ reason: String) async throws {
+        try await withHost { _, browser, _ in
+            browser.send(message)
+            #expect(await browser.host.waitForExit(within: .seconds(30)) == .code(EX_DATAERR))
+            let errors = await browser.host.allLines(of: 2)?.joined() ?? ""
+            #expect(errors.contains(reason), "\(errors)")
+        }
+    }
+
+    @Test func aMessageOfMoreThan64KiBIsRefused() async throws {
+        try await withHost { _, browser, _ in
+            browser.sendRaw([0x01, 0x00, 0x01, 0x00])
+            #expect(await browser.host.waitForExit(within: .seconds(30)) == .code(EX_DATAERR))
+            #expect(await browser.host.allLines(of: 2)?.joined().contains("65537 bytes") == true)
+        }
+    }
+
+    @Test func withoutABusTheHostSaysSo() async throws {
+        let host = try ChildProcess(
+            "/bin/sh", ["-c", "\"$0\" < /dev/null", BuiltPrograms.notifydBrowser], environment: ["HOME": "/"],
+            capturing: [2])
+        #expect(await host.waitForExit(within: .seconds(30)) == .code(EX_UNAVAILABLE))
+        #expect(await host.allLines(of: 2)?.joined().contains("there is no session bus") == true)
+    }
+}
