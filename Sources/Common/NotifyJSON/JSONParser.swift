@@ -19,19 +19,25 @@ package struct JSONParser {
     package static let maximumValues = 65_536
 
     private let bytes: [UInt8]
+    private let depthLimit: Int
+    private let valueLimit: Int
     private var index = 0
     private var values = 0
 
-    private init(_ bytes: [UInt8]) {
+    private init(_ bytes: [UInt8], depthLimit: Int, valueLimit: Int) {
         self.bytes = bytes
+        self.depthLimit = depthLimit
+        self.valueLimit = valueLimit
     }
 
     /// - Throws: `JSONError`, which says what was wrong and where.
-    package static func parse(_ bytes: [UInt8]) throws(JSONError) -> JSON {
+    package static func parse(
+        _ bytes: [UInt8], depthLimit: Int = maximumDepth, valueLimit: Int = maximumValues
+    ) throws(JSONError) -> JSON {
         if let fault = Encoding.firstFault(in: bytes) {
             throw JSONError(reason: "the text is not UTF-8", offset: fault)
         }
-        var parser = JSONParser(bytes)
+        var parser = JSONParser(bytes, depthLimit: depthLimit, valueLimit: valueLimit)
         parser.skipSpace()
         let value = try parser.value(depth: 0)
         parser.skipSpace()
@@ -55,7 +61,7 @@ package struct JSONParser {
 
     private mutating func value(depth: Int) throws(JSONError) -> JSON {
         values += 1
-        guard values <= Self.maximumValues else { throw error("there are more than \(Self.maximumValues) values") }
+        guard values <= valueLimit else { throw error("there are more than \(valueLimit) values") }
         switch next {
         case UInt8(ascii: "{"): return try object(depth: depth + 1)
         case UInt8(ascii: "["): return try array(depth: depth + 1)
@@ -75,7 +81,7 @@ package struct JSONParser {
     }
 
     private func check(_ depth: Int) throws(JSONError) {
-        guard depth <= Self.maximumDepth else { throw error("more than \(Self.maximumDepth) levels are nested") }
+        guard depth <= depthLimit else { throw error("more than \(depthLimit) levels are nested") }
     }
 
     private mutating func object(depth: Int) throws(JSONError) -> JSON {
