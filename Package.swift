@@ -226,6 +226,11 @@ let package = Package(
             name: "notifyd-mqtt", dependencies: ["LinkShell", "NotifyBridge"], path: "Sources/Programs/notifyd-mqtt",
             swiftSettings: strict),
 
+        // The screens of windows, by rules.
+        .target(
+            name: "WindowRules", dependencies: ["NotifyText", "Routing", "TOMLTables"],
+            path: "Sources/Screens/WindowRules", swiftSettings: strict),
+
         // Programs that are started and waited for; it takes a lock from the client library.
         .target(
             name: "ChildProcesses", dependencies: ["NotifyClient"], path: "Sources/Common/ChildProcesses",
@@ -315,6 +320,8 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .testTarget(
+            name: "WindowRulesTests", dependencies: ["Routing", "TOMLTables", "WindowRules"], swiftSettings: strict),
         .testTarget(
             name: "LinkMessagesTests",
             dependencies: ["LinkMessages", "NotifyJSON", "NotifyTestSupport", "NotifyText", "Routing"],

@@ -1,0 +1,116 @@
+import NotifyText
+public import Routing
+import TOMLTables
+
+/// One `[[screen]]` of `focus.toml`: which windows show which topic.
+public struct WindowRule: Equatable, Sendable {
+    /// When a window that fits holds its screen.
+    public enum State: String, CaseIterable, Sendable {
+        /// While it has the keyboard.
+        case focused
+        /// While it can be seen.
+        case visible
+    }
+
+    /// `nil`: any.
+    public let app: String?
+    /// `nil`: any.
+    public let title: TitlePattern?
+    /// Its captures are named ones of the title.
+    public let topic: TopicPattern
+    public let state: State
+
+    public init(app: String?, title: TitlePattern?, topic: TopicPattern, state: State = .focused) {
+        self.app = app
+        self.title = title
+        self.topic = topic
+        self.state = state
+    }
+
+    /// A window that fits the rule.
+    struct Match {
+        /// `nil`: what the title has is no part of a topic.
+        let topic: Topic?
+    }
+
+    /// - Returns: `nil` if the window does not fit.
+    func match(_ window: Window) -> Match? {
+        if let app, !app.isSameApp(window.app), !app.isSameApp(window.instance) { return nil }
+        guard let title else { return Match(topic: topic.filled(with: [:])) }
+        return title.captures(in: window.title).map { Match(topic: topic.filled(with: $0)) }
+    }
+}
+
+extension WindowRule {
+    static func read(from table: inout TableReader) -> WindowRule? {
+        let app = table.string("app")
+        if app?.isEmpty == true { table.note("app", "'app' is empty; without 'app' a rule is for every program") }
+        let title = table.pattern("title")
+        let topic = table.required("topic") { $0.topic($1) }
+        let state = table.word("state", of: State.self) ?? .focused
+        guard table.has("app") || table.has("title") else {
+            table.note("topic", "this rule has neither 'app' nor 'title', so that it would fit every window")
+            return nil
+        }
+        guard let topic else { return nil }
+        guard title != nil || !table.has("title") else { return nil }
+        for name in topic.captureNames where title?.captureNames.contains(where: { $0.hasBytes(of: name) }) != true {
+            table.note("topic", "'title' has no capture (?<\(name)>…) for the {\(name)} of this topic")
+            return nil
+        }
+        return WindowRule(app: app, title: title, topic: topic, state: state)
+    }
+}
+
+extension TableReader {
+    fileprivate mutating func pattern(_ key: String) -> TitlePattern? {
+        guard let text = string(key) else { return nil }
+        do throws(TitlePatternError) {
+            return try TitlePattern(text)
+        } catch {
+            note(key, "'\(key)' is no regular expression: \(error)")
+            return nil
+        }
+    }
+
+    fileprivate mutating func topic(_ key: String) -> TopicPattern? {
+        guard let text = string(key) else { return nil }
+        do throws(TopicError) {
+            return try TopicPattern(text)
+        } catch {
+            note(key, "\(error)")
+            return nil
+        }
+    }
+}
+
+extension TopicPattern {
+    /// The topic with its captures replaced; `nil` if what replaces one is not a segment of a topic.
+    fileprivate func filled(with captures: [String: String]) -> Topic? {
+        var text = ""
+        for segment in description.utf8.split(separator: UInt8(ascii: "/")).map(Substring.init) {
+            guard segment.hasPrefix("{") else {
+                text += "/" + segment
+                continue
+            }
+            guard let value = captures[String(segment.dropFirst().dropLast())], !value.utf8.contains(UInt8(ascii: "/"))
+            else { return nil }
+            text += "/" + value
+        }
+        do throws(TopicError) { return try Topic(text) } catch { return nil }
+    }
+}
+
+extension String {
+    /// Capital and small letters of ASCII are the same: toolkits write `Firefox` or `firefox` for one program.
+    fileprivate func isSameApp(_ other: String) -> Bool {
+        guard utf8.count == other.utf8.count else { return false }
+        return zip(utf8, other.utf8).allSatisfy { $0 == $1 || $0.lowercased == $1.lowercased }
+    }
+}
+
+extension UInt8 {
+    fileprivate var lowercased: UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
+    }
+}
