@@ -40,14 +40,17 @@ INSTALLED := \
     $(BIN_DIR)/notifyd \
     $(BIN_DIR)/notifyctl \
     $(BIN_DIR)/notifyd-mqtt \
+    $(BIN_DIR)/notifyd-focus \
     $(UNIT_DIR)/notifyd.service \
     $(UNIT_DIR)/notifyd.service.d/namespaces.conf \
     $(UNIT_DIR)/notifyd-mqtt.service \
     $(UNIT_DIR)/notifyd-mqtt.service.d/namespaces.conf \
+    $(UNIT_DIR)/notifyd-focus.service \
     $(DBUS_DIR)/services/org.notifyd.Router1.service \
     $(DBUS_DIR)/interfaces/org.notifyd.Router1.xml \
     $(DBUS_DIR)/interfaces/org.notifyd.Bridge1.xml \
     $(DBUS_DIR)/interfaces/org.notifyd.Link1.xml \
+    $(DBUS_DIR)/interfaces/org.notifyd.Focus1.xml \
     $(APPLICATION_DIR)/org.notifyd.desktop \
     $(ICON_DIR)/org.notifyd.svg \
     $(DOC_DIR)/README.md \
@@ -56,9 +59,11 @@ INSTALLED := \
     $(MAN_DIR)/man1/notifyctl.1 \
     $(MAN_DIR)/man5/notifyd.toml.5 \
     $(MAN_DIR)/man5/notifyd-mqtt.toml.5 \
+    $(MAN_DIR)/man5/notifyd-focus.toml.5 \
     $(MAN_DIR)/man5/org.notifyd.Router1.5 \
     $(MAN_DIR)/man8/notifyd.8 \
     $(MAN_DIR)/man8/notifyd-mqtt.8 \
+    $(MAN_DIR)/man8/notifyd-focus.8 \
     $(BASH_DIR)/notifyctl \
     $(ZSH_DIR)/_notifyctl \
     $(FISH_DIR)/notifyctl.fish \
@@ -203,19 +208,23 @@ install-files: ## Install what is built already: make release && sudo make insta
 	$(INSTALL) -D $(STRIP) -m 755 '$(BUILT)/notifyd' '$(DESTDIR)$(BIN_DIR)/notifyd'
 	$(INSTALL) -D $(STRIP) -m 755 '$(BUILT)/notifyctl' '$(DESTDIR)$(BIN_DIR)/notifyctl'
 	$(INSTALL) -D $(STRIP) -m 755 '$(BUILT)/notifyd-mqtt' '$(DESTDIR)$(BIN_DIR)/notifyd-mqtt'
+	$(INSTALL) -D $(STRIP) -m 755 '$(BUILT)/notifyd-focus' '$(DESTDIR)$(BIN_DIR)/notifyd-focus'
 	$(INSTALL) -D -m 644 systemd/notifyd.service '$(DESTDIR)$(UNIT_DIR)/notifyd.service'
 	$(INSTALL) -D -m 644 systemd/notifyd-mqtt.service '$(DESTDIR)$(UNIT_DIR)/notifyd-mqtt.service'
 	$(INSTALL) -D -m 644 systemd/notifyd-mqtt.service.d/namespaces.conf \
 	    '$(DESTDIR)$(UNIT_DIR)/notifyd-mqtt.service.d/namespaces.conf'
+	$(INSTALL) -D -m 644 systemd/notifyd-focus.service '$(DESTDIR)$(UNIT_DIR)/notifyd-focus.service'
 	$(INSTALL) -D -m 644 systemd/notifyd.service.d/namespaces.conf \
 	    '$(DESTDIR)$(UNIT_DIR)/notifyd.service.d/namespaces.conf'
 	$(INSTALL) -D -m 644 systemd/org.notifyd.Router1.service '$(DESTDIR)$(DBUS_DIR)/services/org.notifyd.Router1.service'
 	sed -i -e 's|/usr/bin/notifyd|$(BIN_DIR)/notifyd|' -e 's|/usr/share/doc/notifyd|$(DOC_DIR)|' \
 	    '$(DESTDIR)$(UNIT_DIR)/notifyd.service' '$(DESTDIR)$(UNIT_DIR)/notifyd-mqtt.service' \
+	    '$(DESTDIR)$(UNIT_DIR)/notifyd-focus.service' \
 	    '$(DESTDIR)$(DBUS_DIR)/services/org.notifyd.Router1.service'
 	$(INSTALL) -D -m 644 systemd/org.notifyd.Router1.xml '$(DESTDIR)$(DBUS_DIR)/interfaces/org.notifyd.Router1.xml'
 	$(INSTALL) -D -m 644 systemd/org.notifyd.Bridge1.xml '$(DESTDIR)$(DBUS_DIR)/interfaces/org.notifyd.Bridge1.xml'
 	$(INSTALL) -D -m 644 systemd/org.notifyd.Link1.xml '$(DESTDIR)$(DBUS_DIR)/interfaces/org.notifyd.Link1.xml'
+	$(INSTALL) -D -m 644 systemd/org.notifyd.Focus1.xml '$(DESTDIR)$(DBUS_DIR)/interfaces/org.notifyd.Focus1.xml'
 	$(INSTALL) -D -m 644 systemd/org.notifyd.desktop '$(DESTDIR)$(APPLICATION_DIR)/org.notifyd.desktop'
 	$(INSTALL) -D -m 644 systemd/org.notifyd.svg '$(DESTDIR)$(ICON_DIR)/org.notifyd.svg'
 	$(INSTALL) -d '$(DESTDIR)$(DOC_DIR)'
@@ -226,6 +235,8 @@ install-files: ## Install what is built already: make release && sudo make insta
 	$(INSTALL) -D -m 644 docs/notifyd.toml.5 '$(DESTDIR)$(MAN_DIR)/man5/notifyd.toml.5'
 	$(INSTALL) -D -m 644 docs/notifyd-mqtt.toml.5 '$(DESTDIR)$(MAN_DIR)/man5/notifyd-mqtt.toml.5'
 	$(INSTALL) -D -m 644 docs/notifyd-mqtt.8 '$(DESTDIR)$(MAN_DIR)/man8/notifyd-mqtt.8'
+	$(INSTALL) -D -m 644 docs/notifyd-focus.toml.5 '$(DESTDIR)$(MAN_DIR)/man5/notifyd-focus.toml.5'
+	$(INSTALL) -D -m 644 docs/notifyd-focus.8 '$(DESTDIR)$(MAN_DIR)/man8/notifyd-focus.8'
 	$(INSTALL) -D -m 644 docs/org.notifyd.Router1.5 '$(DESTDIR)$(MAN_DIR)/man5/org.notifyd.Router1.5'
 	$(INSTALL) -D -m 644 docs/notifyd.8 '$(DESTDIR)$(MAN_DIR)/man8/notifyd.8'
 	$(INSTALL) -d '$(DESTDIR)$(BASH_DIR)' '$(DESTDIR)$(ZSH_DIR)' '$(DESTDIR)$(FISH_DIR)'

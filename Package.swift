@@ -22,6 +22,7 @@ let package = Package(
         .library(name: "NotifyBridge", targets: ["NotifyBridge", "Credentials", "TOMLTables"]),
         .executable(name: "notifyd-mqtt", targets: ["notifyd-mqtt"]),
         .executable(name: "notifyd-browser", targets: ["notifyd-browser"]),
+        .executable(name: "notifyd-focus", targets: ["notifyd-focus"]),
         // For the package of benchmarks alone.
         .library(name: "Journal", targets: ["Journal"]),
         // For the fuzzer in Tests/Fuzzing, which is a package of its own.
@@ -50,6 +51,12 @@ let package = Package(
         .systemLibrary(
             name: "CMosquitto", path: "Sources/C/CMosquitto", pkgConfig: "libmosquitto",
             providers: [.apt(["libmosquitto-dev", "libssl-dev"])]),
+        // The windows of a desktop.
+        .systemLibrary(
+            name: "CXCB", path: "Sources/C/CXCB", pkgConfig: "xcb", providers: [.apt(["libxcb1-dev"])]),
+        .systemLibrary(
+            name: "CWayland", path: "Sources/C/CWayland", pkgConfig: "wayland-client",
+            providers: [.apt(["libwayland-dev"])]),
         // What Linux has and Swift's module Glibc has not.
         .systemLibrary(name: "CLinux", path: "Sources/C/CLinux"),
 
@@ -226,10 +233,26 @@ let package = Package(
             name: "notifyd-mqtt", dependencies: ["LinkShell", "NotifyBridge"], path: "Sources/Programs/notifyd-mqtt",
             swiftSettings: strict),
 
-        // The screens of windows, by rules.
+        // The screens of windows: by rules, from the desktop there is.
         .target(
             name: "WindowRules", dependencies: ["NotifyText", "Routing", "TOMLTables"],
             path: "Sources/Screens/WindowRules", swiftSettings: strict),
+        .target(
+            name: "WindowWatching",
+            dependencies: [
+                "CWayland", "CXCB", "NotifyJSON", "NotifyText", "Systemd", "WindowRules",
+                .product(name: "DequeModule", package: "swift-collections"),
+            ],
+            path: "Sources/Screens/WindowWatching", swiftSettings: strict),
+        .executableTarget(
+            name: "notifyd-focus",
+            dependencies: [
+                "NotifyText", "NotifyVersion", "Routing", "ScreenHolding", "StandardStreams", "Systemd", "TOMLTables",
+                "UserFiles", "WindowRules", "WindowWatching",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "Sources/Programs/notifyd-focus", swiftSettings: strict),
 
         // Programs that are started and waited for; it takes a lock from the client library.
         .target(
@@ -322,6 +345,14 @@ let package = Package(
         ),
         .testTarget(
             name: "WindowRulesTests", dependencies: ["Routing", "TOMLTables", "WindowRules"], swiftSettings: strict),
+        .testTarget(
+            name: "FocusTests",
+            dependencies: [
+                "ChildProcesses", "CXCB", "NotifyClient", "NotifyJSON", "NotifyRehearsal", "NotifyTestSupport",
+                "WindowRules",
+                "WindowWatching", "notifyctl", "notifyd", "notifyd-focus",
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "LinkMessagesTests",
             dependencies: ["LinkMessages", "NotifyJSON", "NotifyTestSupport", "NotifyText", "Routing"],

@@ -10,7 +10,8 @@ import Testing
 /// The manual pages say what there is, all of it, and nothing else.
 @Suite(.timeLimit(.minutes(1))) struct ManualTests {
     private static let pages = [
-        "notifyd.8", "notifyctl.1", "notifyd.toml.5", "notifyd-mqtt.8", "notifyd-mqtt.toml.5", "org.notifyd.Router1.5",
+        "notifyd.8", "notifyctl.1", "notifyd.toml.5", "notifyd-mqtt.8", "notifyd-mqtt.toml.5", "notifyd-focus.8",
+        "notifyd-focus.toml.5", "org.notifyd.Router1.5",
     ]
 
     @Test(arguments: Self.pages)

@@ -5,6 +5,7 @@ package enum BuiltPrograms {
     package static let notifyload = path("notifyload")
     package static let notifydMQTT = path("notifyd-mqtt")
     package static let notifydBrowser = path("notifyd-browser")
+    package static let notifydFocus = path("notifyd-focus")
     /// The bridge of the tutorial.
     package static let folderBridge = path("FolderBridge")
 

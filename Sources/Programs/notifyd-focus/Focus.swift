@@ -1,0 +1,125 @@
+import Glibc
+import Logging
+import Routing
+import ScreenHolding
+import Systemd
+import TOMLTables
+import WindowRules
+import WindowWatching
+
+/// Brings together what it works with: the windows of the desktop, the rules, and the screens that are held.
+final class Focus {
+    private(set) var rules: WindowRules
+    let file: RulesFile
+    private let loop: EventLoop
+    private let bus: BusConnection
+    private let logger: Logger
+    private let holder: ScreenHolder
+    private(set) var follower: WindowFollower?
+    private var interface: FocusInterface?
+    private var signals: [EventSource] = []
+    private var disconnection: BusSlot?
+
+    init(rules: WindowRules, file: RulesFile, loop: EventLoop, bus: BusConnection, logger: Logger) throws(SystemdError)
+    {
+        self.rules = rules
+        self.file = file
+        self.loop = loop
+        self.bus = bus
+        self.logger = logger
+        holder = try ScreenHolder(on: bus)
+        interface = try FocusInterface(self, bus: bus, loop: loop)
+    }
+
+    func start() throws(SystemdError) {
+        disconnection = try bus.onDisconnect { [unowned self] in
+            logger.error("The bus is gone")
+            loop.exit(FocusExit.busLost)
+        }
+        for number in [SIGTERM, SIGINT] {
+            signals.append(
+                try loop.signal(number) { [unowned self] in
+                    ServiceManager.stopping()
+                    loop.exit(FocusExit.success)
+                })
+        }
+        signals.append(try loop.signal(SIGHUP) { [unowned self] in _ = reload() })
+        let follower = try WindowFollower(
+            loop: loop, bus: bus, environment: Self.environment, onWindows: { [unowned self] in hold() },
+            onStatus: { [unowned self] in tellStatus() })
+        self.follower = follower
+        try follower.start()
+    }
+
+    private static var environment: [String: String] {
+        var variables: [String: String] = [:]
+        var entry = environ
+        while let line = entry.pointee {
+            let parts = String(cString: line).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            if parts.count == 2 { variables[String(parts[0])] = String(parts[1]) }
+            entry += 1
+        }
+        return variables
+    }
+
+    // MARK: Windows
+
+    /// Holds what the windows ask for.
+    private func hold() {
+        guard let follower else { return }
+        var wanted = WantedScreens()
+        for screen in rules.screens(of: follower.windows) {
+            wanted.insert(screen.topic, screen.isFocused ? .focused : .visible)
+        }
+        holder.want(wanted)
+        interface?.windowsChanged()
+    }
+
+    var focused: Window? { follower?.windows.first { $0.isFocused } }
+
+    /// What the rules find in a window.
+    func fit(_ window: Window) -> WindowRules.Fit? { rules.fit(window) }
+
+    var held: [Topic: HeldScreen] { holder.held }
+
+    // MARK: Status
+
+    /// One line for people.
+    var line: String {
+        guard let status = follower?.status, status.isFollowing || !status.detail.isEmpty else { return "starting" }
+        return status.isFollowing ? "following windows (\(status.source))" : "waiting: \(status.detail)"
+    }
+
+    private func tellStatus() {
+        guard let status = follower?.status else { return }
+        if status.isFollowing {
+            logger.info("Windows are followed", metadata: ["source": "\(status.source)"])
+        } else {
+            logger.notice("No windows are followed", metadata: ["reason": "\(status.detail)"])
+        }
+        ServiceManager.status(line)
+        interface?.statusChanged()
+    }
+
+    // MARK: Configuration
+
+    /// Reads the rules again.
+    ///
+    /// - Returns: what is wrong; the previous rules stay in force then.
+    func reload() -> ConfigurationError? {
+        ServiceManager.reloading()
+        defer { ServiceManager.ready(status: line) }
+        do throws(ConfigurationError) {
+            rules = try file.read()
+            logger.info("The configuration was read again")
+            hold()
+            return nil
+        } catch {
+            for line in error.lines {
+                logger.error(
+                    "The configuration is bad; the previous one stays in force", metadata: ["error": "\(line)"])
+            }
+            return error
+        }
+    }
+}

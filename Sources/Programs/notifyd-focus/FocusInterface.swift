@@ -1,0 +1,193 @@
+import Glibc
+import Routing
+import ScreenHolding
+import Systemd
+import TOMLTables
+import WindowRules
+import WindowWatching
+
+/// The interface `org.notifyd.Focus1`; `systemd/org.notifyd.Focus1.xml` describes it.
+final class FocusInterface {
+    static let path = "/org/notifyd/Focus1"
+    static let name = "org.notifyd.Focus1"
+    private static let mostWaiting = 16
+    private static let longestWait: UInt32 = 600_000
+
+    /// A caller that waits for the window that is focused next.
+    private struct Waiting {
+        let call: RetainedMessage
+        /// The window that had the focus when it came; `nil`: none.
+        let window: UInt64?
+        /// Microseconds of the monotonic clock.
+        let deadline: Int64
+    }
+
+    private unowned let focus: Focus
+    private let bus: BusConnection
+    private let interface = BusInterface(FocusInterface.name)
+    private let sandbox: SandboxCheck
+    private var timer: EventSource?
+    private var waiting: [Waiting] = []
+
+    init(_ focus: Focus, bus: BusConnection, loop: EventLoop) throws(SystemdError) {
+        self.focus = focus
+        self.bus = bus
+        sandbox = SandboxCheck(bus: bus)
+        timer = try loop.timer(.monotonic) { [unowned self] in endWaits() }
+        interface.property("Source", "s", .announced) { [unowned self] in $0.append(status.source) }
+        interface.property("Following", "b", .announced) { [unowned self] in $0.append(status.isFollowing) }
+        interface.property("Detail", "s", .announced) { [unowned self] in $0.append(status.detail) }
+        interface.method("Get", out: [("state", "a{sv}")]) { [unowned self] call throws(BusFailure) in
+            answer(RetainedMessage(retaining: call)) { $0.get($1, isSandboxed: $2) }
+        }
+        interface.method(
+            "WaitForFocus", in: [("milliseconds", "u")],
+            out: [("app", "s"), ("instance", "s"), ("title", "s")]
+        ) { [unowned self] call throws(BusFailure) in
+            guard let milliseconds: UInt32 = try? call.readNumber("u"), (1...Self.longestWait).contains(milliseconds)
+            else { throw Self.invalid("'milliseconds' is 1 to \(Self.longestWait)") }
+            answer(RetainedMessage(retaining: call)) { $0.wait($1, milliseconds, isSandboxed: $2) }
+        }
+        interface.method("Reload") { [unowned self] call throws(BusFailure) in
+            if let error = focus.reload() {
+                throw BusFailure(name: "\(Self.name).Error.BadConfiguration", text: error.description)
+            }
+            send(bus.methodReturn(to: call))
+        }
+        try interface.export(on: bus, path: Self.path)
+    }
+
+    private var status: WindowFollower.Status { focus.follower?.status ?? WindowFollower.Status() }
+
+    func statusChanged() {
+        bus.propertiesChanged(path: Self.path, interface: Self.name, ["Source", "Following", "Detail"])
+    }
+
+    // MARK: Calls
+
+    private static func invalid(_ text: String) -> BusFailure {
+        BusFailure(name: "org.freedesktop.DBus.Error.InvalidArgs", text: text)
+    }
+
+    /// Looks at the caller, and then handles its call.
+    private func answer(_ call: RetainedMessage, _ body: @escaping (FocusInterface, RetainedMessage, Bool) -> Void) {
+        sandbox.check(call.message.sender) { [unowned self] isSandboxed in body(self, call, isSandboxed) }
+    }
+
+    private func send(_ message: borrowing BusMessage) {
+        // A lost connection ends the program.
+        try? bus.send(message)
+    }
+
+    private func get(_ call: RetainedMessage, isSandboxed: Bool) {
+        let reply = bus.methodReturn(to: call.message)
+        let status = status
+        reply.appendContainer("a", "{sv}") { state in
+            state.appendEntry("source", "s") { $0.append(status.source) }
+            state.appendEntry("following", "b") { $0.append(status.isFollowing) }
+            state.appendEntry("detail", "s") { $0.append(status.detail) }
+            state.appendEntry("configuration", "s") { $0.append(focus.file.path) }
+            state.appendEntry("rules", "u") { $0.append(UInt32(focus.rules.rules.count), as: "u") }
+            state.appendEntry("windows", "u") { $0.append(UInt32(focus.follower?.windows.count ?? 0), as: "u") }
+            guard !isSandboxed else { return }
+            append(focus.focused, to: state)
+            appendHeld(to: state)
+        }
+        send(reply)
+    }
+
+    private func append(_ window: Window?, to state: borrowing BusMessage) {
+        guard let window else { return }
+        state.appendEntry("app", "s") { $0.append(window.app.deliverable) }
+        state.appendEntry("instance", "s") { $0.append(window.instance.deliverable) }
+        state.appendEntry("title", "s") { $0.append(window.title.deliverable) }
+        guard let fit = focus.fit(window) else { return }
+        state.appendEntry("rule", "u") { $0.append(UInt32(fit.rule + 1), as: "u") }
+        if let topic = fit.topic {
+            state.appendEntry("topic", "s") { $0.append(topic.description.deliverable) }
+        }
+    }
+
+    /// Topic, state, and how it is: open, waiting or the reason of a refusal.
+    private func appendHeld(to state: borrowing BusMessage) {
+        let held = focus.held.sorted { $0.key.description < $1.key.description }
+        state.appendEntry("screens", "a(sss)") { value in
+            value.appendContainer("a", "(sss)") { list in
+                for (topic, screen) in held {
+                    list.appendContainer("r", "sss") { entry in
+                        entry.append(topic.description)
+                        let (state, detail) = screen.words
+                        entry.append(state)
+                        entry.append(detail)
+                    }
+                }
+            }
+        }
+    }
+
+    // MARK: Waiting
+
+    private func wait(_ call: RetainedMessage, _ milliseconds: UInt32, isSandboxed: Bool) {
+        guard !isSandboxed else {
+            return fail(call, "Sandboxed", "titles of windows are not for programs in a sandbox")
+        }
+        guard waiting.count < Self.mostWaiting else {
+            return fail(call, "TooManyWaiting", "\(Self.mostWaiting) callers wait already; try again later")
+        }
+        let deadline = Clock.monotonic() + Int64(milliseconds) * 1000
+        waiting.append(Waiting(call: call, window: focus.focused?.id, deadline: deadline))
+        arm()
+    }
+
+    /// Answers those who wait for another window than the one that had the focus then.
+    func windowsChanged() {
+        guard !waiting.isEmpty, let window = focus.focused else { return }
+        waiting.removeAll { waiting in
+            guard waiting.window != window.id else { return false }
+            let reply = bus.methodReturn(to: waiting.call.message)
+            reply.append(window.app.deliverable)
+            reply.append(window.instance.deliverable)
+            reply.append(window.title.deliverable)
+            send(reply)
+            return true
+        }
+        arm()
+    }
+
+    private func endWaits() {
+        let now = Clock.monotonic()
+        waiting.removeAll { waiting in
+            guard waiting.deadline <= now else { return false }
+            fail(waiting.call, "TimedOut", "no other window was focused in time")
+            return true
+        }
+        arm()
+    }
+
+    private func arm() {
+        if let deadline = waiting.map(\.deadline).min() { timer?.arm(at: deadline) }
+    }
+
+    private func fail(_ call: RetainedMessage, _ name: String, _ text: String) {
+        send(bus.methodError(to: call.message, BusFailure(name: "\(Self.name).Error.\(name)", text: text)))
+    }
+}
+
+extension HeldScreen {
+    /// The state of the screen, and what is to be said of it.
+    fileprivate var words: (state: String, detail: String) {
+        switch self {
+        case .waiting: ("", "notifyd is not there")
+        case .opening(let state), .open(_, let state): (state.rawValue, "")
+        case .refused(let reason): ("", reason)
+        }
+    }
+}
+
+extension String {
+    /// The text without characters that no message can carry: strangers choose titles.
+    fileprivate var deliverable: String {
+        if fitsIntoMessage { return self }
+        return String(String.UnicodeScalarView(unicodeScalars.filter { String($0).fitsIntoMessage }))
+    }
+}

@@ -1,0 +1,73 @@
+import Glibc
+import Logging
+import NotifyVersion
+import Systemd
+import TOMLTables
+import UserFiles
+import WindowRules
+
+/// Keeps the program's objects until the process ends. Only the main thread writes it.
+nonisolated(unsafe) private var running: AnyObject?
+
+/// The process, from its start to its end.
+struct FocusProgram {
+    private static let name = "org.notifyd.Focus1"
+
+    let file: RulesFile
+    let address: String?
+    let logLevel: Logger.Level?
+
+    /// Runs on the calling thread until it is told to stop.
+    ///
+    /// - Returns: the exit code.
+    func run() -> Int32 {
+        Memory.keepLargeBlocksApart()
+        EventLoop.ignoreFailureSignals()
+        EventLoop.blockSignals([SIGTERM, SIGINT, SIGHUP])
+        var logger = Logger(label: "notifyd-focus") { _ -> any LogHandler in
+            JournalLogHandler.isConnected ? JournalLogHandler(identifier: "notifyd-focus") : StandardErrorLogHandler()
+        }
+        if let logLevel { logger.logLevel = logLevel }
+        do throws(ConfigurationError) {
+            return run(try file.read(), logger)
+        } catch {
+            for line in error.lines { logger.error("The configuration is bad", metadata: ["error": "\(line)"]) }
+            return FocusExit.badConfiguration
+        }
+    }
+
+    private func run(_ rules: WindowRules, _ logger: Logger) -> Int32 {
+        guard let address = address ?? BaseDirectories().sessionBusAddress else {
+            logger.error("No session bus is known; set DBUS_SESSION_BUS_ADDRESS, or give --address")
+            return FocusExit.busLost
+        }
+        let bus: BusConnection
+        do throws(SystemdError) {
+            bus = try BusConnection(address: address)
+        } catch {
+            logger.error("The bus cannot be reached", metadata: ["address": "\(address)", "error": "\(error)"])
+            return FocusExit.busLost
+        }
+        do throws(SystemdError) {
+            let loop = try EventLoop()
+            let focus = try Focus(rules: rules, file: file, loop: loop, bus: bus, logger: logger)
+            try bus.requestName(Self.name)
+            try ServiceManager.attach(to: loop)
+            try bus.attach(to: loop)
+            try focus.start()
+            running = focus
+            logger.info("Started", metadata: ["version": "\(projectVersion)", "configuration": "\(file.path)"])
+            ServiceManager.ready(status: focus.line)
+            let code = try loop.run()
+            bus.flush()
+            ServiceManager.finish()
+            return code
+        } catch  where error.isNameTaken {
+            logger.error("Another notifyd-focus runs on this bus", metadata: ["name": "\(Self.name)"])
+            return FocusExit.nameTaken
+        } catch {
+            logger.error("A system call failed", metadata: ["error": "\(error)"])
+            return FocusExit.systemFailure
+        }
+    }
+}

@@ -1,0 +1,201 @@
+import Glibc
+public import Systemd
+public import WindowRules
+
+/// Follows the windows of whatever desktop there is: chooses a source, and begins again when it ends.
+public final class WindowFollower {
+    /// How it is.
+    public struct Status: Equatable, Sendable {
+        /// The name of the source; empty while there is none.
+        public var source = ""
+        /// Whether windows are followed.
+        public var isFollowing = false
+        /// What is wrong, and what to do; empty if all is well.
+        public var detail = ""
+
+        public init(source: String = "", isFollowing: Bool = false, detail: String = "") {
+            self.source = source
+            self.isFollowing = isFollowing
+            self.detail = detail
+        }
+    }
+
+    /// Seconds between attempts.
+    private static let shortestPause: Int64 = 1
+    private static let longestPause: Int64 = 60
+    /// Variables that say where windows are, and how to get in.
+    private static let variables = ["DISPLAY", "I3SOCK", "SWAYSOCK", "WAYLAND_DISPLAY", "XAUTHORITY"]
+
+    public private(set) var status = Status()
+    public private(set) var windows: [Window] = []
+    private let loop: EventLoop
+    private let bus: BusConnection
+    private let environment: [String: String]
+    private let onWindows: () -> Void
+    private let onStatus: () -> Void
+    private var timer: EventSource?
+    private var slots: [BusSlot] = []
+    private var source: (any WindowSource)?
+    private var candidates: ArraySlice<SourceCandidate> = []
+    private var failures: [String] = []
+    private var pause = shortestPause
+    /// Reports of earlier attempts do not count.
+    private var attempt = 0
+    private var names: Set<String> = []
+
+    /// - Parameters:
+    ///   - environment: of this process.
+    ///   - onWindows: the windows have changed.
+    ///   - onStatus: the status has changed.
+    public init(
+        loop: EventLoop, bus: BusConnection, environment: [String: String], onWindows: @escaping () -> Void,
+        onStatus: @escaping () -> Void
+    ) throws(SystemdError) {
+        self.loop = loop
+        self.bus = bus
+        self.environment = environment
+        self.onWindows = onWindows
+        self.onStatus = onStatus
+        timer = try loop.timer(.monotonic) { [unowned self] in begin() }
+    }
+
+    /// Begins.
+    public func start() throws(SystemdError) {
+        for name in [KWinName.bus, GNOMEName.bus] {
+            slots.append(
+                try bus.matchOwnerChanges("arg0='\(name)'") { [unowned self] _, owner in
+                    if owner == nil { names.remove(name) } else { names.insert(name) }
+                    // A compositor that has just come or gone: the present source may be the wrong one, or gone with it.
+                    pause = Self.shortestPause
+                    end()
+                    timer?.arm(at: Clock.monotonic() + 200_000)
+                })
+            try bus.call(bus.busCall("GetNameOwner", about: name), timeout: .seconds(25)) { [unowned self] answer in
+                if answer.failure == nil { names.insert(name) }
+            }
+        }
+        // The answers come in the order of the questions.
+        begin()
+    }
+
+    // MARK: Attempts
+
+    private func end() {
+        attempt += 1
+        source = nil
+        candidates = []
+        set([])
+    }
+
+    /// Looks for a source. The service manager knows the variables of a session that began after this process.
+    private func begin() {
+        end()
+        let number = attempt
+        let question = bus.methodCall(
+            to: "org.freedesktop.systemd1", path: "/org/freedesktop/systemd1",
+            interface: "org.freedesktop.DBus.Properties", member: "Get")
+        question.append("org.freedesktop.systemd1.Manager")
+        question.append("Environment")
+        do throws(SystemdError) {
+            try bus.call(question, timeout: .seconds(2)) { [unowned self] answer in
+                guard number == attempt else { return }
+                let environments = [environment, Self.environment(answer)].map { all in
+                    all.filter { Self.variables.contains($0.key) }
+                }
+                failures = []
+                candidates = SourceCandidate.all(in: environments, names: names)[...]
+                tryNext(environments)
+            }
+        } catch {
+            // Only a lost connection takes no calls, and then the program ends.
+        }
+    }
+
+    private static func environment(_ answer: borrowing BusMessage) -> [String: String] {
+        var variables: [String: String] = [:]
+        guard answer.failure == nil, (try? answer.enter("v", "as")) == true, (try? answer.enter("a", "s")) == true
+        else { return [:] }
+        while let type = try? answer.peek(), type.type == "s", let line = try? answer.readString() {
+            let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            if parts.count == 2 { variables[String(parts[0])] = String(parts[1]) }
+        }
+        return variables
+    }
+
+    private func tryNext(_ environments: [[String: String]]) {
+        while let candidate = candidates.popFirst() {
+            attempt += 1
+            let number = attempt
+            do throws(SourceFailure) {
+                source = try open(candidate, environments) { [unowned self] report in
+                    if number == attempt { take(report, of: candidate, environments) }
+                }
+                return
+            } catch {
+                failures.append("\(error)")
+            }
+        }
+        wait()
+    }
+
+    private func open(
+        _ candidate: SourceCandidate, _ environments: [[String: String]], _ report: @escaping (SourceReport) -> Void
+    ) throws(SourceFailure) -> any WindowSource {
+        switch candidate {
+        case .x11(let display):
+            useAuthority(of: display, environments)
+            return try X11Source(display: display, loop: loop, report: report)
+        case .sway(let path), .i3(let path): return try SwaySource(path: path, loop: loop, report: report)
+        case .wayland(let display): return try WaylandSource(display: display, loop: loop, report: report)
+        default: throw SourceFailure("\(candidate.name) cannot be followed yet")
+        }
+    }
+
+    /// libxcb reads the file with the key from the environment of the process.
+    private func useAuthority(of display: String, _ environments: [[String: String]]) {
+        guard let file = environments.first(where: { $0["DISPLAY"] == display })?["XAUTHORITY"] else { return }
+        setenv("XAUTHORITY", file, 1)
+    }
+
+    private func take(_ report: SourceReport, of candidate: SourceCandidate, _ environments: [[String: String]]) {
+        switch report {
+        case .windows(let windows):
+            pause = Self.shortestPause
+            set(Status(source: candidate.name, isFollowing: true))
+            set(windows)
+        case .blind(let reason):
+            set(Status(source: candidate.name, detail: reason))
+            set([])
+        case .ended(let reason):
+            // Another one may be as good, unless this one has worked until now.
+            if status.isFollowing { candidates = [] }
+            failures.append(reason)
+            set([])
+            if candidates.isEmpty { wait() } else { tryNext(environments) }
+        }
+    }
+
+    /// Tries again after a pause, which grows.
+    private func wait() {
+        let reason =
+            failures.first
+            ?? "there is no desktop here: neither WAYLAND_DISPLAY nor DISPLAY is set, here or in the service manager"
+        set(Status(detail: reason))
+        timer?.arm(at: Clock.monotonic() + pause * 1_000_000)
+        pause = min(2 * pause, Self.longestPause)
+    }
+
+    // MARK: Results
+
+    private func set(_ new: Status) {
+        guard status != new else { return }
+        status = new
+        onStatus()
+    }
+
+    private func set(_ new: [Window]) {
+        guard windows != new else { return }
+        windows = new
+        onWindows()
+    }
+}

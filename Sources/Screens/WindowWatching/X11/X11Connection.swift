@@ -1,0 +1,173 @@
+internal import CXCB
+import DequeModule
+import Glibc
+import Systemd
+
+/// A connection to an X server that waits for no reply: what it asks is answered on the loop.
+final class X11Connection {
+    /// The bytes of a property, and the width of its numbers.
+    struct Property {
+        let bytes: [UInt8]
+
+        /// 32-bit numbers, in the order of this machine.
+        var numbers: [UInt32] {
+            bytes.withUnsafeBytes { buffer in
+                (0..<buffer.count / 4).map { buffer.loadUnaligned(fromByteOffset: 4 * $0, as: UInt32.self) }
+            }
+        }
+
+        var text: String { String(decoding: bytes, as: UTF8.self) }
+    }
+
+    /// What has happened to a watched window.
+    enum Change {
+        case property(atom: UInt32, window: UInt32)
+        case destroyed(UInt32)
+    }
+
+    private typealias Answer = (UnsafeMutableRawPointer?) -> Void
+
+    private let raw: OpaquePointer
+    let root: UInt32
+    /// Replies come in the order of the requests.
+    private var awaited: Deque<(sequence: UInt32, answer: Answer)> = []
+    private var source: EventSource?
+    private let changed: (Change) -> Void
+    private let drained: () -> Void
+    private let lost: () -> Void
+
+    /// - Parameters:
+    ///   - changed: something has happened to a watched window.
+    ///   - drained: all that has come was handled.
+    ///   - lost: the connection is gone. The object may be dropped then.
+    init(
+        display: String, loop: EventLoop, changed: @escaping (Change) -> Void, drained: @escaping () -> Void,
+        lost: @escaping () -> Void
+    ) throws(SourceFailure) {
+        self.changed = changed
+        self.drained = drained
+        self.lost = lost
+        var number: CInt = 0
+        raw = xcb_connect(display, &number)
+        guard xcb_connection_has_error(raw) == 0 else {
+            xcb_disconnect(raw)
+            throw SourceFailure("the X server \(display) cannot be reached")
+        }
+        var screens = xcb_setup_roots_iterator(xcb_get_setup(raw))
+        while number > 0, screens.rem > 1 {
+            xcb_screen_next(&screens)
+            number -= 1
+        }
+        root = screens.data.pointee.root
+        do throws(SystemdError) {
+            source = try loop.input(xcb_get_file_descriptor(raw)) { [unowned self] in drain() }
+        } catch {
+            xcb_disconnect(raw)
+            throw SourceFailure("\(error)")
+        }
+    }
+
+    deinit {
+        source = nil
+        xcb_disconnect(raw)
+    }
+
+    // MARK: Requests
+
+    /// Asks for the number of a name.
+    func intern(_ name: String, _ answer: @escaping (UInt32) -> Void) {
+        let cookie = xcb_intern_atom(raw, 0, UInt16(name.utf8.count), name)
+        awaited.append(
+            (
+                cookie.sequence,
+                { reply in
+                    answer(
+                        reply?.assumingMemoryBound(to: xcb_intern_atom_reply_t.self).pointee.atom
+                            ?? XCB_ATOM_NONE.rawValue)
+                }
+            ))
+    }
+
+    /// Asks for a property, of which it reads so many bytes. A window that is gone, or has none, has an empty one.
+    func property(_ atom: UInt32, of window: UInt32, upTo bytes: Int, _ answer: @escaping (Property) -> Void) {
+        let cookie = xcb_get_property(raw, 0, window, atom, 0, 0, UInt32((bytes + 3) / 4))
+        awaited.append(
+            (
+                cookie.sequence,
+                { reply in
+                    guard let reply = reply?.assumingMemoryBound(to: xcb_get_property_reply_t.self),
+                        let value = xcb_get_property_value(reply)
+                    else { return answer(Property(bytes: [])) }
+                    let count = Int(xcb_get_property_value_length(reply))
+                    answer(Property(bytes: Array(UnsafeRawBufferPointer(start: value, count: count))))
+                }
+            ))
+    }
+
+    /// From now on reports changes of the properties of a window.
+    ///
+    /// - Parameter withEnd: whether its end is reported, too.
+    func watch(_ window: UInt32, withEnd: Bool = false) {
+        let end = withEnd ? XCB_EVENT_MASK_STRUCTURE_NOTIFY.rawValue : 0
+        select(XCB_EVENT_MASK_PROPERTY_CHANGE.rawValue | end, window)
+    }
+
+    func ignore(_ window: UInt32) {
+        select(0, window)
+    }
+
+    private func select(_ events: UInt32, _ window: UInt32) {
+        withUnsafePointer(to: events) {
+            _ = xcb_change_window_attributes(raw, window, XCB_CW_EVENT_MASK.rawValue, $0)
+        }
+    }
+
+    // MARK: The loop
+
+    /// Handles all that has come, and what comes of it. Call it after the first requests, too.
+    func drain() {
+        var isBusy = true
+        while isBusy {
+            isBusy = false
+            while let event = xcb_poll_for_event(raw) {
+                isBusy = true
+                handle(event)
+                free(event)
+            }
+            while let first = awaited.first, poll(first) { isBusy = true }
+        }
+        xcb_flush(raw)
+        drained()
+        if xcb_connection_has_error(raw) != 0 {
+            source = nil
+            lost()
+        }
+    }
+
+    private func handle(_ event: UnsafeMutablePointer<xcb_generic_event_t>) {
+        // The highest bit is set if another client has sent it; errors, of windows that are gone, have the type 0.
+        switch CInt(event.pointee.response_type) {
+        case XCB_PROPERTY_NOTIFY:
+            event.withMemoryRebound(to: xcb_property_notify_event_t.self, capacity: 1) {
+                changed(.property(atom: $0.pointee.atom, window: $0.pointee.window))
+            }
+        case XCB_DESTROY_NOTIFY:
+            event.withMemoryRebound(to: xcb_destroy_notify_event_t.self, capacity: 1) {
+                changed(.destroyed($0.pointee.window))
+            }
+        default: break
+        }
+    }
+
+    /// - Returns: whether the reply is there.
+    private func poll(_ request: (sequence: UInt32, answer: Answer)) -> Bool {
+        var reply: UnsafeMutableRawPointer?
+        var error: UnsafeMutablePointer<xcb_generic_error_t>?
+        guard xcb_poll_for_reply(raw, request.sequence, &reply, &error) != 0 else { return false }
+        awaited.removeFirst()
+        request.answer(reply)
+        free(reply)
+        free(error)
+        return true
+    }
+}

@@ -1,0 +1,206 @@
+internal import CXCB
+import Systemd
+import WindowRules
+
+/// The windows of an X server, as a window manager with the Extended Window Manager Hints (EWMH 1.5) describes them.
+final class X11Source: WindowSource {
+    private enum Name: String, CaseIterable {
+        case manager = "_NET_SUPPORTING_WM_CHECK"
+        case clients = "_NET_CLIENT_LIST"
+        case active = "_NET_ACTIVE_WINDOW"
+        case currentDesktop = "_NET_CURRENT_DESKTOP"
+        case desktop = "_NET_WM_DESKTOP"
+        case state = "_NET_WM_STATE"
+        case hidden = "_NET_WM_STATE_HIDDEN"
+        case title = "_NET_WM_NAME"
+        case oldTitle = "WM_NAME"
+        case programClass = "WM_CLASS"
+
+        static let ofRoot: [Name] = [.manager, .currentDesktop, .active, .clients]
+        static let ofWindow: [Name] = [.programClass, .title, .oldTitle, .state, .desktop]
+
+        /// Bytes that are read.
+        var longest: Int {
+            switch self {
+            case .clients: 4 * 4096
+            // A scalar has four bytes at most.
+            case .title, .oldTitle: 4 * Window.longestTitle
+            default: 1024
+            }
+        }
+    }
+
+    private struct Client {
+        var title = ""
+        var oldTitle = ""
+        var instance = ""
+        var programClass = ""
+        var isHidden = false
+        var desktop: UInt32 = everyDesktop
+        /// Properties that have not come yet.
+        var isUnknown = Set(Name.ofWindow)
+    }
+
+    private struct Request: Hashable {
+        let name: Name
+        let window: UInt32
+    }
+
+    private static let everyDesktop: UInt32 = 0xFFFF_FFFF
+    private let report: (SourceReport) -> Void
+    private let display: String
+    private var connection: X11Connection?
+    private var atoms: [Name: UInt32] = [:]
+    private var names: [UInt32: Name] = [:]
+    private var order: [UInt32] = []
+    private var clients: [UInt32: Client] = [:]
+    private var active: UInt32 = 0
+    private var currentDesktop: UInt32 = 0
+    /// The window by which the window manager says that it is there; 0: none.
+    private var managerWindow: UInt32 = 0
+    private var hasManager = false
+    /// What was asked and not answered; true: it has changed since.
+    private var asked: [Request: Bool] = [:]
+    private var hasChanged = false
+
+    /// Connects; it waits for the server to take the connection.
+    init(
+        display: String, loop: EventLoop, report: @escaping (SourceReport) -> Void
+    ) throws(SourceFailure) {
+        self.report = report
+        self.display = display
+        let connection = try X11Connection(
+            display: display, loop: loop, changed: { [unowned self] in note($0) },
+            drained: { [unowned self] in tell() },
+            lost: { report(.ended("the X server \(display) has ended the connection")) })
+        self.connection = connection
+        for name in Name.allCases {
+            connection.intern(name.rawValue) { [unowned self] atom in
+                atoms[name] = atom
+                names[atom] = name
+                if atoms.count == Name.allCases.count { start() }
+            }
+        }
+        connection.drain()
+    }
+
+    private func start() {
+        guard let connection else { return }
+        connection.watch(connection.root)
+        for name in Name.ofRoot { ask(Request(name: name, window: connection.root)) }
+    }
+
+    // MARK: Properties
+
+    private func note(_ change: X11Connection.Change) {
+        switch change {
+        case .destroyed(let window): if window == managerWindow { takeManager(0) }
+        case .property(let atom, let window):
+            guard let name = names[atom] else { return }
+            let isOfRoot = window == connection?.root
+            let isAsked = isOfRoot ? Name.ofRoot.contains(name) : Name.ofWindow.contains(name)
+            if isAsked, isOfRoot || clients[window] != nil { ask(Request(name: name, window: window)) }
+        }
+    }
+
+    /// Asks for a property, unless it was asked for already: then it asks again after the answer.
+    private func ask(_ request: Request) {
+        if asked[request] != nil {
+            asked[request] = true
+            return
+        }
+        asked[request] = false
+        connection?.property(atoms[request.name]!, of: request.window, upTo: request.name.longest) {
+            [unowned self] property in
+            let hasChangedSince = asked.removeValue(forKey: request) ?? false
+            if request.window == connection?.root {
+                takeRoot(request.name, property)
+            } else {
+                take(request.name, property, of: request.window)
+            }
+            if hasChangedSince { ask(request) }
+        }
+    }
+
+    private func takeRoot(_ name: Name, _ property: X11Connection.Property) {
+        switch name {
+        case .manager: takeManager(property.numbers.first ?? 0)
+        case .active: update(&active, property.numbers.first ?? 0)
+        case .currentDesktop: update(&currentDesktop, property.numbers.first ?? 0)
+        case .clients: takeClients(property.numbers)
+        default: break
+        }
+    }
+
+    /// A window manager that was killed leaves its property behind, but not its window, which has the same property.
+    private func takeManager(_ window: UInt32) {
+        managerWindow = window
+        guard window != 0 else { return update(&hasManager, false) }
+        connection?.watch(window, withEnd: true)
+        ask(Request(name: .manager, window: window))
+    }
+
+    private func takeClients(_ windows: [UInt32]) {
+        let listed = Set(windows)
+        for window in order where !listed.contains(window) {
+            clients[window] = nil
+            connection?.ignore(window)
+            hasChanged = true
+        }
+        // A list may name a window twice.
+        var new: Set<UInt32> = []
+        order = windows.filter { new.insert($0).inserted }
+        for window in order where clients[window] == nil {
+            clients[window] = Client()
+            connection?.watch(window)
+            for name in Name.ofWindow { ask(Request(name: name, window: window)) }
+        }
+    }
+
+    private func take(_ name: Name, _ property: X11Connection.Property, of window: UInt32) {
+        if window == managerWindow, name == .manager { return update(&hasManager, property.numbers.first == window) }
+        guard var client = clients[window] else { return }
+        switch name {
+        case .title: update(&client.title, property.text)
+        case .oldTitle: update(&client.oldTitle, property.text)
+        case .state: update(&client.isHidden, property.numbers.contains(atoms[.hidden]!))
+        case .desktop: update(&client.desktop, property.numbers.first ?? Self.everyDesktop)
+        case .programClass:
+            // Two texts, each with a NUL at its end.
+            let parts = property.bytes.split(separator: 0, omittingEmptySubsequences: false)
+            update(&client.instance, parts.first.map { String(decoding: $0, as: UTF8.self) } ?? "")
+            update(&client.programClass, parts.count > 1 ? String(decoding: parts[1], as: UTF8.self) : "")
+        default: break
+        }
+        if client.isUnknown.remove(name) != nil, client.isUnknown.isEmpty { hasChanged = true }
+        clients[window] = client
+    }
+
+    private func update<Value: Equatable>(_ value: inout Value, _ new: Value) {
+        guard value != new else { return }
+        value = new
+        hasChanged = true
+    }
+
+    // MARK: Telling
+
+    private func tell() {
+        guard hasChanged else { return }
+        hasChanged = false
+        guard hasManager else {
+            return report(.blind("no window manager on the X server \(display) tells of its windows (EWMH)"))
+        }
+        report(.windows(windows))
+    }
+
+    private var windows: [Window] {
+        order.compactMap { number in
+            guard let client = clients[number], client.isUnknown.isEmpty else { return nil }
+            return Window(
+                id: UInt64(number), app: client.programClass, instance: client.instance,
+                title: client.title.isEmpty ? client.oldTitle : client.title, isFocused: number == active,
+                isVisible: !client.isHidden
+                    && (client.desktop == currentDesktop || client.desktop == Self.everyDesktop))
+        }
+    }
+}
