@@ -277,6 +277,7 @@ let package = Package(
                 "StandardStreams",
                 "TOMLTables",
                 "UserFiles",
+                "WindowRules",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
             ],

@@ -50,6 +50,7 @@ struct Diagnosis {
             + journal(of: router.process, properties, sandbox.wantsNamespaces == nil ? [:] : service).findings
             + BridgeCheck(bridges: await BridgeInfo.all(query)).findings
             + (await LinkCheck.ask(query)).findings
+            + (await FocusCheck.ask(query)).findings
             + [
                 session.finding,
                 await ConfigurationCheck.ask(as: router.process, isRunning: !properties.isEmpty).finding,
