@@ -51,6 +51,7 @@ struct SnoozeTests {
             #expect(await rig.listener.resolution(of: id)?.outcome == "muted")
             try await rig.client.snooze(id, for: .seconds(60))
             #expect(try await rig.client.explain(id).snoozed != nil)
+            #expect(try await rig.client.inbox().map { $0.snoozeEnd != nil } == [true])
             #expect(try await rig.client.markRead("/post") == 1)
             #expect(try await rig.client.explain(id).snoozed == nil)
             await #expect(throws: NotifyError.self) { try await rig.client.snooze(id, for: .seconds(60)) }

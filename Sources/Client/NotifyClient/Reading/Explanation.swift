@@ -38,7 +38,7 @@ public struct Explanation: Hashable, Sendable {
 
         /// How long after publishing a claim can answer an event whose window is shorter. Later, somebody has found the event, in
         /// the inbox for example, and no window would have waited for that.
-        private static let longestAnswer = Duration.seconds(10)
+        private static let longestAnswer = Duration.seconds(2)
 
         /// Whether the claim answers the event, so that its latency says how long a window must be. A claim of a whole topic
         /// can come at any time later and only says when a screen was opened; an open screen answers at once.

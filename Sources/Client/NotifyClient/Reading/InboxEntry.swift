@@ -29,6 +29,8 @@ public struct InboxEntry: Hashable, Sendable {
     public var appearance: BannerOptions
     /// Whether its route has `break_through`: its banners come during a pause or a mute, too.
     public var breaksThrough = false
+    /// When the banner of a snoozed event comes back, in microseconds since 1970-01-01 00:00 UTC; `nil` for any other event.
+    public var snoozeEnd: Int64?
 
     public init(
         id: EventID, topic: String, text: BannerText, published: Int64, outcome: Outcome.Kind? = nil,
@@ -54,6 +56,7 @@ public struct InboxEntry: Hashable, Sendable {
             urgency: details["urgency"]?.integer().flatMap { PublishOptions.Urgency(rawValue: $0) },
             appearance: BannerOptions(app: details["app"]?.string, icon: details["icon"]?.string))
         breaksThrough = details["break-through"]?.boolean ?? false
+        snoozeEnd = details["snoozed"]?.integer()
         let texts = details["actions"]?.elements?.compactMap(\.string) ?? []
         for index in stride(from: 0, to: texts.count - 1, by: 2) {
             appearance.buttons.append(BannerOptions.Button(key: texts[index], label: texts[index + 1]))

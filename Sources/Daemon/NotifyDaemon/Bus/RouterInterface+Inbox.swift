@@ -64,7 +64,10 @@ extension RouterInterface {
             entry.append(text.body)
             entry.append(event.published, as: "x")
             entry.append(stored.decision?.outcome.rawValue ?? "")
-            entry.appendContainer("a", "{sv}") { Self.append(event, to: $0) }
+            entry.appendContainer("a", "{sv}") { entries in
+                Self.append(event, to: entries)
+                if let end = daemon.snoozeEnd(of: id) { entries.appendEntry("snoozed", "x") { $0.append(end, as: "x") } }
+            }
         }
         return event.memoryCost
     }

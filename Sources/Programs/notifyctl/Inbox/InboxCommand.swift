@@ -137,6 +137,7 @@ extension InboxEntry {
                 ("outcome", .string(outcome?.rawValue ?? "")), ("app", appearance.app.map(JSON.string)),
                 ("icon", appearance.icon.map(JSON.string)), ("urgency", urgency.map { .string("\($0)") }),
                 ("actions", .array(appearance.buttons.map(\.json))),
+                ("snoozed", snoozeEnd.map { .integer($0) }),
             ]))
     }
 }

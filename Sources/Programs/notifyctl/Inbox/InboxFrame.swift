@@ -17,6 +17,7 @@ struct InboxFrame {
         ("R", "mark its topic as read, and all below it"),
         ("c", "claim the event, and say what that did"),
         ("m", "mute its topic for an hour, or end its mute"),
+        ("z", "snooze it: its banner is closed, and comes back in 10 minutes"),
         ("w", "why it was shown, or not"),
         ("1 to 8", "press that button of the event"),
         ("b", "press its only button"),
@@ -25,6 +26,7 @@ struct InboxFrame {
         ("", ""),
         ("3, 3+", "events of the topic that are listed; with +, there may be older ones"),
         ("muted, expired", "the outcome of an event that was not shown"),
+        ("until 18:30", "it is snoozed: its banner comes back then"),
         ("!", "critical"),
         ("[2]", "the number of its buttons; Enter lists them"),
     ]
@@ -157,6 +159,9 @@ struct InboxFrame {
         let gap = String(repeating: " ", count: max(0, times - time.columns))
         var cell = Cell(isSelected ? "> " : "  ", .bold) + Cell(gap + time, .dim) + Cell("  ")
         if entry.outcome != .shown { cell = cell + entry.outcome.cell + Cell("  ") }
+        if let end = entry.snoozeEnd {
+            cell = cell + Cell("until " + Timestamp(end).end(seenAt: now), .yellow) + Cell("  ")
+        }
         if entry.urgency == .critical { cell = cell + Cell("! ", .red) }
         if let app = entry.appearance.app { cell = cell + Cell(Self.flat(app) + ": ", .dim) }
         cell = cell + Cell(Self.flat(entry.text.title), isSelected ? .bold : .plain)

@@ -8,6 +8,7 @@ struct InboxScreen: Sendable {
         case readTopic(String, upTo: EventID)
         /// Mutes the event's topic, or ends its mute.
         case mute(InboxEntry)
+        case snooze(EventID)
         case claim(EventID)
         case explain(EventID)
         case press(BannerOptions.Button, EventID)
@@ -29,6 +30,7 @@ struct InboxScreen: Sendable {
     }
 
     static let mute = Duration.seconds(3600)
+    static let snooze = Duration.seconds(600)
 
     /// It shows what is unread at or below.
     var topic = "/"
@@ -85,6 +87,7 @@ struct InboxScreen: Sendable {
         case "r": return .read(entry.id)
         case "R": return list.selectedGroup?.entries.first.map { .readTopic(entry.topic, upTo: $0.id) }
         case "m": return .mute(entry)
+        case "z": return .snooze(entry.id)
         case "c": return .claim(entry.id)
         case "w": return .explain(entry.id)
         case "b": return button(nil, of: entry)

@@ -79,6 +79,10 @@ struct InboxView: Sendable {
             return "Read at and below \(topic): \(try await client.markRead(topic, upTo: last))."
         case .claim(let id): return "Claimed: \(try await client.claim(id))."
         case .mute(let entry): return try await mute(entry)
+        case .snooze(let id):
+            try await client.snooze(id, for: InboxScreen.snooze)
+            let now = Timestamp.now
+            return "Snoozed until \(Timestamp(now + InboxScreen.snooze.microseconds).end(seenAt: now))."
         case .explain(let id):
             let explanation = try await client.explain(id)
             feed.update { $0.show(explanation) }
