@@ -66,7 +66,9 @@ extension RouterInterface {
             entry.append(stored.decision?.outcome.rawValue ?? "")
             entry.appendContainer("a", "{sv}") { entries in
                 Self.append(event, to: entries)
-                if let end = daemon.snoozeEnd(of: id) { entries.appendEntry("snoozed", "x") { $0.append(end, as: "x") } }
+                if let end = daemon.snoozeEnd(of: id) {
+                    entries.appendEntry("snoozed", "x") { $0.append(end, as: "x") }
+                }
             }
         }
         return event.memoryCost
