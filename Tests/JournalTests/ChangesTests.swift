@@ -31,6 +31,7 @@ struct ChangesTests {
             case .outcome(let event): "\(event.id) \(event.decision!.outcome)"
             case .read(let event, let claimant, _, _): "\(event.id) read by \(claimant)"
             case .removed(let removal): "\(removal.topic) \(removal.cause.rawValue)"
+            case .deleted: "deleted"
             case .start(let last): "start after \(last)"
             }
         }
@@ -139,6 +140,29 @@ struct ChangesTests {
             journal.close()
             journal = try Journal(directory: folder)
             #expect(journal.oldestChange == all[4].number + 1)
+        }
+    }
+
+    /// A bridge finds out by the newest number whether the journal is an older copy.
+    @Test func theHighestNumberIsToldAlsoIfItsEventIsDeleted() throws {
+        try withFolder { folder in
+            var journal = try Journal(directory: folder)
+            try journal.commit([.accepted(try sample(1)), .accepted(try sample(2)), .decided(EventID(2), claimed)])
+            let highest = try list(journal).last!.number
+            _ = try journal.forget(
+                .all, after: Journal.UnreadPosition(before: .all), upTo: EventID(9), limit: 100)
+            for _ in 1...2 {
+                let last = try #require(try list(journal).last)
+                #expect(last.number == highest && last.content == .deleted)
+                #expect(
+                    try journal.changes(
+                        after: Journal.ChangePosition(after: highest), limit: 9, bytes: 1 << 20
+                    ).changes.isEmpty)
+                journal.close()
+                journal = try Journal(directory: folder)
+            }
+            try journal.commit([.accepted(try sample(3))])
+            #expect(try !list(journal).contains { $0.content == .deleted })
         }
     }
 

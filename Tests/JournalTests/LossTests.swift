@@ -204,6 +204,36 @@ struct LossTests {
         }
     }
 
+    /// Programs that publish without a pause leave no moment without a transaction.
+    @Test(arguments: ["truncated", "overwritten"])
+    func whatHappensToTheFileDuringATransactionIsNoticedToo(_ damage: String) throws {
+        try withJournal { journal, directory in
+            let path = directory + "/events.db"
+            let error = #expect(throws: JournalError.self) {
+                try journal.write(isAcknowledged: true) { db in
+                    try db.execute(sql: "UPDATE event SET outcome = outcome WHERE id = 2")
+                    let file = try FileHandle(forUpdating: URL(filePath: path))
+                    if damage == "truncated" {
+                        try file.truncate(atOffset: 0)
+                    } else {
+                        try file.seek(toOffset: 8192)
+                        try file.write(contentsOf: Data(repeating: 7, count: 8192))
+                    }
+                    try file.close()
+                }
+            }
+            guard case .gone(let reason) = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            #expect(reason.contains("events.db was \(damage)"))
+            #expect(!journal.isOpen)
+            try journal.reopen(without: [])
+            try journal.commit([.accepted(try sample(11))])
+            #expect(try found(journal).contains(11))
+        }
+    }
+
     /// Emptying the log into the file, and limiting it, is no loss.
     @Test func whatTheJournalDoesToItsFilesItselfIsNoLoss() throws {
         try withFolder { folder in

@@ -117,7 +117,7 @@ struct HoldTests {
         var windows: [UInt32?] = []
         for case .publish(_, let request) in bench.hearEvent(2000, previous: 1999) { windows.append(request.window) }
         // The hold follows.
-        #expect(windows == [5000])
+        #expect(windows == [2000])
         #expect(announce(bench, 2000, by: LinkTests.other, via: "mqtt") == .seconds(60))
         var own: Presence?
         for case .say(_, .presence, let message?) in bench.give(.connected) {

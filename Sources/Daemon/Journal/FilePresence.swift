@@ -95,7 +95,16 @@ struct FilePresence {
         do throws(JournalError) { return try file.damage() == nil ? log.path : file.path } catch { return file.path }
     }
 
-    /// Call it after a transaction, and after a checkpoint.
+    /// Call it after a transaction, and before its checkpoint.
+    ///
+    /// - Throws: as `check`: another program may have written to the file during the transaction.
+    mutating func committed() throws(JournalError) {
+        if let damage = try file.damage() { throw .gone("\(file.path) was \(damage) while notifyd had it open") }
+        // SQLite makes a log shorter when it begins it anew.
+        log = try log.found()
+    }
+
+    /// Call it after a checkpoint: the file is written by that.
     mutating func record() throws(JournalError) {
         file = try file.found()
         log = try log.found()

@@ -1,4 +1,5 @@
 import GRDB
+import GRDBSQLite
 
 /// Transactions, and what an error does to the journal.
 extension Journal {
@@ -27,12 +28,36 @@ extension Journal {
                 }
             }
             isCommitted = true
-            try presence?.record()
+            try presence?.committed()
+            try checkpointIfDue(queue)
             return result
         } catch {
             // A committed event that is refused must not be read.
             throw giveUp(error, isReadable: !isCommitted || !isAcknowledged)
         }
+    }
+
+    /// Writes the log to the file when it is long. SQLite would do so within the transaction, and then nobody could tell whether
+    /// another program has written to the file.
+    private func checkpointIfDue(_ queue: DatabaseQueue) throws(JournalError) {
+        guard !isCheckpointingPaused, !isScrubbing, pagesInLog >= checkpointPages else { return }
+        // What fails is tried again after the next transaction; the log has everything.
+        _ = try? queue.writeWithoutTransaction { db in try db.checkpoint(.passive) }
+        try presence?.record()
+    }
+
+    /// Has SQLite tell how many pages the log has after each transaction, in place of its own checkpoints.
+    ///
+    /// [sqlite3_wal_hook](https://sqlite.org/c3ref/wal_hook.html)
+    func watchLog(_ db: Database) {
+        pagesInLog = 0
+        let journal = Unmanaged.passUnretained(self).toOpaque()
+        sqlite3_wal_hook(
+            db.sqliteConnection,
+            { journal, _, _, pages in
+                Unmanaged<Journal>.fromOpaque(journal!).takeUnretainedValue().pagesInLog = Int(pages)
+                return SQLITE_OK
+            }, journal)
     }
 
     /// The connection for reading.

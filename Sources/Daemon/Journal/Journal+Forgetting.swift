@@ -119,19 +119,16 @@ extension Journal {
         precondition(canScrub, "a checkpoint would change the file that is being checked")
         do {
             try presence?.check()
+            // Until the next step the log keeps all pages that are written.
+            isScrubbing = true
             let next = try queue.writeWithoutTransaction { db in
-                // Until the next step the log keeps all pages that are written.
-                try db.execute(sql: "PRAGMA wal_autocheckpoint = 0")
                 let written = try PageScrubber.pagesInLog(db)
                 // From here on the file has all pages as they are, and the log has none.
                 _ = try db.checkpoint(.truncate)
                 let scrubber = try PageScrubber(db)
                 for page in written where page < self.scrubbedPages { _ = try scrubber.scrub(page, count: 1) }
                 let next = try scrubber.scrub(self.scrubbedPages, count: Self.pagesAtOnce)
-                if next == nil {
-                    try scrubber.sync()
-                    try db.execute(sql: "PRAGMA wal_autocheckpoint = \(self.checkpointPages)")
-                }
+                if next == nil { try scrubber.sync() }
                 // The cache may hold these pages as they were.
                 sqlite3_db_release_memory(db.sqliteConnection)
                 return next
@@ -139,6 +136,7 @@ extension Journal {
             try recordPresence()
             scrubbedPages = next ?? 1
             isScrubbed = next == nil
+            isScrubbing = !isScrubbed
         } catch {
             throw giveUp(error)
         }

@@ -13,10 +13,7 @@ extension Journal {
     public func beginIntegrityCheck() throws(JournalError) -> String {
         guard let queue else { throw .other("the journal is closed") }
         do {
-            try queue.writeWithoutTransaction { db in
-                _ = try db.checkpoint(.truncate)
-                try db.execute(sql: "PRAGMA wal_autocheckpoint = 0")
-            }
+            _ = try queue.writeWithoutTransaction { db in try db.checkpoint(.truncate) }
             try recordPresence()
         } catch {
             throw giveUp(error)
@@ -54,10 +51,10 @@ extension Journal {
     /// Resumes checkpoints. The number of events comes from the result, or is counted.
     private func resumeCheckpointing(_ queue: DatabaseQueue, _ result: IntegrityCheck) throws(JournalError) {
         isCheckpointingPaused = false
+        isScrubbing = false
         scrubbedPages = 1
         do {
             try queue.inDatabase { db in
-                try db.execute(sql: "PRAGMA wal_autocheckpoint = \(self.checkpointPages)")
                 if case .sound(let events) = result {
                     self.count += events - self.countAtCheck
                 } else {

@@ -39,6 +39,7 @@ extension Journal {
                 let isIntact = try !isCheckedNow || FileCheck.check(queue)
                 isSuspect = false
                 isCheckpointingPaused = false
+                isScrubbing = false
                 if !isComplete {
                     try JournalSchema.migrator.migrate(queue)
                     try queue.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
@@ -73,6 +74,7 @@ extension Journal {
             guard try queue.read(Self.hasName) else {
                 throw JournalError.gone("\(path) was replaced while it was opened")
             }
+            queue.writeWithoutTransaction(watchLog)
             self.queue = queue
         } catch {
             let reason = Self.reason(error, of: opened)

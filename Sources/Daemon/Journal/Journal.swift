@@ -70,6 +70,8 @@ public final class Journal {
     /// The number of the last change, and the first one that is complete; see `changes`.
     var lastChange: Int64 = 0
     var oldestNumber: Int64?
+    /// The highest number when events were last deleted: without it nobody could tell that it has been given out.
+    var lastDeletedChange: Int64?
     /// The highest number in the file when it was opened.
     var lastChangeInFile: Int64 = 0
     /// Whether a row `start` is to be written, because this process or this file is a new one.
@@ -99,6 +101,10 @@ public final class Journal {
 
     /// Whether checkpoints are off, so that an integrity check reads a file that does not change.
     var isCheckpointingPaused = false
+    /// Whether the log keeps its pages until all are scrubbed.
+    var isScrubbing = false
+    /// The pages in the log after the last transaction, those included that are in the file already.
+    var pagesInLog = 0
 
     /// The number of events, as far as it was known, when the integrity check began.
     var countAtCheck = 0

@@ -13,6 +13,8 @@ public struct StoredChange: Sendable, Equatable {
         case removed(StoredRemoval)
         /// The journal was opened for writing; before that, the highest number in it was `last`.
         case start(last: UInt64)
+        /// Events were deleted, and their changes with them. Numbers up to that of this change have been given out.
+        case deleted
     }
 
     /// Numbers grow in the order of the commits.
@@ -24,12 +26,12 @@ public struct StoredChange: Sendable, Equatable {
         self.content = content
     }
 
-    /// The event, or the removal itself; 0 of a start.
+    /// The event, or the removal itself; else 0.
     public var id: EventID {
         switch content {
         case .event(let event), .outcome(let event), .read(let event, by: _, at: _, from: _): event.id
         case .removed(let removal): removal.id
-        case .start: EventID(0)
+        case .start, .deleted: EventID(0)
         }
     }
 

@@ -32,7 +32,11 @@ extension Daemon {
             } else if try storage.scrub() {
                 for job in forgets.takeDeleted() { sendAfterCommit(.reply(.count(job.count), to: job.call)) }
                 // Once the caller has its answer, new events are accepted.
-                if storage.room.isShort { retryStorage() }
+                if storage.room.isShort {
+                    // As little room is needed as at a start.
+                    storage.room.isShort = false
+                    retryStorage()
+                }
             }
         } catch {
             if !retryFullDisk() { refuseForgets(error) }

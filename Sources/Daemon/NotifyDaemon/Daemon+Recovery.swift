@@ -120,11 +120,15 @@ extension Daemon {
         return restoration
     }
 
-    /// A timer that is armed already is not postponed.
+    /// Has a failure tried again after a second, and the reserve of the disk made again after ten. A timer that is armed already is
+    /// not postponed.
     func armRetry() {
-        guard !isRetryArmed else { return }
-        isRetryArmed = true
-        host.armRetryTimer(at: host.now.instant + .seconds(1))
+        let isFailure = !storage.degradation.isEmpty
+        guard isFailure || storage.room.lacksReserve else { return }
+        let moment = host.now.instant + (isFailure ? .seconds(1) : .seconds(10))
+        if let retryMoment, retryMoment <= moment { return }
+        retryMoment = moment
+        host.armRetryTimer(at: moment)
     }
 
     /// Tries to write all entries kept in memory, and undecided events that the file has lost.
@@ -138,12 +142,15 @@ extension Daemon {
 
     /// Called by the retry timer.
     func retryStorage() {
-        isRetryArmed = false
+        retryMoment = nil
         // It may have been tried already for a call of Forget, and events of this turn may wait for the commit.
-        guard !storage.degradation.isEmpty else { return }
+        guard !storage.degradation.isEmpty else {
+            storage.refillReserve(at: host.now.instant)
+            return armRetry()
+        }
         let wasWritable = storage.isWritable
         retryWriting()
-        if !storage.degradation.isEmpty { armRetry() }
+        armRetry()
         // A journal that takes no new events is one with the entries of this run.
         guard storage.isWritable, !wasWritable || storage.degradation.isEmpty else { return }
         confirmDeletion()

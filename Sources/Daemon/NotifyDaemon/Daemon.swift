@@ -34,7 +34,8 @@ final class Daemon {
     }
     /// The source in the names that this device gives.
     private(set) var ownSource = ""
-    var isRetryArmed = false
+    /// When the retry timer is due; `nil` while it is not armed.
+    var retryMoment: Instant?
     var isCheckingIntegrity = false
     var denials: UInt64 = 0
     var quietChange = QuietChange()
@@ -90,7 +91,7 @@ final class Daemon {
             host.send(.propertiesChanged([.degraded]))
             host.statusChanged()
         }
-        if !storage.degradation.isEmpty { armRetry() }
+        armRetry()
         // Before restored events are looked at.
         updateSchedules()
         device = storage.seed.map(host.device) ?? ""
@@ -108,8 +109,9 @@ final class Daemon {
     /// turn ends.
     func answer(_ input: Input, to call: any MethodCall) throws(Refusal) {
         // Only events that can be stored are accepted.
-        if case .published = input {
-            guard storage.acceptsEvents else {
+        if case .published(let publication) = input {
+            // A removal makes room, and takes no more than an outcome.
+            guard storage.acceptsEvents || publication.options.remove && storage.isWritable else {
                 router.countRefusal()
                 throw .storageUnavailable(storage.degradation)
             }
@@ -293,7 +295,7 @@ final class Daemon {
             handle(.stored)
         }
         if storage.expire(at: clock) { host.endTurnWhenIdle() }
-        if !storage.degradation.isEmpty { armRetry() }
+        armRetry()
     }
 
     /// - Parameter refused: events that could not be stored. Their publishers get an error; nothing is announced.

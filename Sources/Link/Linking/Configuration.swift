@@ -116,7 +116,7 @@ public struct LinkLimits: Sendable {
     /// The longest time for which events wait until the line has caught up; rule 6.
     public var catchingUpHold: Duration = .seconds(60)
     /// The window of an event that comes meanwhile: the hold follows its announcement, and events of one topic share a window.
-    public var catchingUpWindow: Duration = .seconds(5)
+    public var catchingUpWindow: Duration = .seconds(2)
     /// How recently a device must have been heard for its screens to count; rule 6.
     public var screenFreshness: Duration = .seconds(300)
     /// The longest delay before a question; rule 3.

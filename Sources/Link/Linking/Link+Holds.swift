@@ -99,13 +99,12 @@ extension Link {
         effects.append(.hold(event.id, length))
     }
 
-    /// The window of an event that comes while the line is behind, in milliseconds: long enough for the hold to come in time, or,
-    /// beyond the limit of holds, in place of one. Those that are under way may take what is left of the limit.
+    /// The window of an event that comes while the line is behind, in milliseconds: long enough for the hold to come in time, and
+    /// short enough for the events at its topic, because nothing ends a window early. Beyond the limit of holds it is all there is.
     func windowWhileCatchingUp(at now: Now) -> UInt32? {
         guard isCatchingUp, let by = holds.catchUpBy else { return nil }
-        let left = max(0, by.microseconds - now.uptime.microseconds) / 1000
-        let isFull = holds.count + limits.callsInFlight >= limits.holds
-        return UInt32(clamping: isFull ? left : min(left, limits.catchingUpWindow.microseconds / 1000))
+        let left = max(0, by.microseconds - now.uptime.microseconds)
+        return UInt32(clamping: min(left, limits.catchingUpWindow.microseconds) / 1000)
     }
 
     mutating func updateCatchingUp(at now: Now) {

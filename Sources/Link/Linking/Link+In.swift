@@ -85,7 +85,7 @@ extension Link {
             return false
         }
         guard admit(device, signer: signer, at: now) else { return false }
-        if !delivery.isRetained { heard(device, message.at, at: now) }
+        if !delivery.isRetained, !message.isWill { heard(device, message.at, at: now) }
         switch message.body {
         case .said(let said):
             if case .value(let digest) = delivery.address {
@@ -465,5 +465,13 @@ extension SaidClaim.Form {
         case "withdrawn": self = .withdrawn
         default: return nil
         }
+    }
+}
+
+extension Message {
+    /// Whether the broker says it: its time is that of the connection whose end it tells.
+    fileprivate var isWill: Bool {
+        guard case .presence(let presence) = body else { return false }
+        return !presence.isOnline && !presence.hasLeft && !presence.isShared
     }
 }

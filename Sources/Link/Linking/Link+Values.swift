@@ -221,8 +221,9 @@ extension Link {
     mutating func heardOwnValue(_ said: Said, _ digest: Digest, _ delivery: Delivery, at now: Now) {
         guard let (_, stamp, _, _) = value(of: said.content, at: now) else { return }
         noteSeen(digest, stamp, own)
-        guard let value = values.authored[digest] else {
-            // Said before a backup was restored: the journal has it no more, and the others have. notifyd knows its name otherwise.
+        guard let value = values.authored[digest], stamp <= value.stamp else {
+            // Said before a backup was restored: the journal has an older one or none, and the others have it. notifyd knows its
+            // name otherwise.
             if delivery.isRetained, let calls = calls(for: said.content, from: own, at: now) {
                 let item = Work(
                     id: WorkID(rawValue: token()), origin: .value(own, digest), said: said, calls: calls, delivery: nil,

@@ -48,7 +48,7 @@ public struct Explanation: Hashable, Sendable {
         ///   - window: that of the event; `nil` if unknown.
         package static func isAnswer(_ form: String, after time: Duration?, window: Duration?) -> Bool {
             if time == .zero { return true }
-            guard form == "Claim" || form == "ClaimProvisionally" || form == "ClaimNamed" else { return false }
+            guard form == "Claim" || form == "ClaimProvisionally" else { return false }
             return time.map { $0 <= max(longestAnswer, window ?? .zero) } ?? true
         }
     }

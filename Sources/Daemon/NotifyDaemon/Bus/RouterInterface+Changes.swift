@@ -81,6 +81,9 @@ private struct ChangeRecord {
                     details.appendEntry("published", "x") { $0.append(removal.published ?? removal.removed, as: "x") }
                     details.appendEntry("cause", "s") { $0.append(removal.cause.rawValue) }
                 }
+            case .deleted:
+                begin(row, "deleted", "")
+                row.appendContainer("a", "{sv}") { _ in }
             case .start(let last):
                 begin(row, "start", "")
                 row.appendContainer("a", "{sv}") { details in

@@ -41,6 +41,8 @@ final class Storage {
     /// Whether this turn had more entries than a transaction.
     private var wasTurnLong = false
     private var backlog: [JournalEntry] = []
+    /// Where each transaction ends that could not be written.
+    private var backlogEnds: [Int] = []
     /// Index of an event's newest decision in the backlog.
     private var decisions: [EventID: Int] = [:]
     private var refused: [EventID] = []
@@ -218,6 +220,7 @@ final class Storage {
             if case .decided(let id, _) = entry { decisions[id] = backlog.count }
             backlog.append(entry)
         }
+        if backlog.count > backlogEnds.last ?? 0 { backlogEnds.append(backlog.count) }
         // A removal is written later, but not acknowledged now.
         for case .removed(let removal, _) in entries { failed.insert(removal.id) }
         refusedInTurn = failed
@@ -240,6 +243,7 @@ final class Storage {
             } else {
                 journal = try disk.openJournal()
             }
+            dropBacklog(of: Set(refused))
             refused = []
             logDamage()
             // Old events are deleted first, to make room.
@@ -258,19 +262,50 @@ final class Storage {
         }
     }
 
-    /// Writes what was kept in memory. What a failure leaves stays there.
+    /// Writes what was kept in memory, as many transactions at once as the disk takes, and none of them in parts. What a failure
+    /// leaves stays there.
     private func commitBacklog() throws(JournalError) {
         var written = 0
+        var ends = backlogEnds[...]
         defer {
             backlog.removeFirst(written)
-            decisions = [:]
-            for case (let index, .decided(let id, _)) in zip(backlog.indices, backlog) { decisions[id] = index }
+            backlogEnds = ends.map { $0 - written }
+            indexDecisions()
         }
-        while written < backlog.count {
-            let end = min(written + entriesAtOnce, backlog.count)
-            try journal?.commit(Array(backlog[written..<end]))
+        while var end = ends.first {
+            ends.removeFirst()
+            while let next = ends.first, next - written <= entriesAtOnce {
+                end = next
+                ends.removeFirst()
+            }
+            do throws(JournalError) {
+                try journal?.commit(Array(backlog[written..<end]))
+            } catch {
+                ends.insert(end, at: ends.startIndex)
+                throw error
+            }
             written = end
         }
+    }
+
+    private func indexDecisions() {
+        decisions = [:]
+        for case (let index, .decided(let id, _)) in zip(backlog.indices, backlog) { decisions[id] = index }
+    }
+
+    /// Drops what was kept in memory about events that were refused, and that the journal had all the same until it was opened again.
+    private func dropBacklog(of refused: Set<EventID>) {
+        guard !refused.isEmpty, backlog.contains(where: { $0.isAbout(refused) }) else { return }
+        var kept: [JournalEntry] = []
+        var ends: [Int] = []
+        var start = 0
+        for end in backlogEnds {
+            kept += backlog[start..<end].filter { !$0.isAbout(refused) }
+            if kept.count > ends.last ?? 0 { ends.append(kept.count) }
+            start = end
+        }
+        (backlog, backlogEnds) = (kept, ends)
+        indexDecisions()
     }
 
     /// Goes on with new events if there is room, after old ones are deleted where there is none.
@@ -482,5 +517,15 @@ final class Storage {
             for index in claims.indices where claims[index].claimant == claimant { claims[index].program = program }
         }
         return (event, claims)
+    }
+}
+
+extension JournalEntry {
+    /// Whether it is an outcome, a claim or a mark of one of these events.
+    fileprivate func isAbout(_ ids: Set<EventID>) -> Bool {
+        switch self {
+        case .decided(let id, _), .claimed(let id, _), .read(let id, by: _, at: _, from: _): ids.contains(id)
+        default: false
+        }
     }
 }
