@@ -453,7 +453,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "ChildProcesses", "Journal", "NotifyClient", "NotifyRehearsal", "NotifyTestSupport", "NotifyText",
-                "Routing", "RunBoard", "notifyctl", "notifyd", "notifyd-mqtt", "notifyload",
+                "Routing", "RunBoard", "notifyctl", "notifyd", "notifyd-browser", "notifyd-mqtt", "notifyload",
             ],
             exclude: ["Rigs", "PowerCut/disk.c"],
             swiftSettings: strict + [failpoints]

@@ -30,6 +30,8 @@ struct NotifyctlCommand: AsyncParsableCommand {
             StatusCommand.self, TopCommand.self, BridgesCommand.self, LinkCommand.self, FocusCommand.self,
             DoctorCommand.self, ConfigCommand.self,
             DemoCommand.self,
+            StatusCommand.self, TopCommand.self, BridgesCommand.self, LinkCommand.self,
+            BrowserCommand.self, DoctorCommand.self, ConfigCommand.self, DemoCommand.self,
         ])
 
     static func main() async {

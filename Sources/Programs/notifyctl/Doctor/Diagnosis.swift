@@ -2,6 +2,7 @@ import Glibc
 import NotifyClient
 import NotifyJSON
 import NotifyVersion
+import UserFiles
 
 /// Collects the facts for the checks. It changes nothing.
 struct Diagnosis {
@@ -51,6 +52,10 @@ struct Diagnosis {
             + BridgeCheck(bridges: await BridgeInfo.all(query)).findings
             + (await LinkCheck.ask(query)).findings
             + (await FocusCheck.ask(query)).findings
+            + BrowserCheck(
+                environment: environment,
+                configuration: BaseDirectories { [environment] in environment[$0] }.configuration
+            ).findings
             + [
                 session.finding,
                 await ConfigurationCheck.ask(as: router.process, isRunning: !properties.isEmpty).finding,

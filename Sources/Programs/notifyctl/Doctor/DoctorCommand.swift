@@ -11,6 +11,8 @@ struct DoctorCommand: AsyncParsableCommand {
             Checks the bus, notifyd and its activation, the unit and the sandbox in force, the notification server, the \
             journal, the bridges and the link, the windows that are followed, the session and the configuration. Starts and \
             changes nothing. Exit code 1 if there is a problem or a warning.
+            journal, the bridges, the browsers, the session and the configuration. Starts and changes nothing. Exit code 1 if there is a problem or a \
+            warning.
 
             Examples:
               notifyctl doctor

@@ -1,0 +1,48 @@
+import ChildProcesses
+import NotifyRehearsal
+import NotifyTestSupport
+import Testing
+
+/// `notifyctl browser` tells browsers of the host, and says which know it.
+@Suite(.timeLimit(.minutes(1))) struct BrowserCommandTests {
+    private struct Result {
+        let exit: ChildProcess.Exit?
+        let output: [String]
+        let errors: [String]
+    }
+
+    private func run(_ home: TemporaryFolder, _ arguments: String...) async throws -> Result {
+        let process = try ChildProcess(
+            BuiltPrograms.notifyctl, ["browser"] + arguments,
+            environment: ["HOME": home.path, "PATH": "/usr/bin:/bin"].merging(ChildProcess.sanitizerEnvironment) { $1 },
+            capturing: [1, 2])
+        let exit = await process.waitForExit()
+        return Result(
+            exit: exit, output: await process.allLines(of: 1) ?? [], errors: await process.allLines(of: 2) ?? [])
+    }
+
+    @Test func browsersThatHaveRunAreToldOfTheHost() async throws {
+        let home = try TemporaryFolder()
+        #expect(try await run(home, "install").exit == .code(1))
+        try home.folder(".mozilla")
+        try home.folder(".config/chromium")
+        let unaware = try await run(home).output.joined(separator: "\n")
+        #expect(unaware.contains("firefox does not know") && unaware.contains("notifyctl browser install chromium"))
+        // The program beside notifyctl is found.
+        #expect(try await run(home, "install").exit == .code(0))
+        let known = try await run(home).output
+        #expect(
+            known.first == "firefox starts \(BuiltPrograms.notifydBrowser), says \(home.path)/.mozilla/"
+                + "native-messaging-hosts/org.notifyd.browser.json")
+        #expect(known.count == 2)
+    }
+
+    @Test func aBrowserIsToldOfTheHostThatIsNamed() async throws {
+        let home = try TemporaryFolder()
+        #expect(try await run(home, "install", "--host", "/bin/true", "brave").exit == .code(0))
+        #expect(try await run(home).output.first?.hasPrefix("brave starts /bin/true, says ") == true)
+        let missing = try await run(home, "install", "--host", "/nonexistent", "brave")
+        #expect(missing.exit == .code(69))
+        #expect(missing.errors.joined().contains("/nonexistent is no program"))
+    }
+}
