@@ -21,6 +21,7 @@ APPLICATION_DIR := $(PREFIX)/share/applications
 ICON_DIR := $(PREFIX)/share/icons/hicolor/scalable/apps
 DOC_DIR := $(PREFIX)/share/doc/notifyd
 MAN_DIR := $(PREFIX)/share/man
+EXTENSION_DIR := $(PREFIX)/share/notifyd/browser
 BASH_DIR ?= $(PREFIX)/share/bash-completion/completions
 ZSH_DIR ?= $(PREFIX)/share/zsh/site-functions
 FISH_DIR ?= $(PREFIX)/share/fish/vendor_completions.d
@@ -36,11 +37,16 @@ BUILT ?= .build/release
 # Without their symbols, which are a third of them; STRIP= keeps these.
 STRIP ?= -s
 
+# The browser extension.
+EXTENSION := manifest.json background.js page.js popup.html popup.css popup.js $(foreach size,16 32 48 128,icons/$(size).png)
+
 INSTALLED := \
     $(BIN_DIR)/notifyd \
     $(BIN_DIR)/notifyctl \
     $(BIN_DIR)/notifyd-mqtt \
     $(BIN_DIR)/notifyd-focus \
+    $(BIN_DIR)/notifyd-browser \
+    $(addprefix $(EXTENSION_DIR)/,$(EXTENSION)) \
     $(UNIT_DIR)/notifyd.service \
     $(UNIT_DIR)/notifyd.service.d/namespaces.conf \
     $(UNIT_DIR)/notifyd-mqtt.service \
@@ -64,6 +70,11 @@ INSTALLED := \
     $(MAN_DIR)/man8/notifyd.8 \
     $(MAN_DIR)/man8/notifyd-mqtt.8 \
     $(MAN_DIR)/man8/notifyd-focus.8 \
+    $(MAN_DIR)/man5/notifyd-browser.toml.5 \
+    $(MAN_DIR)/man5/org.notifyd.Router1.5 \
+    $(MAN_DIR)/man8/notifyd.8 \
+    $(MAN_DIR)/man8/notifyd-mqtt.8 \
+    $(MAN_DIR)/man8/notifyd-browser.8 \
     $(BASH_DIR)/notifyctl \
     $(ZSH_DIR)/_notifyctl \
     $(FISH_DIR)/notifyctl.fish \
@@ -209,6 +220,8 @@ install-files: ## Install what is built already: make release && sudo make insta
 	$(INSTALL) -D $(STRIP) -m 755 '$(BUILT)/notifyctl' '$(DESTDIR)$(BIN_DIR)/notifyctl'
 	$(INSTALL) -D $(STRIP) -m 755 '$(BUILT)/notifyd-mqtt' '$(DESTDIR)$(BIN_DIR)/notifyd-mqtt'
 	$(INSTALL) -D $(STRIP) -m 755 '$(BUILT)/notifyd-focus' '$(DESTDIR)$(BIN_DIR)/notifyd-focus'
+	$(INSTALL) -D $(STRIP) -m 755 '$(BUILT)/notifyd-browser' '$(DESTDIR)$(BIN_DIR)/notifyd-browser'
+	for file in $(EXTENSION); do $(INSTALL) -D -m 644 "browser/$$file" "$(DESTDIR)$(EXTENSION_DIR)/$$file" || exit; done
 	$(INSTALL) -D -m 644 systemd/notifyd.service '$(DESTDIR)$(UNIT_DIR)/notifyd.service'
 	$(INSTALL) -D -m 644 systemd/notifyd-mqtt.service '$(DESTDIR)$(UNIT_DIR)/notifyd-mqtt.service'
 	$(INSTALL) -D -m 644 systemd/notifyd-mqtt.service.d/namespaces.conf \
@@ -234,6 +247,8 @@ install-files: ## Install what is built already: make release && sudo make insta
 	$(INSTALL) -D -m 644 docs/notifyctl.1 '$(DESTDIR)$(MAN_DIR)/man1/notifyctl.1'
 	$(INSTALL) -D -m 644 docs/notifyd.toml.5 '$(DESTDIR)$(MAN_DIR)/man5/notifyd.toml.5'
 	$(INSTALL) -D -m 644 docs/notifyd-mqtt.toml.5 '$(DESTDIR)$(MAN_DIR)/man5/notifyd-mqtt.toml.5'
+	$(INSTALL) -D -m 644 docs/notifyd-browser.toml.5 '$(DESTDIR)$(MAN_DIR)/man5/notifyd-browser.toml.5'
+	$(INSTALL) -D -m 644 docs/notifyd-browser.8 '$(DESTDIR)$(MAN_DIR)/man8/notifyd-browser.8'
 	$(INSTALL) -D -m 644 docs/notifyd-mqtt.8 '$(DESTDIR)$(MAN_DIR)/man8/notifyd-mqtt.8'
 	$(INSTALL) -D -m 644 docs/notifyd-focus.toml.5 '$(DESTDIR)$(MAN_DIR)/man5/notifyd-focus.toml.5'
 	$(INSTALL) -D -m 644 docs/notifyd-focus.8 '$(DESTDIR)$(MAN_DIR)/man8/notifyd-focus.8'
@@ -253,7 +268,8 @@ endif
 uninstall: ## Remove what install has installed
 	rm -f $(foreach file,$(INSTALLED),'$(DESTDIR)$(file)')
 	rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(DOC_DIR)' '$(DESTDIR)$(UNIT_DIR)/notifyd.service.d' \
-	    '$(DESTDIR)$(UNIT_DIR)/notifyd-mqtt.service.d' 2> /dev/null || true
+	    '$(DESTDIR)$(UNIT_DIR)/notifyd-mqtt.service.d' '$(DESTDIR)$(EXTENSION_DIR)/icons' '$(DESTDIR)$(EXTENSION_DIR)' \
+	    '$(DESTDIR)$(PREFIX)/share/notifyd' 2> /dev/null || true
 
 .PHONY: screenshot
 screenshot: ## Make docs/screenshot.png anew, with a real window and a real notification server
@@ -270,6 +286,13 @@ wheel: ## Build the Python package into .build/wheel, without the network
 	cp -R LICENSE python/pyproject.toml python/README.md python/src .build/wheel/source
 	/usr/bin/python3 -m build --wheel --no-isolation --outdir .build/wheel .build/wheel/source
 	rm -rf .build/wheel/source
+
+.PHONY: browser
+browser: ## Pack the browser extension into .build/browser, for Chromium and for Firefox
+	mkdir -p .build/browser
+	rm -f .build/browser/notifyd.zip
+	cd browser && /usr/bin/python3 -m zipfile -c ../.build/browser/notifyd.zip $(filter-out icons/%,$(EXTENSION)) icons
+	cp .build/browser/notifyd.zip .build/browser/notifyd.xpi
 
 .PHONY: deb
 deb: release ## Build the Debian packages into .build/deb

@@ -1,0 +1,164 @@
+// Tells the host which tabs are in front, and shows what it answers; notifyd-browser(8).
+//
+// Nothing is stored, and nothing is sent but to the host. A browser may end this script while nothing happens and start it again:
+// then all of it runs anew, and finds out again what it knew.
+"use strict";
+
+const api = globalThis.browser ?? globalThis.chrome;
+const HOST = "org.notifyd.browser";
+// The host refuses messages of more than 64 KiB, and browsers may write characters longer than JSON.stringify does.
+const LONGEST_MESSAGE = 32768;
+const LONGEST_ADDRESS = 8192;
+const FIRST_PAUSE = 1000;
+const LAST_PAUSE = 300000;
+
+let port = null;
+// Why there is no host.
+let failure = null;
+// What the host has told last.
+let report = null;
+// What was sent last, as text.
+let sent = null;
+// Milliseconds before the next attempt to start the host.
+let pause = FIRST_PAUSE;
+// What pages say by themselves, by tab: their topic, and the origin that said it.
+const topics = new Map();
+
+// MARK: The host
+
+function connect() {
+    if (port) return;
+    port = api.runtime.connectNative(HOST);
+    port.onMessage.addListener((message) => {
+        report = message;
+        failure = null;
+        pause = FIRST_PAUSE;
+        show();
+    });
+    port.onDisconnect.addListener((ended) => {
+        failure = api.runtime.lastError?.message ?? ended.error?.message ?? "it has ended";
+        port = report = sent = null;
+        show();
+        connectLater();
+    });
+    look();
+}
+
+function connectLater() {
+    // A timer ends with this script, which is ended after 30 seconds without an event.
+    if (pause < 30000) setTimeout(connect, pause);
+    else api.alarms.create("connect", { delayInMinutes: pause / 60000 });
+    pause = Math.min(2 * pause, LAST_PAUSE);
+}
+
+api.alarms.onAlarm.addListener(connect);
+
+function send(tabs) {
+    const message = { version: 1, tabs };
+    const text = JSON.stringify(message);
+    if (!port || text === sent) return;
+    sent = text;
+    port.postMessage(message);
+}
+
+// MARK: The tabs
+
+let isLooking = false;
+let hasChanged = false;
+
+// Finds out what is in front. Of events that come meanwhile, only the last one is worth another look.
+async function look() {
+    hasChanged = true;
+    if (isLooking) return;
+    isLooking = true;
+    try {
+        while (hasChanged) {
+            hasChanged = false;
+            const [tabs, windows] = await Promise.all([api.tabs.query({ active: true }), api.windows.getAll()]);
+            send(describe(tabs, new Map(windows.map((window) => [window.id, window]))));
+        }
+    } finally {
+        isLooking = false;
+    }
+}
+
+// The tabs as the host wants them, the focused one first, and no more than fit into a message.
+function describe(tabs, windows) {
+    const described = [];
+    for (const tab of tabs) {
+        const window = windows.get(tab.windowId);
+        const address = tab.url ?? "";
+        if (!window || !/^https?:/.test(address) || address.length > LONGEST_ADDRESS) continue;
+        const entry = {
+            id: tab.id,
+            address,
+            focused: window.focused,
+            visible: window.state !== "minimized",
+        };
+        const said = topics.get(tab.id);
+        if (said === undefined) ask(tab.id);
+        // What the page before has said does not count for another origin.
+        else if (said.topic !== null && said.origin === new URL(address).origin) entry.topic = said.topic;
+        described.push(entry);
+    }
+    described.sort((left, right) => right.focused - left.focused);
+    let room = LONGEST_MESSAGE;
+    return described.filter((entry) => (room -= new TextEncoder().encode(JSON.stringify(entry)).length) >= 0);
+}
+
+// Has a page say its topic again.
+function ask(tab) {
+    topics.set(tab, { topic: null, origin: null });
+    api.tabs.sendMessage(tab, "say", { frameId: 0 }).catch(() => {
+        // There is no page.js in it: a page that was there before the extension, or one of the browser.
+    });
+}
+
+for (const event of [
+    api.tabs.onActivated, api.tabs.onAttached, api.tabs.onDetached, api.tabs.onReplaced, api.windows.onCreated,
+    api.windows.onFocusChanged, api.windows.onRemoved,
+]) {
+    event?.addListener(() => void look());
+}
+
+api.tabs.onRemoved.addListener((tab) => {
+    topics.delete(tab);
+    look();
+});
+
+api.tabs.onUpdated.addListener((tab, changes) => {
+    // Another document of the same origin may be one without page.js.
+    if (changes.status === "complete" && topics.get(tab)?.topic) ask(tab);
+    if (changes.url !== undefined || changes.status !== undefined) look();
+});
+
+api.runtime.onMessage.addListener((message, sender, reply) => {
+    if (message === "report") {
+        // The host looks at its rules whenever it gets a message.
+        sent = null;
+        look();
+        reply({ failure, report });
+    } else if (message === "look") {
+        look();
+    } else if (sender.tab && sender.frameId === 0 && (sender.documentLifecycle ?? "active") === "active") {
+        topics.set(sender.tab.id, { topic: message.topic, origin: new URL(sender.url).origin });
+        if (sender.tab.active) look();
+    }
+});
+
+// MARK: The button
+
+function show() {
+    api.action.setBadgeText({ text: failure || report?.mistake ? "!" : "" });
+    for (const tab of report?.tabs ?? []) {
+        const text = tab.screen === "open" ? "●" : tab.asks || tab.mistaken ? "?" : null;
+        api.action.setBadgeText({ tabId: tab.id, text }).catch(() => {
+            // The tab is closed already.
+        });
+    }
+    api.runtime.sendMessage({ failure, report }).catch(() => {
+        // The popup is not open.
+    });
+}
+
+connect();
