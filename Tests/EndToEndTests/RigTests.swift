@@ -76,6 +76,14 @@ struct RigTests {
         try await run("mqtt.sh")
     }
 
+    @Test func theTabInFrontOfChromiumHoldsItsScreen() async throws {
+        try await run("chromium.sh")
+    }
+
+    @Test func theTabInFrontOfFirefoxHoldsItsScreen() async throws {
+        try await run("firefox.sh")
+    }
+
     /// What a script answers when this machine lacks what it needs.
     private static let cannotRunHere: Int32 = 77
 

@@ -1,0 +1,8 @@
+#!/bin/bash
+# The browser extension in a real Firefox: the tab that is looked at holds the screen of its address.
+
+source "$(dirname "$0")/rig.bash"
+source "$(dirname "$0")/browser.bash"
+rig_begin "$@"
+needs firefox-esr firefox-esr
+browser_rig firefox
