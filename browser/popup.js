@@ -3,6 +3,7 @@
 
 const api = globalThis.browser ?? globalThis.chrome;
 const main = document.querySelector("main");
+const sites = { origins: ["http://*/*", "https://*/*"] };
 
 // Everything is put in as text: addresses and topics are those of strangers.
 function add(element, text, style = "") {
@@ -37,6 +38,15 @@ function show({ failure, report }, tab) {
     add("p", `Rules: ${report.file}, ${report.rules} in force`);
 }
 
+// Firefox may install the extension without the right to read pages.
+async function offerSites() {
+    const section = document.querySelector("section");
+    section.hidden = await api.permissions.contains(sites);
+    section.querySelector("button").addEventListener("click", async () => {
+        section.hidden = await api.permissions.request(sites);
+    });
+}
+
 function showTopic(told) {
     const states = {
         "open": `It is a screen of ${told.topic}: what comes there needs no banner.`,
@@ -57,4 +67,5 @@ async function start() {
     show(await api.runtime.sendMessage("report"), tab);
 }
 
+offerSites();
 start();
