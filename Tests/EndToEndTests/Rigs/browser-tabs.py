@@ -167,6 +167,15 @@ def check(browser, daemon, allowed, other):
     browser.select(second)
     holds("the other tab is as it was", "/post/28")
 
+    # The driver of Chromium knows no private windows.
+    if hasattr(browser, "new_private_window"):
+        browser.new_private_window(allowed + "/posts/41")
+        browser.navigate(allowed + "/news?topic=/article/5")
+        holds("a private window holds nothing")
+        browser.close()
+        browser.select(second)
+        holds("without it all is as before", "/post/28")
+
     daemon.kill()
     browser.select(first)
     browser.navigate(allowed + "/posts/32")
@@ -190,6 +199,9 @@ def check(browser, daemon, allowed, other):
         eventually("without its script there is no host", lambda: not hosts())
         browser.navigate(allowed + "/posts/33")
         holds("a script that was ended comes back with the next change", "/post/33")
+        browser.new_tab(browser.popup)
+        eventually("its button says which rules are in force", lambda: "3 in force" in browser.run(
+            "return document.body.textContent"))
 
     browser.kill()
     holds("a killed browser leaves no screen")

@@ -31,6 +31,8 @@ def eventually(fact, is_true):
 class Chromium:
     """A browser by the HTTP of chromedriver."""
 
+    popup = "chrome-extension://mmbliaeknglnaipllidkjnfgomhncace/popup.html"
+
     def __init__(self, extension, log):
         self.profile = os.environ["XDG_CONFIG_HOME"] + "/chromium"
         self.driver = subprocess.Popen(
@@ -38,7 +40,7 @@ class Chromium:
         port = next(found.group(1) for line in self.driver.stdout if (found := re.search(r"port (\d+)\.$", line.strip())))
         # Not used up, the pipe would fill.
         subprocess.Popen(["cat"], stdin=self.driver.stdout, stdout=open(log, "w"))
-        self.connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=60)
+        self.connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=120)
         arguments = [
             f"user-data-dir={self.profile}", f"load-extension={extension}",
             "disable-features=DisableLoadExtensionCommandLineSwitch", "no-first-run", "disable-gpu",
@@ -123,7 +125,7 @@ class Firefox:
             stdin=subprocess.DEVNULL, stdout=open(log, "w"), stderr=subprocess.STDOUT)
         active = self.profile + "/MarionetteActivePort"
         eventually("Firefox listens", lambda: os.path.exists(active) and open(active).read())
-        self.connection = socket.create_connection(("127.0.0.1", int(open(active).read())), timeout=60)
+        self.connection = socket.create_connection(("127.0.0.1", int(open(active).read())), timeout=120)
         self.stream = self.connection.makefile("rb")
         self.number = 0
         self.read()
@@ -159,6 +161,14 @@ class Firefox:
 
     def navigate(self, address):
         self.command("WebDriver:Navigate", {"url": address})
+
+    def new_private_window(self, address):
+        options = {"type": "window", "focus": True, "private": True}
+        self.select(self.command("WebDriver:NewWindow", options)["handle"])
+        self.navigate(address)
+
+    def close(self):
+        self.command("WebDriver:CloseWindow")
 
     def run(self, script):
         return self.command("WebDriver:ExecuteScript", {"script": script, "args": []})["value"]
