@@ -327,9 +327,9 @@ let package = Package(
         .target(
             name: "NotifyFuzzing",
             dependencies: [
-                "Journal", "LinkMessages", "LinkSealing", "Linking", "Mapping", "NotifyClient", "NotifyDaemon",
-                "NotifyText", "Routing",
-                "Systemd", "TOMLTables", .product(name: "GRDB", package: "GRDB.swift"),
+                "BrowserHost", "Journal", "LinkMessages", "LinkSealing", "Linking", "Mapping", "NotifyClient",
+                "NotifyDaemon", "NotifyText", "Routing", "Systemd", "TOMLTables", "TabRules",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             path: "Sources/Testing/NotifyFuzzing", swiftSettings: strict
         ),

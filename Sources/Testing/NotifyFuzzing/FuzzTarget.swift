@@ -16,5 +16,6 @@ public struct FuzzTarget: Sendable {
         FuzzTarget(name: "Reply", body: fuzzReply),
         FuzzTarget(name: "LinkMessage", body: fuzzLinkMessage),
         FuzzTarget(name: "Map", body: fuzzMap),
+        FuzzTarget(name: "Tab", body: fuzzTab),
     ]
 }
