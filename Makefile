@@ -19,12 +19,16 @@ BIN_DIR := $(PREFIX)/bin
 DBUS_DIR := $(PREFIX)/share/dbus-1
 APPLICATION_DIR := $(PREFIX)/share/applications
 ICON_DIR := $(PREFIX)/share/icons/hicolor/scalable/apps
+SHELL_DIR := $(PREFIX)/share/gnome-shell/extensions
 DOC_DIR := $(PREFIX)/share/doc/notifyd
 MAN_DIR := $(PREFIX)/share/man
 EXTENSION_DIR := $(PREFIX)/share/notifyd/browser
 BASH_DIR ?= $(PREFIX)/share/bash-completion/completions
 ZSH_DIR ?= $(PREFIX)/share/zsh/site-functions
 FISH_DIR ?= $(PREFIX)/share/fish/vendor_completions.d
+
+# The extension for GNOME Shell.
+SHELL_SOURCE := Sources/Programs/notifyd-focus/gnome-shell/notifyd-focus@notifyd.org
 
 SWIFT ?= swift
 INSTALL ?= install
@@ -52,6 +56,8 @@ INSTALLED := \
     $(UNIT_DIR)/notifyd-mqtt.service \
     $(UNIT_DIR)/notifyd-mqtt.service.d/namespaces.conf \
     $(UNIT_DIR)/notifyd-focus.service \
+    $(foreach name,notifyd-focus notifyd-focus-43,$(SHELL_DIR)/$(name)@notifyd.org/extension.js \
+        $(SHELL_DIR)/$(name)@notifyd.org/metadata.json) \
     $(DBUS_DIR)/services/org.notifyd.Router1.service \
     $(DBUS_DIR)/interfaces/org.notifyd.Router1.xml \
     $(DBUS_DIR)/interfaces/org.notifyd.Bridge1.xml \
@@ -230,6 +236,15 @@ install-files: ## Install what is built already: make release && sudo make insta
 	$(INSTALL) -D -m 644 systemd/notifyd.service.d/namespaces.conf \
 	    '$(DESTDIR)$(UNIT_DIR)/notifyd.service.d/namespaces.conf'
 	$(INSTALL) -D -m 644 systemd/org.notifyd.Router1.service '$(DESTDIR)$(DBUS_DIR)/services/org.notifyd.Router1.service'
+	# GNOME Shell takes extensions for 45 and later, and those for 43 and 44, under names of their own.
+	$(INSTALL) -d '$(DESTDIR)$(SHELL_DIR)/notifyd-focus@notifyd.org' '$(DESTDIR)$(SHELL_DIR)/notifyd-focus-43@notifyd.org'
+	$(INSTALL) -m 644 $(SHELL_SOURCE)/extension.js $(SHELL_SOURCE)/metadata.json \
+	    '$(DESTDIR)$(SHELL_DIR)/notifyd-focus@notifyd.org'
+	for file in extension.js metadata.json; do \
+	    sed -f $(dir $(SHELL_SOURCE))classic.sed $(SHELL_SOURCE)/$$file \
+	        > '$(DESTDIR)$(SHELL_DIR)/notifyd-focus-43@notifyd.org'/$$file || exit; \
+	    chmod 644 '$(DESTDIR)$(SHELL_DIR)/notifyd-focus-43@notifyd.org'/$$file; \
+	done
 	sed -i -e 's|/usr/bin/notifyd|$(BIN_DIR)/notifyd|' -e 's|/usr/share/doc/notifyd|$(DOC_DIR)|' \
 	    '$(DESTDIR)$(UNIT_DIR)/notifyd.service' '$(DESTDIR)$(UNIT_DIR)/notifyd-mqtt.service' \
 	    '$(DESTDIR)$(UNIT_DIR)/notifyd-focus.service' \
@@ -270,6 +285,8 @@ uninstall: ## Remove what install has installed
 	rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(DOC_DIR)' '$(DESTDIR)$(UNIT_DIR)/notifyd.service.d' \
 	    '$(DESTDIR)$(UNIT_DIR)/notifyd-mqtt.service.d' '$(DESTDIR)$(EXTENSION_DIR)/icons' '$(DESTDIR)$(EXTENSION_DIR)' \
 	    '$(DESTDIR)$(PREFIX)/share/notifyd' 2> /dev/null || true
+	    '$(DESTDIR)$(UNIT_DIR)/notifyd-mqtt.service.d' '$(DESTDIR)$(SHELL_DIR)/notifyd-focus@notifyd.org' \
+	    '$(DESTDIR)$(SHELL_DIR)/notifyd-focus-43@notifyd.org' 2> /dev/null || true
 
 .PHONY: screenshot
 screenshot: ## Make docs/screenshot.png anew, with a real window and a real notification server

@@ -252,7 +252,7 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
-            path: "Sources/Programs/notifyd-focus", swiftSettings: strict),
+            path: "Sources/Programs/notifyd-focus", exclude: ["gnome-shell"], swiftSettings: strict),
 
         // Programs that are started and waited for; it takes a lock from the client library.
         .target(

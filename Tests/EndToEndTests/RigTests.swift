@@ -16,6 +16,10 @@ struct RigTests {
         try await run("gnome-shell.sh")
     }
 
+    @Test func windowsOfGNOMEShellHoldScreens() async throws {
+        try await run("focus-gnome.sh")
+    }
+
     @Test func waybarShowsWhatIsUnread() async throws {
         try await run("waybar.sh")
     }

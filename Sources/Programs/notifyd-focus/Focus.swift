@@ -36,18 +36,19 @@ final class Focus {
             logger.error("The bus is gone")
             loop.exit(FocusExit.busLost)
         }
-        for number in [SIGTERM, SIGINT] {
-            signals.append(
-                try loop.signal(number) { [unowned self] in
-                    ServiceManager.stopping()
-                    loop.exit(FocusExit.success)
-                })
-        }
-        signals.append(try loop.signal(SIGHUP) { [unowned self] in _ = reload() })
         let follower = try WindowFollower(
             loop: loop, bus: bus, environment: Self.environment, onWindows: { [unowned self] in hold() },
             onStatus: { [unowned self] in tellStatus() })
         self.follower = follower
+        for number in [SIGTERM, SIGINT] {
+            signals.append(
+                try loop.signal(number) { [unowned self] in
+                    ServiceManager.stopping()
+                    follower.stop()
+                    loop.exit(FocusExit.success)
+                })
+        }
+        signals.append(try loop.signal(SIGHUP) { [unowned self] in _ = reload() })
         try follower.start()
     }
 

@@ -41,7 +41,9 @@ public final class WindowFollower {
     private var pause = shortestPause
     /// Reports of earlier attempts do not count.
     private var attempt = 0
-    private var names: Set<String> = []
+    /// The unique names of compositors on the bus, by their names.
+    private var owners: [String: String] = [:]
+    private let compositors: CompositorInterface
 
     /// - Parameters:
     ///   - environment: of this process.
@@ -56,6 +58,7 @@ public final class WindowFollower {
         self.environment = environment
         self.onWindows = onWindows
         self.onStatus = onStatus
+        compositors = try CompositorInterface(bus: bus)
         timer = try loop.timer(.monotonic) { [unowned self] in begin() }
     }
 
@@ -64,25 +67,29 @@ public final class WindowFollower {
         for name in [KWinName.bus, GNOMEName.bus] {
             slots.append(
                 try bus.matchOwnerChanges("arg0='\(name)'") { [unowned self] _, owner in
-                    if owner == nil { names.remove(name) } else { names.insert(name) }
+                    owners[name] = owner
                     // A compositor that has just come or gone: the present source may be the wrong one, or gone with it.
                     pause = Self.shortestPause
                     end()
                     timer?.arm(at: Clock.monotonic() + 200_000)
                 })
             try bus.call(bus.busCall("GetNameOwner", about: name), timeout: .seconds(25)) { [unowned self] answer in
-                if answer.failure == nil { names.insert(name) }
+                if answer.failure == nil { owners[name] = try? answer.readString() }
             }
         }
         // The answers come in the order of the questions.
         begin()
     }
 
+    /// Ends, and takes back what it has brought into a compositor.
+    public func stop() { end() }
+
     // MARK: Attempts
 
     private func end() {
         attempt += 1
         source = nil
+        compositors.listener = nil
         candidates = []
         set([])
     }
@@ -103,7 +110,7 @@ public final class WindowFollower {
                     all.filter { Self.variables.contains($0.key) }
                 }
                 failures = []
-                candidates = SourceCandidate.all(in: environments, names: names)[...]
+                candidates = SourceCandidate.all(in: environments, names: Set(owners.keys))[...]
                 tryNext(environments)
             }
         } catch {
@@ -147,7 +154,16 @@ public final class WindowFollower {
             return try X11Source(display: display, loop: loop, report: report)
         case .sway(let path), .i3(let path): return try SwaySource(path: path, loop: loop, report: report)
         case .wayland(let display): return try WaylandSource(display: display, loop: loop, report: report)
-        default: throw SourceFailure("\(candidate.name) cannot be followed yet")
+        case .kwin:
+            guard let owner = owners[KWinName.bus] else { throw SourceFailure("KWin has left the bus") }
+            let script = try KWinScript(owner: owner, folder: environment["XDG_RUNTIME_DIR"], bus: bus)
+            return try CompositorSource(
+                owner: owner, interface: compositors, advice: KWinName.advice, script: script, loop: loop,
+                report: report)
+        case .gnome:
+            guard let owner = owners[GNOMEName.bus] else { throw SourceFailure("GNOME Shell has left the bus") }
+            return try CompositorSource(
+                owner: owner, interface: compositors, advice: GNOMEName.advice, loop: loop, report: report)
         }
     }
 
