@@ -247,9 +247,8 @@ let package = Package(
         .executableTarget(
             name: "notifyd-focus",
             dependencies: [
-                "NotifyText", "NotifyVersion", "Routing", "ScreenHolding", "StandardStreams", "Systemd", "TOMLTables",
+                "NotifyText", "NotifyVersion", "Routing", "ScreenHolding", "Systemd", "TOMLTables",
                 "UserFiles", "WindowRules", "WindowWatching",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Sources/Programs/notifyd-focus", exclude: ["gnome-shell"], swiftSettings: strict),

@@ -1,55 +1,62 @@
-import ArgumentParser
-import Logging
+import Glibc
+import NotifyText
 import NotifyVersion
-import StandardStreams
+import TOMLTables
 import WindowRules
 
-/// The command line. It is synchronous, because the event loop owns the main thread.
+/// The command line. The event loop owns the main thread. Without ArgumentParser, which brings Foundation, and would take more
+/// memory than all the rest.
 @main
-struct NotifydFocus: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "notifyd-focus",
-        abstract: "Holds screens at notifyd for the windows that are looked at.",
-        discussion: """
-            Its rules are in ~/.config/notifyd/focus.toml: notifyd-focus.toml(5). notifyctl(1) shows what it sees: notifyctl focus.
-
-            Examples:
-              systemctl --user enable --now notifyd-focus
-              notifyd-focus --check-config --config new.toml
-            """,
-        version: projectVersion)
-
-    @Option(help: ArgumentHelp("The D-Bus address to use instead of the session bus.", valueName: "address"))
-    var address: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "The configuration file to read instead of ~/.config/notifyd/focus.toml.", valueName: "file"),
-        completion: .file(extensions: ["toml"]))
-    var config: String?
-
-    @Option(help: ArgumentHelp("How much to log: of this level and above.", valueName: "level"))
-    var logLevel: LogLevel?
-
-    @Flag(help: "Check the configuration, say what is wrong, and exit.")
-    var checkConfig = false
-
-    static func main() { runToEnd() }
-
-    func run() throws {
-        let file = RulesFile(config)
-        if checkConfig { throw ArgumentParser.ExitCode(check(file)) }
-        throw ArgumentParser.ExitCode(FocusProgram(file: file, address: address, logLevel: logLevel?.level).run())
+enum NotifydFocus {
+    static func main() {
+        openStandardStreams()
+        do throws(UsageMistake) {
+            exit(run(try Options(CommandLine.arguments.dropFirst())))
+        } catch {
+            complain(error.description)
+            exit(FocusExit.wrongUsage)
+        }
     }
 
-    private func check(_ file: RulesFile) -> Int32 {
-        do {
+    /// The first file or socket would get the number of a stream that is closed, and logs would go there.
+    private static func openStandardStreams() {
+        for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
+            _ = open("/dev/null", O_RDWR)
+        }
+    }
+
+    private static func run(_ options: Options) -> Int32 {
+        if options.isHelp { return write(Options.help) }
+        if options.isVersion { return write(projectVersion + "\n") }
+        let file = RulesFile(options.configuration)
+        guard options.checksConfiguration else {
+            return FocusProgram(file: file, address: options.address, logLevel: options.logLevel).run()
+        }
+        do throws(ConfigurationError) {
             let count = try file.read().rules.count
-            StandardStreams.write("\(file.path) is good: \(count) rule\(count == 1 ? "" : "s").\n")
-            return FocusExit.success
+            return write("\(file.path) is good: \(count) rule\(count == 1 ? "" : "s").\n")
         } catch {
-            StandardStreams.writeToError("\(error)\n")
+            complain(error.description)
             return FocusExit.badConfiguration
         }
+    }
+
+    /// - Returns: the exit code.
+    private static func write(_ text: String) -> Int32 {
+        isWritten(text, to: STDOUT_FILENO) ? FocusExit.success : FocusExit.outputFailed
+    }
+
+    private static func complain(_ text: String) {
+        _ = isWritten("notifyd-focus: " + text.visible(keepsLines: true) + "\n", to: STDERR_FILENO)
+    }
+
+    private static func isWritten(_ text: String, to descriptor: CInt) -> Bool {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno != EINTR { return false }
+            rest = rest.dropFirst(max(0, count))
+        }
+        return true
     }
 }

@@ -1,3 +1,5 @@
+import NotifyText
+
 /// A window, as its desktop describes it.
 public struct Window: Equatable, Sendable {
     /// Unicode scalars of a title that are looked at. A page chooses its title, and may choose a long one.
@@ -31,5 +33,12 @@ public struct Window: Equatable, Sendable {
     private static func cut(_ title: String) -> String {
         guard title.utf8.count > longestTitle else { return title }
         return String(String.UnicodeScalarView(title.unicodeScalars.prefix(longestTitle)))
+    }
+
+    /// Texts are equal if their bytes are.
+    public static func == (left: Window, right: Window) -> Bool {
+        left.id == right.id && left.isFocused == right.isFocused && left.isVisible == right.isVisible
+            && left.title.hasBytes(of: right.title) && left.app.hasBytes(of: right.app)
+            && left.instance.hasBytes(of: right.instance)
     }
 }

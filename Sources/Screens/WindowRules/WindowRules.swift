@@ -43,9 +43,12 @@ public struct WindowRules: Sendable {
     public let rules: [WindowRule]
     private var remembered: [UInt64: Remembered] = [:]
     private var round: UInt64 = 0
+    /// Whether windows without the focus matter.
+    private let hasVisible: Bool
 
     public init(_ rules: [WindowRule] = []) {
         self.rules = rules
+        hasVisible = rules.contains { $0.state == .visible }
     }
 
     /// Reads a whole configuration.
@@ -63,7 +66,7 @@ public struct WindowRules: Sendable {
         var wanted: [Wanted] = []
         var known: Set<Topic> = []
         // Focus first: it wins where two windows show one topic, or there are too many.
-        for isFocused in [true, false] {
+        for isFocused in hasVisible ? [true, false] : [true] {
             for window in windows where window.isFocused == isFocused && (isFocused || window.isVisible) {
                 guard let fit = fit(window), let topic = fit.topic, wanted.count < Self.mostScreens else { continue }
                 guard isFocused || rules[fit.rule].state == .visible else { continue }

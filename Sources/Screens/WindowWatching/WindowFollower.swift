@@ -210,7 +210,7 @@ public final class WindowFollower {
     }
 
     private func set(_ new: [Window]) {
-        guard windows != new else { return }
+        guard !windows.isEmpty || !new.isEmpty else { return }
         windows = new
         onWindows()
     }

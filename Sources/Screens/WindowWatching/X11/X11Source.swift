@@ -61,7 +61,14 @@ final class X11Source: WindowSource {
     private var hasManager = false
     /// What was asked and not answered; true: it has changed since.
     private var asked: [Request: Bool] = [:]
-    private var hasChanged = false
+    /// What was told, and where each window is in it.
+    private var windows: [Window] = []
+    private var places: [UInt32: Int] = [:]
+    /// Windows that may have changed.
+    private var changed: Set<UInt32> = []
+    /// Whether more than single windows has changed.
+    private var isStale = false
+    private var hasNews = false
 
     /// Connects; it waits for the server to take the connection.
     init(
@@ -125,7 +132,7 @@ final class X11Source: WindowSource {
     private func takeRoot(_ name: Name, _ property: X11Connection.Property) {
         switch name {
         case .manager: takeManager(property.numbers.first ?? 0)
-        case .active: update(&active, property.numbers.first ?? 0)
+        case .active: takeActive(property.numbers.first ?? 0)
         case .currentDesktop: update(&currentDesktop, property.numbers.first ?? 0)
         case .clients: takeClients(property.numbers)
         default: break
@@ -145,8 +152,8 @@ final class X11Source: WindowSource {
         for window in order where !listed.contains(window) {
             clients[window] = nil
             connection?.ignore(window)
-            hasChanged = true
         }
+        isStale = true
         // A list may name a window twice.
         var new: Set<UInt32> = []
         order = windows.filter { new.insert($0).inserted }
@@ -161,46 +168,79 @@ final class X11Source: WindowSource {
         if window == managerWindow, name == .manager { return update(&hasManager, property.numbers.first == window) }
         guard var client = clients[window] else { return }
         switch name {
-        case .title: update(&client.title, property.text)
-        case .oldTitle: update(&client.oldTitle, property.text)
-        case .state: update(&client.isHidden, property.numbers.contains(atoms[.hidden]!))
-        case .desktop: update(&client.desktop, property.numbers.first ?? Self.everyDesktop)
+        case .title: client.title = property.text
+        case .oldTitle: client.oldTitle = property.text
+        case .state: client.isHidden = property.numbers.contains(atoms[.hidden]!)
+        case .desktop: client.desktop = property.numbers.first ?? Self.everyDesktop
         case .programClass:
             // Two texts, each with a NUL at its end.
             let parts = property.bytes.split(separator: 0, omittingEmptySubsequences: false)
-            update(&client.instance, parts.first.map { String(decoding: $0, as: UTF8.self) } ?? "")
-            update(&client.programClass, parts.count > 1 ? String(decoding: parts[1], as: UTF8.self) : "")
+            client.instance = parts.first.map { String(decoding: $0, as: UTF8.self) } ?? ""
+            client.programClass = parts.count > 1 ? String(decoding: parts[1], as: UTF8.self) : ""
         default: break
         }
-        if client.isUnknown.remove(name) != nil, client.isUnknown.isEmpty { hasChanged = true }
+        let isNew = client.isUnknown.remove(name) != nil && client.isUnknown.isEmpty
         clients[window] = client
+        if isNew {
+            isStale = true
+        } else if client.isUnknown.isEmpty {
+            changed.insert(window)
+        }
     }
 
+    /// Takes a fact that concerns all windows.
     private func update<Value: Equatable>(_ value: inout Value, _ new: Value) {
         guard value != new else { return }
         value = new
-        hasChanged = true
+        isStale = true
+    }
+
+    private func takeActive(_ window: UInt32) {
+        guard window != active else { return }
+        changed.formUnion([active, window])
+        active = window
     }
 
     // MARK: Telling
 
     private func tell() {
-        guard hasChanged else { return }
-        hasChanged = false
+        if isStale { collect() } else { replace(changed) }
+        changed.removeAll(keepingCapacity: true)
+        isStale = false
+        guard hasNews else { return }
+        hasNews = false
         guard hasManager else {
             return report(.blind("no window manager on the X server \(display) tells of its windows (EWMH)"))
         }
         report(.windows(windows))
     }
 
-    private var windows: [Window] {
-        order.compactMap { number in
-            guard let client = clients[number], client.isUnknown.isEmpty else { return nil }
-            return Window(
-                id: UInt64(number), app: client.programClass, instance: client.instance,
-                title: client.title.isEmpty ? client.oldTitle : client.title, isFocused: number == active,
-                isVisible: !client.isHidden
-                    && (client.desktop == currentDesktop || client.desktop == Self.everyDesktop))
+    private func collect() {
+        places = [:]
+        windows = []
+        for number in order {
+            guard let client = clients[number], client.isUnknown.isEmpty else { continue }
+            places[number] = windows.count
+            windows.append(window(number, client))
         }
+        hasNews = true
+    }
+
+    /// With a thousand windows, to make all of them anew for each change would cost most of the time.
+    private func replace(_ numbers: Set<UInt32>) {
+        for number in numbers {
+            guard let place = places[number], let client = clients[number] else { continue }
+            let new = window(number, client)
+            guard new != windows[place] else { continue }
+            windows[place] = new
+            hasNews = true
+        }
+    }
+
+    private func window(_ number: UInt32, _ client: Client) -> Window {
+        Window(
+            id: UInt64(number), app: client.programClass, instance: client.instance,
+            title: client.title.isEmpty ? client.oldTitle : client.title, isFocused: number == active,
+            isVisible: !client.isHidden && (client.desktop == currentDesktop || client.desktop == Self.everyDesktop))
     }
 }
