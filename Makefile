@@ -77,9 +77,6 @@ INSTALLED := \
     $(MAN_DIR)/man8/notifyd-mqtt.8 \
     $(MAN_DIR)/man8/notifyd-focus.8 \
     $(MAN_DIR)/man5/notifyd-browser.toml.5 \
-    $(MAN_DIR)/man5/org.notifyd.Router1.5 \
-    $(MAN_DIR)/man8/notifyd.8 \
-    $(MAN_DIR)/man8/notifyd-mqtt.8 \
     $(MAN_DIR)/man8/notifyd-browser.8 \
     $(BASH_DIR)/notifyctl \
     $(ZSH_DIR)/_notifyctl \
@@ -284,8 +281,7 @@ uninstall: ## Remove what install has installed
 	rm -f $(foreach file,$(INSTALLED),'$(DESTDIR)$(file)')
 	rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(DOC_DIR)' '$(DESTDIR)$(UNIT_DIR)/notifyd.service.d' \
 	    '$(DESTDIR)$(UNIT_DIR)/notifyd-mqtt.service.d' '$(DESTDIR)$(EXTENSION_DIR)/icons' '$(DESTDIR)$(EXTENSION_DIR)' \
-	    '$(DESTDIR)$(PREFIX)/share/notifyd' 2> /dev/null || true
-	    '$(DESTDIR)$(UNIT_DIR)/notifyd-mqtt.service.d' '$(DESTDIR)$(SHELL_DIR)/notifyd-focus@notifyd.org' \
+	    '$(DESTDIR)$(PREFIX)/share/notifyd' '$(DESTDIR)$(SHELL_DIR)/notifyd-focus@notifyd.org' \
 	    '$(DESTDIR)$(SHELL_DIR)/notifyd-focus-43@notifyd.org' 2> /dev/null || true
 
 .PHONY: screenshot

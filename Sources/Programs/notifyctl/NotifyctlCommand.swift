@@ -28,9 +28,6 @@ struct NotifyctlCommand: AsyncParsableCommand {
             ForgetCommand.self, ShowCommand.self, WhyCommand.self, ReplayCommand.self, MuteCommand.self,
             PauseCommand.self, ResumeCommand.self, QuietCommand.self, SnoozeCommand.self,
             StatusCommand.self, TopCommand.self, BridgesCommand.self, LinkCommand.self, FocusCommand.self,
-            DoctorCommand.self, ConfigCommand.self,
-            DemoCommand.self,
-            StatusCommand.self, TopCommand.self, BridgesCommand.self, LinkCommand.self,
             BrowserCommand.self, DoctorCommand.self, ConfigCommand.self, DemoCommand.self,
         ])
 
