@@ -116,6 +116,13 @@ struct TabRulesTests {
         #expect(error?.description.contains(reason) == true, "\(error?.description ?? "")")
     }
 
+    @Test func tabsAreComparedByTheirBytes() {
+        var tab = Tab(id: 1, address: "https://e.org/", topic: "/post/\u{E9}", isFocused: true, isVisible: true)
+        let before = tab
+        tab.topic = "/post/e\u{301}"
+        #expect(tab != before)
+    }
+
     @Test func anEmptyFileHasNoRules() throws {
         let none = try TabRules.read(file: "browser.toml", text: "")
         #expect(none.sites.isEmpty && none.pages.isEmpty)

@@ -1,3 +1,5 @@
+import NotifyText
+
 /// The tab in front of a window, as the browser tells it.
 package struct Tab: Equatable, Sendable {
     /// The browser's number of the tab.
@@ -16,5 +18,11 @@ package struct Tab: Equatable, Sendable {
         self.topic = topic
         self.isFocused = isFocused
         self.isVisible = isVisible
+    }
+
+    /// Texts are equal if their bytes are.
+    package static func == (left: Tab, right: Tab) -> Bool {
+        left.id == right.id && left.address.hasBytes(of: right.address) && left.topic?.bytes == right.topic?.bytes
+            && left.isFocused == right.isFocused && left.isVisible == right.isVisible
     }
 }
