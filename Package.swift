@@ -443,7 +443,7 @@ let package = Package(
             name: "DocumentationTests",
             dependencies: [
                 "ChildProcesses", "NotifyClient", "NotifyDaemon", "NotifyRehearsal", "NotifyTestSupport", "TOMLTables",
-                "notifyctl", "notifyd", "notifyd-mqtt",
+                "TabRules", "notifyctl", "notifyd", "notifyd-mqtt",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict

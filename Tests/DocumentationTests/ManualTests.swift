@@ -3,6 +3,7 @@ import Foundation
 import NotifyRehearsal
 import NotifyTestSupport
 import TOMLTables
+import TabRules
 import Testing
 
 @testable import NotifyDaemon
@@ -124,6 +125,28 @@ import Testing
             _ = try reader.finish()
         }
         #expect(examples[..<start].joined(separator: "\n") == builtInRoutes)
+    }
+
+    @Test func theRulesForTabsInTheManualAreGood() throws {
+        let text = try ManualPage("docs/notifyd-browser.toml.5").examples.filter { !$0.hasPrefix("<") }.joined(
+            separator: "\n")
+        let rules = try TabRules.read(file: "notifyd-browser.toml(5)", text: text)
+        #expect(rules.sites.count == 2 && rules.pages.count == 1)
+        let readMe = try Project.text("README.md")
+        let example = try #require(readMe.firstMatch(of: /```toml\n(\[\[site\]\].*?)```/.dotMatchesNewlines()))
+        #expect(try TabRules.read(file: "README.md", text: String(example.1)).pages.count == 1)
+    }
+
+    @Test func everyKeyOfARuleForTabsIsExplained() throws {
+        let page = try ManualPage("docs/notifyd-browser.toml.5")
+        for (table, keys) in ["[[site]]": ["address", "topic", "state"], "[[page]]": ["origin", "topics", "state"]] {
+            let error = #expect(throws: ConfigurationError.self) {
+                try TabRules.read(file: "browser.toml", text: table + "\nstranger = 1")
+            }
+            #expect(error?.description.contains(keys.sorted().joined(separator: ", ")) == true)
+            let explained = page.items.filter { $0.heading == #"\&"# + table && $0.macro == "Li" }.map(\.text)
+            #expect(explained == keys)
+        }
     }
 
     /// Without the comments and the empty lines.
