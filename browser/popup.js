@@ -38,7 +38,7 @@ function show({ failure, report }, tab) {
     add("p", `Rules: ${report.file}, ${report.rules} in force`);
 }
 
-// Firefox may install the extension without the right to read pages.
+// In Firefox the user decides whether the extension may read pages.
 async function offerSites() {
     const section = document.querySelector("section");
     section.hidden = await api.permissions.contains(sites);
