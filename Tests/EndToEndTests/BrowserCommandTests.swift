@@ -37,6 +37,13 @@ import Testing
         #expect(known.count == 2)
     }
 
+    @Test func aFirefoxWhoseProfilesAreBesideOtherSettingsIsFound() async throws {
+        let home = try TemporaryFolder()
+        try home.folder(".config/mozilla/firefox")
+        #expect(try await run(home, "install").exit == .code(0))
+        #expect(try await run(home).output.first?.hasPrefix("firefox starts ") == true)
+    }
+
     @Test func aBrowserIsToldOfTheHostThatIsNamed() async throws {
         let home = try TemporaryFolder()
         #expect(try await run(home, "install", "--host", "/bin/true", "brave").exit == .code(0))

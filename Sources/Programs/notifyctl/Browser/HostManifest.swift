@@ -55,5 +55,9 @@ extension KnownBrowser {
     }
 
     /// Whether it seems to be used here.
-    func isUsed(_ folders: BrowserFolders) -> Bool { access(settings(folders), F_OK) == 0 }
+    func isUsed(_ folders: BrowserFolders) -> Bool {
+        // Newer versions of Firefox keep profiles there, and look for hosts where they always did.
+        let newer = self == .firefox ? [folders.configuration + "/mozilla"] : []
+        return ([settings(folders)] + newer).contains { access($0, F_OK) == 0 }
+    }
 }
