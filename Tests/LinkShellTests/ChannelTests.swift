@@ -1,3 +1,5 @@
+import ChildProcesses
+import Foundation
 import NotifyClient
 import NotifyRehearsal
 import NotifyTestSupport
@@ -48,6 +50,29 @@ struct ChannelTests {
             try await rig.two.client.publish("/run/r1", title: "two", options: Self.silent)
             try await rig.one.hears("two")
             for device in rig.devices { #expect(try await device.titles() == ["one", "two"]) }
+        }
+    }
+
+    @Test(arguments: [[], ["--silent"]]) func aMemberThatLeavesAndComesBackIsHeard(_ options: [String]) async throws {
+        try await withChannel { rig in
+            try await rig.one.client.publish("/run/r1", title: "one", options: Self.silent)
+            try await rig.two.hears("one")
+            let folder = rig.one.folder.path + "/config/notifyd"
+            let left = try await rig.one.notifyctl(["link", "leave", "--yes"] + options)
+            #expect(left.code == 0, "\(left)")
+            #expect(await rig.one.bridgeExit == .code(0))
+            if options.isEmpty {
+                try await rig.two.until("who has left is not listed") {
+                    try await rig.two.property("Peers")?.elements == []
+                }
+            }
+            for name in ["link.key", "run.key"] { try rig.one.writeSecret(LinkRig.key, to: name) }
+            try rig.one.configure(String(contentsOfFile: folder + "/mqtt.toml.old", encoding: .utf8))
+            try await rig.one.startBridge()
+            try await rig.two.until("the other is back") { try await rig.two.isOnline("desk") }
+            try await rig.one.client.publish("/run/r1", title: "two", options: Self.silent)
+            try await rig.two.hears("two")
+            #expect(try await rig.two.titles() == ["one", "two"])
         }
     }
 

@@ -16,13 +16,17 @@ struct LinkTests {
         private var serial: UInt64 = 0
 
         init(
-            _ records: [Record] = [], isConnected: Bool = true, change: (inout LinkLimits) -> Void = { _ in }
+            _ records: [Record] = [], isConnected: Bool = true, channel: String? = nil,
+            change: (inout LinkLimits) -> Void = { _ in }
         ) {
             var limits = LinkLimits()
             change(&limits)
             link = Link(
                 LinkTests.own,
-                Configuration(name: "desk", isSealed: true, limits: limits) { _ in
+                Configuration(
+                    kind: channel.map { .channel(name: $0, signer: Signer("own")) } ?? .link, name: "desk",
+                    isSealed: true, limits: limits
+                ) { _ in
                     Digest("00000000000000000000000000000000")!
                 }, records: records, seed: 1)
             give(.started)
@@ -37,7 +41,8 @@ struct LinkTests {
             // The own presence comes back after what the broker has kept.
             let connected = effects
             for case .say(_, let address, let message?) in connected {
-                if case .presence = message.body { hear(address, message.body, from: LinkTests.own) }
+                guard case .presence = message.body else { continue }
+                hear(address, message.body, from: LinkTests.own, signer: channel.map { _ in "own" })
             }
             effects = connected
         }
@@ -50,12 +55,16 @@ struct LinkTests {
         }
 
         @discardableResult
-        func hear(_ address: Address, _ body: Message.Body, from device: Device = LinkTests.other) -> [LinkEffect] {
+        func hear(
+            _ address: Address, _ body: Message.Body, from device: Device = LinkTests.other, signer: String? = nil
+        ) -> [LinkEffect] {
             serial += 1
             let message = Message(device: device, at: 1_700_000_000_000_000 + time, body: body)
             return give(
                 .received(
-                    Delivery(token: DeliveryToken(serial), address: address, content: .message(message, signer: nil))))
+                    Delivery(
+                        token: DeliveryToken(serial), address: address,
+                        content: .message(message, signer: signer.map(Signer.init)))))
         }
 
         @discardableResult
@@ -453,5 +462,20 @@ struct LinkTests {
         other.hearEvent(2000, previous: 1999)
         other.hear(.presence(Self.other), .presence(presence))
         #expect(other.link.peerStates.isEmpty)
+    }
+
+    @Test func whoLeavesAChannelIsDroppedAndItsKeyIsKept() {
+        let bench = Bench(channel: "run")
+        let begin = Description(counter: 1, name: "phone", first: 2000, last: 2000, attended: [])
+        bench.hear(.description(Self.other), .description(begin), signer: "first")
+        #expect(bench.link.peerStates.map(\.name) == ["phone"])
+        bench.hear(
+            .presence(Self.other), .presence(Presence(connection: 1, isOnline: false, hasLeft: true)), signer: "first")
+        #expect(bench.link.peerStates.isEmpty)
+        bench.hear(
+            .presence(Self.other), .presence(Presence(connection: 2, isOnline: true)), signer: "second")
+        #expect(bench.link.peerStates.isEmpty && bench.link.statistics.forged == 1)
+        bench.hear(.presence(Self.other), .presence(Presence(connection: 2, isOnline: true)), signer: "first")
+        #expect(bench.link.peerStates.map(\.isOnline) == [true])
     }
 }

@@ -154,7 +154,9 @@ extension LinkBridge {
             guard isTold else { throw Self.notConnected }
         }
         let store = services.store
-        try await store.write(try await store.all().map { .remove($0.key) })
+        // The members of channels take nothing from this device that another key has signed.
+        let kept = [Self.deviceKey, Self.signerKey]
+        try await store.write(try await store.all().map(\.key).filter { !kept.contains($0) }.map { .remove($0) })
         _ = try await store.forgetLetters()
         services.logger.notice("This device has left the link")
         await onQueue { [self] in finish() }

@@ -205,8 +205,9 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
     }
 
     /// The record that says whose state this is.
-    private static let deviceKey = "device"
-    private static let signerKey = "signer"
+    static let deviceKey = "device"
+    /// The private key of this device on channels.
+    static let signerKey = "signer"
 
     private func prepareLines(of device: Device) async throws -> [Prepared] {
         let store = services.store

@@ -20,6 +20,18 @@ extension Link {
         emptyMessages(of: own)
     }
 
+    /// A device says that it has left. On a channel its key stays pinned: nobody else takes its place, and it may come back.
+    mutating func dropLeaver(_ device: Device, at now: Now) {
+        let signer = peers[device]?.record.signer
+        drop(device)
+        guard configuration.isChannel, let signer else { return }
+        var record = DeviceRecord(seen: now.wall)
+        record.signer = signer
+        peers[device] = Peer(record, limits: limits)
+        disk.droppedDevices.remove(device)
+        disk.devices.insert(device)
+    }
+
     private mutating func emptyMessages(of device: Device) {
         for address in [Address.description(device), .presence(device)] {
             effects.append(.say(MessageToken(rawValue: token()), address, nil))

@@ -179,8 +179,7 @@ extension Link {
         peers[device] = peer
         guard !presence.isOnline else { return }
         for id in holds.left(device) { effects.append(.release(id)) }
-        // On a channel its key stays pinned: nobody else takes its place.
-        if presence.hasLeft, !configuration.isChannel { drop(device) }
+        if presence.hasLeft { dropLeaver(device, at: now) }
     }
 
     mutating func described(_ device: Device, _ description: Description, at now: Now) {

@@ -208,9 +208,9 @@ public struct Link {
         public var attended: Int
     }
 
-    /// The devices, in the order of their ids.
+    /// The devices, in the order of their ids, without those that have left.
     public var peerStates: [PeerState] {
-        peers.keys.sorted().map { device in
+        peers.keys.filter { !peers[$0]!.isKeyOnly }.sorted().map { device in
             let peer = peers[device]!
             return PeerState(
                 device: device, name: peer.record.name, isOnline: peer.isOnline,

@@ -48,6 +48,9 @@ struct Peer {
 
     var isBehind: Bool { isOnline && record.start != nil && (described > record.taken || missing != nil) }
 
+    /// Whether nothing but its key on a channel is known: it has left.
+    var isKeyOnly: Bool { record.signer != nil && record.start == nil && record.name.isEmpty && !isOnline }
+
     /// Everything up to this number was taken.
     var floor: UInt64 { open.first?.after ?? record.taken }
 

@@ -8,9 +8,10 @@ struct LinkLeaveCommand: AsyncParsableCommand {
         commandName: "leave",
         abstract: "Take this device out of the link.",
         discussion: """
-            Tells the other devices, removes what the broker keeps of this one, ends notifyd-mqtt, and deletes its state and the \
-            files with the password and the keys. The configuration is renamed to mqtt.toml.old. Events stay here and there, and \
-            the current values too. It leaves the channels as well, and asks before it does anything.
+            Tells the other devices, removes what the broker keeps of this one, ends notifyd-mqtt, and deletes its state, except \
+            the key for signing on channels, and the files with the password and the keys. The configuration is renamed to \
+            mqtt.toml.old. Events stay here and there, and the current values too. It leaves the channels as well, and asks \
+            before it does anything.
 
             Examples:
               notifyctl link leave
