@@ -201,6 +201,28 @@ struct NotifyctlTests {
         }
     }
 
+    @Test func anotherKeyIsNamed() async throws {
+        try await withLink(isStarted: false) { rig in
+            try rig.two.writeSecret(String(LinkRig.key.dropLast(4)) + "Hx4=", to: "link.key")
+            for device in rig.devices { try await device.startBridge() }
+            try await rig.two.until("the other key is noticed") {
+                try await rig.two.property("Detail")?.string?.contains("cannot be opened: the others have another key")
+                    ?? false
+            }
+            let link = try await rig.two.notifyctl("link")
+            #expect(
+                link.output.contains { $0.hasPrefix("link  connected") && $0.contains("have another key") }, "\(link)")
+            let findings = try await rig.two.notifyctl("doctor").output
+            #expect(findings.contains { $0.contains("link: ") && $0.contains("have another key") }, "\(findings)")
+            #expect(findings.contains { $0.contains("notifyctl link pair") && $0.contains("notifyctl link join") })
+            await rig.two.stopBridge()
+            try rig.two.writeSecret(LinkRig.key, to: "link.key")
+            try await rig.two.startBridge()
+            try await rig.two.until("the other is online") { try await rig.two.isOnline("desk") }
+            #expect(try await rig.two.property("Detail")?.string?.contains("cannot be opened") == false)
+        }
+    }
+
     // MARK: The interface
 
     @Test func errorsHaveNames() async throws {

@@ -464,6 +464,26 @@ struct LinkTests {
         #expect(other.link.peerStates.isEmpty)
     }
 
+    @Test func unopenedMessagesCountWhileNothingCanBeOpened() {
+        let bench = Bench()
+        func hearSealed(_ address: Address) {
+            bench.give(.received(Delivery(token: DeliveryToken(1000), address: address, content: .unopened)))
+        }
+        hearSealed(.description(Self.own))
+        #expect(bench.link.unopenedMessages == 0)
+        hearSealed(.description(Self.other))
+        hearSealed(.stream(Self.other))
+        #expect(bench.link.unopenedMessages == 2)
+        bench.hearEvent(2000, previous: 1999)
+        hearSealed(.stream(Self.other))
+        #expect(bench.link.unopenedMessages == 0)
+        bench.give(.disconnected(wasTakenOver: false))
+        bench.give(.connecting)
+        bench.give(.connected)
+        hearSealed(.stream(Self.other))
+        #expect(bench.link.unopenedMessages == 1)
+    }
+
     @Test func whoLeavesAChannelIsDroppedAndItsKeyIsKept() {
         let bench = Bench(channel: "run")
         let begin = Description(counter: 1, name: "phone", first: 2000, last: 2000, attended: [])

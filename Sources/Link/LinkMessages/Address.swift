@@ -44,6 +44,14 @@ public enum Address: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// Who writes there, if it is always the same device.
+    public var author: Device? {
+        switch self {
+        case .stream(let device), .description(let device), .presence(let device): device
+        case .value, .questions, .answers: nil
+        }
+    }
+
     /// Whether the broker keeps the last message for those who subscribe later.
     public var isRetained: Bool {
         switch self {

@@ -22,6 +22,8 @@ final class LineShell: @unchecked Sendable {
     struct Condition: Equatable {
         var state = BridgeStatus.State.connecting
         var detail = ""
+        /// Whether people should look at it although it is connected.
+        var isAlarming = false
     }
 
     let queue: DispatchQueue
@@ -92,6 +94,16 @@ final class LineShell: @unchecked Sendable {
 
     var name: String { configuration.line }
     var isSealed: Bool { cipher.isSealed }
+    var unopenedMessages: Int { link.unopenedMessages }
+
+    /// The condition as people should see it: a connection on which nothing can be opened is of no use.
+    var shownCondition: Condition {
+        let count = unopenedMessages
+        guard condition.state == .connected, count > 0 else { return condition }
+        let what = "\(count) message\(count == 1 ? "" : "s") cannot be opened: the others have another key"
+        return Condition(state: .connected, detail: "\(condition.detail); \(what)", isAlarming: true)
+    }
+
     var isConnected: Bool { connectedAt != nil }
     var peers: [Link.PeerState] { link.peerStates }
     var test: LinkTest? { link.test }

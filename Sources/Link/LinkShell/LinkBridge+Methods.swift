@@ -175,7 +175,8 @@ extension LineShell {
     /// As `List` tells it.
     fileprivate var properties: [String: BusValue] {
         [
-            "line": .string(name), "state": .string(condition.state.rawValue), "detail": .string(condition.detail),
+            "line": .string(name), "state": .string(condition.state.rawValue),
+            "detail": .string(shownCondition.detail), "unopened": .uint64(UInt64(unopenedMessages)),
             "sealed": .boolean(isSealed), "backlog": .uint64(UInt64(backlog)),
             "round-trip": .uint64(roundTrip.map(\.wholeMicroseconds) ?? 0),
             "devices": .array(

@@ -296,8 +296,11 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
     private func showNow() {
         guard !isStopped, !lines.isEmpty else { return }
         let order: [BridgeStatus.State] = [.failed, .waiting, .connecting, .connected]
-        let conditions = lines.map(\.condition) + [maps?.condition].compactMap { $0 }
-        let worst = order.lazy.compactMap { state in conditions.first { $0.state == state } }.first
+        let conditions = lines.map(\.shownCondition) + [maps?.condition].compactMap { $0 }
+        let worst = order.lazy.compactMap { state in
+            let alike = conditions.filter { $0.state == state }
+            return alike.first(where: \.isAlarming) ?? alike.first
+        }.first
         if let worst { services.status.set(worst.state, worst.detail) }
         services.status.setBacklog(UInt64(lines.reduce(0) { $0 + $1.backlog }))
         if let time = lines.lazy.compactMap(\.roundTrip).first { services.status.setRoundTrip(time) }

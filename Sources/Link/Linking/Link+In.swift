@@ -44,6 +44,7 @@ extension Link {
         switch delivery.content {
         case .unopened:
             statistics.forged += 1
+            if let author = delivery.address.author, author != own { connection.unopened += 1 }
             repair(delivery.address, at: now)
             effects.append(.acknowledge(delivery.token))
         case .malformed(let error):
@@ -58,6 +59,7 @@ extension Link {
             repair(delivery.address, at: now)
             effects.append(.acknowledge(delivery.token))
         case .message(let message, let signer):
+            if message.device != own { connection.hasOpened = true }
             if !take(message, signer: signer, delivery, at: now) { effects.append(.acknowledge(delivery.token)) }
         }
     }

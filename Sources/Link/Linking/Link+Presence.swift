@@ -29,6 +29,10 @@ extension Link {
         var previous: UInt64?
         /// Whether the end of the previous connection, or what was found after it, has counted as a conflict.
         var hasConflict = false
+        /// Messages of others that no key opens.
+        var unopened = 0
+        /// Whether a message of another device could be opened.
+        var hasOpened = false
     }
 
     private static let conflictTime: Duration = .seconds(60)
@@ -46,6 +50,7 @@ extension Link {
         disk.lineChanged = true
         // Messages may come before the broker has answered the subscription.
         connection.isDraining = true
+        (connection.unopened, connection.hasOpened) = (0, false)
         holds.beginCatchingUp()
         let presence = Presence(connection: line!.connection, isOnline: false, isShared: failure != nil)
         effects.append(

@@ -219,6 +219,10 @@ public struct Link {
         }
     }
 
+    /// Messages of others that cannot be opened, if nothing of anybody could be opened on this connection: then it is this device
+    /// that has another key, or none. Beside devices that are understood, such messages are strangers'.
+    public var unopenedMessages: Int { connection.isUp && !connection.hasOpened ? connection.unopened : 0 }
+
     /// How much memory depends on others: messages that wait, ranges, values. For tests of limits.
     public var footprint: LinkFootprint {
         LinkFootprint(

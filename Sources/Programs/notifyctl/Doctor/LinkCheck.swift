@@ -19,7 +19,9 @@ struct LinkCheck {
     var now: Int64 = 0
 
     /// None without a link.
-    var findings: [Finding] { configurationFindings + (info?.devices ?? []).flatMap(findings) }
+    var findings: [Finding] {
+        configurationFindings + (info?.lines ?? []).flatMap(findings) + (info?.devices ?? []).flatMap(findings)
+    }
 
     private var configurationFindings: [Finding] {
         switch configuration {
@@ -48,6 +50,21 @@ struct LinkCheck {
             }
             return findings
         }
+    }
+
+    private func findings(_ line: LinkInfo.Line) -> [Finding] {
+        guard line.unopened > 0 else { return [] }
+        let advice =
+            line.isChannel
+            ? "Get the key of the channel from another member."
+            : "On a device that works: notifyctl link pair. Here move mqtt.toml, mqtt.password and link.key away, and then: "
+                + "notifyctl link join"
+        let count = "\(line.unopened) message\(line.unopened == 1 ? "" : "s")"
+        return [
+            .warning(
+                Self.check, "\(Terminal.plain(line.title)): \(count) cannot be opened: the others have another key",
+                advice)
+        ]
     }
 
     private func findings(_ device: LinkInfo.Device) -> [Finding] {

@@ -32,6 +32,8 @@ struct LinkInfo {
         let isSealed: Bool
         let backlog: UInt64
         let roundTrip: Duration?
+        /// Messages of others that cannot be opened, while none of anybody can.
+        let unopened: UInt64
         let devices: [Device]
     }
 
@@ -134,12 +136,15 @@ extension LinkInfo.Line {
             name: entries["line"]?.string ?? "", state: entries["state"]?.string ?? "",
             detail: entries["detail"]?.string ?? "", isSealed: entries["sealed"]?.boolean ?? false,
             backlog: entries["backlog"]?.integer() ?? 0, roundTrip: time > 0 ? .microseconds(time) : nil,
+            unopened: entries["unopened"]?.integer() ?? 0,
             devices: (entries["devices"]?.elements ?? []).compactMap(\.entries).map(LinkInfo.Device.init))
     }
 
+    var isChannel: Bool { name.hasPrefix("mqtt:") }
+
     /// In people's words.
     var title: String {
-        name.hasPrefix("mqtt:") ? "channel \(name.dropFirst(5))" : "link"
+        isChannel ? "channel \(name.dropFirst(5))" : "link"
     }
 
     var json: JSON {
@@ -147,13 +152,14 @@ extension LinkInfo.Line {
             ("line", .string(name)), ("state", .string(state)), ("detail", .string(detail)),
             ("sealed", .boolean(isSealed)), ("backlog", .integer(backlog)),
             ("round-trip-microseconds", roundTrip.map { .microseconds($0) } ?? .null),
+            ("unopened", .integer(unopened)),
             ("devices", .array(devices.map(\.json))),
         ])
     }
 
     private var colour: Terminal.Style {
         switch state {
-        case "connected": .green
+        case "connected": unopened > 0 ? .yellow : .green
         case "failed": .red
         default: .yellow
         }
