@@ -484,6 +484,40 @@ struct LinkTests {
         #expect(bench.link.unopenedMessages == 1)
     }
 
+    @Test func withoutAConnectionNobodyIsOnline() {
+        let bench = Bench()
+        bench.hearEvent(2000, previous: 1999)
+        #expect(bench.link.peerStates.map(\.isOnline) == [true])
+        bench.give(.disconnected(wasTakenOver: false))
+        #expect(bench.link.peerStates.map(\.isOnline) == [false])
+    }
+
+    /// When the other device was heard, as it is stored by the effects.
+    private static func heard(_ effects: [LinkEffect]) -> Int64? {
+        for case .store(_, let records) in effects {
+            for case .device(other, let record) in records { return record.seen }
+        }
+        return nil
+    }
+
+    @Test func whenADeviceWasHeardIsStoredAtTheEnd() {
+        let bench = Bench()
+        bench.hearEvent(2000, previous: 1999)
+        bench.wait(seconds: 600)
+        bench.hearEvent(2001, previous: 2000)
+        #expect(Self.heard(bench.give(.ending)) == 1_700_000_000_000_000 + bench.time)
+    }
+
+    @Test func whenADeviceGoesOfflineItIsStoredWhenItWasHeard() {
+        let bench = Bench()
+        bench.hear(.presence(Self.other), .presence(Presence(connection: 1, isOnline: true)))
+        for case .store(let token, _) in bench.wait(seconds: 1) { bench.give(.stored(token)) }
+        bench.wait(seconds: 599)
+        let time = bench.time
+        bench.hear(.presence(Self.other), .presence(Presence(connection: 1, isOnline: false)))
+        #expect(Self.heard(bench.wait(seconds: 1)) == 1_700_000_000_000_000 + time)
+    }
+
     @Test func whoLeavesAChannelIsDroppedAndItsKeyIsKept() {
         let bench = Bench(channel: "run")
         let begin = Description(counter: 1, name: "phone", first: 2000, last: 2000, attended: [])

@@ -56,6 +56,7 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
         await withCheckedContinuation { continuation in
             queue.async {
                 self.isStopped = true
+                for line in self.lines { line.handle(.ending) }
                 self.endLines()
                 continuation.resume()
             }

@@ -74,6 +74,13 @@ extension Link {
         effects.append(.store(token, records))
     }
 
+    /// Writes what has changed, whatever is under way: the shell writes in order.
+    mutating func flushAll(at now: Now) {
+        disk.underWay = nil
+        disk.flush = now.uptime
+        flush(at: now)
+    }
+
     mutating func stored(_ token: StoreToken, at now: Now) {
         guard token == disk.underWay else { return }
         for delivery in disk.underWayDeliveries { effects.append(.acknowledge(delivery)) }

@@ -170,6 +170,13 @@ extension Link {
         }
     }
 
+    /// What is on disk of who is not heard any more is exact.
+    mutating func noteLastHeard(_ device: Device) {
+        guard let heardAt = peers[device]?.heardAt, heardAt != peers[device]!.record.seen else { return }
+        peers[device]!.record.seen = heardAt
+        disk.devices.insert(device)
+    }
+
     mutating func heard(_ device: Device, _ presence: Presence, at now: Now) {
         var peer = peers[device]!
         // The will of an older connection says nothing of this one.
@@ -183,6 +190,7 @@ extension Link {
         peer.isOnline = presence.isOnline
         peers[device] = peer
         guard !presence.isOnline else { return }
+        noteLastHeard(device)
         for id in holds.left(device) { effects.append(.release(id)) }
         if presence.hasLeft { dropLeaver(device, at: now) }
     }

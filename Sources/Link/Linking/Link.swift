@@ -118,6 +118,10 @@ public struct Link {
             reconfigure(configuration, keyChanged: keyChanged, at: now)
         case .deviceForgotten(let device): forget(device, at: now)
         case .test(let id): startTest(id, at: now)
+        case .ending:
+            for device in peers.keys { noteLastHeard(device) }
+            flushAll(at: now)
+            return effects
         case .leave:
             leave(at: now)
             return effects
@@ -195,6 +199,7 @@ public struct Link {
     public struct PeerState: Equatable, Sendable {
         public var device: Device
         public var name: String
+        /// Without a connection nobody is known to be.
         public var isOnline: Bool
         /// When it was last heard, in microseconds since the epoch.
         public var seen: Int64
@@ -213,8 +218,8 @@ public struct Link {
         peers.keys.filter { !peers[$0]!.isKeyOnly }.sorted().map { device in
             let peer = peers[device]!
             return PeerState(
-                device: device, name: peer.record.name, isOnline: peer.isOnline,
-                seen: max(peer.record.seen, peer.heardAt ?? 0), isBehind: peer.isBehind,
+                device: device, name: peer.record.name, isOnline: connection.isUp && peer.isOnline,
+                seen: max(peer.record.seen, peer.heardAt ?? 0), isBehind: connection.isUp && peer.isBehind,
                 clockOffset: -peer.offset.microseconds, roundTrip: peer.roundTrip, attended: peer.attended.count)
         }
     }

@@ -50,6 +50,8 @@ public enum LinkInput: Sendable {
     case deviceForgotten(Device)
     /// `notifyctl link test`: ask every device that is online whether it is there. `Link.test` has the answers.
     case test(UInt64)
+    /// The program is about to end: what is worth keeping is stored. The last input.
+    case ending
     /// `notifyctl link leave`. The last input.
     case leave
     /// The timer fired. It may fire early: only due timers have an effect.

@@ -21,7 +21,8 @@ struct Peer {
     var first: UInt64?
     var attended: Set<Digest> = []
     var heard: Uptime?
-    /// The same by the wall clock, in microseconds since the epoch. On disk it is an hour old, at most.
+    /// The same by the wall clock, in microseconds since the epoch. On disk it is an hour old, at most, while the
+    /// device is online.
     var heardAt: Int64?
     var offset = ClockOffset()
     var roundTrip: Duration?

@@ -43,7 +43,7 @@ struct LinkCommand: AsyncParsableCommand {
         ]
         for line in info.lines {
             lines += Columns.stackedLines([line.cells], within: width)
-            let devices = line.devices.map { $0.cells(at: now) }
+            let devices = line.devices.map { $0.cells(at: now, isConnected: line.isConnected) }
             lines +=
                 devices.isEmpty
                 ? ["  no other device"] : Columns.stackedLines(devices, indentation: "  ", within: width)

@@ -35,6 +35,8 @@ struct LinkInfo {
         /// Messages of others that cannot be opened, while none of anybody can.
         let unopened: UInt64
         let devices: [Device]
+
+        var isConnected: Bool { state == "connected" }
     }
 
     let device: String
@@ -111,7 +113,10 @@ extension LinkInfo.Device {
         ])
     }
 
-    func cells(at now: Int64) -> [Cell] {
+    /// - Parameter isConnected: whether the line is; without it nobody knows who is offline.
+    func cells(at now: Int64, isConnected: Bool) -> [Cell] {
+        let heard = seen > 0 ? "heard " + Timestamp(seen).text(seenAt: now) : ""
+        let absence = (isConnected ? ["offline"] : []) + (heard.isEmpty ? [] : [heard])
         var facts: [String] = []
         if let roundTrip { facts.append("round trip \(roundTrip.displayText)") }
         if isBehind { facts.append("events are missing") }
@@ -121,9 +126,7 @@ extension LinkInfo.Device {
         if attended > 0 { facts.append("\(attended) topic\(attended == 1 ? "" : "s") on screen") }
         return [
             Cell(title, .bold, isImportant: true),
-            isOnline
-                ? Cell("online", .green)
-                : Cell(seen > 0 ? "offline, heard " + Timestamp(seen).text(seenAt: now) : "offline"),
+            isOnline ? Cell("online", .green) : Cell(absence.joined(separator: ", ")),
             Cell(facts.joined(separator: ", ")), Cell(name.isEmpty ? "" : device, .dim),
         ]
     }
