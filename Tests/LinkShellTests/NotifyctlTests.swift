@@ -223,6 +223,55 @@ struct NotifyctlTests {
         }
     }
 
+    // MARK: Mistakes
+
+    @Test func aMissingKeyIsTheStateOfTheLink() async throws {
+        try await withLink(1, isStarted: false) { rig in
+            let key = rig.one.folder.path + "/config/notifyd/link.key"
+            try FileManager.default.removeItem(atPath: key)
+            try rig.one.launchBridge()
+            try await rig.one.until("it has failed") { try await rig.one.property("State")?.string == "failed" }
+            let link = try await rig.one.notifyctl("link")
+            #expect(link.output.first == "This is desk, of “mina” at unix:\(rig.broker.socket).", "\(link)")
+            #expect(link.output.contains { $0.hasPrefix("mqtt  failed  the file \(key) is not there") }, "\(link)")
+        }
+    }
+
+    @Test func withABadConfigurationItSaysTheMistake() async throws {
+        try await withLink(1, isStarted: false) { rig in
+            try rig.one.configure("[link]\nserver = 7\n")
+            let link = try await rig.one.notifyctl("link")
+            #expect(link.code == 78 && link.errors.contains { $0.contains("mqtt.toml:2:") }, "\(link)")
+        }
+    }
+
+    @Test func theCheckReadsTheSecrets() async throws {
+        try await withLink(1, link: "password = { file = \"mqtt.password\" }", isStarted: false) { rig in
+            try rig.one.writeSecret("secret", to: "mqtt.password")
+            let good = try rig.one.launchBridge(["--check-config"])
+            #expect(await good.waitForExit(within: .seconds(30)) == .code(0))
+            try rig.one.writeSecret("short", to: "link.key")
+            #expect(chmod(rig.one.folder.path + "/config/notifyd/mqtt.password", 0o644) == 0)
+            let bad = try rig.one.launchBridge(["--check-config"])
+            #expect(await bad.waitForExit(within: .seconds(30)) == .code(78))
+            let lines = await bad.allLines(of: 2) ?? []
+            #expect(lines.count == 2, "\(lines)")
+            #expect(lines.contains { $0.contains("link.key is no key") })
+            #expect(lines.contains { $0.contains("mqtt.password can be read or written by others") })
+        }
+    }
+
+    @Test func aReloadWithABadKeyChangesNothing() async throws {
+        try await withLink { rig in
+            try rig.two.writeSecret("short", to: "link.key")
+            rig.two.signalBridge(SIGHUP)
+            try await rig.two.until("it is told") { rig.two.bridgeLog.contains("the previous one stays in force") }
+            #expect(try await rig.two.property("State")?.string == "connected")
+            try await rig.one.client.publish("/post/27", title: "still", options: PublishOptions(banner: false))
+            try await rig.two.hears("still")
+        }
+    }
+
     // MARK: The interface
 
     @Test func errorsHaveNames() async throws {

@@ -22,6 +22,13 @@ public protocol Bridge: Sendable {
     /// - Returns: `nil` if a mistake was noted.
     static func settings(from table: inout TableReader) -> Settings?
 
+    /// Reads the files and credentials that the settings name: for `--check-config`, and before new settings replace those in force.
+    /// At the start they are not asked for: what is missing then may come while the bridge waits for it.
+    ///
+    /// - Parameter isRunning: whether this is the bridge itself, which has the credentials of its unit.
+    /// - Returns: what is wrong and what would be right, a sentence for each mistake. None unless a bridge says something else.
+    static func mistakes(in settings: Settings, isRunning: Bool) -> [String]
+
     /// Prepares the bridge, before it says that it is ready. It exports its own methods here.
     init(_ settings: Settings, _ services: BridgeServices) async throws
 
@@ -44,6 +51,9 @@ public protocol Bridge: Sendable {
 }
 
 extension Bridge {
+    /// None.
+    public static func mistakes(in settings: Settings, isRunning: Bool) -> [String] { [] }
+
     /// Begins anew with the new settings.
     public func reload(_ settings: Settings) async -> Bool { false }
 

@@ -44,7 +44,7 @@ struct BridgeCommand<Program: Bridge>: ParsableCommand {
         let file = ConfigurationFile<Program>(path: config)
         if checkConfig {
             do throws(ConfigurationError) {
-                _ = try file.read()
+                _ = try file.readWithSecrets(isRunning: false)
                 StandardStreams.write("The configuration is good (\(file.path)).\n")
             } catch {
                 StandardStreams.writeToError(error.description + "\n")
@@ -79,6 +79,16 @@ struct ConfigurationFile<Program: Bridge>: Sendable {
     init(path: String?) {
         self.path =
             path.map { BaseDirectories.absolute(path: $0) } ?? BaseDirectories().configuration + "/\(Program.name).toml"
+    }
+
+    /// Reads the files and credentials too that it names.
+    func readWithSecrets(isRunning: Bool) throws(ConfigurationError) -> Program.Settings {
+        let settings = try read()
+        let mistakes = Program.mistakes(in: settings, isRunning: isRunning).map { reason in
+            ConfigurationError.Mistake(file: path, line: 0, column: 0, reason: reason)
+        }
+        guard mistakes.isEmpty else { throw ConfigurationError(mistakes) }
+        return settings
     }
 
     func read() throws(ConfigurationError) -> Program.Settings {

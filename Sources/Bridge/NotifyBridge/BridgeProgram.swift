@@ -79,7 +79,7 @@ final class BridgeProgram<Program: Bridge>: Sendable {
         manager.reloading()
         Task { [self] in
             do throws(ConfigurationError) {
-                await supervisor.reload(try file.read())
+                await supervisor.reload(try file.readWithSecrets(isRunning: true))
                 logger.info("The configuration was read again")
             } catch {
                 for line in error.lines {

@@ -37,6 +37,10 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
 
     public static func settings(from table: inout TableReader) -> LinkSettings? { .read(from: &table) }
 
+    public static func mistakes(in settings: LinkSettings, isRunning: Bool) -> [String] {
+        settings.mistakes(isRunning: isRunning)
+    }
+
     public init(_ settings: LinkSettings, _ services: BridgeServices) {
         self.settings = settings
         self.services = services
@@ -228,10 +232,7 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
         let goesOn = isKnown ? true : try await journalGoesOn()
         for line in settings.lines {
             let keys = try line.keys.map { credential in
-                let secret = try credential.read()
-                guard let key = secret.text.flatMap(LinkKey.parse).flatMap(LineKey.init) else {
-                    throw BridgeFailure(78, "\(credential) is no key: a key is \(LinkKey.count) bytes in Base64")
-                }
+                guard let key = LineKey(try credential.read()) else { throw credential.noKey }
                 return key
             }
             let cipher = LineCipher(own: device, keys: keys, signer: line.channel == nil ? nil : signer)

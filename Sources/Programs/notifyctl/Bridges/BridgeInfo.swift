@@ -96,6 +96,11 @@ struct BridgeInfo {
         }
     }
 
+    /// Nothing but how it is, and why.
+    var stateCells: [Cell] {
+        [Cell(name, .bold, isImportant: true), Cell(state ?? "silent", colour, isImportant: true), Cell(detail)]
+    }
+
     func cells(at now: Int64) -> [Cell] {
         var facts: [String] = []
         if let roundTrip { facts.append("round trip \(roundTrip.displayText)") }

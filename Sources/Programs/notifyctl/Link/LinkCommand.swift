@@ -27,20 +27,31 @@ struct LinkCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await bus.withQuery { query in
-            let info = try await LinkInfo.ask(query)
-            let properties = await query.properties(
-                BridgeInfo.prefix + LinkInfo.bridge, BridgeInfo.path, BridgeInfo.interface)
-            let letters: UInt64 = properties["DeadLetters"]?.integer() ?? 0
-            output.write(info.json(deadLetters: letters), text: Self.text(info, deadLetters: letters))
+            let info: LinkInfo
+            do throws(NotifyError) {
+                info = try await LinkInfo.ask(query)
+            } catch {
+                // What is wrong with its configuration may be why it is away.
+                if error.name == NotifyError.linkIsAway { try LinkFiles(nil).check() }
+                throw error
+            }
+            let bridge = BridgeInfo(
+                name: LinkInfo.bridge,
+                await query.properties(BridgeInfo.prefix + LinkInfo.bridge, BridgeInfo.path, BridgeInfo.interface))
+            output.write(info.json(bridge), text: Self.text(info, bridge))
         }
     }
 
-    private static func text(_ info: LinkInfo, deadLetters: UInt64) -> String {
+    private static func text(_ info: LinkInfo, _ bridge: BridgeInfo) -> String {
         let now = Timestamp.now
         let width = Terminal.size?.columns
-        var lines = [
-            Terminal.plain("This is \(info.name), \(info.device), of “\(info.user)” at \(info.broker).")
-        ]
+        let deadLetters = bridge.deadLetters
+        let names = [info.name, info.device].filter { !$0.isEmpty }.joined(separator: ", ")
+        var lines = [Terminal.plain("This is \(names), of “\(info.user)” at \(info.broker).")]
+        if info.lines.isEmpty {
+            // It has not begun: notifyd is away, or a key cannot be read.
+            lines += Columns.stackedLines([bridge.stateCells], within: width)
+        }
         for line in info.lines {
             lines += Columns.stackedLines([line.cells], within: width)
             let devices = line.devices.map { $0.cells(at: now, isConnected: line.isConnected) }

@@ -22,15 +22,22 @@ struct LinkFiles {
 
     // MARK: Reading
 
-    func read() throws -> LinkSettings {
+    /// - Returns: `nil` if there is no configuration.
+    private func readIfThere() throws -> LinkSettings? {
         do throws(ConfigurationError) {
-            if let text = try ConfigurationText.read(configuration) {
-                return try LinkSettings.parse(text, file: configuration)
-            }
+            guard let text = try ConfigurationText.read(configuration) else { return nil }
+            return try LinkSettings.parse(text, file: configuration)
         } catch {
             for line in error.lines { Terminal.complain(line) }
             throw ExitCode.badConfiguration
         }
+    }
+
+    /// Says what is wrong with the configuration, if anything is. That there is none is no mistake.
+    func check() throws { _ = try readIfThere() }
+
+    func read() throws -> LinkSettings {
+        if let settings = try readIfThere() { return settings }
         Terminal.complain(
             "There is no link: \(configuration) does not exist. “notifyctl link init” makes one, and “notifyctl link join” joins one."
         )

@@ -84,11 +84,11 @@ struct LinkInfo {
         return device
     }
 
-    /// - Parameter deadLetters: of the bridge.
-    func json(deadLetters: UInt64) -> JSON {
+    func json(_ bridge: BridgeInfo) -> JSON {
         .object([
             ("device", .string(device)), ("name", .string(name)), ("broker", .string(broker)), ("user", .string(user)),
-            ("dead-letters", .integer(deadLetters)), ("lines", .array(lines.map(\.json))),
+            ("state", bridge.state.map(JSON.string) ?? .null), ("detail", .string(bridge.detail)),
+            ("dead-letters", .integer(bridge.deadLetters)), ("lines", .array(lines.map(\.json))),
         ])
     }
 }

@@ -1,0 +1,45 @@
+import Credentials
+import Glibc
+import LinkSealing
+import LinkSettings
+import NotifyBridge
+
+extension LinkSettings {
+    /// What is wrong with the files and credentials that the configuration names.
+    ///
+    /// - Parameter isRunning: whether this process has the credentials of its unit, if there are any.
+    func mistakes(isRunning: Bool) -> [String] {
+        let hasCredentials = isRunning || getenv("CREDENTIALS_DIRECTORY") != nil
+        func isThere(_ credential: Credential) -> Bool { hasCredentials || !credential.isOfUnit }
+        var mistakes: [String] = []
+        func check(_ body: () throws -> Void) {
+            do {
+                try body()
+            } catch {
+                if !mistakes.contains("\(error)") { mistakes.append("\(error)") }
+            }
+        }
+        if let password, isThere(password) { check { _ = try broker() } }
+        for key in lines.flatMap(\.keys) where isThere(key) {
+            check { if LineKey(try key.read()) == nil { throw key.noKey } }
+        }
+        for path in [server.authorities, server.certificate?.chain, server.certificate?.key].compactMap(\.self) {
+            guard access(path, R_OK) != 0 else { continue }
+            mistakes.append("the file \(path) cannot be read: \(String(cString: strerror(errno)))")
+        }
+        return mistakes
+    }
+}
+
+extension LineKey {
+    /// `nil` if the secret is no key.
+    init?(_ secret: Secret) {
+        guard let bytes = secret.text.flatMap(LinkKey.parse) else { return nil }
+        self.init(bytes)
+    }
+}
+
+extension Credential {
+    /// It was read, and is no key.
+    var noKey: BridgeFailure { BridgeFailure(78, "\(self) is no key: a key is \(LinkKey.count) bytes in Base64") }
+}
