@@ -89,8 +89,27 @@ struct BridgesCommandTests {
         #expect(found.last?.advice?.contains("notifyctl bridges mqtt --dead-letters") == true)
     }
 
-    @Test func aBridgeThatWaitsForTheOtherSideIsWell() {
-        #expect(findings(["State": "waiting", "Detail": "the broker is away"]).map(\.level) == [.ok])
+    @Test func doctorSaysWhatToDoAboutTheUsualReasons() {
+        func advice(_ detail: String) -> String {
+            findings(["State": "failed", "Detail": .string(detail)])[0].advice ?? ""
+        }
+        #expect(advice("the broker does not accept user name and password of \"mina\"").contains("'password'"))
+        #expect(
+            advice("the broker does not let \"mina\" in: the password or the permissions are not right")
+                .contains("'user'"))
+        #expect(
+            advice("the certificate of the broker is not accepted: self-signed certificate").contains("authorities ="))
+        #expect(advice("the broker's access list does not allow to read \"a\"").contains("Access list"))
+        #expect(advice("the file /a/link.key is not there; write the secret into it").contains("--check-config"))
+    }
+
+    @Test func aBridgeThatWaitsForTheOtherSideIsAWarning() {
+        let found = findings([
+            "State": "waiting", "Detail": "the broker is away", "Since": .int64(1_700_000_000_000_000),
+        ])
+        #expect(found.map(\.level) == [.warning])
+        #expect(found.first?.state.hasPrefix("waiting (the broker is away) since ") == true)
+        #expect(found.first?.advice?.contains("systemctl --user restart notifyd-mqtt") == true)
         #expect(findings([:]).map(\.level) == [.problem])
         #expect(BridgeCheck().findings.isEmpty)
     }

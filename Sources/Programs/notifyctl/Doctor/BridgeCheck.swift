@@ -1,6 +1,8 @@
 /// Whether the bridges on the bus work.
 struct BridgeCheck {
     var bridges: [BridgeInfo] = []
+    /// Microseconds since the epoch.
+    var now = Timestamp.now
 
     /// None without a bridge: most people need none.
     var findings: [Finding] { bridges.flatMap(findings) }
@@ -20,10 +22,13 @@ struct BridgeCheck {
                     check, bridge.words,
                     "On each machine that has this device: notifyctl link reset. What was said before keeps its names.")
             )
-        case "failed"?:
+        case "failed"?: findings.append(.problem(check, bridge.words, advice(bridge)))
+        case "waiting"?:
+            let since = Timestamp(bridge.since).clock(seenAt: now)
             findings.append(
-                .problem(
-                    check, bridge.words, "Its log says more: journalctl --user -t notifyd-\(bridge.name) -n 20"))
+                .warning(
+                    check, "\(bridge.words) since \(since)",
+                    "It tries again by itself. To try now: systemctl --user restart notifyd-\(bridge.name)"))
         default: findings.append(.ok(check, bridge.words))
         }
         if bridge.deadLetters > 0 {
@@ -34,5 +39,29 @@ struct BridgeCheck {
                     "“notifyctl bridges \(bridge.name) --dead-letters” says why; “--forget” instead deletes them."))
         }
         return findings
+    }
+
+    /// What to do for the usual reasons of a failure.
+    private func advice(_ bridge: BridgeInfo) -> String {
+        let file = "~/.config/notifyd/\(bridge.name).toml"
+        let restart = "systemctl --user restart notifyd-\(bridge.name)"
+        if bridge.detail.contains("access list") {
+            return "Have the broker allow it; notifyd-mqtt(8), “Access list”, has the lines for mosquitto."
+        }
+        if bridge.detail.contains("user name and password") || bridge.detail.contains("the password or the permissions")
+        {
+            return
+                "Correct 'user', or the password where 'password' in \(file) says it is; it is read before each attempt. "
+                + "To try now: \(restart)"
+        }
+        if bridge.detail.contains("certificate") {
+            return
+                "If an authority of your own has signed it, name its file in [link] of \(file): authorities = \"/path/ca.pem\". "
+                + "If it has expired, or is for another name, the broker needs a new one."
+        }
+        if bridge.detail.contains("the file /") || bridge.detail.contains("the credential \"") {
+            return "Put that right, then: notifyd-\(bridge.name) --check-config && \(restart)"
+        }
+        return "Its log says more: journalctl --user -t notifyd-\(bridge.name) -n 20"
     }
 }
