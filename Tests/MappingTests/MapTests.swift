@@ -54,6 +54,8 @@ struct MapTests {
     @Test func anEmptyMessageTakesTheValueAway() throws {
         #expect(try map(retain: true).result(of: [], at: "home/bath/door") == .removal(Topic("/home/bath")))
         #expect(try map().result(of: [], at: "home/bath/door") == .nothing)
+        // Its members are wanted, and it has none.
+        #expect(throws: MapError.self) { try map(title: "{{state}}").result(of: [], at: "home/bath/door") }
     }
 
     @Test(arguments: ["", "a*b", "it's", "{room}", String(repeating: "x", count: 65)])

@@ -25,7 +25,7 @@ public final class BridgeStatus: Sendable {
         public var isOnline: Bool
         /// When it was last heard, in microseconds since the epoch.
         public var seen: Int64
-        /// How many of its events are known to be missing here.
+        /// How many of its events are known to be missing here; 1 where only that some are is known.
         public var behind: UInt64
 
         public init(device: String, name: String, isOnline: Bool, seen: Int64, behind: UInt64) {

@@ -63,7 +63,12 @@ public struct InboundMap: Equatable, Sendable {
     public func result(of payload: [UInt8], at topic: String) throws(MapError) -> Result {
         guard let captures = filter.captures(of: topic) else { throw MapError("its topic does not match the filter") }
         let place = try place(captures)
-        if payload.isEmpty { return isRetained ? .removal(place) : .nothing }
+        if payload.isEmpty {
+            if isRetained { return .removal(place) }
+            let names = captures.map(\.name) + ["payload", "topic"]
+            guard needsObject(beside: names) else { return .nothing }
+            throw MapError("the message is empty, and no JSON object")
+        }
         guard Encoding.firstFault(in: payload) == nil else { throw MapError("the message is no text in UTF-8") }
         let text = String(decoding: payload, as: UTF8.self)
         var members: [JSON.Member] = []

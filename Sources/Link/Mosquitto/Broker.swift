@@ -93,6 +93,8 @@ package struct ConnectionOptions: Sendable {
     package var confirmationTime: Duration = .seconds(20)
     /// The longest payload that is taken.
     package var maximumPayload = 256 << 10
+    /// So much longer messages are still received, without their content, on MQTT 5. On MQTT 3.1.1 those of any length are.
+    static let excess = 256 << 10
     /// For how long nothing is read, at most, when the owner wants nothing. A broker that is not read from looks dead.
     package var longestPause: Duration = .seconds(20)
     /// How long the machine has slept since it was started, in microseconds.

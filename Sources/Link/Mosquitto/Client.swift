@@ -84,7 +84,8 @@ final class Client {
         var properties: OpaquePointer?
         defer { mosquitto_property_free_all(&properties) }
         let expiry = options.isClean ? 0 : UInt32(clamping: options.sessionExpiry.components.seconds)
-        let longest = UInt32(clamping: options.maximumPayload + 1024)
+        // A broker drops what is longer without a word: what is not taken has to come, so that it can be told of.
+        let longest = UInt32(clamping: options.maximumPayload + ConnectionOptions.excess)
         try check(mosquitto_property_add_int32(&properties, Int32(MQTT_PROP_SESSION_EXPIRY_INTERVAL.rawValue), expiry))
         try check(mosquitto_property_add_int32(&properties, Int32(MQTT_PROP_MAXIMUM_PACKET_SIZE.rawValue), longest))
         try check(mosquitto_connect_bind_v5(pointer, host, port, seconds, nil, properties))

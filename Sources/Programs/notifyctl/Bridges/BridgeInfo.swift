@@ -121,7 +121,7 @@ struct BridgeInfo {
                 peer.isOnline
                     ? Cell("online", .green)
                     : Cell(peer.seen > 0 ? "offline, heard " + Timestamp(peer.seen).text(seenAt: now) : "offline"),
-                Cell(peer.behind > 0 ? "\(peer.behind) missing" : ""), Cell(peer.name.isEmpty ? "" : peer.device, .dim),
+                Cell(peer.behind > 0 ? "behind" : ""), Cell(peer.name.isEmpty ? "" : peer.device, .dim),
             ]
         }
     }
