@@ -59,6 +59,17 @@ struct LinkCommandTests {
         #expect(try await run("notifyctl link pair", in: phone).output == line)
     }
 
+    @Test func certificatesOfAnOwnAuthorityAreCopied() async throws {
+        let home = try TemporaryFolder()
+        let certificate = "-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----"
+        let path = try home.write(certificate + "\n", to: "ca.pem")
+        let made = try await run(
+            "notifyctl link init --server mqtts://a --user mina --name desk --authorities \(path)", in: home)
+        #expect(made.exit == .code(0), "\(made.errors)")
+        let text = try await run("cd $HOME/notifyd; grep authorities mqtt.toml; cat mqtt.authorities.pem", in: home)
+        #expect(text.output.joined(separator: "\n") == "authorities = \"mqtt.authorities.pem\"\n" + certificate)
+    }
+
     @Test func whatIsThereIsNotOverwritten() async throws {
         let home = try TemporaryFolder()
         let command = "notifyctl link init --server mqtt://localhost --user mina --name desk"
@@ -83,12 +94,20 @@ struct LinkCommandTests {
     @Test(arguments: [
         ("notifyctl link pair", 78, "There is no link"),
         ("notifyctl link init --server broker --user mina --name desk", 64, "“broker” is no broker"),
-        ("notifyctl link init --server mqtt://broker.example --user mina --name desk", 65, "insecure = true"),
+        ("notifyctl link init --server mqtt://broker.example --user mina --name desk", 65, "allow it: --insecure"),
         ("notifyctl link init --server mqtts://a --user a/b --name desk", 65, "'user' has 1 to 32 bytes"),
         ("echo hello | notifyctl link join --name a", 65, "This is no invitation"),
         ("echo notifyd-link:e | notifyctl link join --name a", 65, "The invitation is not whole"),
         ("echo notifyd-link:e30= | notifyctl link join --name a", 65, "from a newer notifyctl"),
         ("notifyctl link join --name a < /dev/null", 65, "Standard input has no line"),
+        (
+            "notifyctl link init --server mqtts://a --user b --name c --password-file - < /dev/null", 64,
+            "Standard input holds no secret: it is empty"
+        ),
+        (
+            "notifyctl link init --server mqtts://a --user b --name c --authorities /etc/passwd", 64,
+            "holds no certificate"
+        ),
         (
             "notifyctl link init --server mqtts://a --user b --name c --password-file nowhere", 64,
             "nowhere does not exist"

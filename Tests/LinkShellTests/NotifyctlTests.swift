@@ -307,6 +307,7 @@ struct NotifyctlTests {
             try await rig.one.until("the broker is away") { try await rig.one.property("State")?.string == "waiting" }
             #expect(try await name("Test", .uint32(100)) == prefix + "NotConnected")
             #expect(try await name("Leave", .boolean(false)) == prefix + "NotConnected")
+            #expect(try await name("ForgetDevice", other) == prefix + "NotConnected")
         }
     }
 

@@ -353,6 +353,8 @@ struct ConnectionTests {
             #expect(stranger.kind == .refused && stranger.description.contains("issuer"), "\(stranger)")
             let missing = try await TestConnection(options(broker, "/nowhere.pem")).end()
             #expect(missing.kind == .refused && missing.description.contains("/nowhere.pem"))
+            let unknown = try await TestConnection(options(broker, nil)).end()
+            #expect(unknown.kind == .refused && unknown.description.contains("'authorities' in [link]"), "\(unknown)")
         }
         try await withBroker(broker(certificates.expired)) { broker in
             let end = try await TestConnection(options(broker, certificates.authority)).end()

@@ -196,12 +196,23 @@ final class Client {
         }
         guard line.contains("OpenSSL Error"), let session = mosquitto_ssl_get(pointer) else { return }
         let result = SSL_get_verify_result(session)
-        // What OpenSSL says of its own ends with the reason.
+        guard result != 0 else {
+            // What OpenSSL says of its own ends with the reason.
+            problem = "TLS: \(line.split(separator: ":").last.map(String.init) ?? line)"
+            return
+        }
         problem =
-            result == 0
-            ? "TLS: \(line.split(separator: ":").last.map(String.init) ?? line)"
-            : "the certificate of the broker is not accepted: \(String(cString: X509_verify_cert_error_string(result)))"
+            "the certificate of the broker is not accepted: \(String(cString: X509_verify_cert_error_string(result)))"
+        if Self.unknownAuthority.contains(result) {
+            problem! +=
+                "; if it is signed by your own authority, name its file: 'authorities' in [link] of mqtt.toml, or "
+                + "--authorities of \"notifyctl link init\" and \"join\""
+        }
     }
+
+    /// `X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT`, `_SELF_SIGNED_CERT_IN_CHAIN`, `_UNABLE_TO_GET_ISSUER_CERT_LOCALLY` and
+    /// `_UNABLE_TO_VERIFY_LEAF_SIGNATURE` of OpenSSL's x509_vfy.h.
+    private static let unknownAuthority = [18, 19, 20, 21]
 
     // MARK: Callbacks
 

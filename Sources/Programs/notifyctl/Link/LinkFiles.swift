@@ -55,10 +55,16 @@ struct LinkFiles {
         let text: String
     }
 
+    /// The certificates of authorities, beside the configuration.
+    private static let authoritiesFile = "mqtt.authorities.pem"
+
     /// Makes the files, all or none.
     ///
+    /// - Parameter authorities: certificates in PEM; `nil` for those of the system.
     /// - Returns: their paths.
-    func write(_ invitation: Invitation, name: String, allowsInsecure: Bool) throws -> [String] {
+    func write(
+        _ invitation: Invitation, name: String, allowsInsecure: Bool, authorities: String? = nil
+    ) throws -> [String] {
         var lines = [
             "# The link between your devices: notifyd-mqtt.toml(5).", "[link]",
             "server = \(Self.quoted(invitation.server.description))",
@@ -66,6 +72,10 @@ struct LinkFiles {
         if allowsInsecure { lines.append("insecure = true") }
         lines += ["user = \(Self.quoted(invitation.user))", "name = \(Self.quoted(name))"]
         var drafts: [Draft] = []
+        if let authorities {
+            lines.append("authorities = \(Self.quoted(Self.authoritiesFile))")
+            drafts.append(Draft(path: folder + "/" + Self.authoritiesFile, text: authorities))
+        }
         if let password = invitation.password {
             lines.append(#"password = { file = "mqtt.password" }"#)
             drafts.append(Draft(path: folder + "/mqtt.password", text: password))
@@ -79,7 +89,10 @@ struct LinkFiles {
         do throws(ConfigurationError) {
             _ = try LinkSettings.parse(drafts[drafts.count - 1].text, file: configuration)
         } catch {
-            for mistake in error.mistakes { Terminal.complain(mistake.reason) }
+            for mistake in error.mistakes {
+                // What stands in the file is an option here.
+                Terminal.complain(mistake.reason.replacing("insecure = true", with: "--insecure"))
+            }
             throw ExitCode.badData
         }
         for draft in drafts where access(draft.path, F_OK) == 0 {
@@ -113,8 +126,10 @@ struct LinkFiles {
     /// - Returns: the paths of what was deleted, and the new one of the configuration.
     func retire(_ settings: LinkSettings) throws -> (deleted: [String], renamed: String) {
         let credentials = [settings.password].compactMap(\.self) + settings.lines.flatMap(\.keys)
+        // Of the files for certificates, only the one that was made with the link.
+        let made = [settings.server.authorities].compactMap(\.self).filter { $0 == folder + "/" + Self.authoritiesFile }
         var deleted: [String] = []
-        for path in credentials.compactMap(\.path) where !deleted.contains(path) {
+        for path in credentials.compactMap(\.path) + made where !deleted.contains(path) {
             let isBeside = path.hasPrefix(folder + "/") && !path.dropFirst(folder.count + 1).contains("/")
             if isBeside, unlink(path) == 0 {
                 deleted.append(path)

@@ -41,12 +41,26 @@ struct LinkDeviceOptions: ParsableArguments {
     @Flag(help: "Allow mqtt:// to another machine. Everybody on the way can read the password.")
     var insecure = false
 
+    @Option(
+        help: "A file with the certificates of your own authority, in PEM, where it has signed that of the broker.",
+        completion: .file())
+    var authorities: String?
+
     @OptionGroup var location: LinkFileOptions
     @OptionGroup var output: OutputOptions
 
     /// Makes the files, and says which they are and what comes next.
     func take(_ invitation: Invitation, next: String) throws {
-        let paths = try location.files.write(invitation, name: name ?? HostName.own, allowsInsecure: insecure)
+        let certificates = try authorities.map { path in
+            // A copy: the sandbox of notifyd-mqtt has no home.
+            let text = path == "-" ? "" : try SecretText.read(path)
+            guard text.contains("-----BEGIN CERTIFICATE-----") else {
+                throw ValidationError("\(Terminal.plain(path)) holds no certificate in PEM.")
+            }
+            return text
+        }
+        let paths = try location.files.write(
+            invitation, name: name ?? HostName.own, allowsInsecure: insecure, authorities: certificates)
         let made = paths.map { "Made \(Terminal.plain($0))." }
         let steps = ["Now: systemctl --user enable --now notifyd-mqtt", "Then: \(next)"]
         output.write(

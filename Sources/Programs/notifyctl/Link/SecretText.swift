@@ -8,7 +8,11 @@ enum SecretText {
 
     /// The text of a file without the final line break; `-` is standard input.
     static func read(_ path: String) throws -> String {
-        if path == "-" { return try StandardInput.text(upTo: maximumBytes) }
+        if path == "-" {
+            let text = try StandardInput.text(upTo: maximumBytes)
+            guard !text.isEmpty else { throw ValidationError("Standard input holds no secret: it is empty.") }
+            return text
+        }
         let bytes: [UInt8]?
         do throws(FileKind.Failure) {
             bytes = try FileKind.read(path, atMost: maximumBytes + 1)
