@@ -88,6 +88,10 @@ struct RigTests {
         try await run("firefox.sh")
     }
 
+    @Test func theUnitOfTheWindowsRunsUnderAUserManager() async throws {
+        try await run("focus.sh")
+    }
+
     /// What a script answers when this machine lacks what it needs.
     private static let cannotRunHere: Int32 = 77
 

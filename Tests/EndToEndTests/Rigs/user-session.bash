@@ -1,7 +1,7 @@
 # What the rigs of the unit share: a user that is nobody else's, and a view of the machine (mounts, processes, shared memory) in
 # which that user has a session. Root is needed only for that.
 #
-#   systemd-user.sh, sandbox.sh      make the user, install notifyd for it, and undo all of it
+#   systemd-user.sh, sandbox.sh, …   make the user, install notifyd for it, and undo all of it
 #   systemd-user-namespace.sh        makes the session's surroundings and becomes the user
 #   …-session.sh                     is the user: starts the manager and checks the facts
 #
@@ -47,7 +47,7 @@ install_for_user() {
     make_for_user install-files BUILT="$PRODUCTS"
     # A development build uses the Swift libraries of its toolchain, which may lie where this user cannot read.
     local library
-    { ldd "$PRODUCTS/notifyd" "$PRODUCTS/notifyd-mqtt" || true; } 2> /dev/null |
+    { ldd "$PRODUCTS/notifyd" "$PRODUCTS/notifyd-mqtt" "$PRODUCTS/notifyd-focus" || true; } 2> /dev/null |
         awk '$2 == "=>" && $3 !~ "^/(usr/)?lib" { print $3 }' |
         sort -u | while read -r library; do
             cp -L "$library" "$T$USER_HOME/.local/bin/"
