@@ -36,7 +36,7 @@ final class FocusInterface {
         timer = try loop.timer(.monotonic) { [unowned self] in endWaits() }
         interface.property("Source", "s", .announced) { [unowned self] in $0.append(status.source) }
         interface.property("Following", "b", .announced) { [unowned self] in $0.append(status.isFollowing) }
-        interface.property("Detail", "s", .announced) { [unowned self] in $0.append(status.detail) }
+        interface.property("Detail", "s", .announced) { [unowned self] in $0.append(status.detail.deliverable) }
         interface.method("Get", out: [("state", "a{sv}")]) { [unowned self] call throws(BusFailure) in
             answer(RetainedMessage(retaining: call)) { $0.get($1, isSandboxed: $2) }
         }
@@ -85,8 +85,8 @@ final class FocusInterface {
         reply.appendContainer("a", "{sv}") { state in
             state.appendEntry("source", "s") { $0.append(status.source) }
             state.appendEntry("following", "b") { $0.append(status.isFollowing) }
-            state.appendEntry("detail", "s") { $0.append(status.detail) }
-            state.appendEntry("configuration", "s") { $0.append(focus.file.path) }
+            state.appendEntry("detail", "s") { $0.append(status.detail.deliverable) }
+            state.appendEntry("configuration", "s") { $0.append(focus.file.path.deliverable) }
             state.appendEntry("rules", "u") { $0.append(UInt32(focus.rules.rules.count), as: "u") }
             state.appendEntry("windows", "u") { $0.append(UInt32(focus.follower?.windows.count ?? 0), as: "u") }
             guard !isSandboxed else { return }
