@@ -100,7 +100,8 @@ final class LineShell: @unchecked Sendable {
     var shownCondition: Condition {
         let count = unopenedMessages
         guard condition.state == .connected, count > 0 else { return condition }
-        let what = "\(count) message\(count == 1 ? "" : "s") cannot be opened: the others have another key"
+        let reason = isSealed ? "the others have another key" : "the others have a key"
+        let what = "\(count) message\(count == 1 ? "" : "s") cannot be opened: \(reason)"
         return Condition(state: .connected, detail: "\(condition.detail); \(what)", isAlarming: true)
     }
 

@@ -116,11 +116,12 @@ struct BridgeInfo {
     /// A line for each device.
     func peerCells(at now: Int64) -> [[Cell]] {
         peers.map { peer in
-            [
+            let heard = peer.seen > 0 ? "heard " + Timestamp(peer.seen).text(seenAt: now) : ""
+            // Without a connection nobody knows who is offline.
+            let absence = (state == "connected" ? ["offline"] : []) + (heard.isEmpty ? [] : [heard])
+            return [
                 Cell(peer.name.isEmpty ? peer.device : peer.name, .bold, isImportant: true),
-                peer.isOnline
-                    ? Cell("online", .green)
-                    : Cell(peer.seen > 0 ? "offline, heard " + Timestamp(peer.seen).text(seenAt: now) : "offline"),
+                peer.isOnline ? Cell("online", .green) : Cell(absence.joined(separator: ", ")),
                 Cell(peer.behind > 0 ? "behind" : ""), Cell(peer.name.isEmpty ? "" : peer.device, .dim),
             ]
         }

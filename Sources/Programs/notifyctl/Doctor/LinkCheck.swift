@@ -60,10 +60,9 @@ struct LinkCheck {
             : "On a device that works: notifyctl link pair. Here move mqtt.toml, mqtt.password and link.key away, and then: "
                 + "notifyctl link join"
         let count = "\(line.unopened) message\(line.unopened == 1 ? "" : "s")"
+        let reason = line.isSealed ? "the others have another key" : "the others have a key"
         return [
-            .warning(
-                Self.check, "\(Terminal.plain(line.title)): \(count) cannot be opened: the others have another key",
-                advice)
+            .warning(Self.check, "\(Terminal.plain(line.title)): \(count) cannot be opened: \(reason)", advice)
         ]
     }
 
