@@ -117,6 +117,7 @@ struct LinkSettingsTests {
         ("", "mqtt.toml:1:1: 'link' is missing here"),
         (Self.least + "colour = 1", "mqtt.toml:5:1: there is no key 'colour' here"),
         (Self.least.replacing("\"mina\"", with: "\"a/b\""), "mqtt.toml:3:1: 'user' has 1 to 32 bytes"),
+        (Self.least.replacing("mina", with: "channel"), "mqtt.toml:3:1: 'user' cannot be \"channel\""),
         (Self.least.replacing("\"desk\"", with: "\"\""), "mqtt.toml:4:1: 'name' is how people call this device"),
         (Self.least + "share = [\"post\"]", "mqtt.toml:5:10: "),
         (Self.least + "accept = { file = \"a\" }", "mqtt.toml:5:1: 'accept' is a second key, and there is no 'key'"),

@@ -518,6 +518,23 @@ struct LinkTests {
         #expect(Self.heard(bench.wait(seconds: 1)) == 1_700_000_000_000_000 + time)
     }
 
+    @Test func aWillSaysNothingOfTheClock() {
+        let bench = Bench()
+        bench.hear(.presence(Self.other), .presence(Presence(connection: 1, isOnline: true)))
+        let offset = bench.link.peerStates.map(\.clockOffset)
+        // The broker says it now, and it was written when the connection began.
+        let will = Message(
+            device: Self.other, at: 1_700_000_000_000_000 - 30_000_000,
+            body: .presence(Presence(connection: 1, isOnline: false)))
+        bench.give(
+            .received(
+                Delivery(
+                    token: DeliveryToken(99), address: .presence(Self.other), isRetained: false,
+                    content: .message(will, signer: nil))))
+        #expect(bench.link.peerStates.map(\.isOnline) == [false])
+        #expect(bench.link.peerStates.map(\.clockOffset) == offset)
+    }
+
     @Test func whoLeavesAChannelIsDroppedAndItsKeyIsKept() {
         let bench = Bench(channel: "run")
         let begin = Description(counter: 1, name: "phone", first: 2000, last: 2000, attended: [])

@@ -152,7 +152,7 @@ struct ReplayTests {
     @Test func aClaimOfAnEventThatSomebodyFindsLaterIsNoAnswer() throws {
         let found = explanation([("Claim", 21_070, .retracted)], .retracted)
         #expect(found.answers.isEmpty)
-        #expect(explanation([("Claim", 10_000, .retracted)], .retracted).answers.count == 1)
+        #expect(explanation([("Claim", 2_000, .retracted)], .retracted).answers.count == 1)
         var patient = explanation([("Claim", 21_070, .suppressed)])
         patient.window = .seconds(30)
         #expect(patient.answers.map(\.after) == [.milliseconds(21_070)])

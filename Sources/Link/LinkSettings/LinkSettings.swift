@@ -69,6 +69,9 @@ public struct LinkSettings: Equatable, Sendable {
     private static func readLink(from table: inout TableReader) -> LinkSettings? {
         let server = Server.read(from: &table)
         let user = table.required("user") { $0.level($1) }
+        if user == "channel" {
+            table.note("user", "'user' cannot be \"channel\": the topics of channels begin with it; take another name")
+        }
         let password = table.credential("password")
         let name = table.string("name") ?? HostName.own
         if name.isEmpty || name.utf8.count > longestName {

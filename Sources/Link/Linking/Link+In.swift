@@ -87,7 +87,7 @@ extension Link {
             return false
         }
         guard admit(device, signer: signer, at: now) else { return false }
-        if !delivery.isRetained, !message.isWill { heard(device, message.at, at: now) }
+        if !delivery.isRetained { heard(device, message.isWill ? nil : message.at, at: now) }
         switch message.body {
         case .said(let said):
             if case .value(let digest) = delivery.address {

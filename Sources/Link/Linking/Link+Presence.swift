@@ -156,10 +156,11 @@ extension Link {
 
     // MARK: Others
 
-    mutating func heard(_ device: Device, _ at: Int64, at now: Now) {
+    /// - Parameter at: when it was said; `nil` if that is not known.
+    mutating func heard(_ device: Device, _ at: Int64?, at now: Now) {
         peers[device]!.heardAt = now.wall
         // What the broker has kept was said some time ago.
-        if !connection.isDraining {
+        if let at, !connection.isDraining {
             peers[device]!.heard = now.uptime
             peers[device]!.offset.heard(at, wall: now.wall, uptime: now.uptime)
         }
