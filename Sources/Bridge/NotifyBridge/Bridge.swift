@@ -25,7 +25,9 @@ public protocol Bridge: Sendable {
     /// Reads the files and credentials that the settings name: for `--check-config`, and before new settings replace those in force.
     /// At the start they are not asked for: what is missing then may come while the bridge waits for it.
     ///
-    /// - Parameter isRunning: whether this is the bridge itself, which has the credentials of its unit.
+    /// - Parameters:
+    ///   - settings: what was read without a mistake.
+    ///   - isRunning: whether this is the bridge itself, which has the credentials of its unit.
     /// - Returns: what is wrong and what would be right, a sentence for each mistake. None unless a bridge says something else.
     static func mistakes(in settings: Settings, isRunning: Bool) -> [String]
 
