@@ -9,12 +9,7 @@ import Testing
             try await FocusRig.with(sway.environment) { rig in
                 try await rig.start()
                 #expect(try await rig.state()["source"]?.string == "sway")
-                let chat = try await sway.open("Lounge", app: "element")
-                try await rig.expect("/chat focused")
-                let post = try await sway.open("Post 27 – Example", app: "firefox")
-                try await rig.expect("/chat visible", "/post/27 focused")
-                try post.rename("Post 28 – Example")
-                try await rig.expect("/chat visible", "/post/28 focused")
+                let (chat, post) = try await openTwoWindows(on: sway, rig)
                 // In tabs, one hides the other.
                 try await sway.command("layout", "tabbed")
                 try await sway.command("[app_id=element]", "focus")
@@ -40,12 +35,7 @@ import Testing
             try await FocusRig.with(sway.waylandEnvironment) { rig in
                 try await rig.start()
                 #expect(try await rig.state()["source"]?.string == "wayland")
-                let chat = try await sway.open("Lounge", app: "element")
-                try await rig.expect("/chat focused")
-                let post = try await sway.open("Post 27 – Example", app: "firefox")
-                try await rig.expect("/chat visible", "/post/27 focused")
-                try post.rename("Post 28 – Example")
-                try await rig.expect("/chat visible", "/post/28 focused")
+                let (chat, post) = try await openTwoWindows(on: sway, rig)
                 await chat.close()
                 try await rig.expect("/post/28 focused")
                 await sway.stop()
@@ -53,6 +43,19 @@ import Testing
                 await post.close()
             }
         }
+    }
+
+    /// A chat, and beside it a post, which has the focus and gets another title.
+    private func openTwoWindows(
+        on sway: SwayServer, _ rig: FocusRig
+    ) async throws -> (chat: TerminalWindow, post: TerminalWindow) {
+        let chat = try await sway.open("Lounge", app: "element")
+        try await rig.expect("/chat focused")
+        let post = try await sway.open("Post 27 – Example", app: "firefox")
+        try await rig.expect("/chat visible", "/post/27 focused")
+        try post.rename("Post 28 – Example")
+        try await rig.expect("/chat visible", "/post/28 focused")
+        return (chat, post)
     }
 
     @Test func itWaitsForASwayThatIsGone() async throws {
