@@ -70,7 +70,7 @@ public final class Journal {
     /// The number of the last change, and the first one that is complete; see `changes`.
     var lastChange: Int64 = 0
     var oldestNumber: Int64?
-    /// The highest number when events were last deleted: without it nobody could tell that it has been given out.
+    /// The highest number of a change when events were last deleted: its row may be gone, and the number is used up.
     var lastDeletedChange: Int64?
     /// The highest number in the file when it was opened.
     var lastChangeInFile: Int64 = 0

@@ -41,7 +41,7 @@ extension Daemon {
         }
     }
 
-    /// Whether only screens claimed an event: nobody has done anything.
+    /// Whether only screens claimed an event, and no program or person besides.
     private func isRescued(_ stored: StoredEvent) throws(Refusal) -> Bool {
         guard let decision = stored.decision, decision.outcome == .claimed, decision.form == .screen,
             event(stored).route.rescues

@@ -166,7 +166,7 @@ final class Daemon {
 
     /// Handles the input of a call without a caller.
     ///
-    /// - Returns: the reply, which nobody gets.
+    /// - Returns: the reply; it is not sent.
     @discardableResult
     func handleWithoutReply(_ input: Input) -> Effect? {
         let now = host.now

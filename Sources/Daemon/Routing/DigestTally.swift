@@ -2,7 +2,7 @@ import NotifyText
 
 /// Counts the events that one banner tells of afterwards, and writes its text: how many they are, and of whom.
 public struct DigestTally: Sendable {
-    /// Why nobody was told of the events at once.
+    /// Why the events had no banner at once.
     public enum Occasion: Sendable {
         /// A schedule held their banners back.
         case quiet

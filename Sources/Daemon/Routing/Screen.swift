@@ -100,7 +100,7 @@ public struct ScreenOptions: Sendable, Equatable {
 public struct ScreenSettings: Hashable, Sendable {
     /// The states in which a screen claims or is asked; in others it is ignored.
     public var suppressingStates: Set<Screen.State>
-    /// How long nobody has touched anything when the desktop calls a session idle.
+    /// How long after the last input the desktop calls a session idle.
     public var idleAfter: Duration
 
     public init(suppressingStates: Set<Screen.State> = [.focused, .visible], idleAfter: Duration = .seconds(300)) {

@@ -18,7 +18,7 @@ struct Rescue {
         var tally = DigestTally(.away)
     }
 
-    /// Since when nobody has touched anything, microseconds since the epoch; `nil` while the session is watched.
+    /// When the last input was, in microseconds since the epoch; `nil` while the session is watched.
     var absence: Int64?
     var search: Search?
     /// What could not be published yet.

@@ -1,6 +1,6 @@
 /// What logind says of the user's sessions at a seat.
 enum SessionState: Equatable {
-    /// One of them is neither locked nor idle, or nobody knows.
+    /// One of them is neither locked nor idle, or logind knows of none.
     case watched
     /// All are locked or idle.
     ///
