@@ -6,8 +6,6 @@ import Routing
 /// accepted before are still decided and shown; while the journal cannot be written, their outcomes are kept in
 /// memory, and reads add them to what the journal has.
 final class Storage {
-    /// Outcomes kept in memory while the journal cannot be written: enough for all undecided and shown events.
-    private static let backlogLimit = 130_000
     /// Events rewritten per transaction.
     private static let rewrittenAtOnce = 500
     /// Accepted events between two checks for expired ones.
@@ -40,11 +38,7 @@ final class Storage {
     private var refusedInTurn: Set<EventID> = []
     /// Whether this turn had more entries than a transaction.
     private var wasTurnLong = false
-    private var backlog: [JournalEntry] = []
-    /// Where each transaction ends that could not be written.
-    private var backlogEnds: [Int] = []
-    /// Index of an event's newest decision in the backlog.
-    private var decisions: [EventID: Int] = [:]
+    private var backlog = Backlog()
     private var refused: [EventID] = []
     private(set) var lostOutcomes: UInt64 = 0
     /// Retries after failures.
@@ -127,7 +121,7 @@ final class Storage {
 
     /// Whether a banner is gone, which the file does not say yet.
     func hasUnwrittenEnd(of banner: UInt32) -> Bool {
-        for entry in pending.reversed() + backlog.reversed() {
+        for entry in pending.reversed() + backlog.entries.reversed() {
             switch entry {
             case .bannerUp(let up) where up.number == banner: return false
             case .bannerGone(banner), .allBannersGone: return true
@@ -187,6 +181,7 @@ final class Storage {
             failed.insert(event.id)
             refused.append(event.id)
         }
+        var kept: [JournalEntry] = []
         for var entry in entries {
             switch entry {
             case .accepted: continue
@@ -213,14 +208,9 @@ final class Storage {
                 removal.origin = Origin()
                 entry = .removed(removal, leaving: version)
             }
-            guard backlog.count < Self.backlogLimit else {
-                lostOutcomes += 1
-                continue
-            }
-            if case .decided(let id, _) = entry { decisions[id] = backlog.count }
-            backlog.append(entry)
+            kept.append(entry)
         }
-        if backlog.count > backlogEnds.last ?? 0 { backlogEnds.append(backlog.count) }
+        lostOutcomes += UInt64(backlog.append(kept))
         // A removal is written later, but not acknowledged now.
         for case .removed(let removal, _) in entries { failed.insert(removal.id) }
         refusedInTurn = failed
@@ -243,7 +233,8 @@ final class Storage {
             } else {
                 journal = try disk.openJournal()
             }
-            dropBacklog(of: Set(refused))
+            // The journal may have had these events until it was opened again.
+            backlog.drop(Set(refused))
             refused = []
             logDamage()
             // Old events are deleted first, to make room.
@@ -265,47 +256,12 @@ final class Storage {
     /// Writes what was kept in memory, as many transactions at once as the disk takes, and none of them in parts. What a failure
     /// leaves stays there.
     private func commitBacklog() throws(JournalError) {
-        var written = 0
-        var ends = backlogEnds[...]
-        defer {
-            backlog.removeFirst(written)
-            backlogEnds = ends.map { $0 - written }
-            indexDecisions()
+        while true {
+            let (entries, transactions) = backlog.oldest(upTo: entriesAtOnce)
+            guard transactions > 0 else { return }
+            try journal?.commit(entries)
+            backlog.removeOldest(transactions)
         }
-        while var end = ends.first {
-            ends.removeFirst()
-            while let next = ends.first, next - written <= entriesAtOnce {
-                end = next
-                ends.removeFirst()
-            }
-            do throws(JournalError) {
-                try journal?.commit(Array(backlog[written..<end]))
-            } catch {
-                ends.insert(end, at: ends.startIndex)
-                throw error
-            }
-            written = end
-        }
-    }
-
-    private func indexDecisions() {
-        decisions = [:]
-        for case (let index, .decided(let id, _)) in zip(backlog.indices, backlog) { decisions[id] = index }
-    }
-
-    /// Drops what was kept in memory about events that were refused, and that the journal had all the same until it was opened again.
-    private func dropBacklog(of refused: Set<EventID>) {
-        guard !refused.isEmpty, backlog.contains(where: { $0.isAbout(refused) }) else { return }
-        var kept: [JournalEntry] = []
-        var ends: [Int] = []
-        var start = 0
-        for end in backlogEnds {
-            kept += backlog[start..<end].filter { !$0.isAbout(refused) }
-            if kept.count > ends.last ?? 0 { ends.append(kept.count) }
-            start = end
-        }
-        (backlog, backlogEnds) = (kept, ends)
-        indexDecisions()
     }
 
     /// Goes on with new events if there is room, after old ones are deleted where there is none.
@@ -357,7 +313,7 @@ final class Storage {
         let unwritten = pending.compactMap { if case .decided(let id, _) = $0 { id } else { nil } }
         var decision = StoredDecision(outcome: .expired, resolved: clock.wall)
         decision.isRead = true
-        let lost = undecided.subtracting(decisions.keys).subtracting(unwritten).sorted()
+        let lost = undecided.subtracting(backlog.decided).subtracting(unwritten).sorted()
         for start in stride(from: 0, to: lost.count, by: entriesAtOnce) {
             let ids = lost[start..<min(start + entriesAtOnce, lost.count)]
             try journal.commit(ids.map { .decided($0, decision) })
@@ -495,7 +451,7 @@ final class Storage {
 
     /// An event with its newest decision, which may not be on disk yet.
     func current(_ event: StoredEvent) -> StoredEvent {
-        guard let index = decisions[event.id], case .decided(_, var decision) = backlog[index] else { return event }
+        guard var decision = backlog.decision(of: event.id) else { return event }
         if decision.followsShown, let shown = event.decision { decision = decision.following(shown) }
         var event = event
         event.decision = decision
@@ -508,7 +464,7 @@ final class Storage {
     ) -> (event: StoredEvent, claims: [ClaimRecord]) {
         var event = current(event)
         var claims = claims
-        for entry in backlog {
+        for entry in backlog.entries {
             if case .claimed(event.id, let claim) = entry, claims.count < Journal.claimsOfOneEvent {
                 claims.append(claim)
             }
@@ -517,15 +473,5 @@ final class Storage {
             for index in claims.indices where claims[index].claimant == claimant { claims[index].program = program }
         }
         return (event, claims)
-    }
-}
-
-extension JournalEntry {
-    /// Whether it is an outcome, a claim or a mark of one of these events.
-    fileprivate func isAbout(_ ids: Set<EventID>) -> Bool {
-        switch self {
-        case .decided(let id, _), .claimed(let id, _), .read(let id, by: _, at: _, from: _): ids.contains(id)
-        default: false
-        }
     }
 }
