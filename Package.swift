@@ -169,7 +169,7 @@ let package = Package(
 
         // The client side, which knows nothing of the daemon but its D-Bus interface.
         .target(
-            name: "NotifyClient", dependencies: ["CDBus", "NotifyText"], path: "Sources/Client/NotifyClient",
+            name: "NotifyClient", dependencies: ["CDBus", "CLinux", "NotifyText"], path: "Sources/Client/NotifyClient",
             swiftSettings: strict),
         // What every bridge to another message system needs: see its documentation.
         .target(

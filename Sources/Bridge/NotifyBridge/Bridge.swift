@@ -102,6 +102,10 @@ public final class BridgeServices: Sendable {
     /// The connection to the bus, with which a bridge inside this package may do everything.
     package var connection: Connection { daemon.connection }
 
+    /// Where notices and answers of notifyd are delivered. A bridge that does everything else there too is awake only when there is
+    /// something to do.
+    package var loop: WorkLoop { connection.loop }
+
     /// Exports methods. An interface that is exported again replaces the one before.
     public func export(_ interface: BridgeInterface) { object.export(interface) }
 }

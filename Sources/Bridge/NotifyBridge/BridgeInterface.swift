@@ -89,7 +89,7 @@ struct BridgeObject: Sendable {
             interfaces.removeAll { $0.name == interface.name }
             interfaces.append(interface)
         }
-        connection.export(interface.name) { [running] call in
+        connection.export(interface.name) { [running, loop = connection.loop] call in
             guard call.message.path == BridgeStatus.path else { return call.failUnknownObject() }
             guard let method = interface.methods.first(where: { $0.name == call.message.member }) else {
                 return call.failUnknownMethod()
@@ -110,7 +110,7 @@ struct BridgeObject: Sendable {
                     "org.freedesktop.DBus.Error.LimitsExceeded",
                     "\(Self.maximumCalls) calls are being handled; wait for an answer before the next one.")
             }
-            Task {
+            loop.task {
                 defer { running.withLock { $0 -= 1 } }
                 do {
                     call.reply(try await method.handler(call.message.arguments))
@@ -127,7 +127,7 @@ struct BridgeObject: Sendable {
     func finishCalls() async {
         let deadline = ContinuousClock.now + .seconds(2)
         while running.withLock({ $0 > 0 }), ContinuousClock.now < deadline {
-            try? await Task.sleep(for: .milliseconds(5))
+            await connection.loop.sleep(for: .milliseconds(5))
         }
     }
 

@@ -1,4 +1,3 @@
-import Dispatch
 import Glibc
 import Logging
 import NotifyClient
@@ -8,15 +7,17 @@ import Systemd
 import TOMLTables
 import UserFiles
 
-/// The process of a bridge: what happens from its start to its end.
+/// The process of a bridge: what happens from its start to its end. All of it happens on one thread, ``loop``; the store has one
+/// of its own, because it waits for the disk.
 final class BridgeProgram<Program: Bridge>: Sendable {
     private let file: ConfigurationFile<Program>
     private let address: String?
     private let stateFolder: String?
     private let logger: Logger
-    private let manager = ServiceNotifier()
+    private let loop: WorkLoop
+    private let manager: ServiceNotifier
     private let status = BridgeStatus()
-    private let supervisor = Supervisor<Program>()
+    private let supervisor: Supervisor<Program>
 
     init(file: ConfigurationFile<Program>, address: String?, state: String?, logLevel: Logger.Level?) {
         self.file = file
@@ -28,6 +29,14 @@ final class BridgeProgram<Program: Bridge>: Sendable {
         }
         if let logLevel { logger.logLevel = logLevel }
         self.logger = logger
+        do throws(NotifyError) {
+            loop = try WorkLoop()
+        } catch {
+            logger.error("The bridge cannot start", metadata: ["error": "\(error)"])
+            StandardStreams.end(BridgeExit.systemFailure)
+        }
+        manager = ServiceNotifier(loop)
+        supervisor = Supervisor(loop)
     }
 
     /// How long a bridge may take to stop; `TimeoutStopSec=` of its unit is longer.
@@ -40,7 +49,7 @@ final class BridgeProgram<Program: Bridge>: Sendable {
         let signals = [SIGTERM, SIGINT, SIGHUP]
         EventLoop.blockSignals(signals)
         let settings = loadSettings()
-        Task {
+        loop.task {
             let code = await self.life(with: settings)
             StandardStreams.end(code)
         }
@@ -68,8 +77,7 @@ final class BridgeProgram<Program: Bridge>: Sendable {
     private func stop() {
         manager.stopping()
         supervisor.stop()
-        Task { [logger] in
-            try? await Task.sleep(for: Self.patience)
+        loop.perform(after: Self.patience) { [logger] in
             logger.warning("The bridge does not end in time; it is left as it is")
             StandardStreams.end(BridgeExit.success)
         }
@@ -77,7 +85,7 @@ final class BridgeProgram<Program: Bridge>: Sendable {
 
     private func reload() {
         manager.reloading()
-        Task { [self] in
+        loop.task { [self] in
             do throws(ConfigurationError) {
                 await supervisor.reload(try file.readWithSecrets(isRunning: true))
                 logger.info("The configuration was read again")
@@ -101,7 +109,7 @@ final class BridgeProgram<Program: Bridge>: Sendable {
         }
         let daemon: DaemonLink
         do throws(NotifyError) {
-            daemon = try await DaemonLink.open(address) { [logger, supervisor] in
+            daemon = try await DaemonLink.open(address, on: loop) { [logger, supervisor] in
                 logger.error("The bus is gone")
                 supervisor.end(BridgeExit.busLost)
             }
@@ -110,7 +118,7 @@ final class BridgeProgram<Program: Bridge>: Sendable {
             return BridgeExit.busLost
         }
         status.attach(
-            send: { [connection = daemon.connection] in connection.send($0) },
+            loop, send: { [connection = daemon.connection] in connection.send($0) },
             onState: { [manager] in manager.status($0) })
         let name = "org.notifyd.Bridge.\(Program.name)"
         let object = BridgeObject(daemon.connection, status)
@@ -140,7 +148,7 @@ final class BridgeProgram<Program: Bridge>: Sendable {
         logger.info(
             "The bridge has started", metadata: ["version": "\(projectVersion)", "configuration": "\(file.path)"])
         daemon.startDaemon()
-        let care = Task { await takeCare(of: services) }
+        let care = loop.task { await self.takeCare(of: services) }
         let code = await work(settings, services)
         care.cancel()
         manager.stopping()
@@ -208,7 +216,7 @@ final class BridgeProgram<Program: Bridge>: Sendable {
                 await supervisor.check()
                 manager.pingWatchdog()
             }
-            try? await Task.sleep(for: period, tolerance: timeout == nil ? .seconds(600) : nil)
+            await loop.sleep(for: period)
         }
     }
 }
@@ -229,10 +237,13 @@ private final class Supervisor<Program: Bridge>: Sendable {
         var code: Int32?
     }
 
+    private let loop: WorkLoop
     private let state = Locked(State())
 
+    init(_ loop: WorkLoop) { self.loop = loop }
+
     func run(_ bridge: Program) async throws -> Result {
-        let work = Task { try await bridge.run() }
+        let work = loop.task { try await bridge.run() }
         let isOver = state.withLock { state in
             state.bridge = bridge
             state.work = work

@@ -49,7 +49,9 @@ public final class BridgeStatus: Sendable {
         var changed: Set<String> = []
         /// When the last signal was sent.
         var announced: ContinuousClock.Instant?
-        var announcement: Task<Void, Never>?
+        var announcement: WorkTimer?
+        /// Where signals wait for their moment.
+        var loop: WorkLoop?
         var send: (@Sendable (Message) -> Void)?
         var onState: (@Sendable (String) -> Void)?
     }
@@ -67,10 +69,12 @@ public final class BridgeStatus: Sendable {
     }
 
     /// - Parameters:
+    ///   - loop: where signals wait for their moment.
     ///   - send: sends a signal, and returns at once.
     ///   - onState: gets the state and its detail as one line, and returns at once.
-    func attach(send: @escaping @Sendable (Message) -> Void, onState: @escaping @Sendable (String) -> Void) {
+    func attach(_ loop: WorkLoop, send: @escaping @Sendable (Message) -> Void, onState: @escaping @Sendable (String) -> Void) {
         values.withLock { values in
+            values.loop = loop
             values.send = send
             values.onState = onState
         }
@@ -137,10 +141,8 @@ public final class BridgeStatus: Sendable {
             values.changed.insert(name)
             guard values.announcement == nil else { return }
             let delay = values.announced.map { $0 + Self.pause - .now } ?? .zero
-            guard delay > .zero else { return Self.announce(&values) }
-            values.announcement = Task { [weak self] in
-                try? await Task.sleep(for: delay)
-                guard !Task.isCancelled else { return }
+            guard delay > .zero, let loop = values.loop else { return Self.announce(&values) }
+            values.announcement = loop.perform(after: delay) { [weak self] in
                 self?.values.withLock { Self.announce(&$0) }
             }
         }

@@ -1,4 +1,3 @@
-import Dispatch
 import Glibc
 import NotifyClient
 
@@ -31,17 +30,18 @@ public final class BridgeStore: Sendable {
     /// The file that was damaged when the store was opened, under its new name. A bridge that depends on its records says so.
     public let begunAnew: String?
     let path: String
-    /// Reports how many dead letters there are, on the queue.
+    /// Reports how many dead letters there are, on the thread of the store.
     private let onLetters: @Sendable (Int) -> Void
     private let clock: @Sendable () -> Int64
     private let limits: LetterLimits
-    private let queue = DispatchQueue(label: "org.notifyd.bridge.store")
-    /// Only `queue` uses it.
+    /// It waits for the disk, and nothing else waits for it.
+    private let loop: WorkLoop
+    /// Only `loop` uses it.
     private let database: SQLiteFile
     private let waiting = Locked(UncheckedWrites())
 
     private struct UncheckedWrites: @unchecked Sendable {
-        // Proof: a write is handed from the caller to the queue under a lock, and used by one of them at a time.
+        // Proof: a write is handed from the caller to the loop under a lock, and used by one of them at a time.
         var list: [Write] = []
     }
 
@@ -61,6 +61,11 @@ public final class BridgeStore: Sendable {
         self.limits = limits
         self.clock = clock
         self.onLetters = onLetters
+        do throws(NotifyError) {
+            loop = try WorkLoop()
+        } catch {
+            throw StoreError(.unavailable, error.message)
+        }
         try StoreFile.makeFolder(folder)
         do throws(StoreError) {
             database = try StoreFile.open(path)
@@ -70,14 +75,14 @@ public final class BridgeStore: Sendable {
             begunAnew = try StoreFile.setAside(path)
             database = try StoreFile.open(path)
         }
-        queue.async { self.refresh() }
+        loop.perform { self.refresh() }
     }
 
     // MARK: Records
 
     /// All records whose keys begin with a text, by their keys.
     public func all(prefix: String = "") async throws(StoreError) -> [(key: String, value: [UInt8])] {
-        try await onQueue { database throws(StoreError) in
+        try await onLoop { database throws(StoreError) in
             var found: [(key: String, value: [UInt8])] = []
             try database.rows(
                 "SELECT key, value, sum FROM record WHERE key >= ? ORDER BY key", [.text(prefix)]
@@ -93,7 +98,7 @@ public final class BridgeStore: Sendable {
 
     /// The value of a key, if there is one.
     public func value(_ key: String) async throws(StoreError) -> [UInt8]? {
-        try await onQueue { database throws(StoreError) in
+        try await onLoop { database throws(StoreError) in
             var found: [UInt8]?
             try database.rows("SELECT key, value, sum FROM record WHERE key = ?", [.text(key)]) {
                 row throws(StoreError) in
@@ -125,7 +130,7 @@ public final class BridgeStore: Sendable {
     ///
     /// - Parameters:
     ///   - changes: in their order.
-    ///   - completion: runs on the queue of the store when they are on the disk, or cannot be written.
+    ///   - completion: runs on the thread of the store when they are on the disk, or cannot be written.
     public func write(_ changes: [RecordChange], _ completion: @escaping @Sendable (StoreError?) -> Void) {
         submit(completion) { database throws(StoreError) in
             for change in changes {
@@ -154,7 +159,7 @@ public final class BridgeStore: Sendable {
     ///
     /// - Parameters:
     ///   - letter: what cannot be delivered.
-    ///   - completion: runs on the queue of the store when it is on the disk, or cannot be written.
+    ///   - completion: runs on the thread of the store when it is on the disk, or cannot be written.
     public func keep(_ letter: DeadLetter, _ completion: @escaping @Sendable (StoreError?) -> Void) {
         let now = clock()
         submit(completion) { [limits] database throws(StoreError) in
@@ -175,7 +180,7 @@ public final class BridgeStore: Sendable {
     /// The dead letters, the oldest first.
     public func letters() async throws(StoreError) -> [KeptLetter] {
         expireLetters()
-        return try await onQueue { database throws(StoreError) in try LetterTable.all(database) }
+        return try await onLoop { database throws(StoreError) in try LetterTable.all(database) }
     }
 
     /// Deletes the dead letters at or below a topic, also from the file; `/` stands for all, those without a topic included.
@@ -183,7 +188,7 @@ public final class BridgeStore: Sendable {
     /// - Returns: how many there were.
     @discardableResult
     public func forgetLetters(below topic: String = "/") async throws(StoreError) -> Int {
-        let count = try await onQueue { database throws(StoreError) in
+        let count = try await onLoop { database throws(StoreError) in
             let count = try database.transaction { database throws(StoreError) in
                 try LetterTable.delete(below: topic, database)
             }
@@ -202,19 +207,19 @@ public final class BridgeStore: Sendable {
         refreshSoon()
     }
 
-    private func refreshSoon() { queue.async { self.refresh() } }
+    private func refreshSoon() { loop.perform { self.refresh() } }
 
     private func refresh() {
         if let count = try? LetterTable.count(database) { onLetters(count) }
     }
 
-    // MARK: On the queue
+    // MARK: On the loop
 
     /// Returns when what was called before is done.
-    func wait() async { try? await onQueue { _ in } }
+    func wait() async { try? await onLoop { _ in } }
 
     /// Closes the file when what was called before is done. Nothing may be called afterwards.
-    package func close() async { try? await onQueue { $0.close() } }
+    package func close() async { try? await onLoop { $0.close() } }
 
     private func submit(
         _ completion: @escaping @Sendable (StoreError?) -> Void = { _ in },
@@ -224,7 +229,7 @@ public final class BridgeStore: Sendable {
             waiting.list.append(Write(work: work, completion: completion))
             return waiting.list.count == 1
         }
-        if isFirst { queue.async { self.flush() } }
+        if isFirst { loop.perform { self.flush() } }
     }
 
     /// Writes everything that waits in one transaction.
@@ -246,11 +251,11 @@ public final class BridgeStore: Sendable {
         for write in writes { write.completion(failure) }
     }
 
-    private func onQueue<Content: Sendable>(
+    private func onLoop<Content: Sendable>(
         _ body: @escaping @Sendable (SQLiteFile) throws(StoreError) -> Content
     ) async throws(StoreError) -> Content {
         let result: Result<Content, StoreError> = await withCheckedContinuation { continuation in
-            queue.async { [database] in
+            loop.perform { [database] in
                 do throws(StoreError) {
                     continuation.resume(returning: .success(try body(database)))
                 } catch {

@@ -42,7 +42,7 @@ public struct ChangeFollower: AsyncSequence, Sendable {
             backoff = follower.backoff
             let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
             wakes = stream.makeAsyncIterator()
-            alarm = AlarmClock { continuation.yield() }
+            alarm = AlarmClock(follower.daemon.connection.loop) { continuation.yield() }
             observation = follower.daemon.observe { if $0.tellsOfChanges { continuation.yield() } }
         }
 
@@ -86,20 +86,21 @@ extension DaemonLink {
 
 /// Calls an action after a while, unless it is set again before.
 private final class AlarmClock: Sendable {
+    private let loop: WorkLoop
     private let action: @Sendable () -> Void
-    private let waiting = Locked<Task<Void, Never>?>(nil)
+    private let waiting = Locked<WorkTimer?>(nil)
 
-    init(_ action: @escaping @Sendable () -> Void) { self.action = action }
+    init(_ loop: WorkLoop, _ action: @escaping @Sendable () -> Void) {
+        self.loop = loop
+        self.action = action
+    }
 
     deinit { waiting.withLock { $0 }?.cancel() }
 
     func ring(after time: Duration) {
-        let task = Task { [action] in
-            try? await Task.sleep(for: time)
-            if !Task.isCancelled { action() }
-        }
+        let timer = loop.perform(after: time, action)
         let before = waiting.withLock { waiting in
-            defer { waiting = task }
+            defer { waiting = timer }
             return waiting
         }
         before?.cancel()

@@ -29,7 +29,7 @@ public enum DaemonNotice: Sendable {
 /// The connection of a bridge to the bus, and so to notifyd.
 ///
 /// Calls reach notifyd in the order in which they are submitted, and any number of them may be under way. Notices and answers
-/// are delivered on one queue, in the order in which the bus delivers them: handlers return at once and never block.
+/// are delivered on one thread, in the order in which the bus delivers them: handlers return at once and never block.
 public final class DaemonLink: Sendable {
     /// The one connection: it owns the name of the bridge and exports its objects.
     package let connection: Connection
@@ -44,13 +44,14 @@ public final class DaemonLink: Sendable {
     ///
     /// - Parameters:
     ///   - address: of the bus.
+    ///   - loop: where notices and answers are delivered; with `nil` the connection has a loop of its own.
     ///   - onLoss: called once when the bus is gone.
     package static func open(
-        _ address: String, onLoss: @escaping @Sendable () -> Void = {}
+        _ address: String, on loop: WorkLoop? = nil, onLoss: @escaping @Sendable () -> Void = {}
     ) async throws(NotifyError) -> DaemonLink {
         let notices = NoticeTable()
         let connection = try await Connection.open(
-            address, isOwner: { connection, name in name != Router.name || connection == notices.daemon },
+            address, on: loop, isOwner: { connection, name in name != Router.name || connection == notices.daemon },
             onSignal: { notices.receive($0) }, onClose: onLoss)
         do throws(NotifyError) {
             try await connection.addMatch(.ownerChanged(of: Router.name))
@@ -59,7 +60,7 @@ public final class DaemonLink: Sendable {
             connection.close()
             throw error
         }
-        // The answer is handled on the queue, in order with the signals about the owner.
+        // The answer is handled on the loop, in order with the signals about the owner.
         await withCheckedContinuation { continuation in
             connection.call(.toBus("GetNameOwner", [.string(Router.name)])) { answer in
                 notices.setDaemon((try? answer.get())?.arguments.first?.string)
@@ -87,7 +88,7 @@ public final class DaemonLink: Sendable {
     ///
     /// - Parameters:
     ///   - call: what to do.
-    ///   - completion: runs on the queue.
+    ///   - completion: runs on the thread of the notices.
     public func submit(_ call: DaemonCall, _ completion: @escaping @Sendable (DaemonAnswer) -> Void = { _ in }) {
         BridgeFailpoint.beforeCall.hit()
         do throws(NotifyError) {
@@ -171,7 +172,7 @@ final class NoticeTable: Sendable {
         }
     }
 
-    /// Call it on the queue of the connection.
+    /// Call it on the loop of the connection.
     func add(_ handler: @escaping @Sendable (DaemonNotice) -> Void, id: UInt64) {
         let isThere: Bool? = state.withLock { state in
             if state.ended.remove(id) != nil { return nil }

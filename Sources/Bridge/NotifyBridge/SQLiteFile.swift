@@ -4,7 +4,7 @@ internal import GRDBSQLite
 ///
 /// Errors hold the messages of SQLite and never the values of a statement. [SQLite](https://sqlite.org/c3ref/intro.html)
 final class SQLiteFile: @unchecked Sendable {
-    // Proof: the store uses it on its queue only, except in `init` and `deinit`, when nobody else has it.
+    // Proof: the store uses it on its loop only, except in `init` and `deinit`, when nobody else has it.
 
     enum Value {
         case null

@@ -14,8 +14,13 @@ final class ServiceNotifier: Sendable {
 
     private let locked: Locked<State>
 
-    /// - Parameter name: `$NOTIFY_SOCKET`.
-    init(_ name: String? = getenv("NOTIFY_SOCKET").map { String(cString: $0) }) {
+    private let loop: WorkLoop
+
+    /// - Parameters:
+    ///   - loop: where statements wait.
+    ///   - name: `$NOTIFY_SOCKET`.
+    init(_ loop: WorkLoop, _ name: String? = getenv("NOTIFY_SOCKET").map { String(cString: $0) }) {
+        self.loop = loop
         locked = Locked(State(socket: name.flatMap { NotifySocket($0) }))
     }
 
@@ -47,8 +52,7 @@ final class ServiceNotifier: Sendable {
             return true
         }
         guard mustRetry else { return }
-        Task {
-            try? await Task.sleep(for: .milliseconds(200))
+        loop.perform(after: .milliseconds(200)) { [self] in
             locked.withLock { $0.isRetrying = false }
             flush()
         }

@@ -154,7 +154,7 @@ actor ConnectionManager {
         }
     }
 
-    /// The reply is handled on the connection's queue, in order with the signals about the owner of the name.
+    /// The reply is handled on the connection's loop, in order with the signals about the owner of the name.
     private func learnDaemon(_ connection: Connection) async {
         await withCheckedContinuation { continuation in
             connection.call(.toBus("GetNameOwner", [.string(Router.name)])) { [table] answer in

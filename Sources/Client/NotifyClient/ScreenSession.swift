@@ -14,7 +14,7 @@ actor ScreenSession {
     private let filter: TopicFilter
     private let connections: ConnectionManager
     private let questions: AsyncThrowingStream<Event, any Error>.Continuation
-    /// Read on the queue of the connection.
+    /// Read on the loop of the connection.
     private let isAsked = Locked(false)
     private var options: ScreenOptions
     private var registration: Registration?

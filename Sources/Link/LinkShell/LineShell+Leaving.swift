@@ -1,6 +1,6 @@
-import Dispatch
 import Linking
 import Mosquitto
+import NotifyClient
 
 /// `notifyctl link leave`.
 extension LineShell {
@@ -25,8 +25,8 @@ extension LineShell {
         options.isClean = true
         options.version = version
         leaving = completion
-        connection = BrokerConnection(options) { [self, queue] event in
-            queue.async { [self] in endedSession(event) }
+        connection = BrokerConnection(options) { [self, loop] event in
+            loop.perform { [self] in endedSession(event) }
         }
     }
 

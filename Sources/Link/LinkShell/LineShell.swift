@@ -16,7 +16,7 @@ import Systemd
 /// Each line has a connection to the broker of its own: a connection has one will, and a channel that floods is not read from
 /// without holding up the private link.
 final class LineShell: @unchecked Sendable {
-    // Proof: everything but `init` runs on `queue`.
+    // Proof: everything but `init` runs on `loop`.
 
     /// How a line is, for people.
     struct Condition: Equatable {
@@ -26,7 +26,7 @@ final class LineShell: @unchecked Sendable {
         var isAlarming = false
     }
 
-    let queue: DispatchQueue
+    let loop: WorkLoop
     private let services: BridgeServices
     private let settings: LinkSettings
     private let isChannel: Bool
@@ -47,11 +47,11 @@ final class LineShell: @unchecked Sendable {
     var connection: BrokerConnection?
     /// Events of earlier connections are passed over.
     private var connectionNumber: UInt64 = 0
-    var connectedAt: DispatchTime?
+    var connectedAt: ContinuousClock.Instant?
     var version = ProtocolVersion.v5
     private var backoff = Backoff()
-    private var retry: DispatchWorkItem?
-    private var tokens: [UInt64: (token: MessageToken, sent: DispatchTime, bytes: Int)] = [:]
+    private var retry: WorkTimer?
+    private var tokens: [UInt64: (token: MessageToken, sent: ContinuousClock.Instant, bytes: Int)] = [:]
     private var payloadLimit = PayloadLimit()
     /// Why this end gives up the connection: a person has to change something.
     private var complaint: String?
@@ -67,18 +67,18 @@ final class LineShell: @unchecked Sendable {
     /// Messages that are not handled yet: more of them keep the thread of the connection from reading on.
     private let room = DispatchSemaphore(value: 256)
 
-    private var timer: (any DispatchSourceTimer)?
+    private var timer: WorkTimer?
 
     init(
         _ configuration: Linking.Configuration, _ cipher: LineCipher, device: Device, settings: LinkSettings,
-        records: [Record], services: BridgeServices, queue: DispatchQueue, onChange: @escaping () -> Void
+        records: [Record], services: BridgeServices, loop: WorkLoop, onChange: @escaping () -> Void
     ) {
         self.configuration = configuration
         self.cipher = cipher
         self.device = device
         self.settings = settings
         self.services = services
-        self.queue = queue
+        self.loop = loop
         self.onChange = onChange
         switch configuration.kind {
         case .link:
@@ -138,7 +138,7 @@ final class LineShell: @unchecked Sendable {
 
     /// Hands an input in later, so that effects are done in their order.
     private func later(_ input: LinkInput) {
-        queue.async { [weak self] in self?.handle(input) }
+        loop.perform { [weak self] in self?.handle(input) }
     }
 
     // MARK: Effects
@@ -176,23 +176,23 @@ final class LineShell: @unchecked Sendable {
     }
 
     private func call(_ token: CallToken, _ call: DaemonCall) {
-        services.daemon.submit(call) { [weak self] answer in self?.later(.answered(token, CallResult(answer))) }
+        services.daemon.submit(call) { [weak self] answer in self?.handle(.answered(token, CallResult(answer))) }
     }
 
     private func read(_ token: ReadToken, after: UInt64, limit: UInt32) {
         services.daemon.submit(.changes(after: after, limit: limit)) { [weak self, name = settings.name] answer in
-            guard let page = answer.changes else { return self?.later(.readFailed(token)) ?? () }
-            self?.later(.changes(token, ChangesPage(page, limit: limit, place: name)))
+            guard let page = answer.changes else { return self?.handle(.readFailed(token)) ?? () }
+            self?.handle(.changes(token, ChangesPage(page, limit: limit, place: name)))
         }
     }
 
     private func readNewest(_ token: ReadToken) {
-        Task { [weak self, services] in
+        loop.task { [weak self, services, loop] in
             let newest = try? await services.daemon.newestChange()
             guard let self else { return }
             if let newest { return later(.newest(newest)) }
             // At once would ask without a pause for as long as it fails.
-            queue.asyncAfter(deadline: .now() + .seconds(1)) { [weak self] in self?.handle(.readFailed(token)) }
+            loop.perform(after: .seconds(1)) { [weak self] in self?.handle(.readFailed(token)) }
         }
     }
 
@@ -220,17 +220,9 @@ final class LineShell: @unchecked Sendable {
     }
 
     private func arm(_ moment: Uptime) {
-        let timer: any DispatchSourceTimer
-        if let known = self.timer {
-            timer = known
-        } else {
-            timer = DispatchSource.makeTimerSource(queue: queue)
-            timer.setEventHandler { [weak self] in self?.handle(.timerFired) }
-            timer.activate()
-            self.timer = timer
-        }
+        timer?.cancel()
         let delay = max(0, moment.microseconds - Clock.boottime()) + 1
-        timer.schedule(deadline: .now() + .microseconds(Int(clamping: delay)))
+        timer = loop.perform(after: .microseconds(delay)) { [weak self] in self?.handle(.timerFired) }
     }
 
     private func fail(_ failure: LinkFailure) {
@@ -261,9 +253,9 @@ final class LineShell: @unchecked Sendable {
         }
         if condition.state == .connected { show(.connecting, "\(settings.server)") }
         connectionNumber += 1
-        connection = BrokerConnection(options) { [weak self, queue, room, number = connectionNumber] event in
+        connection = BrokerConnection(options) { [weak self, loop, room, number = connectionNumber] event in
             if case .received = event { room.wait() }
-            queue.async { [weak self] in
+            loop.perform { [weak self] in
                 self?.happened(event, on: number)
                 if case .received = event { room.signal() }
             }
@@ -289,7 +281,7 @@ final class LineShell: @unchecked Sendable {
         let topic = prefix + address.description
         guard let payload = try? message.map({ try cipher.seal($0, on: topic) }) ?? [] else { return }
         lastToken += 1
-        tokens[lastToken] = (token, .now(), payload.count)
+        tokens[lastToken] = (token, .now, payload.count)
         connection.publish(lastToken, topic: topic, payload: payload, isRetained: address.isRetained)
     }
 
@@ -298,7 +290,7 @@ final class LineShell: @unchecked Sendable {
         switch event {
         case .connected(let version, _, let longestPacket):
             self.version = version
-            connectedAt = .now()
+            connectedAt = .now
             payloadLimit.connected(packet: longestPacket, topic: longestTopic)
             guard limitText() else { return }
             show(
@@ -310,7 +302,7 @@ final class LineShell: @unchecked Sendable {
         case .acknowledged(let number):
             guard let (token, sent, bytes) = tokens.removeValue(forKey: number) else { return }
             payloadLimit.taken(bytes)
-            roundTrip = .nanoseconds(Int64(clamping: DispatchTime.now().uptimeNanoseconds - sent.uptimeNanoseconds))
+            roundTrip = .now - sent
             handle(.acknowledged(token))
         case .refusedAsTooLong(let number):
             guard let (_, _, bytes) = tokens.removeValue(forKey: number) else { return }
@@ -358,7 +350,7 @@ final class LineShell: @unchecked Sendable {
         if leaving != nil { return hasLeft(isAllSaid && end.kind == .asked) }
         if let since = connectedAt {
             connectedAt = nil
-            let age = Duration.nanoseconds(DispatchTime.now().uptimeNanoseconds - since.uptimeNanoseconds)
+            let age: Duration = .now - since
             payloadLimit.ended(end, longest: longest, age: age)
             // A broker that ends each connection at once is not asked again at once.
             if age > .seconds(30) { backoff.reset() }
@@ -383,12 +375,10 @@ final class LineShell: @unchecked Sendable {
 
     private func tryAgain() {
         retry?.cancel()
-        let item = DispatchWorkItem { [weak self] in
+        retry = loop.perform(after: backoff.next()) { [weak self] in
             guard let self, connection == nil, !isOver else { return }
             handle(.connecting)
         }
-        retry = item
-        queue.asyncAfter(deadline: .now() + backoff.next().interval, execute: item)
     }
 }
 

@@ -1,4 +1,3 @@
-import Dispatch
 import LinkMessages
 import LinkSettings
 import Linking
@@ -59,16 +58,16 @@ extension LinkBridge {
         .array(entries.map { .variants($0) }, of: .dictionary(keys: .string, values: .variant))
     }
 
-    private func onQueue<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
+    private func onLoop<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
         await withCheckedContinuation { continuation in
-            queue.async { continuation.resume(returning: body()) }
+            loop.perform { continuation.resume(returning: body()) }
         }
     }
 
     // MARK: List
 
     private func list() async -> [BusValue] {
-        await onQueue { [self] in
+        await onLoop { [self] in
             let link: [String: BusValue] = [
                 "device": .string(device?.description ?? ""), "name": .string(settings.name),
                 "broker": .string("\(settings.server)"), "user": .string(settings.user),
@@ -81,7 +80,7 @@ extension LinkBridge {
 
     private func runTest(_ limit: Duration) async throws -> [[String: BusValue]] {
         let rows: Result<[[String: BusValue]], BridgeMethodError> = await withCheckedContinuation { continuation in
-            queue.async { [self] in
+            loop.perform { [self] in
                 guard testing == nil else {
                     return continuation.resume(
                         returning: .failure(Self.error("Busy", "A test is under way; wait for its end.")))
@@ -93,7 +92,7 @@ extension LinkBridge {
                 testing = RunningTest(id: id, lines: lines) {
                     continuation.resume(returning: .success(lines.flatMap { $0.answers(to: id) }))
                 }
-                queue.asyncAfter(deadline: .now() + limit.interval) { [self] in
+                loop.perform(after: limit) { [self] in
                     if testing?.id == id { endTest() }
                 }
                 checkTest()
@@ -122,7 +121,7 @@ extension LinkBridge {
             throw BridgeMethodError(
                 "org.freedesktop.DBus.Error.InvalidArgs", "A device is 32 lower-case hexadecimal digits.")
         }
-        let error: BridgeMethodError? = await onQueue { [self] in
+        let error: BridgeMethodError? = await onLoop { [self] in
             let known = lines.filter { line in line.peers.contains { $0.device == device } }
             guard !known.isEmpty else { return Self.error("UnknownDevice", "No line has a device \(device).") }
             let isOnline = known.contains { line in line.peers.contains { $0.device == device && $0.isOnline } }
@@ -146,10 +145,10 @@ extension LinkBridge {
     /// - Parameter isSilent: whether the broker and the others are not told.
     private func leave(isSilent: Bool) async throws {
         if isSilent {
-            await onQueue { [self] in stopLines() }
+            await onLoop { [self] in stopLines() }
         } else {
             let isTold = await withCheckedContinuation { continuation in
-                queue.async { [self] in leaveLines { continuation.resume(returning: $0) } }
+                loop.perform { [self] in leaveLines { continuation.resume(returning: $0) } }
             }
             guard isTold else { throw Self.notConnected }
         }
@@ -159,7 +158,7 @@ extension LinkBridge {
         try await store.write(try await store.all().map(\.key).filter { !kept.contains($0) }.map { .remove($0) })
         _ = try await store.forgetLetters()
         services.logger.notice("This device has left the link")
-        await onQueue { [self] in finish() }
+        await onLoop { [self] in finish() }
     }
 }
 

@@ -1,5 +1,4 @@
 import Credentials
-import Dispatch
 import LinkMessages
 import LinkSealing
 public import LinkSettings
@@ -12,14 +11,14 @@ public import TOMLTables
 
 /// The link between devices over MQTT: `notifyd-mqtt`. It begins when notifyd is there and says which device this is.
 public final class LinkBridge: Bridge, @unchecked Sendable {
-    // Proof: everything that changes is used on `queue` only.
+    // Proof: everything that changes is used on `loop` only.
 
     public static let name = "mqtt"
     public static let abstract = "Links the notifyd of several devices over an MQTT broker."
 
     let settings: LinkSettings
     let services: BridgeServices
-    let queue = DispatchQueue(label: "link")
+    var loop: WorkLoop { services.loop }
     var lines: [LineShell] = []
     private var maps: MapShell?
     var device: Device?
@@ -48,9 +47,9 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
     }
 
     public func run() async throws {
-        let observation = services.daemon.observe { [self] notice in queue.async { self.received(notice) } }
+        let observation = services.daemon.observe { [self] notice in received(notice) }
         let (end, continuation) = AsyncStream<Void>.makeStream()
-        queue.async { self.end = continuation }
+        loop.perform { self.end = continuation }
         await withTaskCancellationHandler {
             for await _ in end {}
         } onCancel: {
@@ -58,7 +57,7 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
         }
         withExtendedLifetime(observation) {}
         await withCheckedContinuation { continuation in
-            queue.async {
+            loop.perform {
                 self.isStopped = true
                 for line in self.lines { line.handle(.ending) }
                 self.endLines()
@@ -68,7 +67,7 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
     }
 
     public func check() async {
-        await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+        await withCheckedContinuation { continuation in loop.perform { continuation.resume() } }
     }
 
     // MARK: notifyd
@@ -112,13 +111,13 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
     /// Asks notifyd which device this is, and begins the lines, or goes on with them.
     private func begin() {
         beginning?.cancel()
-        beginning = Task { [self] in
+        beginning = loop.task { [self] in
             var backoff = Backoff(upTo: .seconds(30))
             while !Task.isCancelled {
                 if let text = await services.daemon.device(), let device = Device(text) {
                     do {
                         let prepared = try await prepareLines(of: device)
-                        queue.async { self.found(device, prepared) }
+                        loop.perform { self.found(device, prepared) }
                         return
                     } catch {
                         services.status.set(.failed, "\(error)")
@@ -127,7 +126,7 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
                     services.status.set(
                         .waiting, "notifyd does not say which device this is; its journal cannot be read")
                 }
-                try? await Task.sleep(for: backoff.next())
+                await loop.sleep(for: backoff.next())
             }
         }
     }
@@ -141,14 +140,14 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
             lines = prepared.map { prepared in
                 LineShell(
                     prepared.configuration, prepared.cipher, device: device, settings: settings,
-                    records: prepared.records, services: services, queue: queue
+                    records: prepared.records, services: services, loop: loop
                 ) { [weak self] in
                     self?.checkTest()
                     self?.show()
                 }
             }
             if let link = prepared.first, !settings.maps.isEmpty {
-                maps = MapShell(settings, cipher: link.cipher, services: services, queue: queue) { [weak self] in
+                maps = MapShell(settings, cipher: link.cipher, services: services, loop: loop) { [weak self] in
                     self?.show()
                 }
             }
@@ -284,10 +283,10 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
     private func show() {
         guard !isShowing else { return }
         isShowing = true
-        queue.asyncAfter(deadline: .now() + .milliseconds(20)) { [weak self] in
+        loop.perform(after: .milliseconds(20)) { [weak self] in
             guard let self else { return }
             showNow()
-            queue.asyncAfter(deadline: .now() + .seconds(1)) { [weak self] in
+            loop.perform(after: .seconds(1)) { [weak self] in
                 guard let self else { return }
                 isShowing = false
                 if !isStopped { showNow() }

@@ -1,4 +1,3 @@
-import Dispatch
 import Logging
 import Mapping
 import Mosquitto
@@ -11,7 +10,7 @@ import Routing
 ///
 /// Rows are read a page at a time, and only while the broker is there.
 final class MapSender: @unchecked Sendable {
-    // Proof: everything but `init` runs on `queue`.
+    // Proof: everything but `init` runs on `loop`.
 
     private struct Flight {
         let number: UInt64
@@ -21,7 +20,7 @@ final class MapSender: @unchecked Sendable {
 
     private let maps: [OutboundMap]
     private let services: BridgeServices
-    private let queue: DispatchQueue
+    private let loop: WorkLoop
     private var observation: DaemonObservation?
 
     private var connection: BrokerConnection?
@@ -40,12 +39,12 @@ final class MapSender: @unchecked Sendable {
 
     private static let cursorKey = "map-cursor"
     private static let rowsPerPage: UInt32 = 50
-    private static let pause: DispatchTimeInterval = .seconds(5)
+    private static let pause = Duration.seconds(5)
 
-    init(_ maps: [OutboundMap], services: BridgeServices, queue: DispatchQueue) {
+    init(_ maps: [OutboundMap], services: BridgeServices, loop: WorkLoop) {
         self.maps = maps
         self.services = services
-        self.queue = queue
+        self.loop = loop
     }
 
     /// Goes on after the last row that was acknowledged; the first time, with the present.
@@ -54,8 +53,8 @@ final class MapSender: @unchecked Sendable {
         life += 1
         observation =
             observation
-            ?? services.daemon.observe { [weak self, queue] notice in
-                if notice.tellsOfChanges { queue.async { [weak self] in self?.changed() } }
+            ?? services.daemon.observe { [weak self, loop] notice in
+                if notice.tellsOfChanges { loop.perform { [weak self] in self?.changed() } }
             }
         begin(life)
     }
@@ -74,21 +73,21 @@ final class MapSender: @unchecked Sendable {
     }
 
     private func begin(_ life: Int) {
-        Task { [weak self, services] in
+        loop.task { [weak self, services] in
             var number = try? await services.store.number(Self.cursorKey)
             if number == nil, let newest = try? await services.daemon.newestChange() {
                 number = newest
                 try? await services.store.write([.put(Self.cursorKey, newest)])
             }
             guard let self else { return }
-            queue.async { [number] in self.found(number, life) }
+            loop.perform { [number] in self.found(number, life) }
         }
     }
 
     private func found(_ number: UInt64?, _ life: Int) {
         guard life == self.life else { return }
         guard let number else {
-            queue.asyncAfter(deadline: .now() + Self.pause) { [weak self] in
+            loop.perform(after: Self.pause) { [weak self] in
                 if let self, life == self.life { begin(life) }
             }
             return
@@ -109,8 +108,8 @@ final class MapSender: @unchecked Sendable {
         guard connection != nil, cursor != nil, hasMore, !isReading, flights.isEmpty else { return }
         isReading = true
         hasMore = false
-        services.daemon.submit(.changes(after: position, limit: Self.rowsPerPage)) { [weak self, queue, life] answer in
-            queue.async { [weak self] in self?.took(answer, life) }
+        services.daemon.submit(.changes(after: position, limit: Self.rowsPerPage)) { [weak self, loop, life] answer in
+            loop.perform { [weak self] in self?.took(answer, life) }
         }
     }
 
@@ -118,7 +117,7 @@ final class MapSender: @unchecked Sendable {
         guard life == self.life else { return }
         isReading = false
         guard let rows = answer.changes?.rows else {
-            queue.asyncAfter(deadline: .now() + Self.pause) { [weak self] in self?.changed() }
+            loop.perform(after: Self.pause) { [weak self] in self?.changed() }
             return
         }
         guard let last = rows.last else { return }

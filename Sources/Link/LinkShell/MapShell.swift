@@ -1,4 +1,3 @@
-import Dispatch
 import LinkMessages
 import LinkSealing
 import LinkSettings
@@ -15,9 +14,9 @@ import Systemd
 /// It has a connection of its own, because its messages are acknowledged only when notifyd has them on disk, one after the other.
 /// What notifyd does not take now is left to the broker, which sends it again on the next connection: nothing waits here.
 final class MapShell: @unchecked Sendable {
-    // Proof: everything but `init` runs on `queue`.
+    // Proof: everything but `init` runs on `loop`.
 
-    private let queue: DispatchQueue
+    private let loop: WorkLoop
     private let services: BridgeServices
     private let settings: LinkSettings
     private let client: String
@@ -26,10 +25,10 @@ final class MapShell: @unchecked Sendable {
     private(set) var condition = LineShell.Condition()
     private var connection: BrokerConnection?
     private var connectionNumber: UInt64 = 0
-    private var connectedAt: DispatchTime?
+    private var connectedAt: ContinuousClock.Instant?
     private var version = ProtocolVersion.v5
     private var backoff = Backoff()
-    private var retry: DispatchWorkItem?
+    private var retry: WorkTimer?
     private var isDaemonThere = false
     private var isStopped = false
 
@@ -45,20 +44,20 @@ final class MapShell: @unchecked Sendable {
     private static let maximumTopics = 1000
     /// Bytes of a message that is remembered.
     private static let maximumKnown = 1024
-    private static let lateInterval: DispatchTimeInterval = .milliseconds(100)
+    private static let lateInterval = Duration.milliseconds(100)
 
     init(
-        _ settings: LinkSettings, cipher: LineCipher, services: BridgeServices, queue: DispatchQueue,
+        _ settings: LinkSettings, cipher: LineCipher, services: BridgeServices, loop: WorkLoop,
         onChange: @escaping () -> Void
     ) {
         self.settings = settings
         self.services = services
-        self.queue = queue
+        self.loop = loop
         self.onChange = onChange
         client = cipher.clientID(line: "map")
         limits = settings.maps.inbound.map { _ in RateLimit(at: Uptime(microseconds: Clock.boottime())) }
         if !settings.maps.outbound.isEmpty {
-            sender = MapSender(settings.maps.outbound, services: services, queue: queue)
+            sender = MapSender(settings.maps.outbound, services: services, loop: loop)
         }
     }
 
@@ -99,8 +98,8 @@ final class MapShell: @unchecked Sendable {
         options.confirmsMessages = true
         options.maximumPayload = InboundMap.maximumBytes
         connectionNumber += 1
-        connection = BrokerConnection(options) { [weak self, queue, number = connectionNumber] event in
-            queue.async { [weak self] in self?.happened(event, on: number) }
+        connection = BrokerConnection(options) { [weak self, loop, number = connectionNumber] event in
+            loop.perform { [weak self] in self?.happened(event, on: number) }
         }
     }
 
@@ -109,7 +108,7 @@ final class MapShell: @unchecked Sendable {
         switch event {
         case .connected(let version, _, _):
             self.version = version
-            connectedAt = .now()
+            connectedAt = .now
             show(.connected, "\(settings.server)")
             if let connection { sender?.connected(connection) }
         case .received(let message): received(message)
@@ -122,7 +121,7 @@ final class MapShell: @unchecked Sendable {
     private func ended(_ end: ConnectionEnd) {
         connection = nil
         sender?.disconnected()
-        if let since = connectedAt, DispatchTime.now().uptimeNanoseconds - since.uptimeNanoseconds > 30_000_000_000 {
+        if let since = connectedAt, .now - since > .seconds(30) {
             backoff.reset()
         }
         connectedAt = nil
@@ -133,9 +132,7 @@ final class MapShell: @unchecked Sendable {
 
     private func tryAgain() {
         retry?.cancel()
-        let item = DispatchWorkItem { [weak self] in self?.connect() }
-        retry = item
-        queue.asyncAfter(deadline: .now() + backoff.next().interval, execute: item)
+        retry = loop.perform(after: backoff.next()) { [weak self] in self?.connect() }
     }
 
     private func show(_ state: BridgeStatus.State, _ detail: String) {
@@ -192,8 +189,8 @@ final class MapShell: @unchecked Sendable {
             return
         }
         let number = needsConfirmation ? connectionNumber : nil
-        services.daemon.submit(call) { [weak self, queue] answer in
-            queue.async { [weak self] in self?.answered(answer, topic, payload, map, number) }
+        services.daemon.submit(call) { [weak self, loop] answer in
+            loop.perform { [weak self] in self?.answered(answer, topic, payload, map, number) }
         }
     }
 
@@ -252,7 +249,7 @@ final class MapShell: @unchecked Sendable {
     private func setLateTimer() {
         guard !isLateTimerSet, !late.isEmpty else { return }
         isLateTimerSet = true
-        queue.asyncAfter(deadline: .now() + Self.lateInterval) { [weak self] in
+        loop.perform(after: Self.lateInterval) { [weak self] in
             guard let self, !isStopped else { return }
             isLateTimerSet = false
             takeLate()

@@ -1,17 +1,16 @@
 internal import CDBus
-import Dispatch
 import Synchronization
 
 /// One private connection to a message bus, from `open` until it is closed or lost. A lost connection is never reused; see
 /// ``ConnectionManager``.
 ///
-/// All calls of libdbus run on one serial queue. Replies are matched with calls here, by serial number, so libdbus needs no
-/// pending calls and no timeouts. Handlers run on the queue, in the order in which the bus delivers messages.
+/// All calls of libdbus run on one ``WorkLoop``. Replies are matched with calls here, by serial number, so libdbus needs no
+/// pending calls and no timeouts. Handlers run on the loop, in the order in which the bus delivers messages.
 ///
 /// [libdbus](https://dbus.freedesktop.org/doc/api/html/group__DBusConnection.html)
 package final class Connection: @unchecked Sendable {
-    // Proof: every stored `var`, and the contents of `replies`, are accessed on `queue` only, or in `deinit`, when no block on
-    // the queue refers to `self`. `uniqueName` is written once, before `open` returns the object. The rest is constant and
+    // Proof: every stored `var`, and the contents of `replies`, are accessed on `loop` only, or in `deinit`, when no work of
+    // the loop refers to `self`. `uniqueName` is written once, before `open` returns the object. The rest is constant and
     // Sendable.
 
     package typealias SignalHandler = @Sendable (Message) -> Void
@@ -28,7 +27,8 @@ package final class Connection: @unchecked Sendable {
     /// The name the bus gave this connection, such as `:1.42`.
     package private(set) var uniqueName = ""
 
-    private let queue = DispatchQueue(label: "org.notifyd.connection")
+    /// On which everything happens.
+    package let loop: WorkLoop
     private let replies: ReplyTable
     private let onSignal: SignalHandler
     private let onClose: @Sendable () -> Void
@@ -42,9 +42,10 @@ package final class Connection: @unchecked Sendable {
     private var handlers: [String: CallHandler] = [:]
 
     private init(
-        isOwner: @escaping OwnerCheck, onSignal: @escaping SignalHandler, onClose: @escaping @Sendable () -> Void
+        _ loop: WorkLoop, isOwner: @escaping OwnerCheck, onSignal: @escaping SignalHandler, onClose: @escaping @Sendable () -> Void
     ) {
-        replies = ReplyTable(queue: queue, isOwner: isOwner)
+        self.loop = loop
+        replies = ReplyTable(loop: loop, isOwner: isOwner)
         self.onSignal = onSignal
         self.onClose = onClose
     }
@@ -55,19 +56,22 @@ package final class Connection: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - address: a [server address](https://dbus.freedesktop.org/doc/dbus-specification.html#addresses).
-    ///   - isOwner: called on the queue for every reply to a call to a well-known name; only a reply from the owner is accepted.
+    ///   - loop: where handlers run; with `nil` the connection has a loop of its own.
+    ///   - isOwner: called on the loop for every reply to a call to a well-known name; only a reply from the owner is accepted.
     ///   - onSignal: called for every signal that arrives.
     ///   - onClose: called once when the connection is lost, but not when it is closed with `close`.
     /// - Throws: `notReachable` when there is no bus, or the bus refuses the connection.
     package static func open(
         _ address: String,
+        on loop: WorkLoop? = nil,
         isOwner: @escaping OwnerCheck = { _, _ in true },
         onSignal: @escaping SignalHandler = { _ in },
         onClose: @escaping @Sendable () -> Void = {}
     ) async throws(NotifyError) -> Connection {
-        let connection = Connection(isOwner: isOwner, onSignal: onSignal, onClose: onClose)
+        let loop = if let loop { loop } else { try WorkLoop() }
+        let connection = Connection(loop, isOwner: isOwner, onSignal: onSignal, onClose: onClose)
         let reply: Result<Message, NotifyError> = await withCheckedContinuation { continuation in
-            connection.queue.async {
+            connection.loop.perform {
                 if let error = connection.connect(to: address) {
                     continuation.resume(returning: .failure(error))
                     return
@@ -89,7 +93,7 @@ package final class Connection: @unchecked Sendable {
     package var isOpen: Bool { open.load(ordering: .acquiring) }
 
     /// Closes the connection. Calls without a reply fail.
-    package func close() { queue.async { self.tearDown() } }
+    package func close() { loop.perform { self.tearDown() } }
 
     // MARK: Sending
 
@@ -101,35 +105,35 @@ package final class Connection: @unchecked Sendable {
         let result: Result<Message, NotifyError> = await withTaskCancellationHandler {
             if Task.isCancelled { return .failure(.cancelled) }
             return await withCheckedContinuation { continuation in
-                queue.async {
+                loop.perform {
                     self.start(message, callID: callID, timeout: timeout) { continuation.resume(returning: $0) }
                 }
             }
         } onCancel: {
-            queue.async { self.replies.cancel(callID) }
+            loop.perform { self.replies.cancel(callID) }
         }
         return try result.get()
     }
 
-    /// Like `call` with a completion that runs on the queue, in order with the signals.
+    /// Like `call` with a completion that runs on the loop, in order with the signals.
     package func call(_ message: Message, completion: @escaping Completion) {
-        queue.async { self.start(message, callID: 0, timeout: Self.usualTimeout, completion) }
+        loop.perform { self.start(message, callID: 0, timeout: Self.usualTimeout, completion) }
     }
 
     /// Sends a message that gets no reply. It is dropped when the connection is closed.
     package func send(_ message: Message) {
-        queue.async { _ = self.write(message) }
+        loop.perform { _ = self.write(message) }
     }
 
-    /// Runs `handler` on the queue for every call of `interface`, at whatever object.
+    /// Runs `handler` on the loop for every call of `interface`, at whatever object.
     package func export(_ interface: String, handler: @escaping CallHandler) {
-        queue.async { self.handlers[interface] = handler }
+        loop.perform { self.handlers[interface] = handler }
     }
 
-    /// Runs `work` on the queue, in order with signals and replies.
-    package func perform(_ work: @escaping @Sendable () -> Void) { queue.async(execute: work) }
+    /// Runs `work` on the loop, in order with signals and replies.
+    package func perform(_ work: @escaping @Sendable () -> Void) { loop.perform(work) }
 
-    // MARK: On the queue
+    // MARK: On the loop
 
     private func connect(to address: String) -> NotifyError? {
         guard !address.utf8.contains(0) else {
@@ -144,7 +148,7 @@ package final class Connection: @unchecked Sendable {
         }
         self.raw = raw
         dbus_connection_set_exit_on_disconnect(raw, 0)
-        let watches = WatchSet(queue: queue) { [weak self] descriptor, flags in
+        let watches = WatchSet(loop: loop) { [weak self] descriptor, flags in
             guard let self else { return }
             self.watches?.handle(descriptor, flags)
             self.drain()
@@ -185,13 +189,13 @@ package final class Connection: @unchecked Sendable {
     fileprivate func planDrain() {
         guard !isDrainPlanned else { return }
         isDrainPlanned = true
-        queue.async { [weak self] in
+        loop.perform { [weak self] in
             self?.isDrainPlanned = false
             self?.drain()
         }
     }
 
-    /// Dispatches the messages that have been read, at most 256 at a time, so that other blocks on the queue run too.
+    /// Dispatches the messages that have been read, at most 256 at a time, so that other work of the loop is done too.
     private func drain() {
         guard let raw else { return }
         var count = 0

@@ -1,26 +1,23 @@
-import Dispatch
-
 /// The calls of a connection that wait for a reply, by serial number. A call that waits for too long fails.
-///
-/// Everything here runs on the queue of the connection.
-final class ReplyTable {
+final class ReplyTable: @unchecked Sendable {
+    // Proof: everything runs on `loop`.
+
     private struct Pending {
         let callID: UInt64
         let destination: String
-        let deadline: UInt64
+        let deadline: SuspendingClock.Instant
         let completion: Connection.Completion
     }
 
-    private let queue: DispatchQueue
+    private let loop: WorkLoop
     private var pending: [UInt32: Pending] = [:]
-    private var timer: (any DispatchSourceTimer)?
-    private var timerDeadline = UInt64.max
+    private var timer: (deadline: SuspendingClock.Instant, timer: WorkTimer)?
 
     /// Whether a connection owns a well-known name.
     private let isOwner: Connection.OwnerCheck
 
-    init(queue: DispatchQueue, isOwner: @escaping Connection.OwnerCheck) {
-        self.queue = queue
+    init(loop: WorkLoop, isOwner: @escaping Connection.OwnerCheck) {
+        self.loop = loop
         self.isOwner = isOwner
     }
 
@@ -31,9 +28,7 @@ final class ReplyTable {
         _ serial: UInt32, to destination: String, callID: UInt64, timeout: Duration,
         _ completion: @escaping Connection.Completion
     ) {
-        let now = DispatchTime.now().uptimeNanoseconds
-        let end = now.addingReportingOverflow(timeout.clampedNanoseconds)
-        let deadline = end.overflow ? .max : end.partialValue
+        let deadline = SuspendingClock.now + timeout
         pending[serial] = Pending(
             callID: callID, destination: destination, deadline: deadline, completion: completion)
         arm(deadline)
@@ -65,7 +60,7 @@ final class ReplyTable {
 
     /// Fails all calls, in the order of their ids.
     func failAll(_ error: NotifyError) {
-        timer?.cancel()
+        timer?.timer.cancel()
         timer = nil
         let unanswered = pending.values.sorted { $0.callID < $1.callID }
         pending = [:]
@@ -73,21 +68,17 @@ final class ReplyTable {
     }
 
     /// There is one timer, for the earliest deadline. A reply does not disarm it: when it fires, `expire` checks every deadline.
-    private func arm(_ deadline: UInt64) {
-        guard deadline < timerDeadline else { return }
-        let source = timer ?? DispatchSource.makeTimerSource(queue: queue)
-        source.schedule(deadline: DispatchTime(uptimeNanoseconds: deadline), leeway: .milliseconds(1))
-        timerDeadline = deadline
-        guard timer == nil else { return }
-        source.setEventHandler { [weak self] in self?.expire() }
-        source.activate()
-        timer = source
+    private func arm(_ deadline: SuspendingClock.Instant) {
+        if let timer {
+            guard deadline < timer.deadline else { return }
+            timer.timer.cancel()
+        }
+        timer = (deadline, loop.perform(after: deadline - .now) { [weak self] in self?.expire() })
     }
 
     private func expire() {
-        timerDeadline = .max
-        let now = DispatchTime.now().uptimeNanoseconds
-        for (serial, reply) in pending where reply.deadline <= now {
+        timer = nil
+        for (serial, reply) in pending where reply.deadline <= .now {
             answer(serial, .failure(NotifyError(.timedOut, "No reply arrived in time.")))
         }
         if let next = pending.values.map(\.deadline).min() { arm(next) }

@@ -1,29 +1,20 @@
 internal import CDBus
-import Dispatch
 import Glibc
 
-/// The file descriptors that libdbus watches, as dispatch sources.
+/// The file descriptors that libdbus watches, as watches of a ``WorkLoop``.
 ///
 /// libdbus adds two watches for each descriptor, one for reading and one for writing, and toggles them instead of removing
-/// them. After every change a descriptor has at most one source for reading and one for writing. A write source exists only
-/// while there are bytes to write.
+/// them. The loop waits for a descriptor once, for what is enabled: it is writable only while there are bytes to write.
 ///
-/// Everything here runs on the queue of the connection.
+/// Everything here runs on the loop of the connection.
 final class WatchSet {
-    private struct Key: Hashable {
-        let descriptor: CInt
-        /// `DBUS_WATCH_READABLE` or `DBUS_WATCH_WRITABLE`.
-        let flag: UInt32
-    }
-
-    private let queue: DispatchQueue
+    private let loop: WorkLoop
     private let ready: @Sendable (_ descriptor: CInt, _ flags: UInt32) -> Void
     private var watches: [OpaquePointer] = []
-    private var sources: [Key: any DispatchSourceProtocol] = [:]
 
-    /// - Parameter ready: called on `queue` when a descriptor is readable or writable.
-    init(queue: DispatchQueue, ready: @escaping @Sendable (_ descriptor: CInt, _ flags: UInt32) -> Void) {
-        self.queue = queue
+    /// - Parameter ready: called on `loop` with the flags of libdbus for what a descriptor is ready for.
+    init(loop: WorkLoop, ready: @escaping @Sendable (_ descriptor: CInt, _ flags: UInt32) -> Void) {
+        self.loop = loop
         self.ready = ready
     }
 
@@ -38,7 +29,8 @@ final class WatchSet {
         // Handling one watch may remove another, so each watch is looked up again.
         for watch in watches where dbus_watch_get_unix_fd(watch) == descriptor {
             guard watches.contains(watch), dbus_watch_get_enabled(watch) != 0 else { continue }
-            let wanted = dbus_watch_get_flags(watch) & flags
+            // The last two come unasked.
+            let wanted = flags & (dbus_watch_get_flags(watch) | DBUS_WATCH_HANGUP.rawValue | DBUS_WATCH_ERROR.rawValue)
             if wanted != 0 { dbus_watch_handle(watch, wanted) }
         }
     }
@@ -54,32 +46,22 @@ final class WatchSet {
     }
 
     fileprivate func refresh(_ descriptor: CInt) {
-        var flags: UInt32 = 0
+        var events = 0
         for watch in watches where dbus_watch_get_unix_fd(watch) == descriptor && dbus_watch_get_enabled(watch) != 0 {
-            flags |= dbus_watch_get_flags(watch)
+            let flags = dbus_watch_get_flags(watch)
+            if flags & DBUS_WATCH_READABLE.rawValue != 0 { events |= Int(POLLIN) }
+            if flags & DBUS_WATCH_WRITABLE.rawValue != 0 { events |= Int(POLLOUT) }
         }
-        for flag in [DBUS_WATCH_READABLE.rawValue, DBUS_WATCH_WRITABLE.rawValue] {
-            let key = Key(descriptor: descriptor, flag: flag)
-            if flags & flag == 0 {
-                sources.removeValue(forKey: key)?.cancel()
-            } else if sources[key] == nil, let own = duplicate(descriptor) {
-                let source: any DispatchSourceProtocol =
-                    flag == DBUS_WATCH_READABLE.rawValue
-                    ? DispatchSource.makeReadSource(fileDescriptor: own, queue: queue)
-                    : DispatchSource.makeWriteSource(fileDescriptor: own, queue: queue)
-                source.setEventHandler { [ready] in ready(descriptor, flag) }
-                source.setCancelHandler { close(own) }
-                source.activate()
-                sources[key] = source
-            }
-        }
+        loop.watch(descriptor, for: Int16(events)) { [ready] events in ready(descriptor, Self.flags(events)) }
     }
 
-    /// A source lives until its cancellation has been handled, but libdbus closes its descriptor at once. So each source has a
-    /// duplicate of the descriptor.
-    private func duplicate(_ descriptor: CInt) -> CInt? {
-        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
-        return copy < 0 ? nil : copy
+    private static func flags(_ events: Int16) -> UInt32 {
+        var flags: UInt32 = 0
+        if events & Int16(POLLIN) != 0 { flags |= DBUS_WATCH_READABLE.rawValue }
+        if events & Int16(POLLOUT) != 0 { flags |= DBUS_WATCH_WRITABLE.rawValue }
+        if events & Int16(POLLHUP) != 0 { flags |= DBUS_WATCH_HANGUP.rawValue }
+        if events & Int16(POLLERR | POLLNVAL) != 0 { flags |= DBUS_WATCH_ERROR.rawValue }
+        return flags
     }
 }
 
