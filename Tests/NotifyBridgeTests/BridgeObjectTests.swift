@@ -38,7 +38,8 @@ struct BridgeObjectTests {
             let link = try await DaemonLink.open(bus.address)
             let status = BridgeStatus { 1000 }
             status.attach(
-                link.connection.loop, send: { [connection = link.connection] in connection.send($0) }, onState: { _ in })
+                link.connection.loop, send: { [connection = link.connection] in connection.send($0) }, onState: { _ in }
+            )
             let object = BridgeObject(link.connection, status)
             object.export()
             let store = try BridgeStore(folder: folder.path, onLetters: { status.setDeadLetters($0) })

@@ -72,7 +72,9 @@ public final class BridgeStatus: Sendable {
     ///   - loop: where signals wait for their moment.
     ///   - send: sends a signal, and returns at once.
     ///   - onState: gets the state and its detail as one line, and returns at once.
-    func attach(_ loop: WorkLoop, send: @escaping @Sendable (Message) -> Void, onState: @escaping @Sendable (String) -> Void) {
+    func attach(
+        _ loop: WorkLoop, send: @escaping @Sendable (Message) -> Void, onState: @escaping @Sendable (String) -> Void
+    ) {
         values.withLock { values in
             values.loop = loop
             values.send = send

@@ -7,6 +7,8 @@ public struct DaemonCall: Sendable {
     let arguments: Result<[Value], NotifyError>
     /// Whether the bus starts a daemon that is not there.
     var startsDaemon = true
+    /// How long to wait for the answer.
+    var timeout = Connection.usualTimeout
 
     /// Any method of `org.notifyd.Router1`, with its arguments.
     public init(_ member: String, _ arguments: [Value]) {
@@ -76,6 +78,14 @@ public struct DaemonCall: Sendable {
     /// notifyd.
     public static func changes(after number: UInt64, limit: UInt32 = 1000) -> DaemonCall {
         DaemonCall("Changes", .success([.uint64(number), .uint32(limit)]), startsDaemon: false)
+    }
+
+    /// The same, and with nothing after that number it waits for the next change, for as long as it takes. At most 16 such calls of a
+    /// connection wait. It does not start notifyd.
+    public static func awaitChanges(after number: UInt64, limit: UInt32 = 1000) -> DaemonCall {
+        var call = DaemonCall("AwaitChanges", .success([.uint64(number), .uint32(limit)]), startsDaemon: false)
+        call.timeout = .seconds(1_000_000_000)
+        return call
     }
 
     func message() throws(NotifyError) -> Message {

@@ -92,7 +92,7 @@ public final class DaemonLink: Sendable {
     public func submit(_ call: DaemonCall, _ completion: @escaping @Sendable (DaemonAnswer) -> Void = { _ in }) {
         BridgeFailpoint.beforeCall.hit()
         do throws(NotifyError) {
-            connection.call(try call.message()) { answer in
+            connection.call(try call.message(), timeout: call.timeout) { answer in
                 BridgeFailpoint.afterAnswer.hit()
                 completion(DaemonAnswer(answer))
             }
@@ -101,13 +101,13 @@ public final class DaemonLink: Sendable {
         }
     }
 
-    /// Sends a call and waits for its answer, at most 25 seconds. A cancelled task gets ``DaemonAnswer/refusedForNow(_:)``; the call
+    /// Sends a call and waits for its answer, at most 25 seconds unless the call says something else. A cancelled task gets ``DaemonAnswer/refusedForNow(_:)``; the call
     /// may have taken effect then.
     public func perform(_ call: DaemonCall) async -> DaemonAnswer {
         BridgeFailpoint.beforeCall.hit()
         defer { BridgeFailpoint.afterAnswer.hit() }
         do throws(NotifyError) {
-            return DaemonAnswer(.success(try await connection.call(try call.message())))
+            return DaemonAnswer(.success(try await connection.call(try call.message(), timeout: call.timeout)))
         } catch {
             return DaemonAnswer(.failure(error))
         }

@@ -101,19 +101,25 @@ extension Journal {
         }
     }
 
-    /// The id of the first event with a number above another one, or an id above all.
+    /// The id of the first event with a number above another one, or an id above all. Most who ask know nearly everything, so the
+    /// search begins at the end, with steps that double.
     private func firstEvent(above number: Int64, _ db: Database) throws -> Int64 {
         let probe = try db.cachedStatement(
             sql: "SELECT id, number FROM event WHERE id >= ? AND number IS NOT NULL ORDER BY id LIMIT 1")
         var low = try Int64.fetchOne(db.cachedStatement(sql: "SELECT min(id) FROM event")) ?? 0
         var high = (try Int64.fetchOne(db.cachedStatement(sql: "SELECT max(id) FROM event")) ?? 0) + 1
+        var step: Int64? = 1
         while low < high {
-            let middle = low + (high - low) / 2
-            guard let row = try Row.fetchOne(probe, arguments: [middle]), let id: Int64 = row[0], id < high else {
+            let middle = step.map { max(low, high - $0) } ?? low + (high - low) / 2
+            if let row = try Row.fetchOne(probe, arguments: [middle]), let id: Int64 = row[0], id < high,
+                let found: Int64 = row[1], found <= number
+            {
+                low = id + 1
+                step = nil
+            } else {
                 high = middle
-                continue
+                step = step.map { $0 * 2 }
             }
-            if let found: Int64 = row[1], found > number { high = middle } else { low = id + 1 }
         }
         return low
     }
@@ -163,6 +169,9 @@ extension Journal {
         if row != nil, start == nil { damagedRows += 1 }
         oldestNumber = start
     }
+
+    /// The highest number that was given out.
+    public var newestChange: UInt64 { UInt64(clamping: lastChange) }
 
     /// The first change that is complete: what was accepted before it may have been deleted because of its age.
     public var oldestChange: UInt64 { UInt64(oldestNumber ?? lastChange + 1) }

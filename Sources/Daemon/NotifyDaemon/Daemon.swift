@@ -46,6 +46,8 @@ final class Daemon {
     /// The count, once it has begun.
     var digestJob: DigestJob?
     var rescue = Rescue()
+    /// The newest change when the host was last told of one.
+    private var announcedChange: UInt64 = 0
     /// `nil` as long as there has been no schedule.
     var scheduleState: ScheduleState?
     /// The running `MarkRead` jobs.
@@ -286,6 +288,7 @@ final class Daemon {
         announceQuiet()
         // Replies come before signals that have waited already.
         sendQueuedSignals()
+        announceChanges()
         rescue.committed(refusing: refused)
         if !refused.isEmpty {
             handle(.notStored(refused))
@@ -296,6 +299,13 @@ final class Daemon {
         }
         if storage.expire(at: clock) { host.endTurnWhenIdle() }
         armRetry()
+    }
+
+    private func announceChanges() {
+        let newest = storage.newestChange
+        guard newest != announcedChange else { return }
+        announcedChange = newest
+        host.changesCommitted()
     }
 
     /// - Parameter refused: events that could not be stored. Their publishers get an error; nothing is announced.

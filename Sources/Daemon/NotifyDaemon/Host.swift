@@ -55,6 +55,8 @@ protocol Host: AnyObject {
     var failedCommands: UInt64 { get }
     /// Whether logind knows a session at a seat.
     var knowsSession: Bool { get }
+    /// There are new changes on disk, for who waits for them.
+    func changesCommitted()
     /// `Daemon.status` may have changed.
     func statusChanged()
 }

@@ -126,6 +126,7 @@ final class SystemHost: Host {
     func armRetryTimer(at moment: Instant) { retryTimer.arm(at: moment.microseconds) }
     func armRecoveryTimer(at moment: Instant) { recoveryTimer.arm(at: moment.microseconds) }
     func armThrottleTimer(at moment: Instant) { throttleTimer.arm(at: moment.microseconds) }
+    func changesCommitted() { interface.changesCommitted() }
     func endTurnWhenIdle() { endOfTurn.trigger() }
 
     func armWallTimer(at moment: Int64?) {

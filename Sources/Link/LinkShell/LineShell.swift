@@ -68,6 +68,9 @@ final class LineShell: @unchecked Sendable {
     private let room = DispatchSemaphore(value: 256)
 
     private var timer: WorkTimer?
+    private lazy var reader = ChangeReader(services, place: settings.name) { [weak self] in
+        self?.handle(.journalChanged)
+    }
 
     init(
         _ configuration: Linking.Configuration, _ cipher: LineCipher, device: Device, settings: LinkSettings,
@@ -130,6 +133,7 @@ final class LineShell: @unchecked Sendable {
 
     func handle(_ input: LinkInput) {
         guard !isStopped else { return }
+        if case .daemonVanished = input { reader.daemonVanished() }
         let now = Link.Now(uptime: Uptime(microseconds: Clock.boottime()), wall: SystemClock.wall)
         for effect in link.handle(input, at: now) { perform(effect) }
         strangeMessages.note(link.statistics, line: configuration.line, services.logger)
@@ -180,9 +184,8 @@ final class LineShell: @unchecked Sendable {
     }
 
     private func read(_ token: ReadToken, after: UInt64, limit: UInt32) {
-        services.daemon.submit(.changes(after: after, limit: limit)) { [weak self, name = settings.name] answer in
-            guard let page = answer.changes else { return self?.handle(.readFailed(token)) ?? () }
-            self?.handle(.changes(token, ChangesPage(page, limit: limit, place: name)))
+        reader.read(after: after, limit: limit) { [weak self] page in
+            self?.handle(page.map { .changes(token, $0) } ?? .readFailed(token))
         }
     }
 

@@ -399,6 +399,7 @@ final class SimulatedStore: EventStore {
     }
 
     var oldestChange: UInt64 { 0 }
+    var newestChange: UInt64 { 0 }
 
     func changes(
         after position: Journal.ChangePosition, limit: Int, bytes: Int

@@ -76,6 +76,7 @@ extension Simulation: Host {
     func device(of seed: String) -> String { seed }
     func lookUpProgram(of claimant: String) -> ProgramDirectory.Lookup { .none }
     func releaseMemory() {}
+    func changesCommitted() {}
     func checkIntegrity(of file: String, _ ended: @escaping (IntegrityCheck) -> Void) { ended(.failed) }
     func run(_ action: String, of event: Event, token: String?) -> Refusal? { nil }
     var failedCommands: UInt64 { 0 }

@@ -288,6 +288,7 @@ final class SlowMachine: Host {
     func device(of seed: String) -> String { seed }
     func lookUpProgram(of claimant: String) -> ProgramDirectory.Lookup { .none }
     func releaseMemory() {}
+    func changesCommitted() {}
     func checkIntegrity(of file: String, _ ended: @escaping (IntegrityCheck) -> Void) {}
     func run(_ action: String, of event: Event, token: String?) -> Refusal? { nil }
     var failedCommands: UInt64 { 0 }

@@ -42,7 +42,8 @@ package final class Connection: @unchecked Sendable {
     private var handlers: [String: CallHandler] = [:]
 
     private init(
-        _ loop: WorkLoop, isOwner: @escaping OwnerCheck, onSignal: @escaping SignalHandler, onClose: @escaping @Sendable () -> Void
+        _ loop: WorkLoop, isOwner: @escaping OwnerCheck, onSignal: @escaping SignalHandler,
+        onClose: @escaping @Sendable () -> Void
     ) {
         self.loop = loop
         replies = ReplyTable(loop: loop, isOwner: isOwner)
@@ -116,8 +117,10 @@ package final class Connection: @unchecked Sendable {
     }
 
     /// Like `call` with a completion that runs on the loop, in order with the signals.
-    package func call(_ message: Message, completion: @escaping Completion) {
-        loop.perform { self.start(message, callID: 0, timeout: Self.usualTimeout, completion) }
+    package func call(
+        _ message: Message, timeout: Duration = usualTimeout, completion: @escaping Completion
+    ) {
+        loop.perform { self.start(message, callID: 0, timeout: timeout, completion) }
     }
 
     /// Sends a message that gets no reply. It is dropped when the connection is closed.

@@ -35,7 +35,7 @@ final class LoopCore: Sendable {
 
     init() throws(NotifyError) {
         wake = notifyd_eventfd()
-        guard wake >= 0 else { 
+        guard wake >= 0 else {
             throw NotifyError(.notReachable, "No descriptor is left: \(String(cString: strerror(errno))).")
         }
     }

@@ -129,6 +129,7 @@ extension RouterInterface: BusPumpDelegate {
 
     /// A connection has left the bus. Its queued calls are handled first.
     func callerLeft(_ name: String) {
+        awaiting.remove(of: name)
         let leave = { [unowned daemon, unowned host] in
             host.callers.disconnected(name)
             daemon.handle(.peerLeft(name))

@@ -2,7 +2,7 @@ import Journal
 import Routing
 import Systemd
 
-/// `Changes`: everything in the order in which it was committed.
+/// `Changes` and `AwaitChanges`: everything in the order in which it was committed.
 extension RouterInterface {
     /// The limit for a reply, in bytes of its events in memory.
     private static var changesLimit: Int { 4 << 20 }
@@ -15,30 +15,84 @@ extension RouterInterface {
             (try call.readNumber("t", as: UInt64.self), try call.readNumber("u", as: UInt32.self))
         }
         return PreparedCall(kind: .reading) { [unowned self] call throws(Refusal) in
-            try answer(call) { [unowned self] answer, reply throws(Refusal) in
-                daemon.endTurn()
-                let oldest = try daemon.storage.read { journal throws(JournalError) in journal.oldestChange }
-                reply.append(oldest, as: "t")
-                reply.openContainer("a", "(tssta{sv})")
-                var left = min(Int(limit), Journal.pageLimit)
-                var position: Journal.ChangePosition? = Journal.ChangePosition(after: after)
-                return { [unowned self, unowned answer] reply, end throws(Refusal) in
-                    while left > 0, answer.bytes < Self.changesLimit, let start = position {
-                        let portion = try daemon.storage.read { [left] journal throws(JournalError) in
-                            try journal.changes(
-                                after: start, limit: min(left, Self.changesAtOnce), bytes: Self.changeBytesAtOnce)
-                        }
-                        for change in portion.changes {
-                            ChangeRecord(change, device: daemon.device).append(to: reply)
-                            answer.bytes += change.memoryCost
-                        }
-                        left -= portion.changes.count
-                        position = portion.position
-                        if host.now.instant >= end { return false }
+            try answer(call, after: after, limit: Int(limit))
+        }
+    }
+
+    /// Answers with the changes that there are, or with the next ones.
+    func awaitChanges(_ call: borrowing BusMessage) throws(Refusal) -> PreparedCall {
+        let (after, limit) = try codec.read(call) { call in
+            (try call.readNumber("t", as: UInt64.self), try call.readNumber("u", as: UInt32.self))
+        }
+        return PreparedCall(kind: .reading) { [unowned self] call throws(Refusal) in
+            try answerOrWait(call, after: after, limit: Int(limit))
+        }
+    }
+
+    private func answerOrWait(_ call: borrowing BusMessage, after: UInt64, limit: Int) throws(Refusal) {
+        daemon.endTurn()
+        let first = try daemon.storage.read { journal throws(JournalError) -> Portion? in
+            guard journal.newestChange > after else { return nil }
+            return try journal.changes(
+                after: Journal.ChangePosition(after: after), limit: min(max(1, limit), Self.changesAtOnce),
+                bytes: Self.changeBytesAtOnce)
+        }
+        if let first, !first.changes.isEmpty { return try answer(call, after: after, limit: max(1, limit), first) }
+        let held = RetainedMessage(retaining: call)
+        try awaiting.add(AwaitingCall(call: held, after: after, limit: limit), of: call.sender)
+    }
+
+    /// There are new changes on disk: the calls that wait for them are queued as if they came now.
+    func changesCommitted() {
+        guard !awaiting.isEmpty else { return }
+        for (caller, waiting) in awaiting.takeAll() {
+            queue.enqueue(
+                { [unowned self] in
+                    attempt(waiting.call.message) { [unowned self] call throws(Refusal) in
+                        try answerOrWait(call, after: waiting.after, limit: waiting.limit)
                     }
-                    reply.closeContainer()
-                    return true
+                }, of: caller, bytes: 0, kind: .reading)
+        }
+        bus.resume()
+    }
+
+    private typealias Portion = (changes: [StoredChange], position: Journal.ChangePosition?)
+
+    /// - Parameter first: what has been read already.
+    private func answer(
+        _ call: borrowing BusMessage, after: UInt64, limit: Int, _ first: Portion? = nil
+    ) throws(Refusal) {
+        try answer(call) { [unowned self] answer, reply throws(Refusal) in
+            daemon.endTurn()
+            let oldest = try daemon.storage.read { journal throws(JournalError) in journal.oldestChange }
+            reply.append(oldest, as: "t")
+            reply.openContainer("a", "(tssta{sv})")
+            var left = min(limit, Journal.pageLimit)
+            var first = first
+            var position: Journal.ChangePosition? = Journal.ChangePosition(after: after)
+            return { [unowned self, unowned answer] reply, end throws(Refusal) in
+                while left > 0, answer.bytes < Self.changesLimit, let start = position {
+                    let portion =
+                        if let first {
+                            first
+                        } else {
+                            try daemon.storage.read { [left] journal throws(JournalError) in
+                                try journal.changes(
+                                    after: start, limit: min(left, Self.changesAtOnce),
+                                    bytes: Self.changeBytesAtOnce)
+                            }
+                        }
+                    first = nil
+                    for change in portion.changes {
+                        ChangeRecord(change, device: daemon.device).append(to: reply)
+                        answer.bytes += change.memoryCost
+                    }
+                    left -= portion.changes.count
+                    position = portion.position
+                    if host.now.instant >= end { return false }
                 }
+                reply.closeContainer()
+                return true
             }
         }
     }

@@ -23,6 +23,8 @@ final class RouterInterface {
     var continuation: (() -> Void)?
     /// How many replies are being made in chunks.
     var chunkedReplies = 0
+    /// Calls that are answered when something changes.
+    var awaiting = AwaitingCalls()
     /// Filters the calls that sd-bus handles itself.
     var builtInCalls: BusSlot?
 
@@ -76,6 +78,9 @@ final class RouterInterface {
         method(
             "Changes", in: [("after", "t"), ("limit", "u")], out: [("oldest", "t"), ("changes", "a(tssta{sv})")],
             RouterInterface.changes)
+        method(
+            "AwaitChanges", in: [("after", "t"), ("limit", "u")], out: [("oldest", "t"), ("changes", "a(tssta{sv})")],
+            RouterInterface.awaitChanges)
         method("Inbox", in: [("topic", "s"), ("before", "t"), ("limit", "u")], out: list, RouterInterface.inbox)
         method("Render", in: event, out: [("title", "s"), ("body", "s")], RouterInterface.render)
         method("Unread", in: [("topic", "s")], out: [("count", "u")], RouterInterface.unread)

@@ -72,6 +72,7 @@ protocol EventStore: AnyObject {
     func firstName(last limit: Int) throws(JournalError) -> EventID
     func named(after id: EventID, limit: Int) throws(JournalError) -> [NamedPush]
     var oldestChange: UInt64 { get }
+    var newestChange: UInt64 { get }
     func changes(
         after position: Journal.ChangePosition, limit: Int, bytes: Int
     ) throws(JournalError) -> (changes: [StoredChange], position: Journal.ChangePosition?)

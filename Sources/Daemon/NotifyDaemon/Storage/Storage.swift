@@ -438,6 +438,9 @@ final class Storage {
 
     // MARK: Reading
 
+    /// The highest number of a change. Something may have changed if it is another one.
+    var newestChange: UInt64 { journal?.newestChange ?? 0 }
+
     /// - Throws: `Refusal.storageUnavailable`.
     func read<Result>(_ body: (any EventStore) throws(JournalError) -> Result) throws(Refusal) -> Result {
         guard let journal, journal.isReadable else { throw .storageUnavailable(degradation) }
