@@ -1,3 +1,4 @@
+import ChildProcesses
 import NotifyClient
 import NotifyRehearsal
 import NotifyTestSupport
@@ -103,5 +104,60 @@ struct ChangesTests {
             #expect(try await rig.client.journalChanges(after: first[999].number).changes.count == 201)
             #expect(try await rig.client.journalChanges(limit: 0).changes.isEmpty)
         }
+    }
+
+    @Test func nextChangesAreAwaited() async throws {
+        try await withRig { rig in
+            let connection = try await Connection.open(rig.bus.address)
+            defer { connection.close() }
+            let start = try #require(try await rig.client.journalChanges().changes.last)
+            // What is there comes at once.
+            let known = try await awaitChanges(after: 0, limit: 1, on: connection)
+            #expect(known == [start])
+            // Two who wait hear of the next change, each as much as it has asked for.
+            async let one = awaitChanges(after: start.number, limit: 1, on: connection)
+            async let many = awaitChanges(after: start.number, limit: 1000, on: connection)
+            // The daemon answers in the order of the calls.
+            _ = try await connection.call(.toRouter("Unread", [.string("/")]))
+            try await rig.client.publish("/log/1", options: PublishOptions(banner: false))
+            let all = try await rig.client.journalChanges(after: start.number).changes
+            #expect(all.map(\.kind) == ["event", "outcome"])
+            #expect(try await one == [all[0]])
+            #expect(try await many == all)
+        }
+    }
+
+    @Test func fewCallsMayWaitAndNoneOfThemStays() async throws {
+        try await withRig { rig in
+            let connection = try await Connection.open(rig.bus.address)
+            let newest = try #require(try await rig.client.journalChanges().changes.last).number
+            let refusals = Mailbox<String?>()
+            let call = Message.toRouter("AwaitChanges", [.uint64(newest), .uint32(10)])
+            for _ in 0..<17 {
+                connection.call(call) { answer in
+                    if case .failure(let error) = answer { refusals.put(error.name) }
+                }
+            }
+            #expect(
+                try #require(await refusals.next(within: .seconds(30))) == "\(Router.interface).Error.LimitExceeded")
+            connection.close()
+            // The calls of a connection that has left are forgotten: another one has room for as many.
+            let other = try await Connection.open(rig.bus.address)
+            defer { other.close() }
+            let answers = Mailbox<Bool>()
+            for _ in 0..<16 {
+                other.call(call) { answers.put((try? $0.get()) != nil) }
+            }
+            _ = try await other.call(.toRouter("Unread", [.string("/")]))
+            try await rig.client.publish("/log/1", options: PublishOptions(banner: false))
+            for _ in 0..<16 { #expect(await answers.next(within: .seconds(30)) == true) }
+        }
+    }
+
+    private func awaitChanges(
+        after number: UInt64, limit: UInt32, on connection: Connection
+    ) async throws -> [JournalChange] {
+        let reply = try await connection.call(.toRouter("AwaitChanges", [.uint64(number), .uint32(limit)]))
+        return try #require(JournalChange.page(of: reply.arguments)).changes
     }
 }

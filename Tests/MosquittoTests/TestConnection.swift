@@ -1,5 +1,6 @@
 import ChildProcesses
 import Mosquitto
+import NotifyClient
 import NotifyRehearsal
 import NotifyTestSupport
 
@@ -7,6 +8,7 @@ import NotifyTestSupport
 struct TestConnection {
     let connection: BrokerConnection
     let events = Mailbox<ConnectionEvent>()
+    private let loop = try! WorkLoop()
 
     init(
         _ broker: Broker, client: String = "one", topics: [String] = ["t/#"], will: String = "gone",
@@ -17,7 +19,7 @@ struct TestConnection {
             subscriptions: topics)
         change(&options)
         let events = events
-        connection = BrokerConnection(options) { events.put($0) }
+        connection = BrokerConnection(options, on: loop) { events.put($0) }
     }
 
     /// Waits until it is connected; tells whether the broker had kept the session.

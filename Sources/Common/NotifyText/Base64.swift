@@ -36,7 +36,9 @@ package enum Base64 {
             guard digit < 64 else { return nil }
             bits = bits << 6 | UInt32(digit)
             guard index % 4 == 3 else { continue }
-            bytes += [UInt8(bits >> 16 & 0xFF), UInt8(bits >> 8 & 0xFF), UInt8(bits & 0xFF)]
+            bytes.append(UInt8(bits >> 16 & 0xFF))
+            bytes.append(UInt8(bits >> 8 & 0xFF))
+            bytes.append(UInt8(bits & 0xFF))
             bits = 0
         }
         guard bytes.suffix(padded).allSatisfy({ $0 == 0 }) else { return nil }

@@ -2,6 +2,8 @@
 package enum Encoding {
     /// The offset of the first invalid byte; `nil` if there is none.
     package static func firstFault(in bytes: some Collection<UInt8>) -> Int? {
+        // The standard library checks many bytes at a time, and does not say where a fault is.
+        if String(validating: bytes, as: UTF8.self) != nil { return nil }
         var decoder = Unicode.UTF8.ForwardParser()
         var rest = bytes.makeIterator()
         var offset = 0

@@ -25,9 +25,7 @@ extension LineShell {
         options.isClean = true
         options.version = version
         leaving = completion
-        connection = BrokerConnection(options) { [self, loop] event in
-            loop.perform { [self] in endedSession(event) }
-        }
+        connection = BrokerConnection(options, on: loop) { [self] event in endedSession(event) }
     }
 
     private func endedSession(_ event: ConnectionEvent) {

@@ -1,4 +1,3 @@
-import Dispatch
 import Glibc
 import LinkMessages
 import LinkSealing
@@ -64,8 +63,6 @@ final class LineShell: @unchecked Sendable {
     /// Called when the broker has what a device says that leaves.
     var leaving: ((Bool) -> Void)?
     private var isStopped = false
-    /// Messages that are not handled yet: more of them keep the thread of the connection from reading on.
-    private let room = DispatchSemaphore(value: 256)
 
     private var timer: WorkTimer?
     private lazy var reader = ChangeReader(services, place: settings.name) { [weak self] in
@@ -256,12 +253,8 @@ final class LineShell: @unchecked Sendable {
         }
         if condition.state == .connected { show(.connecting, "\(settings.server)") }
         connectionNumber += 1
-        connection = BrokerConnection(options) { [weak self, loop, room, number = connectionNumber] event in
-            if case .received = event { room.wait() }
-            loop.perform { [weak self] in
-                self?.happened(event, on: number)
-                if case .received = event { room.signal() }
-            }
+        connection = BrokerConnection(options, on: loop) { [weak self, number = connectionNumber] event in
+            self?.happened(event, on: number)
         }
     }
 

@@ -53,8 +53,8 @@ final class MapSender: @unchecked Sendable {
         life += 1
         observation =
             observation
-            ?? services.daemon.observe { [weak self, loop] notice in
-                if notice.tellsOfChanges { loop.perform { [weak self] in self?.changed() } }
+            ?? services.daemon.observe { [weak self] notice in
+                if notice.tellsOfChanges { self?.changed() }
             }
         begin(life)
     }
@@ -108,8 +108,8 @@ final class MapSender: @unchecked Sendable {
         guard connection != nil, cursor != nil, hasMore, !isReading, flights.isEmpty else { return }
         isReading = true
         hasMore = false
-        services.daemon.submit(.changes(after: position, limit: Self.rowsPerPage)) { [weak self, loop, life] answer in
-            loop.perform { [weak self] in self?.took(answer, life) }
+        services.daemon.submit(.changes(after: position, limit: Self.rowsPerPage)) { [weak self, life] answer in
+            self?.took(answer, life)
         }
     }
 

@@ -98,8 +98,8 @@ final class MapShell: @unchecked Sendable {
         options.confirmsMessages = true
         options.maximumPayload = InboundMap.maximumBytes
         connectionNumber += 1
-        connection = BrokerConnection(options) { [weak self, loop, number = connectionNumber] event in
-            loop.perform { [weak self] in self?.happened(event, on: number) }
+        connection = BrokerConnection(options, on: loop) { [weak self, number = connectionNumber] event in
+            self?.happened(event, on: number)
         }
     }
 
@@ -189,8 +189,8 @@ final class MapShell: @unchecked Sendable {
             return
         }
         let number = needsConfirmation ? connectionNumber : nil
-        services.daemon.submit(call) { [weak self, loop] answer in
-            loop.perform { [weak self] in self?.answered(answer, topic, payload, map, number) }
+        services.daemon.submit(call) { [weak self] answer in
+            self?.answered(answer, topic, payload, map, number)
         }
     }
 

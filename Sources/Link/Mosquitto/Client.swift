@@ -2,8 +2,10 @@ import CMosquitto
 import Glibc
 import Systemd
 
-/// A `struct mosquitto`, for one connection and on one thread. The only place that calls libmosquitto.
-final class Client {
+/// A `struct mosquitto`, for one connection. The only place that calls libmosquitto.
+final class Client: @unchecked Sendable {
+    // Proof: one thread at a time uses it. It is handed on with the last use of the one before.
+
     private let pointer: OpaquePointer
     private let context: UnsafeMutableRawPointer
     private let options: ConnectionOptions

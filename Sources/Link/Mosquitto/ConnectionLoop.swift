@@ -1,19 +1,27 @@
 import CMosquitto
+import ChildProcesses
 import Glibc
+import NotifyClient
 import Systemd
 
-/// What the thread of a connection does. Everything here runs on that thread.
+/// What happens on one connection.
 ///
-/// libmosquitto's own loop ends on errors of TLS, names and passwords, and wakes up every second; this one waits for the socket,
-/// for commands and for one timer.
-final class ConnectionLoop {
+/// libmosquitto's own loop ends on errors of TLS, names and passwords, and wakes up every second; here a ``WorkLoop`` waits for the
+/// socket and for one timer. To look up a name, to connect and to take leave are calls that wait, so they have a thread of their own.
+final class ConnectionLoop: @unchecked Sendable {
+    // Proof: everything but `init`, `opening` and `leaving` runs on `loop`.
+
     private let options: ConnectionOptions
-    private let inbox: CommandInbox
+    private let loop: WorkLoop
     private let handler: @Sendable (ConnectionEvent) -> Void
     private let timer: Int32
 
     // One attempt.
     private var client: Client?
+    /// Whether a client is connecting on its own thread.
+    private var isOpening = false
+    private var isVersionRefused = false
+    private var isOver = false
     private var version: ProtocolVersion
     private var end: ConnectionEnd?
     private var hasAnswered = false
@@ -41,12 +49,16 @@ final class ConnectionLoop {
     private var deadline: Int64?
     private var pausedUntil: Int64?
     private var asleep: Int64 = 0
+    /// When the timer fires next.
+    private var armed: Int64?
+    /// What is waited for.
+    private var watched: (socket: Int32, events: Int16)?
 
     init(
-        _ options: ConnectionOptions, _ inbox: CommandInbox, _ handler: @escaping @Sendable (ConnectionEvent) -> Void
+        _ options: ConnectionOptions, on loop: WorkLoop, _ handler: @escaping @Sendable (ConnectionEvent) -> Void
     ) {
         self.options = options
-        self.inbox = inbox
+        self.loop = loop
         self.handler = handler
         version = options.version
         keepalive = options.keepalive.microseconds
@@ -56,89 +68,120 @@ final class ConnectionLoop {
 
     deinit { close(timer) }
 
+    // MARK: Attempts
+
     /// Connects, and handles everything until the connection ends.
-    func run() {
+    func begin() {
         Client.initializeLibrary()
-        var end = attempt()
-        // A broker of 3.1.1 says so, or closes the connection without a word.
-        if version == .v5, !isConnected, end.kind != .asked, isVersionRefused || end == .closed && !hasAnswered {
-            version = .v311
-            end = attempt()
+        // It holds this object until everything is over.
+        loop.watch(timer, for: Int16(POLLIN)) { [self] _ in
+            notifyd_mqtt_timer_clear(timer)
+            armed = nil
+            proceed()
         }
-        handler(.ended(end))
+        attempt()
     }
 
-    private var isVersionRefused = false
-
-    private func attempt() -> ConnectionEnd {
+    private func attempt() {
         end = nil
         isVersionRefused = false
+        isOpening = true
+        let begin = Clock.boottime()
+        asleep = options.asleep()
+        lastSent = begin
+        lastHeard = begin
+        deadline = begin + options.patience.microseconds
+        onOwnThread { [self, version] in
+            let result = opening(version)
+            loop.perform { self.opened(result) }
+        }
+    }
+
+    private func opening(_ version: ProtocolVersion) -> Result<Client, ConnectionEnd> {
         do throws(ConnectionEnd) {
             let client = try Client(options, version: version, owner: self)
-            self.client = client
-            // It closes the socket: the broker publishes the will, unless it was told that the connection ends.
-            defer {
-                if end == .asked, isConnected, let farewell { client.disconnect(endingSession: farewell.endsSession) }
-                self.client = nil
-            }
-            let begin = Clock.boottime()
-            asleep = options.asleep()
-            lastSent = begin
-            lastHeard = begin
-            deadline = begin + options.patience.microseconds
             try client.connect(to: options.broker.address, keepalive: options.keepalive)
-            while true {
-                handleCommands(client)
-                if let end { return end }
-                guard client.socket >= 0 else { return end ?? client.explain(.closed) }
-                wait(client)
-                checkTime()
-                if let end { return end }
-            }
+            return .success(client)
         } catch {
-            return error
+            return .failure(error)
         }
+    }
+
+    private func opened(_ result: Result<Client, ConnectionEnd>) {
+        isOpening = false
+        switch result {
+        case .success(let client):
+            self.client = client
+            proceed()
+        case .failure(let error): attemptEnded(end ?? error)
+        }
+    }
+
+    /// Ends the attempt if there is a reason, and waits for what comes next.
+    private func proceed() {
+        guard let client, !isOpening else { return }
+        if client.socket < 0 { end = end ?? client.explain(.closed) } else { checkTime() }
+        guard let end else { return wait(client) }
+        unwatch()
+        // When it is released, it closes the socket: the broker publishes the will, unless it was told that the connection ends.
+        self.client = nil
+        guard end == .asked, isConnected, let farewell else { return attemptEnded(end) }
+        onOwnThread { [self] in
+            client.disconnect(endingSession: farewell.endsSession)
+            loop.perform { self.attemptEnded(end) }
+        }
+    }
+
+    private func attemptEnded(_ end: ConnectionEnd) {
+        // A broker of 3.1.1 says so, or closes the connection without a word.
+        let isOld = isVersionRefused || end == .closed && !hasAnswered
+        if version == .v5, !isConnected, end.kind != .asked, isOld {
+            version = .v311
+            return attempt()
+        }
+        isOver = true
+        loop.watch(timer, for: 0) { _ in }
+        handler(.ended(end))
     }
 
     // MARK: Commands
 
-    private func handleCommands(_ client: Client) {
-        for command in inbox.takeAll() {
-            switch command {
-            case .publish(let token, let topic, let payload, let isRetained):
-                guard isConnected, end == nil, !isFlushing else { continue }
-                let result = client.publish(topic, payload, isRetained: isRetained)
-                switch result {
-                case .success(let id):
-                    if sent.isEmpty { lastHeard = Clock.boottime() }
-                    sent[id] = (token, topic)
-                    lastSent = Clock.boottime()
-                case .failure(let error) where error.kind == .messageTooLong: handler(.refusedAsTooLong(token))
-                case .failure(let error): end = error
-                }
-            case .subscribe: if isConnected, !options.subscriptions.isEmpty { subscribe(client) }
-            case .receive(let isWanted):
-                pausedUntil = isWanted ? nil : Clock.boottime() + options.longestPause.microseconds
-            case .confirm:
-                unconfirmed -= 1
-                if unconfirmed <= 0 { (unconfirmed, confirmBy) = (0, nil) }
-            case .end(let afterFlush):
-                guard afterFlush, isConnected, !sent.isEmpty else {
-                    end = end ?? .asked
-                    continue
-                }
+    func handle(_ command: ConnectionCommand) {
+        guard !isOver else { return }
+        switch command {
+        case .publish(let token, let topic, let payload, let isRetained):
+            guard isConnected, end == nil, !isFlushing, let client else { return }
+            switch client.publish(topic, payload, isRetained: isRetained) {
+            case .success(let id):
+                if sent.isEmpty { lastHeard = Clock.boottime() }
+                sent[id] = (token, topic)
+                lastSent = Clock.boottime()
+            case .failure(let error) where error.kind == .messageTooLong: handler(.refusedAsTooLong(token))
+            case .failure(let error): end = error
+            }
+        case .subscribe: if isConnected, !options.subscriptions.isEmpty, let client { subscribe(client) }
+        case .receive(let isWanted):
+            pausedUntil = isWanted ? nil : Clock.boottime() + options.longestPause.microseconds
+        case .confirm:
+            unconfirmed -= 1
+            if unconfirmed <= 0 { (unconfirmed, confirmBy) = (0, nil) }
+        case .end(let afterFlush):
+            if afterFlush, isConnected, !sent.isEmpty {
                 isFlushing = true
                 deadline = Clock.boottime() + 2_000_000
-            case .disconnect(let endingSession):
-                farewell = Farewell(endsSession: endingSession)
-                guard isConnected, !sent.isEmpty else {
-                    end = end ?? .asked
-                    continue
-                }
+            } else {
+                end = end ?? .asked
+            }
+        case .disconnect(let endingSession):
+            farewell = Farewell(endsSession: endingSession)
+            if isConnected, !sent.isEmpty {
                 isFlushing = true
                 deadline = Clock.boottime() + 10_000_000
+            } else {
+                end = end ?? .asked
             }
         }
+        proceed()
     }
 
     private func subscribe(_ client: Client) {
@@ -160,15 +203,25 @@ final class ConnectionLoop {
         let isHolding = unconfirmed > 0
         let reading = pausedUntil == nil && !isHolding ? Int16(POLLIN) : 0
         let writing = client.wantsToWrite && !isHolding ? Int16(POLLOUT) : 0
-        var descriptors = [
-            pollfd(fd: client.socket, events: reading | writing, revents: 0),
-            pollfd(fd: inbox.descriptor, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: timer, events: Int16(POLLIN), revents: 0),
-        ]
-        guard poll(&descriptors, nfds_t(descriptors.count), -1) > 0 else { return }
-        let ready = descriptors[0].revents
-        if ready & Int16(POLLOUT) != 0 { note(client.write()) }
-        if end == nil, ready & Int16(POLLIN | POLLHUP | POLLERR) != 0 { note(client.read()) }
+        let wanted = (client.socket, reading | writing)
+        if let watched {
+            if watched == wanted { return }
+            if watched.socket != wanted.0 { unwatch() }
+        }
+        watched = wanted
+        loop.watch(wanted.0, for: wanted.1) { [unowned self] in ready($0) }
+    }
+
+    private func unwatch() {
+        if let watched { loop.watch(watched.socket, for: 0) { _ in } }
+        watched = nil
+    }
+
+    private func ready(_ events: Int16) {
+        guard let client else { return }
+        if events & Int16(POLLOUT) != 0 { note(client.write()) }
+        if end == nil, events & Int16(POLLIN | POLLHUP | POLLERR) != 0 { note(client.read()) }
+        proceed()
     }
 
     /// An error that no callback has explained.
@@ -176,13 +229,17 @@ final class ConnectionLoop {
         if let error, end == nil { end = error }
     }
 
+    /// A timer that fires too early is no harm.
     private func arm(_ now: Int64) {
         var moments = [lastSent + keepalive]
         if let deadline { moments.append(deadline) }
         if let pausedUntil { moments.append(pausedUntil) }
         if let confirmBy { moments.append(confirmBy) }
         if !sent.isEmpty, unconfirmed == 0 { moments.append(lastHeard + options.patience.microseconds) }
-        notifyd_mqtt_timer_set(timer, max(moments.min()!, now + 1000))
+        let next = max(moments.min()!, now + 1000)
+        if let armed, armed <= next { return }
+        armed = next
+        notifyd_mqtt_timer_set(timer, next)
     }
 
     private func checkTime() {

@@ -21,10 +21,14 @@ struct Floor: Sendable {
                 will: Will(topic: "floor/gone/\(name)", payload: [1]), subscriptions: topics)
         }
         let latencies = latencies
-        publisher = BrokerConnection(options("publisher", port: ports[0], ["floor/unused"])) { event in
+        publisher = BrokerConnection(
+            options("publisher", port: ports[0], ["floor/unused"]), on: try WorkLoop()
+        ) { event in
             if case .connected = event { ready.put(()) }
         }
-        subscriber = BrokerConnection(options("subscriber", port: ports[ports.count - 1], ["floor/x"])) { event in
+        subscriber = BrokerConnection(
+            options("subscriber", port: ports[ports.count - 1], ["floor/x"]), on: try WorkLoop()
+        ) { event in
             switch event {
             case .connected: ready.put(())
             case .received(let message):

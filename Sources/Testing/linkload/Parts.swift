@@ -32,7 +32,7 @@ extension Measurement {
         let (events, floor, claims, failed) = try await Fixture.with(programs, delay: delay) { fixture in
             let stream = try await EventStream(fixture)
             defer { stream.leave() }
-            let witness = Witness(fixture)
+            let witness = try Witness(fixture)
             try await stream.run(rate: rate, for: .seconds(1))
             let size = witness.median
             witness.end()
@@ -156,12 +156,12 @@ private struct Witness {
     private let connection: BrokerConnection
     private let sizes = Locked<[Int]>([])
 
-    init(_ fixture: Fixture) {
+    init(_ fixture: Fixture) throws {
         let options = ConnectionOptions(
             broker: Broker(.host("localhost", port: fixture.broker.port)), client: "witness",
             will: Will(topic: "floor/gone/witness", payload: [1]), subscriptions: ["notifyd/1/mina/s/+"])
         let sizes = sizes
-        connection = BrokerConnection(options) { event in
+        connection = BrokerConnection(options, on: try WorkLoop()) { event in
             if case .received(let message) = event { sizes.withLock { $0.append(message.payload?.count ?? 0) } }
         }
     }
