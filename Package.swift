@@ -59,6 +59,8 @@ let package = Package(
             providers: [.apt(["libwayland-dev"])]),
         // What Linux has and Swift's module Glibc has not.
         .systemLibrary(name: "CLinux", path: "Sources/C/CLinux"),
+        // What SQLite has and Swift cannot call.
+        .systemLibrary(name: "CSQLite", path: "Sources/C/CSQLite", pkgConfig: "sqlite3"),
 
         // The one place where the version of the project stands.
         .target(name: "NotifyVersion", path: "Sources/Common/NotifyVersion", swiftSettings: strict),
@@ -105,6 +107,7 @@ let package = Package(
             name: "Journal",
             dependencies: [
                 "CLinux",
+                "CSQLite",
                 "CZlib",
                 "Routing",
                 "UserFiles",

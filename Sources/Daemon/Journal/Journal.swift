@@ -1,3 +1,4 @@
+import CSQLite
 import GRDB
 import Glibc
 public import Routing
@@ -170,6 +171,7 @@ public final class Journal {
         directory: String, limits: Limits = Limits(), checkedWhenOpened: Int = 8 << 20,
         realtime: @escaping () -> Int64 = Journal.now
     ) throws(JournalError) {
+        _ = Self.memoryStatistics
         self.realtime = realtime
         self.directory = directory
         self.limits = limits
@@ -182,11 +184,15 @@ public final class Journal {
     ///
     /// - Throws: if there is no journal, if it is damaged or of another version, or if another process writes it.
     public init(readingIn directory: String, limits: Limits = Limits()) throws(JournalError) {
+        _ = Self.memoryStatistics
         self.directory = directory
         self.limits = limits
         checkedWhenOpened = 0
         try openForReading()
     }
+
+    /// Switched off once, before SQLite is used: it would take a lock whenever it allocates or frees memory.
+    private static let memoryStatistics = sqlite3_config_memory_statistics(0)
 
     /// Whether the journal can be written.
     public var isOpen: Bool { queue != nil }
