@@ -30,6 +30,25 @@ struct JournalTests {
         }
     }
 
+    /// Short texts are copied before SQLite gets them, long ones by SQLite.
+    @Test(arguments: [0, 1, 15, 16, 3_000, 4_095, 4_096, 4_097, 60_000]) func textsOfAnyLengthAreKept(_ length: Int)
+        throws
+    {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            let events = try (1...3 as ClosedRange<UInt64>).map { number in
+                var event = try sample(number)
+                event.title = String(repeating: "t", count: length / 2)
+                event.body = String(repeating: "é", count: length / 2)
+                event.fields = length % 2 == 0 ? [] : [Field(name: "text", value: .string(event.body))]
+                return event
+            }
+            try journal.commit(events.map { .accepted($0) })
+            for event in events { #expect(try journal.event(event.id) == event) }
+            #expect(journal.damagedRows == 0)
+        }
+    }
+
     /// Parsing a statement takes longer than running it.
     @Test func noStatementIsPreparedAgain() throws {
         try withFolder { folder in
