@@ -16,7 +16,8 @@ struct ChecksumTests {
         #expect(checksum([]) == 0)
     }
 
-    @Test(arguments: 0...40) func itIsTheSameHoweverTheBytesAreGrouped(_ count: Int) {
+    @Test(arguments: Array(0...40) + [255, 256, 257, 512, 700]) func itIsTheSameHoweverTheBytesAreGrouped(_ count: Int)
+    {
         let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 37 + 11) }
         var oneByOne = Checksum()
         for byte in bytes { [byte].withUnsafeBytes { oneByOne.add(bytes: $0) } }

@@ -3,9 +3,17 @@ package import Routing
 
 /// The CRC-32 of a row's values. SQLite does not notice a flipped bit within a value.
 struct Checksum {
+    /// Bytes are collected, because zlib takes as long for one as for twenty.
+    private static let capacity = 256
+    private var collected = InlineArray<256, UInt8>(repeating: 0)
+    private var count = 0
     private var sum = crc32(0, nil, 0)
 
-    var value: Int64 { Int64(sum) }
+    var value: Int64 {
+        var copy = self
+        copy.addCollected()
+        return Int64(copy.sum)
+    }
 
     mutating func add(_ text: String?) {
         guard var text else { return add(byte: 0) }
@@ -21,13 +29,32 @@ struct Checksum {
     }
 
     mutating func add(bytes: UnsafeRawBufferPointer) {
-        // zlib takes a null pointer as the request for a new sum.
-        guard !bytes.isEmpty else { return }
-        sum = crc32_z(sum, bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count)
+        if bytes.count > Self.capacity - count { addCollected() }
+        guard bytes.count <= Self.capacity else {
+            sum = Self.sum(sum, bytes)
+            return
+        }
+        withUnsafeMutableBytes(of: &collected) { [count] in
+            UnsafeMutableRawBufferPointer(rebasing: $0[count...]).copyMemory(from: bytes)
+        }
+        count += bytes.count
     }
 
     private mutating func add(byte: UInt8) {
-        withUnsafeBytes(of: byte) { add(bytes: $0) }
+        if count == Self.capacity { addCollected() }
+        collected[count] = byte
+        count += 1
+    }
+
+    private mutating func addCollected() {
+        sum = withUnsafeBytes(of: collected) { Self.sum(sum, UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+        count = 0
+    }
+
+    private static func sum(_ sum: UInt, _ bytes: UnsafeRawBufferPointer) -> UInt {
+        // zlib takes a null pointer as the request for a new sum.
+        guard !bytes.isEmpty else { return sum }
+        return crc32_z(sum, bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count)
     }
 }
 
@@ -36,14 +63,23 @@ extension StoredEvent {
     package func checksum(fields: [UInt8], appearance: [UInt8]?) -> Int64 {
         var sum = Checksum()
         sum.add(Int64(bitPattern: id.rawValue))
-        for text in [topic.description, title, body, sender, origin.source, origin.eventID, route, key] {
-            sum.add(text)
-        }
+        // One after the other: an array of them would be allocated.
+        sum.add(topic.description)
+        sum.add(title)
+        sum.add(body)
+        sum.add(sender)
+        sum.add(origin.source)
+        sum.add(origin.eventID)
+        sum.add(route)
+        sum.add(key)
         fields.withUnsafeBytes { sum.add(bytes: $0) }
-        for number in [published, Int64(urgency?.rawValue ?? 255), retained ? 1 : 0, window, accepted] {
-            sum.add(number)
-        }
-        for number in [expires.wall, expires.uptime] { sum.add(number) }
+        sum.add(published)
+        sum.add(Int64(urgency?.rawValue ?? 255))
+        sum.add(retained ? 1 : 0)
+        sum.add(window)
+        sum.add(accepted)
+        sum.add(expires.wall)
+        sum.add(expires.uptime)
         sum.add(expires.boot)
         // Rows of earlier versions do not have this column.
         appearance?.withUnsafeBytes { sum.add(bytes: $0) }
@@ -60,8 +96,17 @@ extension StoredDecision {
     package func checksum(of id: EventID) -> Int64 {
         var sum = Checksum()
         sum.add(Int64(bitPattern: id.rawValue))
-        for text in [outcome.rawValue, claimant, form?.rawValue, server, cause] { sum.add(text) }
-        for number in [resolved, opened, deadline, latency, lateness, isReplayed ? 1 : 0] { sum.add(number) }
+        sum.add(outcome.rawValue)
+        sum.add(claimant)
+        sum.add(form?.rawValue)
+        sum.add(server)
+        sum.add(cause)
+        sum.add(resolved)
+        sum.add(opened)
+        sum.add(deadline)
+        sum.add(latency)
+        sum.add(lateness)
+        sum.add(isReplayed ? 1 : 0)
         sum.add(banner.map { Int64($0) })
         sum.add(count.map { Int64($0) })
         // Rows of earlier versions do not have these columns.
