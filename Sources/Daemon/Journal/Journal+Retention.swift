@@ -44,11 +44,12 @@ extension Journal {
         let newest = newestID(olderThan: span)
         let step = min(step, deletedEventsAtOnce)
         let deleted = try write { db in
-            var rows = try Row.fetchAll(db, sql: Self.tooOldQuery, arguments: [newest, step])
+            var rows = try Row.fetchAll(db.cachedStatement(sql: Self.tooOldQuery), arguments: [newest, step])
             let excess = min(self.count - rows.count - count, step - rows.count)
             if excess > 0 {
                 let old = Set(rows.map { $0[0] as Int64 })
-                let oldest = try Row.fetchAll(db, sql: Self.oldestQuery, arguments: [excess + old.count])
+                let oldest = try Row.fetchAll(
+                    db.cachedStatement(sql: Self.oldestQuery), arguments: [excess + old.count])
                 rows += oldest.filter { !old.contains($0[0]) }.prefix(excess)
             }
             let isOver = rows.count < step
@@ -102,7 +103,7 @@ extension Journal {
     func saveRetention() throws(JournalError) {
         let state = clock.state
         try write { db in
-            let last = try Int64.fetchOne(db, sql: "SELECT max(id) FROM event") ?? 0
+            let last = try Int64.fetchOne(db.cachedStatement(sql: "SELECT max(id) FROM event")) ?? 0
             var row = try FastStatement(
                 db,
                 """
@@ -119,7 +120,7 @@ extension Journal {
             row.bind(last)
             row.bind(state.checksum(events: Int64(self.count), last: last))
             try row.run()
-            let known = Set(try Int64.fetchAll(db, sql: "SELECT id FROM retention_mark"))
+            let known = Set(try Int64.fetchAll(db.cachedStatement(sql: "SELECT id FROM retention_mark")))
             for id in known.subtracting(self.marks.marks.map(\.id)) {
                 try db.execute(sql: "DELETE FROM retention_mark WHERE id = ?", arguments: [id])
             }
