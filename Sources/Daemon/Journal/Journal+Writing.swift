@@ -9,6 +9,7 @@ extension Journal {
         replaced = [:]
         overwritten = [:]
         ended = []
+        var accepted = (count: 0, last: lastAccepted)
         try write(isAcknowledged: true) { db in
             // GRDB looks statements up by their text, which is long. Once is enough for all entries.
             var insertion = try FastStatement(db, Self.insertion)
@@ -17,6 +18,7 @@ extension Journal {
                 switch entry {
                 case .accepted(let event):
                     try self.insert(event, &insertion, db)
+                    accepted = (accepted.count + 1, max(accepted.last, Self.number(event.id)))
                     if event.collapse != nil { try self.markReplaced(by: event, in: entries, &update, db) }
                 case .decided(let id, let decision):
                     if decision.outcome == .replaced { try self.noteDecision(of: id, db) }
@@ -58,10 +60,8 @@ extension Journal {
         replaced = [:]
         overwritten = [:]
         ended = []
-        for case .accepted(let event) in entries {
-            count += 1
-            lastAccepted = max(lastAccepted, Self.number(event.id))
-        }
+        count += accepted.count
+        lastAccepted = accepted.last
         isRetentionSaved = false
         try limitLog()
     }

@@ -82,6 +82,8 @@ final class SystemHost: Host {
             instant: Instant(microseconds: Clock.monotonic()), uptime: Uptime(microseconds: Clock.boottime()))
     }
 
+    var instant: Instant { Instant(microseconds: Clock.monotonic()) }
+
     var wall: Int64 { Clock.realtime() }
 
     private func moment(_ uptime: Uptime) -> Int64 { wall + uptime.microseconds - Clock.boottime() }

@@ -27,7 +27,9 @@ public struct BusMessage: ~Copyable {
 
     /// Whether it is a call, of a method of the interface if one is named.
     public func isCall(on interface: String? = nil) -> Bool {
-        sd_bus_message_is_method_call(raw, interface, nil) > 0
+        // An optional argument would be copied to an array first.
+        guard let interface else { return sd_bus_message_is_method_call(raw, nil, nil) > 0 }
+        return interface.withCString { sd_bus_message_is_method_call(raw, $0, nil) > 0 }
     }
 
     /// Empty for a broadcast.

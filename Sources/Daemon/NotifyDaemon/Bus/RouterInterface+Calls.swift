@@ -44,7 +44,7 @@ extension RouterInterface: BusPumpDelegate {
     /// Handles a call now or queues it.
     func schedule(_ prepared: PreparedCall, _ call: borrowing BusMessage) throws(Refusal) {
         let caller = call.sender
-        if !queue.hasPublishBacklog(caller) { throttle.recordCall(by: caller, at: host.now.instant) }
+        if !queue.hasPublishBacklog(caller) { throttle.recordCall(by: caller, at: host.instant) }
         if handledImmediately < Self.immediateLimit, canReply, !queue.mustQueue(caller),
             host.callers.isIdentified(caller)
         {
@@ -146,12 +146,12 @@ extension RouterInterface: BusPumpDelegate {
         handledImmediately = 0
         // The bus may have room again.
         if daemon.hasQueuedSignals { host.endTurnWhenIdle() }
-        let end = host.now.instant + Self.timeSlice
+        let end = host.instant + Self.timeSlice
         for _ in 0..<Self.batchSize {
             guard canReply, handleNext() else { break }
             // A long reply is sent before another one is made.
             if repliedBytes >= Self.flushThreshold { daemon.finishTurn() }
-            guard host.now.instant < end else { break }
+            guard host.instant < end else { break }
         }
         serveOverdueWork()
         // While the bus is behind, the socket reports when it is writable.
@@ -179,9 +179,9 @@ extension RouterInterface: BusPumpDelegate {
     /// A claim that was read before its window ends is in time, even if the bus is behind with replies. Only claims
     /// can be late, so only claims and the changes before them are handled.
     private func handleClaims() {
-        let end = host.now.instant + Self.timeBeforeWindowsEnd
+        let end = host.instant + Self.timeBeforeWindowsEnd
         for _ in 0..<Self.beforeWindowsEnd {
-            guard host.now.instant < end, let (caller, call) = queue.dequeueForClaim() else { break }
+            guard host.instant < end, let (caller, call) = queue.dequeueForClaim() else { break }
             let begin = beginCall()
             call()
             endCall(of: caller, begun: begin)
@@ -191,7 +191,7 @@ extension RouterInterface: BusPumpDelegate {
     /// - Returns: whether there was a call to handle.
     private func handleNext() -> Bool {
         guard let caller = queue.nextCaller() else { return false }
-        lazy var now = host.now.instant
+        lazy var now = host.instant
         if !host.callers.isIdentified(caller) {
             queue.blockNext()
             host.callers.whenIdentified(caller) { [unowned self] in queue.unblock(caller) }

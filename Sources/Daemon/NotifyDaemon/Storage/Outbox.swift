@@ -18,6 +18,8 @@ final class Outbox {
         case relay(Event, action: String, token: String?)
     }
 
+    private static let reservedItems = 128
+
     private var items: [Item] = []
     /// Whether there are calls to the notification server.
     private var hasBanners = false
@@ -62,7 +64,10 @@ final class Outbox {
 
     func takeAll() -> [Item] {
         defer {
+            // The next turn is about as long, and an array that grows moves its items.
+            let length = min(items.count, Self.reservedItems)
             items = []
+            items.reserveCapacity(length)
             hasBanners = false
             oldest = nil
             hasUnwrittenBanner = false

@@ -11,6 +11,9 @@ final class Storage {
     /// Accepted events between two checks for expired ones.
     private static let expiryInterval = 500
 
+    /// Entries for which a turn has memory from the beginning.
+    private static let reservedEntries = 64
+
     /// Batches of old events that a retry deletes to make room.
     private static let expiryBatches = 5
 
@@ -159,6 +162,8 @@ final class Storage {
         let entries = pending
         room.unchecked += pendingBytes
         (pending, pendingBytes) = ([], 0)
+        // The next turn is about as long, and an array that grows moves its entries.
+        pending.reserveCapacity(min(entries.count, Self.reservedEntries))
         guard let journal, journal.isOpen, !room.isLow else { return keepInMemory(entries) }
         Failpoint.beforeCommit.hit()
         do throws(JournalError) {
