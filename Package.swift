@@ -283,7 +283,10 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
             ],
-            path: "Sources/Programs/notifyctl", swiftSettings: strict
+            path: "Sources/Programs/notifyctl",
+            // What shells run; with the program, and without Foundation.
+            resources: ["bash", "zsh", "fish"].map { .embedInCode("Shell/notifyd.\($0)") },
+            swiftSettings: strict
         ),
         .executableTarget(
             name: "notifyload",

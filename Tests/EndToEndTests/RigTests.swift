@@ -92,6 +92,10 @@ struct RigTests {
         try await run("focus.sh")
     }
 
+    @Test func shellsReportLongCommandsThatNobodyLooksAt() async throws {
+        try await run("shells.sh")
+    }
+
     /// What a script answers when this machine lacks what it needs.
     private static let cannotRunHere: Int32 = 77
 

@@ -43,6 +43,16 @@ import Testing
         }
     }
 
+    @Test func aShellFindsItsWindowByItsNumber() async throws {
+        try await withWindows { rig, windows, _ in
+            try rig.configure("[[screen]]\napp = \"xterm\"\ntopic = \"/shell/lab/{window}\"\n")
+            rig.signal(SIGHUP)
+            let window = windows.open("joe@lab", app: "XTerm")
+            windows.focus(window)
+            try await rig.expect("/shell/lab/\(window) focused")
+        }
+    }
+
     @Test func anEventThatWaitsIsClaimedWhenItsWindowIsFocused() async throws {
         try await withWindows { rig, windows, _ in
             let post = windows.open("Post 27 – Example", app: "Firefox")

@@ -96,6 +96,16 @@ import Testing
         }
     }
 
+    @Test func aTopicMayHaveTheNumberOfTheWindow() throws {
+        var rules = try Self.rules(
+            "[[screen]]\napp = \"xterm\"\ntitle = \"^(?<user>[a-z]+)\"\ntopic = \"/shell/lab/{user}/{window}\"")
+        let window = Window(id: 7, number: 29_360_131, app: "XTerm", instance: "xterm", title: "joe", isFocused: true)
+        #expect(rules.screens(of: [window]) == [try Self.wanted("/shell/lab/joe/29360131")])
+        #expect(rules.screens(of: [Window(id: 8, app: "xterm", title: "joe", isFocused: true)]) == [])
+        var own = try Self.rules("[[screen]]\ntitle = \"^(?<window>[a-z]+)\"\ntopic = \"/{window}\"")
+        #expect(own.screens(of: [window]) == [try Self.wanted("/joe")])
+    }
+
     @Test func titlesAreCut() {
         #expect(Window(id: 1, app: "", title: String(repeating: "é", count: 4000)).title.unicodeScalars.count == 512)
     }

@@ -28,7 +28,7 @@ struct NotifyctlCommand: AsyncParsableCommand {
             ForgetCommand.self, ShowCommand.self, WhyCommand.self, ReplayCommand.self, MuteCommand.self,
             PauseCommand.self, ResumeCommand.self, QuietCommand.self, SnoozeCommand.self,
             StatusCommand.self, TopCommand.self, BridgesCommand.self, LinkCommand.self, FocusCommand.self,
-            BrowserCommand.self, DoctorCommand.self, ConfigCommand.self, DemoCommand.self,
+            BrowserCommand.self, ShellCommand.self, DoctorCommand.self, ConfigCommand.self, DemoCommand.self,
         ])
 
     static func main() async {

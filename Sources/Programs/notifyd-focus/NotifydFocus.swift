@@ -3,6 +3,7 @@ import NotifyText
 import NotifyVersion
 import TOMLTables
 import WindowRules
+import WindowWatching
 
 /// The command line. The event loop owns the main thread. Without ArgumentParser, which brings Foundation, and would take more
 /// memory than all the rest.
@@ -28,6 +29,7 @@ enum NotifydFocus {
     private static func run(_ options: Options) -> Int32 {
         if options.isHelp { return write(Options.help) }
         if options.isVersion { return write(projectVersion + "\n") }
+        if options.isForTmux { return holdPanes(options) }
         let file = RulesFile(options.configuration)
         guard options.checksConfiguration else {
             return FocusProgram(file: file, address: options.address, logLevel: options.logLevel).run()
@@ -39,6 +41,16 @@ enum NotifydFocus {
             complain(error.description)
             return FocusExit.badConfiguration
         }
+    }
+
+    private static func holdPanes(_ options: Options) -> Int32 {
+        guard let server = getenv("TMUX").flatMap({ TmuxServer(variable: String(cString: $0)) }) else {
+            complain(
+                "--tmux is for tmux. Write into ~/.tmux.conf: "
+                    + "set -g focus-events on; run-shell -b 'notifyd-focus --tmux'")
+            return FocusExit.wrongUsage
+        }
+        return PaneProgram(server: server, address: options.address).run()
     }
 
     /// - Returns: the exit code.

@@ -6,6 +6,8 @@ struct Options: Equatable {
     var configuration: String?
     var logLevel: Logger.Level?
     var checksConfiguration = false
+    /// Holds screens for the panes of a tmux instead of windows.
+    var isForTmux = false
     /// What is printed instead of doing anything else.
     var isHelp = false
     var isVersion = false
@@ -18,14 +20,17 @@ struct Options: Equatable {
         Examples:
           systemctl --user enable --now notifyd-focus
           notifyd-focus --check-config --config new.toml
+          set -g focus-events on; run-shell -b 'notifyd-focus --tmux'    (in ~/.tmux.conf)
 
         USAGE: notifyd-focus [--address <address>] [--config <file>] [--log-level <level>] [--check-config]
+               notifyd-focus --tmux [--address <address>]
 
         OPTIONS:
           --address <address>     The D-Bus address to use instead of the session bus.
           --config <file>         The configuration file to read instead of ~/.config/notifyd/focus.toml.
           --log-level <level>     How much to log: trace, debug, info, notice, warning, error or critical, and above.
           --check-config          Check the configuration, say what is wrong, and exit.
+          --tmux                  In a tmux: hold screens for its panes instead of windows.
           --version               Show the version.
           -h, --help              Show help information.
 
@@ -56,10 +61,15 @@ struct Options: Equatable {
                 }
                 logLevel = level
             case "--check-config" where parts.count == 1: checksConfiguration = true
+            case "--tmux" where parts.count == 1: isForTmux = true
             case "--help" where parts.count == 1, "-h" where parts.count == 1: isHelp = true
             case "--version" where parts.count == 1: isVersion = true
             default: throw UsageMistake("“\(argument)” is not an option; --help lists them.")
             }
+        }
+        if isForTmux, configuration != nil || checksConfiguration || logLevel != nil {
+            throw UsageMistake(
+                "--tmux has no configuration and no log: leave out --config, --check-config and --log-level.")
         }
     }
 }

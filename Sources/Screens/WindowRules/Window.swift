@@ -7,6 +7,8 @@ public struct Window: Equatable, Sendable {
 
     /// The number of the window at its source.
     public let id: UInt64
+    /// Its number at the X server, as `$WINDOWID` says it; `nil` if it is no window of an X program, or not known.
+    public let number: UInt64?
     /// The class part of `WM_CLASS`, or the `app_id`.
     public let app: String
     /// The instance part of `WM_CLASS`; empty where there is none.
@@ -20,9 +22,11 @@ public struct Window: Equatable, Sendable {
 
     /// Cuts a long title.
     public init(
-        id: UInt64, app: String, instance: String = "", title: String, isFocused: Bool = false, isVisible: Bool = true
+        id: UInt64, number: UInt64? = nil, app: String, instance: String = "", title: String, isFocused: Bool = false,
+        isVisible: Bool = true
     ) {
         self.id = id
+        self.number = number
         self.app = app
         self.instance = instance
         self.title = Self.cut(title)
@@ -37,7 +41,8 @@ public struct Window: Equatable, Sendable {
 
     /// Texts are equal if their bytes are.
     public static func == (left: Window, right: Window) -> Bool {
-        left.id == right.id && left.isFocused == right.isFocused && left.isVisible == right.isVisible
+        left.id == right.id && left.number == right.number && left.isFocused == right.isFocused
+            && left.isVisible == right.isVisible
             && left.title.hasBytes(of: right.title) && left.app.hasBytes(of: right.app)
             && left.instance.hasBytes(of: right.instance)
     }

@@ -12,11 +12,14 @@ public struct WindowRule: Equatable, Sendable {
         case visible
     }
 
+    /// The capture of a topic that stands for the number of the window, unless the title has one of this name.
+    static let windowCapture = "window"
+
     /// `nil`: any.
     public let app: String?
     /// `nil`: any.
     public let title: TitlePattern?
-    /// Its captures are named ones of the title.
+    /// Its captures are named ones of the title, or ``windowCapture``.
     public let topic: TopicPattern
     public let state: State
 
@@ -36,8 +39,12 @@ public struct WindowRule: Equatable, Sendable {
     /// - Returns: `nil` if the window does not fit.
     func match(_ window: Window) -> Match? {
         if let app, !app.isSameApp(window.app), !app.isSameApp(window.instance) { return nil }
-        guard let title else { return Match(topic: topic.filled(with: [:])) }
-        return title.captures(in: window.title).map { Match(topic: topic.filled(with: $0)) }
+        let own = window.number.map { [Self.windowCapture: String($0)] } ?? [:]
+        guard let title else { return Match(topic: topic.filled(with: own)) }
+        return title.captures(in: window.title).map { captures in
+            let isOfTitle = title.captureNames.contains(Self.windowCapture)
+            return Match(topic: topic.filled(with: isOfTitle ? captures : captures.merging(own) { $1 }))
+        }
     }
 }
 
@@ -55,6 +62,7 @@ extension WindowRule {
         guard let topic else { return nil }
         guard title != nil || !table.has("title") else { return nil }
         for name in topic.captureNames where title?.captureNames.contains(where: { $0.hasBytes(of: name) }) != true {
+            if name.hasBytes(of: windowCapture) { continue }
             table.note("topic", "'title' has no capture (?<\(name)>…) for the {\(name)} of this topic")
             return nil
         }

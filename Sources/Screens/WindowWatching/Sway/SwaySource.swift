@@ -90,7 +90,7 @@ final class SwaySource: WindowSource {
         case ("mark", _), ("urgent", _): return
         case ("title", let place?):
             windows[place] = Window(
-                id: window.id, app: window.app, instance: window.instance, title: window.title,
+                id: window.id, number: window.number, app: window.app, instance: window.instance, title: window.title,
                 isFocused: windows[place].isFocused, isVisible: windows[place].isVisible)
             report(.windows(windows))
         case ("focus", let place?):

@@ -59,9 +59,10 @@ enum SwayTree {
         guard let id: UInt64 = node["id"]?.integer(), !isWorkspace(node) else { return nil }
         let app = node["app_id"]?.string
         let properties = node["window_properties"]
-        guard app != nil || node["window"]?.integer(as: Int.self) != nil else { return nil }
+        let number: UInt64? = node["window"]?.integer()
+        guard app != nil || number != nil else { return nil }
         return Window(
-            id: id, app: app ?? properties?["class"]?.string ?? "",
+            id: id, number: number, app: app ?? properties?["class"]?.string ?? "",
             instance: app == nil ? properties?["instance"]?.string ?? "" : "",
             title: node["name"]?.string ?? "", isFocused: node["focused"]?.boolean ?? false,
             isVisible: node["visible"]?.boolean ?? isVisible)

@@ -239,7 +239,7 @@ final class X11Source: WindowSource {
 
     private func window(_ number: UInt32, _ client: Client) -> Window {
         Window(
-            id: UInt64(number), app: client.programClass, instance: client.instance,
+            id: UInt64(number), number: UInt64(number), app: client.programClass, instance: client.instance,
             title: client.title.isEmpty ? client.oldTitle : client.title, isFocused: number == active,
             isVisible: !client.isHidden && (client.desktop == currentDesktop || client.desktop == Self.everyDesktop))
     }

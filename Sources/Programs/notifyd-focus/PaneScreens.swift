@@ -1,0 +1,71 @@
+import Glibc
+import Routing
+import ScreenHolding
+import Systemd
+import UserFiles
+import WindowRules
+import WindowWatching
+
+/// Holds the screens of the panes of a tmux that are looked at.
+final class PaneScreens {
+    /// What goes with a bus.
+    private struct Connection {
+        let bus: BusConnection
+        let holder: ScreenHolder
+        let disconnection: BusSlot
+    }
+
+    private let server: TmuxServer
+    private let address: String
+    private let loop: EventLoop
+    private var connection: Connection?
+    private var isLost = false
+    private var watcher: TmuxWatcher?
+    private var signals: [EventSource] = []
+
+    /// Connects to the bus; `isConnected` says whether that was possible.
+    init(server: TmuxServer, address: String, loop: EventLoop) {
+        self.server = server
+        self.address = address
+        self.loop = loop
+        connect()
+    }
+
+    var isConnected: Bool { connection != nil }
+
+    func start() throws(SystemdError) {
+        for number in [SIGTERM, SIGINT, SIGHUP] {
+            signals.append(try loop.signal(number) { [unowned self] in loop.exit(FocusExit.success) })
+        }
+        let watcher = TmuxWatcher(
+            server, loop: loop, onPanes: { [unowned self] in hold($0) },
+            onEnd: { [unowned self] in loop.exit(FocusExit.success) })
+        self.watcher = watcher
+        watcher.start()
+    }
+
+    private func connect() {
+        connection = nil
+        do throws(SystemdError) {
+            let bus = try BusConnection(address: address)
+            try bus.attach(to: loop)
+            connection = Connection(
+                bus: bus, holder: try ScreenHolder(on: bus),
+                disconnection: try bus.onDisconnect { [unowned self] in isLost = true })
+            isLost = false
+        } catch {
+            // There is no bus, or not any more: the next change in tmux tries again.
+        }
+    }
+
+    /// A tmux may outlive the session that it was started in, and be found again in the next.
+    private func hold(_ panes: [UInt32]) {
+        if connection == nil || isLost { connect() }
+        var wanted = WantedScreens()
+        for pane in panes {
+            let pane = ShellTopic.Pane.tmux(server: server.process, pane: pane)
+            wanted.insert(ShellTopic(host: HostName.current, pane: pane).topic, .focused)
+        }
+        connection?.holder.want(wanted)
+    }
+}

@@ -1,0 +1,36 @@
+import Testing
+
+@testable import WindowWatching
+
+/// What is said to tmux, and what it says; Tests/EndToEndTests/Rigs/shells.sh has a real one.
+@Suite struct TmuxTests {
+    @Test func panesInFocusedClientsAreLookedAt() {
+        let text = """
+            notifyd-focus-1-a
+            attached,focused,UTF-8 0 %3
+            attached,UTF-8 0 %4
+            attached,focused 1 %5
+            attached,focused 0 x
+            focused 0 %6
+
+            """
+        #expect(TmuxReport(text)?.owner == "notifyd-focus-1-a")
+        #expect(TmuxReport(text)?.panes == [3])
+        #expect(TmuxReport("notifyd-focus-1-a\n")?.panes == [])
+        #expect(TmuxReport("") == nil)
+    }
+
+    @Test func theServerIsInAVariable() {
+        #expect(TmuxServer(variable: "/tmp/tmux-0/default,4711,2")?.process == 4711)
+        #expect(TmuxServer(variable: "/tmp/a,b/default,4711,2")?.socket == "/tmp/a,b/default")
+        for text in ["", "x", "/tmp/x,1", "/tmp/x,a,0", ",,"] { #expect(TmuxServer(variable: text) == nil) }
+    }
+
+    @Test func onlyAChannelOfOursIsWoken() throws {
+        let server = try #require(TmuxServer(variable: "/tmp/x,1,0"))
+        #expect(server.taking("notifyd-focus-2-b", from: "notifyd-focus-1-a").contains("notifyd-focus-1-a"))
+        for old in ["notifyd-focus-1;kill-server", "x", ""] {
+            #expect(!server.taking("notifyd-focus-2-b", from: old).contains(old))
+        }
+    }
+}
