@@ -285,7 +285,7 @@ uninstall: ## Remove what install has installed
 	    '$(DESTDIR)$(SHELL_DIR)/notifyd-focus-43@notifyd.org' 2> /dev/null || true
 
 .PHONY: screenshot
-screenshot: ## Make docs/screenshot.png anew, with a real window and a real notification server
+screenshot: ## Make docs/screenshot.png and docs/browser.png anew, with real windows and a real notification server
 	.ci/packages build screenshot
 	$(SWIFT) build
 	docs/screenshot.sh .build/debug
@@ -297,6 +297,7 @@ wheel: ## Build the Python package into .build/wheel, without the network
 	mkdir -p .build/wheel/source
 	# setuptools writes into the folder of the sources.
 	cp -R LICENSE python/pyproject.toml python/README.md python/src .build/wheel/source
+	docs/screenshot.sh .build/debug browser
 	/usr/bin/python3 -m build --wheel --no-isolation --outdir .build/wheel .build/wheel/source
 	rm -rf .build/wheel/source
 
