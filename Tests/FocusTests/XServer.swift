@@ -23,11 +23,14 @@ final class XServer: Sendable {
         self.display = ":" + number
     }
 
-    func startManager() throws {
+    /// - Parameters:
+    ///   - name: the window manager.
+    ///   - arguments: what it is given.
+    func startManager(_ name: String = "openbox", _ arguments: [String] = ["--sm-disable"]) throws {
         var environment = ChildProcess.currentEnvironment
         environment["DISPLAY"] = display
         environment["HOME"] = folder.path
-        let child = try ChildProcess("openbox", ["--sm-disable"], environment: environment)
+        let child = try ChildProcess(name, arguments, environment: environment)
         manager.withLock { $0 = child }
     }
 

@@ -9,6 +9,7 @@ final class SwaySocket {
         case tree = 4
         case workspaceEvent = 0x8000_0000
         case windowEvent = 0x8000_0003
+        case bindingEvent = 0x8000_0005
         case shutdownEvent = 0x8000_0006
     }
 

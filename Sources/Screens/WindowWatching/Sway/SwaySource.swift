@@ -34,7 +34,7 @@ final class SwaySource: WindowSource {
         } catch {
             throw SourceFailure("\(error)")
         }
-        socket?.send(.subscribe, #"["window","workspace","shutdown"]"#)
+        socket?.send(.subscribe, #"["window","workspace","binding","shutdown"]"#)
         askForTree()
     }
 
@@ -75,6 +75,8 @@ final class SwaySource: WindowSource {
         case .workspaceEvent:
             if !["urgent", "rename", "reload"].contains(content["change"]?.string ?? "") { askForTree() }
         case .windowEvent: take(content)
+        // Nothing else tells of another layout, in which a tab may hide a window.
+        case .bindingEvent: askForTree()
         case .shutdownEvent: break
         }
     }
