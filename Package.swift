@@ -333,7 +333,7 @@ let package = Package(
             name: "NotifyFuzzing",
             dependencies: [
                 "BrowserHost", "Journal", "LinkMessages", "LinkSealing", "Linking", "Mapping", "NotifyClient",
-                "NotifyDaemon", "NotifyText", "Routing", "Systemd", "TOMLTables", "TabRules",
+                "NotifyDaemon", "NotifyText", "Routing", "Systemd", "TOMLTables", "TabRules", "WindowRules",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             path: "Sources/Testing/NotifyFuzzing", swiftSettings: strict

@@ -17,5 +17,6 @@ public struct FuzzTarget: Sendable {
         FuzzTarget(name: "LinkMessage", body: fuzzLinkMessage),
         FuzzTarget(name: "Map", body: fuzzMap),
         FuzzTarget(name: "Tab", body: fuzzTab),
+        FuzzTarget(name: "Window", body: fuzzWindow),
     ]
 }
