@@ -67,7 +67,10 @@ public struct WindowRules: Sendable {
         var known: Set<Topic> = []
         // Focus first: it wins where two windows show one topic, or there are too many.
         for isFocused in hasVisible ? [true, false] : [true] {
-            for window in windows where window.isFocused == isFocused && (isFocused || window.isVisible) {
+            // By index, because most are only looked at, and need not be copied.
+            for index in windows.indices
+            where windows[index].isFocused == isFocused && (isFocused || windows[index].isVisible) {
+                let window = windows[index]
                 guard let fit = fit(window), let topic = fit.topic, wanted.count < Self.mostScreens else { continue }
                 guard isFocused || rules[fit.rule].state == .visible else { continue }
                 if known.insert(topic).inserted { wanted.append(Wanted(topic: topic, isFocused: isFocused)) }

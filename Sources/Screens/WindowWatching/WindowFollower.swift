@@ -179,6 +179,7 @@ public final class WindowFollower {
             pause = Self.shortestPause
             set(Status(source: candidate.name, isFollowing: true))
             set(windows)
+        case .changes(let changes): change(changes)
         case .blind(let reason):
             set(Status(source: candidate.name, detail: reason))
             set([])
@@ -207,6 +208,15 @@ public final class WindowFollower {
         guard status != new else { return }
         status = new
         onStatus()
+    }
+
+    private func change(_ changes: [(place: Int, window: Window)]) {
+        var hasNews = false
+        for (place, window) in changes where windows[place] != window {
+            windows[place] = window
+            hasNews = true
+        }
+        if hasNews { onWindows() }
     }
 
     private func set(_ new: [Window]) {

@@ -61,14 +61,12 @@ final class X11Source: WindowSource {
     private var hasManager = false
     /// What was asked and not answered; true: it has changed since.
     private var asked: [Request: Bool] = [:]
-    /// What was told, and where each window is in it.
-    private var windows: [Window] = []
+    /// Where each window is in what was told.
     private var places: [UInt32: Int] = [:]
     /// Windows that may have changed.
     private var changed: Set<UInt32> = []
     /// Whether more than single windows has changed.
     private var isStale = false
-    private var hasNews = false
 
     /// Connects; it waits for the server to take the connection.
     init(
@@ -204,37 +202,32 @@ final class X11Source: WindowSource {
     // MARK: Telling
 
     private func tell() {
-        if isStale { collect() } else { replace(changed) }
-        changed.removeAll(keepingCapacity: true)
+        let (changed, wasStale) = (changed, isStale)
+        self.changed.removeAll(keepingCapacity: true)
         isStale = false
-        guard hasNews else { return }
-        hasNews = false
+        guard wasStale || !changed.isEmpty else { return }
         guard hasManager else {
+            // What changes meanwhile is told with all windows then.
+            places = [:]
             return report(.blind("no window manager on the X server \(display) tells of its windows (EWMH)"))
         }
-        report(.windows(windows))
+        report(wasStale ? .windows(collect()) : .changes(changed.compactMap { change(of: $0) }))
     }
 
-    private func collect() {
+    private func collect() -> [Window] {
         places = [:]
-        windows = []
+        var windows: [Window] = []
         for number in order {
             guard let client = clients[number], client.isUnknown.isEmpty else { continue }
             places[number] = windows.count
             windows.append(window(number, client))
         }
-        hasNews = true
+        return windows
     }
 
-    /// With a thousand windows, to make all of them anew for each change would cost most of the time.
-    private func replace(_ numbers: Set<UInt32>) {
-        for number in numbers {
-            guard let place = places[number], let client = clients[number] else { continue }
-            let new = window(number, client)
-            guard new != windows[place] else { continue }
-            windows[place] = new
-            hasNews = true
-        }
+    private func change(of number: UInt32) -> (place: Int, window: Window)? {
+        guard let place = places[number], let client = clients[number] else { return nil }
+        return (place, window(number, client))
     }
 
     private func window(_ number: UInt32, _ client: Client) -> Window {
