@@ -89,13 +89,19 @@ public final class BridgeServices: Sendable {
     public let status: BridgeStatus
     /// Its log. Never log the title or the body of an event, or a secret.
     public let logger: Logger
+    /// The address of the bus, for bridges inside this package that need a connection of their own.
+    package let address: String
     private let object: BridgeObject
 
-    init(daemon: DaemonLink, store: BridgeStore, status: BridgeStatus, logger: Logger, object: BridgeObject) {
+    init(
+        daemon: DaemonLink, store: BridgeStore, status: BridgeStatus, logger: Logger, address: String,
+        object: BridgeObject
+    ) {
         self.daemon = daemon
         self.store = store
         self.status = status
         self.logger = logger
+        self.address = address
         self.object = object
     }
 

@@ -144,7 +144,8 @@ final class BridgeProgram<Program: Bridge>: Sendable {
             logger.critical("The state was damaged; it was set aside, and begins anew", metadata: ["file": "\(file)"])
         }
         object.export(LetterMethods(store: store).interface)
-        let services = BridgeServices(daemon: daemon, store: store, status: status, logger: logger, object: object)
+        let services = BridgeServices(
+            daemon: daemon, store: store, status: status, logger: logger, address: address, object: object)
         logger.info(
             "The bridge has started", metadata: ["version": "\(projectVersion)", "configuration": "\(file.path)"])
         daemon.startDaemon()
