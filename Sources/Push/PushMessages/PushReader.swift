@@ -1,0 +1,156 @@
+import Mapping
+import NotifyJSON
+import NotifyText
+import Routing
+
+extension PushSource {
+    /// What notifyd takes.
+    private static let maximumTitle = 1024
+    private static let maximumBody = 8192
+    /// A name has at most so many bytes.
+    private static let maximumID = 200
+    /// Fields that are taken from a message.
+    private static let maximumFields = 64
+
+    /// Makes an event of the text that a sender wrote: a JSON object, or plain text.
+    ///
+    /// - Throws: `PushError` if that is not possible.
+    public func event(of payload: [UInt8]) throws(PushError) -> PushEvent {
+        guard !payload.isEmpty else { throw PushError("the message is empty") }
+        guard Encoding.firstFault(in: payload) == nil else { throw PushError("the message is no text in UTF-8") }
+        let text = String(decoding: payload, as: UTF8.self)
+        let object = try object(in: payload)
+        let members = (object?.members ?? []).filter { !["payload", "endpoint"].contains($0.0) }
+        let values = JSON.object(members + [("payload", .string(text)), ("endpoint", .string(name))])
+
+        let usual = UsualTexts(object, text, name)
+        var title = usual.title
+        var body = usual.body
+        if map.title != nil || map.body != nil {
+            // What one template leaves out is meant to be left out.
+            title = try render(map.title, values) ?? ""
+            body = try render(map.body, values) ?? ""
+        }
+        guard !title.isEmpty || !body.isEmpty else {
+            throw PushError("neither a title nor a body comes of the message")
+        }
+        return PushEvent(
+            topic: try place(try render(map.below, values) ?? object?["topic"]?.string ?? ""),
+            title: title.beginning(ofBytes: Self.maximumTitle), body: body.beginning(ofBytes: Self.maximumBody),
+            urgency: PushUrgency.number(of: try render(map.urgency, values) ?? object?["urgency"]?.shortText ?? ""),
+            id: try checkedID(try render(map.id, values) ?? object?["id"]?.shortText ?? ""),
+            fields: try fields(object, values))
+    }
+
+    /// `nil` if the message is plain text.
+    private func object(in payload: [UInt8]) throws(PushError) -> JSON? {
+        let needed = map.templates.contains { !$0.names.subtracting(["payload", "endpoint", ""]).isEmpty }
+        let json: JSON?
+        let mistake: String?
+        do {
+            (json, mistake) = (try JSONParser.parse(payload), nil)
+        } catch {
+            (json, mistake) = (nil, error.reason)
+        }
+        if let json, json.members != nil { return json }
+        guard needed else { return nil }
+        throw PushError(mistake.map { "the message is no JSON: \($0)" } ?? "the message is no JSON object")
+    }
+
+    private func render(_ template: MessageTemplate?, _ values: JSON) throws(PushError) -> String? {
+        do throws(MapError) {
+            return try template?.render(values)
+        } catch {
+            throw PushError("\(error)")
+        }
+    }
+
+    /// The topic of the endpoint, or one below it. Nothing that a sender writes leads out of it.
+    private func place(_ below: String) throws(PushError) -> Topic {
+        let segments = below.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
+        do throws(TopicError) {
+            return try Topic(([topic.description] + segments).joined(separator: "/"))
+        } catch {
+            throw PushError("its topic is none below \(topic): \(error.reason)")
+        }
+    }
+
+    private func checkedID(_ id: String) throws(PushError) -> String? {
+        guard !id.isEmpty else { return nil }
+        guard id.utf8.count <= Self.maximumID else {
+            throw PushError("its id has \(id.utf8.count) bytes; it has at most \(Self.maximumID)")
+        }
+        return id
+    }
+
+    private func fields(_ object: JSON?, _ values: JSON) throws(PushError) -> [JSON.Member] {
+        var fields = object?["fields"]?.members ?? []
+        guard fields.count <= Self.maximumFields else {
+            throw PushError("it has \(fields.count) fields; at most \(Self.maximumFields) are taken")
+        }
+        for field in map.fields {
+            guard let text = try render(field.text, values), !text.isEmpty else { continue }
+            fields.removeAll { $0.0.hasBytes(of: field.name) }
+            fields.append((field.name, .string(text)))
+        }
+        return fields
+    }
+}
+
+/// Title and body of a message, where nothing else is configured.
+struct UsualTexts {
+    var title = ""
+    var body = ""
+
+    /// - Parameters:
+    ///   - object: `nil` for plain text.
+    ///   - text: the whole message.
+    ///   - name: of the endpoint.
+    init(_ object: JSON?, _ text: String, _ name: String) {
+        guard let object else {
+            split(text)
+            return
+        }
+        // Declarative Web Push has the texts one level below.
+        let inner = object["notification"].flatMap { $0.members == nil ? nil : $0 }
+        for source in [object, inner].compactMap(\.self) where title.isEmpty && body.isEmpty {
+            title = source["title"]?.string ?? ""
+            body = source["body"]?.string ?? source["message"]?.string ?? ""
+        }
+        if title.isEmpty { split(body) }
+        if title.isEmpty, body.isEmpty { (title, body) = (name, text) }
+    }
+
+    /// The first line is the title.
+    private mutating func split(_ text: String) {
+        let parts = text.split(maxSplits: 1, omittingEmptySubsequences: false) { $0.isNewline }
+        title = String(parts.first ?? "")
+        body = parts.count > 1 ? String(parts[1]) : ""
+    }
+}
+
+/// The urgencies of Web Push ([RFC 8030 section 5.3](https://www.rfc-editor.org/rfc/rfc8030#section-5.3)) and of notifyd.
+package enum PushUrgency {
+    package static let words = ["very-low", "low", "normal", "high", "critical"]
+
+    /// `nil` for anything else.
+    package static func number(of text: String) -> UInt8? {
+        switch text {
+        case "very-low", "low", "0": 0
+        case "normal", "1": 1
+        case "high", "critical", "2": 2
+        default: nil
+        }
+    }
+}
+
+extension JSON {
+    /// A string, or the digits of a number.
+    fileprivate var shortText: String? {
+        switch self {
+        case .string(let text): text
+        case .number(let digits): digits
+        default: nil
+        }
+    }
+}
