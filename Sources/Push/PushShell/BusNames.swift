@@ -1,0 +1,4 @@
+import NotifyClient
+
+/// The module `Routing` has a type of the same name.
+typealias BusValue = Value

@@ -1,0 +1,130 @@
+import NotifyBridge
+import NotifyClient
+
+/// The side of the bus where distributors are: a connection of its own, which owns the name of the connector.
+///
+/// It knows at every message who owns the names of distributors: notices about owners and calls arrive in the order in which the
+/// bus has sent them.
+final class DistributorLink: Sendable {
+    /// The name under which distributors know this program. A distributor may forget those that the bus cannot start.
+    static let service = "org.notifyd.UnifiedPush"
+    static let connectorPath = "/org/unifiedpush/Connector"
+    static let connectorInterface = "org.unifiedpush.Connector2"
+    private static let path = "/org/unifiedpush/Distributor"
+    private static let interface = "org.unifiedpush.Distributor2"
+
+    private struct State {
+        /// Unique names by names of distributors.
+        var owners: [String: String] = [:]
+        /// The one that is believed.
+        var distributor: String?
+    }
+
+    private let connection: Connection
+    private let state: Locked<State>
+
+    private init(_ connection: Connection, _ state: Locked<State>) {
+        self.connection = connection
+        self.state = state
+    }
+
+    /// Connects, and finds the distributors that are there.
+    ///
+    /// - Parameters:
+    ///   - address: of the bus.
+    ///   - onOwners: runs when a distributor has come or gone.
+    ///   - onCall: runs for each call of the connector's interface, with whether it is the distributor's.
+    static func open(
+        _ address: String, onOwners: @escaping @Sendable () -> Void,
+        onCall: @escaping @Sendable (IncomingCall, _ isDistributor: Bool) -> Void
+    ) async throws(NotifyError) -> DistributorLink {
+        let state = Locked(State())
+        let connection = try await Connection.open(
+            address,
+            onSignal: { signal in
+                guard signal.sender == Bus.name, signal.member == "NameOwnerChanged", signal.arguments.count == 3,
+                    let name = signal.arguments[0].string, let owner = signal.arguments[2].string
+                else { return }
+                Self.note(owner, of: name, state)
+                onOwners()
+            })
+        connection.export(connectorInterface) { call in
+            let isDistributor = state.withLock { state in
+                guard let sender = call.message.sender, let name = state.distributor else { return false }
+                return state.owners[name] == sender
+            }
+            onCall(call, isDistributor)
+        }
+        let link = DistributorLink(connection, state)
+        do throws(NotifyError) {
+            // Matches the names below the prefix too.
+            let rule =
+                "type='signal',sender='\(Bus.name)',interface='\(Bus.interface)',member='NameOwnerChanged',"
+                + "arg0namespace='\(DistributorName.prefix.dropLast())'"
+            _ = try await connection.call(.toBus("AddMatch", [.string(rule)]))
+            for name in try await link.names("ListNames") { await link.ask(name) }
+        } catch {
+            connection.close()
+            throw error
+        }
+        return link
+    }
+
+    private static func note(_ owner: String, of name: String, _ state: Locked<State>) {
+        guard DistributorName.isOne(name) else { return }
+        state.withLock { $0.owners[name] = owner.isEmpty ? nil : owner }
+    }
+
+    /// The answer is noted in order with the signals.
+    private func ask(_ name: String) async {
+        await withCheckedContinuation { continuation in
+            connection.call(.toBus("GetNameOwner", [.string(name)])) { [state] answer in
+                if let owner = (try? answer.get())?.arguments.first?.string { Self.note(owner, of: name, state) }
+                continuation.resume()
+            }
+        }
+    }
+
+    /// From now on distributors may call.
+    func takeName() async throws(NotifyError) { try await connection.requestName(Self.service) }
+
+    // MARK: Distributors
+
+    /// Whom to believe; `nil`: nobody.
+    func choose(_ name: String?) { state.withLock { $0.distributor = name } }
+
+    var chosen: String? { state.withLock { $0.distributor } }
+
+    func owner(of name: String) -> String? { state.withLock { $0.owners[name] } }
+
+    /// The distributors that are there or can be started, by name.
+    func available() async throws(NotifyError) -> [String] {
+        let activatable = try await names("ListActivatableNames")
+        return Set(activatable).union(state.withLock { Array($0.owners.keys) }).sorted()
+    }
+
+    private func names(_ member: String) async throws(NotifyError) -> [String] {
+        let names = try await connection.call(.toBus(member)).arguments.first?.elements ?? []
+        return names.compactMap(\.string).filter(DistributorName.isOne)
+    }
+
+    /// Has the bus start a distributor that is not there.
+    ///
+    /// - Throws: an error of the bus, which says why not.
+    func start(_ name: String) async throws(NotifyError) {
+        guard owner(of: name) == nil else { return }
+        _ = try await connection.call(.toBus("StartServiceByName", [.string(name), .uint32(0)]))
+        await ask(name)
+    }
+
+    /// Calls a method of a distributor, by its unique name: only itself can answer.
+    ///
+    /// - Returns: its answer; empty if it has none.
+    func call(_ member: String, on owner: String, _ arguments: [String: Value]) async throws(NotifyError) -> [String:
+        Value]
+    {
+        try await connection.call(
+            .call(member, of: Self.interface, at: Self.path, on: owner, autoStart: false, [.variants(arguments)])
+        ).arguments.first?.entries ?? [:]
+    }
+}

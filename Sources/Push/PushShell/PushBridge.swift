@@ -1,0 +1,155 @@
+import Logging
+public import NotifyBridge
+import NotifyClient
+import PushMessages
+public import TOMLTables
+
+/// The connector of [UnifiedPush](https://unifiedpush.org) (D-Bus specification 0.3.0, version 2): `notifyd-unifiedpush`.
+///
+/// What a distributor delivers is answered when it is on disk: in the journal of notifyd or, while notifyd takes nothing, in the
+/// store of the bridge. Repeats are told by the digest of the message: who delivers again delivers the same bytes, and an id
+/// could be used for another message.
+public actor PushBridge: Bridge {
+    public static let name = "unifiedpush"
+    public static let abstract = "Takes pushes of UnifiedPush and Web Push in as events."
+
+    var settings: PushSettings
+    let services: BridgeServices
+    let link: DistributorLink
+    let spool: PushSpool
+    private let calls: AsyncStream<DeliveredCall>
+    private let wakeups: AsyncStream<Void>
+    private let wakeup: AsyncStream<Void>.Continuation
+    private var alarm: Task<Void, Never>?
+
+    /// By their tokens.
+    var endpoints: [String: PushEndpoint] = [:]
+    /// What is known of endpoints since the start, by token.
+    var registrations: [String: Registration] = [:]
+    /// Commands that wait for the address of an endpoint.
+    var waiters: [String: [CheckedContinuation<Void, Never>]] = [:]
+    var backoff = Backoff()
+    /// When registering failed last.
+    var lastTrouble: ContinuousClock.Instant?
+    /// Publications without an answer.
+    var underWay = 0
+
+    /// Calls that wait to be handled.
+    private static let maximumCalls = 1024
+
+    public static func settings(from table: inout TableReader) -> PushSettings? { .read(from: &table) }
+
+    public init(_ settings: PushSettings, _ services: BridgeServices) async throws {
+        self.settings = settings
+        self.services = services
+        spool = try await PushSpool(services)
+        let (calls, call) = AsyncStream.makeStream(
+            of: DeliveredCall.self, bufferingPolicy: .bufferingOldest(Self.maximumCalls))
+        let (wakeups, wakeup) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        (self.calls, self.wakeups, self.wakeup) = (calls, wakeups, wakeup)
+        do throws(NotifyError) {
+            link = try await DistributorLink.open(services.address) {
+                wakeup.yield()
+            } onCall: { message, isDistributor in
+                if case .dropped = call.yield(DeliveredCall(call: message, isDistributor: isDistributor)) {
+                    message.fail(
+                        "org.freedesktop.DBus.Error.LimitsExceeded",
+                        "\(Self.maximumCalls) messages wait to be taken; deliver this one later.")
+                }
+            }
+        } catch {
+            throw BridgeFailure(75, "the bus cannot be reached: \(error)")
+        }
+        for (key, record) in try await services.store.all(prefix: PushEndpoint.recordPrefix) {
+            guard let endpoint = PushEndpoint(record: record) else {
+                services.logger.error("A record of an endpoint cannot be read", metadata: ["record": "\(key)"])
+                continue
+            }
+            endpoints[endpoint.token] = endpoint
+        }
+        exportMethods()
+        // A distributor that has started this program delivers as soon as the name is taken.
+        link.choose(try? await distributor().get())
+        do throws(NotifyError) {
+            try await link.takeName()
+        } catch {
+            throw BridgeFailure(69, "another program is the connector: \(error)")
+        }
+    }
+
+    public func run() async throws {
+        let observation = services.daemon.observe { [spool] notice in
+            if case .appeared = notice { spool.retry() }
+        }
+        await withTaskGroup { group in
+            group.addTask { await self.takeCalls() }
+            group.addTask { await self.keepRegistered() }
+            group.addTask { await self.emptySpool() }
+            await group.waitForAll()
+        }
+        withExtendedLifetime(observation) {}
+        // What notifyd is about to answer is answered to the distributor too.
+        let deadline = ContinuousClock.now + .seconds(2)
+        while underWay > 0, ContinuousClock.now < deadline {
+            // The task is cancelled, and would not sleep.
+            await Task { try? await Task.sleep(for: .milliseconds(5)) }.value
+        }
+    }
+
+    /// The connection and what is registered stay.
+    public func reload(_ settings: PushSettings) async -> Bool {
+        self.settings = settings
+        wake()
+        return true
+    }
+
+    public func check() async {}
+
+    private func takeCalls() async {
+        for await call in calls { await take(call) }
+    }
+
+    /// Registers what is not registered, whenever something has changed, and after a pause when it has failed.
+    private func keepRegistered() async {
+        wakeup.yield()
+        for await _ in wakeups {
+            wake(after: await register())
+        }
+        alarm?.cancel()
+    }
+
+    /// Has endpoints registered soon.
+    func wake() { wakeup.yield() }
+
+    func wake(after pause: Duration) {
+        alarm?.cancel()
+        alarm = Task { [wakeup] in
+            try? await Task.sleep(for: pause, tolerance: pause / 10)
+            if !Task.isCancelled { wakeup.yield() }
+        }
+    }
+
+    private func emptySpool() async {
+        await spool.empty { await self.publish($0) }
+    }
+}
+
+/// A call of the connector's interface.
+struct DeliveredCall: Sendable {
+    let call: IncomingCall
+    let isDistributor: Bool
+}
+
+/// What is known of an endpoint since the start.
+struct Registration: Sendable {
+    /// The unique name of the distributor that has registered it.
+    var owner: String?
+    /// Why it is not registered.
+    var problem: Problem?
+
+    struct Problem: Error, Equatable, Sendable {
+        var text: String
+        /// Whether nothing changes until somebody does something.
+        var needsUser = false
+    }
+}

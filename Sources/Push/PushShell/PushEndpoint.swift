@@ -1,0 +1,104 @@
+import NotifyBridge
+import NotifyJSON
+import PushMessages
+import Routing
+import WebPush
+
+/// A place where one sender pushes to: what is kept of it on disk.
+struct PushEndpoint: Sendable {
+    /// For people, and in the configuration.
+    let name: String
+    /// Its events are there or below.
+    let topic: Topic
+    /// By which the distributor and this program call it. Who knows it could pretend to be the distributor, if not for the name on
+    /// the bus.
+    let token: String
+    /// Tells the names of its events from those of an endpoint that had the same name before.
+    let generation: String
+    let keys: PushKeys
+    /// `nil`: the push server takes messages from anybody who knows the address.
+    let server: ServerKey?
+    /// Where the sender sends to; empty until the distributor has said it.
+    var address = ""
+    /// When the distributor said another address than before, in microseconds since the epoch; 0 if never.
+    var changed: Int64 = 0
+    /// The name on the bus of the one that knows it; empty if none does.
+    var distributor = ""
+
+    static let maximumCount = 64
+    static let maximumName = 32
+    /// What the specification of UnifiedPush allows.
+    static let maximumAddress = 1000
+    static let maximumToken = 100
+    static let nameRule = "1 to \(maximumName) letters, digits, -, _ and ."
+    static let recordPrefix = "endpoint/"
+
+    /// Makes an endpoint with keys of its own.
+    init(name: String, topic: Topic, server: ServerKey?) {
+        self.name = name
+        self.topic = topic
+        token = Self.random(bytes: 32)
+        generation = Self.random(bytes: 6)
+        keys = PushKeys()
+        self.server = server
+    }
+
+    private static func random(bytes count: Int) -> String {
+        var generator = SystemRandomNumberGenerator()
+        return Base64URL.encode((0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) })
+    }
+
+    static func isName(_ text: String) -> Bool {
+        1...maximumName ~= text.utf8.count
+            && text.utf8.allSatisfy { character in
+                switch character {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
+                    true
+                default: false
+                }
+            }
+    }
+
+    /// The `source` of its events.
+    var source: String { "unifiedpush:\(name):\(generation)" }
+
+    // MARK: Its record
+
+    var change: RecordChange {
+        var members: [JSON.Member] = [
+            ("name", .string(name)), ("topic", .string(topic.description)), ("token", .string(token)),
+            ("generation", .string(generation)), ("private", .string(Base64URL.encode(keys.privateBytes))),
+            ("auth", .string(Base64URL.encode(keys.authentication))), ("address", .string(address)),
+            ("changed", .integer(changed)), ("distributor", .string(distributor)),
+        ]
+        if let server {
+            members.append(("vapid", .string("\(server)")))
+            if let bytes = server.privateBytes {
+                members.append(("vapid-private", .string(Base64URL.encode(bytes))))
+            }
+        }
+        return .put(Self.recordPrefix + name, JSON.object(members).bytes)
+    }
+
+    /// `nil` if it is no record of an endpoint.
+    init?(record: [UInt8]) {
+        guard let json = try? JSONParser.parse(record), let name = json["name"]?.string, Self.isName(name),
+            let topic = json["topic"]?.string.flatMap({ try? Topic($0) }), let token = json["token"]?.string,
+            let generation = json["generation"]?.string, let bytes = json.bytes("private"),
+            let authentication = json.bytes("auth"),
+            let keys = PushKeys(privateBytes: bytes, authentication: authentication)
+        else { return nil }
+        (self.name, self.topic, self.token, self.generation, self.keys) = (name, topic, token, generation, keys)
+        address = json["address"]?.string ?? ""
+        changed = json["changed"]?.integer() ?? 0
+        distributor = json["distributor"]?.string ?? ""
+        server =
+            json.bytes("vapid-private").flatMap { ServerKey(privateBytes: $0) }
+            ?? json["vapid"]?.string.flatMap { ServerKey($0) }
+    }
+}
+
+extension JSON {
+    fileprivate func bytes(_ name: String) -> [UInt8]? { self[name]?.string.flatMap(Base64URL.decode) }
+}

@@ -1,0 +1,90 @@
+import Mapping
+import NotifyText
+public import PushMessages
+public import TOMLTables
+
+/// What `unifiedpush.toml` says; notifyd-unifiedpush.toml(5). Without the file everything has its default.
+public struct PushSettings: Equatable, Sendable {
+    /// The name of the distributor on the bus; `nil`: the only one.
+    public var distributor: String?
+    /// How pushes become events, by the name of the endpoint.
+    public var maps: [String: PushMap] = [:]
+
+    static let maximumFields = 32
+
+    public init() {}
+
+    public static func read(from root: inout TableReader) -> PushSettings {
+        var settings = PushSettings()
+        settings.distributor = root.string("distributor")
+        if let name = settings.distributor, !DistributorName.isOne(name) {
+            root.note(
+                "distributor", "'distributor' is a name on the bus, such as \"\(DistributorName.prefix)kde\"")
+        }
+        _ = root.tables("map", upTo: PushEndpoint.maximumCount) { table in
+            guard let name = table.required("endpoint", { $0.string($1) }) else { return false }
+            if !PushEndpoint.isName(name) {
+                table.note("endpoint", "'endpoint' is the name of an endpoint: \(PushEndpoint.nameRule)")
+            }
+            if settings.maps[name] != nil { table.note("endpoint", "there are two maps for \"\(name)\"") }
+            settings.maps[name] = readMap(from: &table)
+            return true
+        }
+        return settings
+    }
+
+    private static func readMap(from table: inout TableReader) -> PushMap {
+        var map = PushMap()
+        map.title = table.template("title")
+        map.body = table.template("body")
+        map.below = table.template("below")
+        map.urgency = table.template("urgency")
+        map.id = table.template("id")
+        if let urgency = map.urgency, urgency.names.isEmpty, PushUrgency.number(of: urgency.source) == nil {
+            let words = PushUrgency.words.map { "\"\($0)\"" }.joined(separator: ", ")
+            table.note("urgency", "'urgency' is one of \(words), or a template")
+        }
+        for entry in table.subtable("fields")?.entries ?? [] {
+            do throws(MapError) {
+                guard let text = entry.node.string else { throw MapError("a field is a text such as \"{{name}}\"") }
+                map.fields.append(PushMap.Field(entry.key, try MessageTemplate(text)))
+            } catch {
+                table.note(at: entry.offset, "'\(entry.key.visible())': \(error)")
+            }
+        }
+        if map.fields.count > maximumFields {
+            table.note("fields", "there are \(map.fields.count) fields; at most \(maximumFields) are filled")
+        }
+        return map
+    }
+}
+
+/// The names of distributors on the bus.
+enum DistributorName {
+    static let prefix = "org.unifiedpush.Distributor."
+
+    /// Whether a name on the bus is that of a distributor.
+    static func isOne(_ name: String) -> Bool {
+        name.utf8.count <= 255 && name.utf8.count > prefix.utf8.count && name.hasPrefix(prefix)
+            && name.utf8.allSatisfy { character in
+                switch character {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                    true
+                default: false
+                }
+            }
+    }
+}
+
+extension TableReader {
+    fileprivate mutating func template(_ key: String) -> MessageTemplate? {
+        guard let text = string(key) else { return nil }
+        do throws(MapError) {
+            return try MessageTemplate(text)
+        } catch {
+            note(key, "'\(key)': \(error)")
+            return nil
+        }
+    }
+}

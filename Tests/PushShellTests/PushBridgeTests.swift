@@ -1,0 +1,215 @@
+import ChildProcesses
+import Foundation
+import FoundationXML
+import Glibc
+import NotifyClient
+import NotifyJSON
+import NotifyRehearsal
+import NotifyTestSupport
+import Testing
+
+/// The bridge between a distributor and a real notifyd.
+@Suite(.serialized, .timeLimit(.minutes(4)))
+struct PushBridgeTests {
+    @Test func aPushBecomesAnEvent() async throws {
+        try await withPushStage { stage in
+            try stage.configure("[[map]]\nendpoint = \"chat\"\ntitle = \"{{who}}: {{text}}\"\nbelow = \"{{room}}\"\n")
+            // The command starts the bridge, and the bridge the distributor.
+            let post = try await stage.create("post", "/post")
+            #expect(post.endpoint.hasPrefix("https://push.example/") && post.json["state"]?.string == "registered")
+            #expect(post.publicKey.utf8.count == 87 && post.auth.utf8.count == 22)
+            let chat = try await stage.create("chat", "/chat", vapid: "none")
+            try await stage.waitFor("connected", "2 endpoints")
+
+            try await stage.send(
+                #"{"title": "Nice!", "body": "Mina", "topic": "27", "urgency": "high", "fields": {"n": 7}}"#, to: post)
+            try await stage.send("Hello\nthere", to: post)
+            try await stage.send(#"{"who": "Mina", "text": "Hi", "room": "garden"}"#, to: chat)
+            try await stage.waitForAcknowledgements(3)
+            let rows = try await stage.client.journalChanges().changes.filter { $0.kind == "event" }
+            #expect(rows.map(\.topic) == ["/post/27", "/post", "/chat/garden"])
+            #expect(rows.map { $0.details["title"]?.string } == ["Nice!", "Hello", "Mina: Hi"])
+            #expect(rows.map { $0.details["body"]?.string } == ["Mina", "there", ""])
+            #expect(rows[0].details["urgency"]?.integer() == 2 && rows[0].details["via"]?.string == "unifiedpush")
+            #expect(rows[0].details["fields"]?.entries?["n"]?.integer() == 7)
+            #expect(rows[0].details["source"]?.string?.hasPrefix("unifiedpush:post:") == true)
+
+            // The distributor was given what the specification asks for.
+            let clients = try #require(try await stage.distributorState()["clients"]?.members)
+            #expect(clients.allSatisfy { $0.0.utf8.count <= 100 && $0.1["service"]?.string == PushStage.connector })
+            let keys = clients.compactMap { $0.1["vapid"]?.string }
+            #expect(keys.map(\.utf8.count).sorted() == [0, 87])
+            #expect(keys.contains(post.json["vapid"]?["public"]?.string ?? "-"))
+
+            // What is delivered twice is one event, also with the bytes of one message under another id.
+            try await stage.ask("Replay")
+            try await stage.waitForAcknowledgements(3)
+            #expect(try await stage.titles().count == 3)
+
+            let list = try await stage.notifyctl("push-endpoint", "list")
+            #expect(list.output.count == 2 && list.output[1].hasPrefix("post  /post  registered"), "\(list)")
+            let shown = try await stage.notifyctl("push-endpoint", "show", "post")
+            #expect(shown.output.contains { $0.contains(post.auth) }, "\(shown)")
+            #expect(try await stage.notifyctl("push-endpoint", "show", "x").code == 1)
+            #expect(try await stage.notifyctl("push-endpoint", "create", "post", "--topic", "/x").code == 1)
+            #expect(try await stage.notifyctl("push-endpoint", "create", "a b", "--topic", "/x").code == 64)
+            #expect(try await stage.notifyctl("push-endpoint", "create", "a", "--topic", "x").code == 64)
+            #expect(
+                try await stage.notifyctl("push-endpoint", "create", "a", "--topic", "/x", "--vapid", "k").code == 64)
+
+            let removed = try await stage.notifyctl("push-endpoint", "remove", "chat")
+            #expect(removed.code == 0)
+            try await eventually("the distributor has heard of it") {
+                try await stage.distributorState()["clients"]?.members?.count == 1 ? true : nil
+            }
+            #expect(!stage.log.contains(post.auth) && !stage.log.contains("Nice!"))
+        }
+    }
+
+    @Test func whatCannotBecomeAnEventIsADeadLetter() async throws {
+        try await withPushStage { stage in
+            let post = try await stage.create("post", "/post")
+            // Encrypted for others, no encryption at all, no text, a topic that is none.
+            let other = try await stage.create("other", "/other")
+            try await stage.ask(
+                "Send", [post.endpoint, other.publicKey, other.auth, "secret"].map(Value.string))
+            let bytes = Value.array(Array("Hello".utf8).map { .byte($0) }, of: .byte)
+            try await stage.ask("Push", [.string(post.endpoint), bytes, .boolean(false)])
+            try await stage.send("", to: post)
+            try await stage.send(#"{"title": "a", "topic": "*"}"#, to: post)
+            try await stage.send("good", to: post)
+            try await stage.waitForAcknowledgements(5)
+            #expect(try await stage.titles() == ["good"])
+            try await eventually("they are counted") {
+                await stage.property("DeadLetters")?.integer() == 4 ? true : nil
+            }
+            let letters = try await stage.notifyctl("bridges", "unifiedpush", "--dead-letters", "--json=short")
+            #expect(letters.output.count == 4)
+            #expect(letters.output.contains { $0.contains("encrypted for other keys") }, "\(letters)")
+            #expect(letters.output.contains { $0.contains("ends within its header") }, "\(letters)")
+        }
+    }
+
+    /// Every program on the bus may send calls, and some could learn a token.
+    @Test func onlyTheDistributorIsBelieved() async throws {
+        try await withPushStage(distributors: [PushStage.distributor, "org.unifiedpush.Distributor.Other"]) { stage in
+            try stage.configure("distributor = \"\(PushStage.distributor)\"\n")
+            let post = try await stage.create("post", "/post")
+            let token = try #require(try await stage.distributorState()["clients"]?.members?.first?.0)
+            let forger = try await Connection.open(stage.bus.address)
+            defer { forger.close() }
+            for name in [nil, "org.unifiedpush.Distributor.Other"] {
+                // Another distributor is as little believed as anybody.
+                if let name { try await forger.requestName(name) }
+                for member in ["Message", "NewEndpoint", "Unregistered"] {
+                    let arguments: [String: Value] = [
+                        "token": .string(token), "endpoint": "https://evil.example/",
+                        "message": .array([.byte(1)], of: .byte),
+                    ]
+                    await #expect { () async throws -> Void in
+                        _ = try await forger.call(
+                            .call(
+                                member, of: "org.unifiedpush.Connector2", at: "/org/unifiedpush/Connector",
+                                on: PushStage.connector, [.variants(arguments)]))
+                    } throws: { error in
+                        (error as? NotifyError)?.name == "org.freedesktop.DBus.Error.AccessDenied"
+                    }
+                }
+            }
+            try await stage.send("good", to: post)
+            try await stage.waitForAcknowledgements(1)
+            let shown = try await stage.notifyctl("push-endpoint", "show", "post", "--json=short")
+            #expect(shown.output.first?.contains(post.endpoint) == true)
+            #expect(await stage.property("DeadLetters")?.integer() == 0)
+        }
+    }
+
+    @Test func theBusStartsIt() async throws {
+        try await withPushStage { stage in
+            let post = try await stage.create("post", "/post")
+            await stage.kill(PushStage.bridge)
+            try await stage.send("one", to: post)
+            try await stage.waitForAcknowledgements(1)
+            // A stop is answered before the name is given away, and nothing is lost over it.
+            await stage.kill(PushStage.bridge, SIGTERM)
+            await stage.kill(PushStage.distributor)
+            try await stage.send("two", to: post)
+            try await stage.waitFor(["one", "two"])
+            try await stage.waitFor("connected")
+            #expect(try await stage.notifyctl("push-endpoint", "list").output.count == 1)
+
+            let text = try await stage.connection.call(
+                .call(
+                    "Introspect", of: "org.freedesktop.DBus.Introspectable", at: "/org/notifyd/Bridge1",
+                    on: PushStage.bridge)
+            ).arguments.first?.string
+            let contract = URL(filePath: #filePath).deletingLastPathComponent()
+                .appending(path: "../../systemd/org.notifyd.Push1.xml")
+            let own = try methods(try #require(text))
+            #expect(try own == methods(String(contentsOf: contract, encoding: .utf8)) && own.count == 4)
+        }
+    }
+
+    /// The methods of the interface for commands, each with its arguments.
+    private func methods(_ text: String) throws -> Set<String> {
+        func attribute(_ element: XMLElement, _ name: String) -> String {
+            element.attribute(forName: name)?.stringValue ?? ""
+        }
+        let nodes = try XMLDocument(xmlString: text).nodes(
+            forXPath: "/node/interface[@name='org.notifyd.Push1']/method")
+        return Set(
+            nodes.compactMap { $0 as? XMLElement }.map { method in
+                let arguments = method.elements(forName: "arg").map { argument in
+                    ["name", "type", "direction"].map { attribute(argument, $0) }.joined(separator: " ")
+                }
+                return "\(attribute(method, "name")) \(arguments)"
+            })
+    }
+
+    @Test func theDistributorMayBeAwayOrRude() async throws {
+        try await withPushStage { stage in
+            try await stage.start(PushStage.distributor)
+            try await stage.ask("Refuse", ["NETWORK"])
+            let waiting = try await stage.create("post", "/post")
+            #expect(waiting.endpoint.isEmpty && waiting.json["state"]?.string == "waiting")
+            try await stage.waitFor("waiting", "no network")
+            try await stage.ask("Refuse", ["ACTION_REQUIRED"])
+            try await stage.waitFor("failed", "needs you")
+            try await stage.ask("Refuse", [""])
+            try await stage.waitFor("connected", "1 endpoint")
+
+            // A new address is told.
+            let before = try await stage.create("a", "/a")
+            try await stage.ask("Move")
+            try await eventually("the address is another one") {
+                let shown = try await stage.notifyctl("push-endpoint", "show", "a", "--json=short")
+                return shown.output.first?.contains(before.endpoint + "\"") == false ? true : nil
+            }
+            let list = try await stage.notifyctl("push-endpoint", "list")
+            #expect(list.output.allSatisfy { $0.contains("new address since") }, "\(list)")
+
+            // A registration that the user has ended comes back while the endpoint is there.
+            try await stage.ask("Drop")
+            try await stage.waitFor("waiting", "unregistered")
+            try await stage.waitFor("connected", "2 endpoints")
+            #expect(try await stage.distributorState()["clients"]?.members?.count == 2)
+        }
+    }
+
+    @Test func ofSeveralDistributorsOneIsChosen() async throws {
+        try await withPushStage(distributors: [PushStage.distributor, "org.unifiedpush.Distributor.Other"]) { stage in
+            let post = try await stage.create("post", "/post")
+            #expect(post.json["state"]?.string == "failed", "\(post.json)")
+            try await stage.waitFor("failed", "several distributors")
+            try stage.configure("distributor = \"\(PushStage.distributor)\"\n")
+            let process = try #require(try await stage.connection.process(of: PushStage.bridge))
+            kill(pid_t(process), SIGHUP)
+            try await stage.waitFor("connected", PushStage.distributor)
+        }
+        try await withPushStage(distributors: []) { stage in
+            let post = try await stage.create("post", "/post")
+            #expect(post.json["state"]?.string == "waiting")
+            try await stage.waitFor("waiting", "no distributor")
+        }
+    }
+}

@@ -1,0 +1,205 @@
+import ChildProcesses
+import Foundation
+import Glibc
+import NotifyClient
+import NotifyJSON
+import NotifyRehearsal
+import NotifyTestSupport
+
+/// A bus with a real notifyd, the bridge, and a distributor that behaves as KUnifiedPush does; the bus starts both of the latter.
+final class PushStage: Sendable {
+    static let connector = "org.notifyd.UnifiedPush"
+    static let bridge = "org.notifyd.Bridge.unifiedpush"
+    static let distributor = "org.unifiedpush.Distributor.Test"
+
+    let folder: TemporaryFolder
+    let bus: PrivateBus
+    let daemon: DaemonProcess
+    let client: NotifyClient
+    let connection: Connection
+
+    init(distributors: [String] = [distributor]) async throws {
+        folder = try TemporaryFolder()
+        try Self.writeScript("bridge", BuiltPrograms.notifydUnifiedPush, "", folder)
+        try Self.writeService(Self.connector, "bridge", folder)
+        let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "distributor.py").path
+        for name in distributors {
+            try Self.writeScript(name, "/usr/bin/python3 \(script) \(name) \(folder.path)/\(name).json", "", folder)
+            try Self.writeService(name, name, folder)
+        }
+        bus = try await PrivateBus(serviceFolder: folder.path + "/services")
+        daemon = try await DaemonProcess.start(
+            BuiltPrograms.notifyd, on: bus, configuration: "[banner]\nmax_per_second = 0\n")
+        client = try await NotifyClient(address: bus.address)
+        connection = try await Connection.open(bus.address)
+    }
+
+    func end() async {
+        await kill(Self.bridge)
+        for name in ["Test", "Other"] { await kill("org.unifiedpush.Distributor." + name) }
+        connection.close()
+        await client.close()
+        await daemon.stop()
+        daemon.folder.remove()
+        await bus.stop()
+        folder.remove()
+    }
+
+    private static func writeService(_ name: String, _ script: String, _ folder: TemporaryFolder) throws {
+        try folder.write(
+            "[D-BUS Service]\nName=\(name)\nExec=/bin/sh \(folder.path)/\(script).sh\n", to: "services/\(name).service")
+    }
+
+    private static func writeScript(
+        _ name: String, _ command: String, _ variables: String, _ folder: TemporaryFolder
+    ) throws {
+        let sanitizers = ChildProcess.sanitizerEnvironment.map { "\($0.key)='\($0.value)'" }.joined(separator: " ")
+        try folder.write(
+            """
+            export HOME=\(folder.path) XDG_CONFIG_HOME=\(folder.path)/config XDG_STATE_HOME=\(folder.path)/state
+            export PYTHONDONTWRITEBYTECODE=1 \(sanitizers) \(variables)
+            exec \(command) 2>> \(folder.path)/\(name).log
+            """, to: name + ".sh")
+    }
+
+    // MARK: The bridge
+
+    func configure(_ text: String) throws { try folder.write(text, to: "config/notifyd/unifiedpush.toml") }
+
+    /// From its next start on, it is killed at a step; an empty text ends that.
+    func armBridge(_ failpoint: String) throws {
+        let variables = failpoint.isEmpty ? "" : "NOTIFYD_FAILPOINT=\(failpoint)"
+        try Self.writeScript("bridge", BuiltPrograms.notifydUnifiedPush, variables, folder)
+    }
+
+    func start(_ name: String = connector) async throws {
+        _ = try await connection.call(.toBus("StartServiceByName", [.string(name), .uint32(0)]))
+    }
+
+    var log: String { (try? String(contentsOfFile: folder.path + "/bridge.log", encoding: .utf8)) ?? "" }
+
+    /// Kills the owner of a name, and returns when the name is free.
+    func kill(_ name: String, _ signal: CInt = SIGKILL) async {
+        guard let process = try? await connection.process(of: name) else { return }
+        Glibc.kill(pid_t(process), signal)
+        _ = try? await eventually("\(name) is free") { try await connection.owner(of: name) == nil ? true : nil }
+    }
+
+    func property(_ property: String) async -> Value? {
+        let reply = try? await connection.call(
+            .call(
+                "Get", of: "org.freedesktop.DBus.Properties", at: "/org/notifyd/Bridge1", on: Self.bridge,
+                autoStart: false, ["org.notifyd.Bridge1", .string(property)]))
+        guard case .variant(let value)? = reply?.arguments.first else { return nil }
+        return value
+    }
+
+    func waitFor(_ state: String, _ part: String = "") async throws {
+        try await eventually("the bridge is \(state) (\(part)); it said: \(log)") { () -> Bool? in
+            guard await property("State")?.string == state, let detail = await property("Detail")?.string else {
+                return nil
+            }
+            return part.isEmpty || detail.contains(part) ? true : nil
+        }
+    }
+
+    // MARK: notifyctl
+
+    func notifyctl(_ arguments: String...) async throws -> (code: Int32?, output: [String], errors: [String]) {
+        let child = try ChildProcess(
+            BuiltPrograms.notifyctl, arguments,
+            environment: [
+                "PATH": "/usr/bin:/bin", "HOME": folder.path, "DBUS_SESSION_BUS_ADDRESS": bus.address,
+                "XDG_CONFIG_HOME": folder.path + "/config",
+            ], capturing: [1, 2])
+        let exit = await child.waitForExit(within: .seconds(60))
+        var code: Int32?
+        if case .code(let number)? = exit { code = number }
+        return (code, await child.allLines(of: 1) ?? [], await child.allLines(of: 2) ?? [])
+    }
+
+    /// Makes an endpoint, and returns what the command prints.
+    func create(_ name: String, _ topic: String, vapid: String = "own") async throws -> Subscription {
+        let result = try await notifyctl(
+            "push-endpoint", "create", name, "--topic", topic, "--vapid", vapid, "--json=short")
+        guard result.code == 0, let line = result.output.first else {
+            throw RehearsalError("No endpoint was made: \(result.errors.joined(separator: " "))")
+        }
+        return Subscription(json: try JSONParser.parse(Array(line.utf8)))
+    }
+
+    // MARK: The distributor
+
+    @discardableResult
+    func ask(_ member: String, _ arguments: [Value] = []) async throws -> String {
+        try await connection.call(
+            .call(
+                member, of: "org.notifyd.Test.Distributor", at: "/org/unifiedpush/Distributor", on: Self.distributor,
+                arguments)
+        ).arguments.first?.string ?? ""
+    }
+
+    @discardableResult
+    func send(_ text: String, to subscription: Subscription) async throws -> String {
+        try await ask(
+            "Send", [subscription.endpoint, subscription.publicKey, subscription.auth, text].map(Value.string))
+    }
+
+    func distributorState() async throws -> JSON { try JSONParser.parse(Array(try await ask("State").utf8)) }
+
+    /// Until the push server has nothing more that was not acknowledged.
+    ///
+    /// - Parameter reconnecting: whether the distributor delivers again what it could not deliver. It learns only some time later that
+    ///   a delivery has failed.
+    func waitForAcknowledgements(_ count: Int, reconnecting: Bool = false) async throws {
+        try await eventually("\(count) messages are acknowledged; the bridge said: \(log)") {
+            if reconnecting { try await ask("Reconnect") }
+            let state = try await distributorState()
+            let counts: (Int?, Int?) = (state["pending"]?.integer(), state["acknowledged"]?.integer())
+            return counts.0 == 0 && counts.1 == count ? true : nil
+        }
+    }
+
+    // MARK: notifyd
+
+    func titles(_ topic: String = "/") async throws -> [String] { try await client.history(topic).map(\.event.title) }
+
+    func waitFor(_ titles: [String]) async throws {
+        try await eventually("\(titles) are published; the bridge said: \(log)") {
+            try await self.titles().sorted() == titles.sorted() ? true : nil
+        }
+    }
+}
+
+/// What a sender needs.
+struct Subscription: Sendable {
+    let json: JSON
+
+    var endpoint: String { json["endpoint"]?.string ?? "" }
+    var publicKey: String { json["keys"]?["p256dh"]?.string ?? "" }
+    var auth: String { json["keys"]?["auth"]?.string ?? "" }
+}
+
+func withPushStage(
+    distributors: [String] = [PushStage.distributor], _ body: (PushStage) async throws -> Void
+) async throws {
+    let stage = try await PushStage(distributors: distributors)
+    let result: Result<Void, any Error>
+    do { result = .success(try await body(stage)) } catch { result = .failure(error) }
+    await stage.end()
+    try result.get()
+}
+
+/// Asks again and again until there is a result.
+@discardableResult
+func eventually<Result>(
+    _ what: @autoclosure () -> String, within limit: Duration = .seconds(30),
+    isolation: isolated (any Actor)? = #isolation, _ ask: () async throws -> Result?
+) async throws -> Result {
+    let deadline = ContinuousClock.now + limit * Timeouts.factor
+    while ContinuousClock.now < deadline {
+        if let result = try await ask() { return result }
+        try await Task.sleep(for: .milliseconds(20))
+    }
+    throw RehearsalError("It was waited for in vain: \(what()).")
+}
