@@ -7,6 +7,24 @@ import Testing
 
 /// What `notifyctl doctor` makes of what it has gathered.
 struct DoctorCheckTests {
+    // MARK: Endpoints of UnifiedPush
+
+    @Test func aNewAddressOfAnEndpointIsTold() {
+        let day: Int64 = 86_400_000_000
+        func findings(_ changed: Int64, isActivatable: Bool = true) -> [Finding] {
+            let endpoint = PushEndpointInfo(["name": "post", "changed": .int64(changed)])
+            return PushCheck(endpoints: [endpoint], isActivatable: isActivatable, now: 100 * day).findings
+        }
+        #expect(PushCheck(isActivatable: false).findings.isEmpty)
+        #expect(findings(0).isEmpty && findings(92 * day).isEmpty)
+        #expect(findings(99 * day).first?.state.hasPrefix("post has another address since") == true)
+        #expect(findings(99 * day).first?.advice == "Give its sender the new one: notifyctl push-endpoint show post")
+        #expect(findings(0, isActivatable: false).first?.state.contains("cannot start notifyd-unifiedpush") == true)
+        let several = ["State": "failed", "Detail": "there are several distributors: a, b"] as [String: Value]
+        let bridge = BridgeCheck(bridges: [BridgeInfo(name: "unifiedpush", several)]).findings.first
+        #expect(bridge?.advice?.contains("~/.config/notifyd/unifiedpush.toml") == true)
+    }
+
     // MARK: The unit
 
     @Test(arguments: [217, 218, 226])

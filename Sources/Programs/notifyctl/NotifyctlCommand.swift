@@ -29,6 +29,8 @@ struct NotifyctlCommand: AsyncParsableCommand {
             PauseCommand.self, ResumeCommand.self, QuietCommand.self, SnoozeCommand.self,
             StatusCommand.self, TopCommand.self, BridgesCommand.self, LinkCommand.self, FocusCommand.self,
             BrowserCommand.self, ShellCommand.self, DoctorCommand.self, ConfigCommand.self, DemoCommand.self,
+            StatusCommand.self, TopCommand.self, BridgesCommand.self, LinkCommand.self, PushEndpointCommand.self,
+            FocusCommand.self, BrowserCommand.self, DoctorCommand.self, ConfigCommand.self, DemoCommand.self,
         ])
 
     static func main() async {

@@ -41,6 +41,16 @@ enum Completion {
         }
     }
 
+    /// The endpoints of notifyd-unifiedpush, if it runs.
+    static let pushEndpoints = CompletionKind.custom { _, _, _ in
+        let endpoints = try? await BusQuery.run(at: nil) { query in
+            guard await query.owner(of: BusQuery.pushBridge) != nil else { return [PushEndpointInfo]() }
+            return (try await query.askPush("List").first?.elements ?? []).compactMap(\.entries).map(
+                PushEndpointInfo.init)
+        }
+        return (endpoints ?? []).compactMap { Candidate($0.name, $0.topic)?.text }
+    }
+
     /// The ids of the last events, the newest first, with their topics if the shell shows descriptions.
     static let events = CompletionKind.custom { _, _, _ in await recentIDs().map(\.text) }
 

@@ -59,6 +59,9 @@ struct BridgeCheck {
                 "If an authority of your own has signed it, name its file in [link] of \(file): authorities = \"/path/ca.pem\". "
                 + "If it has expired, or is for another name, the broker needs a new one."
         }
+        if bridge.detail.contains("several distributors") {
+            return "Write the line into \(file), then: \(restart)"
+        }
         if bridge.detail.contains("the file /") || bridge.detail.contains("the credential \"") {
             return "Put that right, then: notifyd-\(bridge.name) --check-config && \(restart)"
         }

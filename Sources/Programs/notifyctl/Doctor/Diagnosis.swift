@@ -51,6 +51,7 @@ struct Diagnosis {
             + journal(of: router.process, properties, sandbox.wantsNamespaces == nil ? [:] : service).findings
             + BridgeCheck(bridges: await BridgeInfo.all(query)).findings
             + (await LinkCheck.ask(query)).findings
+            + (await PushCheck.ask(query, activatable: activatable)).findings
             + (await FocusCheck.ask(query)).findings
             + BrowserCheck(
                 environment: environment,

@@ -1,6 +1,7 @@
 import ArgumentParser
 import NotifyClient
 import NotifyJSON
+
 import struct Routing.RouteTable
 
 struct ReplayCommand: AsyncParsableCommand {

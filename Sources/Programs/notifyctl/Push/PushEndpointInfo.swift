@@ -1,0 +1,149 @@
+import ArgumentParser
+import NotifyClient
+import NotifyJSON
+
+/// An endpoint of notifyd-unifiedpush, as `org.notifyd.Push1` tells it.
+struct PushEndpointInfo {
+    let name: String
+    let topic: String
+    /// Where senders send to; empty while it is unknown.
+    let address: String
+    let distributor: String
+    let state: String
+    let detail: String
+    /// When the distributor changed the address; microseconds since the epoch, 0 if never.
+    let changed: Int64
+    /// What a sender needs beside the address; empty in a list.
+    let publicKey: String
+    let authentication: String
+    let vapid: String?
+    let vapidPrivate: String?
+
+    init(_ properties: [String: Value]) {
+        func text(_ name: String) -> String { properties[name]?.string ?? "" }
+        name = text("name")
+        topic = text("topic")
+        address = text("endpoint")
+        distributor = text("distributor")
+        state = text("state")
+        detail = text("detail")
+        changed = properties["changed"]?.integer() ?? 0
+        publicKey = text("p256dh")
+        authentication = text("auth")
+        vapid = properties["vapid"]?.string
+        vapidPrivate = properties["vapid-private"]?.string
+    }
+
+    /// The members "endpoint" and "keys" are what libraries of senders call a subscription.
+    var json: JSON {
+        var members: [JSON.Member] = [
+            ("name", .string(name)), ("topic", .string(topic)), ("state", .string(state)),
+            ("detail", .string(detail)), ("distributor", .string(distributor)),
+            ("changed", changed > 0 ? .integer(changed) : .null),
+            ("endpoint", address.isEmpty ? .null : .string(address)),
+        ]
+        if !publicKey.isEmpty {
+            members.append(
+                ("keys", .object([("p256dh", .string(publicKey)), ("auth", .string(authentication))])))
+        }
+        if let vapid {
+            members.append(
+                (
+                    "vapid",
+                    .object([("public", .string(vapid)), ("private", vapidPrivate.map(JSON.string) ?? .null)])
+                ))
+        }
+        return .object(members)
+    }
+
+    func cells(at now: Int64) -> [Cell] {
+        let isRegistered = state == "registered"
+        var facts = detail
+        if isRegistered, changed > 0 { facts = "new address since " + Timestamp(changed).clock(seenAt: now) }
+        return [
+            Cell(name, .bold, isImportant: true), Cell(topic, isImportant: true),
+            Cell(state, isRegistered ? .green : state == "failed" ? .red : .yellow), Cell(facts), Cell(address, .dim),
+        ]
+    }
+
+    /// What to give to a sender, and how to try it.
+    var text: String {
+        var lines = [Terminal.plain("\(name) → \(topic), \(state)\(detail.isEmpty ? "" : ": \(detail)")")]
+        guard !address.isEmpty else {
+            return (lines + ["There is no address yet. When there is one: notifyctl push-endpoint show \(name)"])
+                .joined(separator: "\n")
+        }
+        lines += [
+            "Whoever has these can send here:", "  endpoint  \(Terminal.plain(address))", "  p256dh    \(publicKey)",
+            "  auth      \(authentication)",
+        ]
+        if let vapidPrivate {
+            lines += ["  VAPID     \(vapidPrivate) (the private key, with which the sender signs)"]
+        } else if let vapid {
+            lines += ["  VAPID     \(vapid) (the sender has the private key)"]
+        }
+        return (lines + ["To try it, with pywebpush:", "  \(trial)"]).joined(separator: "\n")
+    }
+
+    private var trial: String {
+        let file = "\(name).json"
+        let signature =
+            vapidPrivate == nil
+            ? "" : #", vapid_private_key=s["vapid"]["private"], vapid_claims={"sub": "mailto:you@example.org"}"#
+        return "(umask 077; notifyctl push-endpoint show \(name) --json=short > \(file)) && python3 -c '"
+            + #"import json; from pywebpush import webpush; s = json.load(open("\#(file)")); "#
+            + #"webpush(s, "Hello"\#(signature))'"#
+    }
+}
+
+extension BusQuery {
+    static let pushBridge = BridgeInfo.prefix + "unifiedpush"
+    private static let pushInterface = "org.notifyd.Push1"
+    /// The name that the bus can start.
+    static let connector = "org.notifyd.UnifiedPush"
+
+    /// Calls a method of notifyd-unifiedpush, which is started if it does not run.
+    ///
+    /// - Parameter limit: how long the method may take.
+    func askPush(
+        _ member: String, _ arguments: [Value] = [], within limit: Duration = BusQuery.timeout
+    ) async throws -> [Value] {
+        do throws(NotifyError) {
+            if await owner(of: Self.pushBridge) == nil {
+                _ = try await connection.call(.toBus("StartServiceByName", [.string(Self.connector), .uint32(0)]))
+            }
+            return try await connection.call(
+                .call(
+                    member, of: Self.pushInterface, at: BridgeInfo.path, on: Self.pushBridge, autoStart: false,
+                    arguments), timeout: limit
+            ).arguments
+        } catch {
+            throw try error.ofPush()
+        }
+    }
+}
+
+extension NotifyError {
+    /// The error in terms of notifyd-unifiedpush: the usual advice is about notifyd.
+    fileprivate func ofPush() throws -> NotifyError {
+        let errors = "org.notifyd.Push1.Error."
+        switch (code, name) {
+        case (.notReachable, _?), (.refused, "org.freedesktop.DBus.Error.ServiceUnknown"):
+            return NotifyError(
+                .notReachable,
+                "notifyd-unifiedpush does not run, and the bus cannot start it. Is it installed? Its log: "
+                    + "journalctl --user -t notifyd-unifiedpush -n 20", name: Self.linkIsAway)
+        case (.timedOut, _):
+            return NotifyError(
+                .timedOut,
+                "notifyd-unifiedpush does not answer. Restart it: systemctl --user restart notifyd-unifiedpush",
+                name: Self.hangs)
+        case (.refused, errors + "Unknown"), (.refused, errors + "Exists"):
+            Terminal.complain(Terminal.plain(message))
+            throw ExitCode.nothing
+        case (.refused, "org.freedesktop.DBus.Error.InvalidArgs"):
+            throw ValidationError(Terminal.plain(message))
+        default: return self
+        }
+    }
+}
