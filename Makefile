@@ -50,12 +50,15 @@ INSTALLED := \
     $(BIN_DIR)/notifyd-mqtt \
     $(BIN_DIR)/notifyd-focus \
     $(BIN_DIR)/notifyd-browser \
+    $(BIN_DIR)/notifyd-unifiedpush \
     $(addprefix $(EXTENSION_DIR)/,$(EXTENSION)) \
     $(UNIT_DIR)/notifyd.service \
     $(UNIT_DIR)/notifyd.service.d/namespaces.conf \
     $(UNIT_DIR)/notifyd-mqtt.service \
     $(UNIT_DIR)/notifyd-mqtt.service.d/namespaces.conf \
     $(UNIT_DIR)/notifyd-focus.service \
+    $(UNIT_DIR)/notifyd-unifiedpush.service \
+    $(UNIT_DIR)/notifyd-unifiedpush.service.d/namespaces.conf \
     $(foreach name,notifyd-focus notifyd-focus-43,$(SHELL_DIR)/$(name)@notifyd.org/extension.js \
         $(SHELL_DIR)/$(name)@notifyd.org/metadata.json) \
     $(DBUS_DIR)/services/org.notifyd.Router1.service \
@@ -63,6 +66,8 @@ INSTALLED := \
     $(DBUS_DIR)/interfaces/org.notifyd.Bridge1.xml \
     $(DBUS_DIR)/interfaces/org.notifyd.Link1.xml \
     $(DBUS_DIR)/interfaces/org.notifyd.Focus1.xml \
+    $(DBUS_DIR)/services/org.notifyd.UnifiedPush.service \
+    $(DBUS_DIR)/interfaces/org.notifyd.Push1.xml \
     $(APPLICATION_DIR)/org.notifyd.desktop \
     $(ICON_DIR)/org.notifyd.svg \
     $(DOC_DIR)/README.md \
@@ -78,6 +83,8 @@ INSTALLED := \
     $(MAN_DIR)/man8/notifyd-focus.8 \
     $(MAN_DIR)/man5/notifyd-browser.toml.5 \
     $(MAN_DIR)/man8/notifyd-browser.8 \
+    $(MAN_DIR)/man5/notifyd-unifiedpush.toml.5 \
+    $(MAN_DIR)/man8/notifyd-unifiedpush.8 \
     $(BASH_DIR)/notifyctl \
     $(ZSH_DIR)/_notifyctl \
     $(FISH_DIR)/notifyctl.fish \
@@ -224,15 +231,21 @@ install-files: ## Install what is built already: make release && sudo make insta
 	$(INSTALL) -D $(STRIP) -m 755 '$(BUILT)/notifyd-mqtt' '$(DESTDIR)$(BIN_DIR)/notifyd-mqtt'
 	$(INSTALL) -D $(STRIP) -m 755 '$(BUILT)/notifyd-focus' '$(DESTDIR)$(BIN_DIR)/notifyd-focus'
 	$(INSTALL) -D $(STRIP) -m 755 '$(BUILT)/notifyd-browser' '$(DESTDIR)$(BIN_DIR)/notifyd-browser'
+	$(INSTALL) -D $(STRIP) -m 755 '$(BUILT)/notifyd-unifiedpush' '$(DESTDIR)$(BIN_DIR)/notifyd-unifiedpush'
 	for file in $(EXTENSION); do $(INSTALL) -D -m 644 "browser/$$file" "$(DESTDIR)$(EXTENSION_DIR)/$$file" || exit; done
 	$(INSTALL) -D -m 644 systemd/notifyd.service '$(DESTDIR)$(UNIT_DIR)/notifyd.service'
 	$(INSTALL) -D -m 644 systemd/notifyd-mqtt.service '$(DESTDIR)$(UNIT_DIR)/notifyd-mqtt.service'
 	$(INSTALL) -D -m 644 systemd/notifyd-mqtt.service.d/namespaces.conf \
 	    '$(DESTDIR)$(UNIT_DIR)/notifyd-mqtt.service.d/namespaces.conf'
 	$(INSTALL) -D -m 644 systemd/notifyd-focus.service '$(DESTDIR)$(UNIT_DIR)/notifyd-focus.service'
+	$(INSTALL) -D -m 644 systemd/notifyd-unifiedpush.service '$(DESTDIR)$(UNIT_DIR)/notifyd-unifiedpush.service'
+	$(INSTALL) -D -m 644 systemd/notifyd-unifiedpush.service.d/namespaces.conf \
+	    '$(DESTDIR)$(UNIT_DIR)/notifyd-unifiedpush.service.d/namespaces.conf'
 	$(INSTALL) -D -m 644 systemd/notifyd.service.d/namespaces.conf \
 	    '$(DESTDIR)$(UNIT_DIR)/notifyd.service.d/namespaces.conf'
 	$(INSTALL) -D -m 644 systemd/org.notifyd.Router1.service '$(DESTDIR)$(DBUS_DIR)/services/org.notifyd.Router1.service'
+	$(INSTALL) -D -m 644 systemd/org.notifyd.UnifiedPush.service \
+	    '$(DESTDIR)$(DBUS_DIR)/services/org.notifyd.UnifiedPush.service'
 	# GNOME Shell takes extensions for 45 and later, and those for 43 and 44, under names of their own.
 	$(INSTALL) -d '$(DESTDIR)$(SHELL_DIR)/notifyd-focus@notifyd.org' '$(DESTDIR)$(SHELL_DIR)/notifyd-focus-43@notifyd.org'
 	$(INSTALL) -m 644 $(SHELL_SOURCE)/extension.js $(SHELL_SOURCE)/metadata.json \
@@ -245,11 +258,14 @@ install-files: ## Install what is built already: make release && sudo make insta
 	sed -i -e 's|/usr/bin/notifyd|$(BIN_DIR)/notifyd|' -e 's|/usr/share/doc/notifyd|$(DOC_DIR)|' \
 	    '$(DESTDIR)$(UNIT_DIR)/notifyd.service' '$(DESTDIR)$(UNIT_DIR)/notifyd-mqtt.service' \
 	    '$(DESTDIR)$(UNIT_DIR)/notifyd-focus.service' \
+	    '$(DESTDIR)$(UNIT_DIR)/notifyd-unifiedpush.service' \
+	    '$(DESTDIR)$(DBUS_DIR)/services/org.notifyd.UnifiedPush.service' \
 	    '$(DESTDIR)$(DBUS_DIR)/services/org.notifyd.Router1.service'
 	$(INSTALL) -D -m 644 systemd/org.notifyd.Router1.xml '$(DESTDIR)$(DBUS_DIR)/interfaces/org.notifyd.Router1.xml'
 	$(INSTALL) -D -m 644 systemd/org.notifyd.Bridge1.xml '$(DESTDIR)$(DBUS_DIR)/interfaces/org.notifyd.Bridge1.xml'
 	$(INSTALL) -D -m 644 systemd/org.notifyd.Link1.xml '$(DESTDIR)$(DBUS_DIR)/interfaces/org.notifyd.Link1.xml'
 	$(INSTALL) -D -m 644 systemd/org.notifyd.Focus1.xml '$(DESTDIR)$(DBUS_DIR)/interfaces/org.notifyd.Focus1.xml'
+	$(INSTALL) -D -m 644 systemd/org.notifyd.Push1.xml '$(DESTDIR)$(DBUS_DIR)/interfaces/org.notifyd.Push1.xml'
 	$(INSTALL) -D -m 644 systemd/org.notifyd.desktop '$(DESTDIR)$(APPLICATION_DIR)/org.notifyd.desktop'
 	$(INSTALL) -D -m 644 systemd/org.notifyd.svg '$(DESTDIR)$(ICON_DIR)/org.notifyd.svg'
 	$(INSTALL) -d '$(DESTDIR)$(DOC_DIR)'
@@ -264,6 +280,8 @@ install-files: ## Install what is built already: make release && sudo make insta
 	$(INSTALL) -D -m 644 docs/notifyd-mqtt.8 '$(DESTDIR)$(MAN_DIR)/man8/notifyd-mqtt.8'
 	$(INSTALL) -D -m 644 docs/notifyd-focus.toml.5 '$(DESTDIR)$(MAN_DIR)/man5/notifyd-focus.toml.5'
 	$(INSTALL) -D -m 644 docs/notifyd-focus.8 '$(DESTDIR)$(MAN_DIR)/man8/notifyd-focus.8'
+	$(INSTALL) -D -m 644 docs/notifyd-unifiedpush.toml.5 '$(DESTDIR)$(MAN_DIR)/man5/notifyd-unifiedpush.toml.5'
+	$(INSTALL) -D -m 644 docs/notifyd-unifiedpush.8 '$(DESTDIR)$(MAN_DIR)/man8/notifyd-unifiedpush.8'
 	$(INSTALL) -D -m 644 docs/org.notifyd.Router1.5 '$(DESTDIR)$(MAN_DIR)/man5/org.notifyd.Router1.5'
 	$(INSTALL) -D -m 644 docs/notifyd.8 '$(DESTDIR)$(MAN_DIR)/man8/notifyd.8'
 	$(INSTALL) -d '$(DESTDIR)$(BASH_DIR)' '$(DESTDIR)$(ZSH_DIR)' '$(DESTDIR)$(FISH_DIR)'
@@ -280,7 +298,8 @@ endif
 uninstall: ## Remove what install has installed
 	rm -f $(foreach file,$(INSTALLED),'$(DESTDIR)$(file)')
 	rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(DOC_DIR)' '$(DESTDIR)$(UNIT_DIR)/notifyd.service.d' \
-	    '$(DESTDIR)$(UNIT_DIR)/notifyd-mqtt.service.d' '$(DESTDIR)$(EXTENSION_DIR)/icons' '$(DESTDIR)$(EXTENSION_DIR)' \
+	    '$(DESTDIR)$(UNIT_DIR)/notifyd-mqtt.service.d' '$(DESTDIR)$(UNIT_DIR)/notifyd-unifiedpush.service.d' \
+	    '$(DESTDIR)$(EXTENSION_DIR)/icons' '$(DESTDIR)$(EXTENSION_DIR)' \
 	    '$(DESTDIR)$(PREFIX)/share/notifyd' '$(DESTDIR)$(SHELL_DIR)/notifyd-focus@notifyd.org' \
 	    '$(DESTDIR)$(SHELL_DIR)/notifyd-focus-43@notifyd.org' 2> /dev/null || true
 

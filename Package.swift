@@ -23,6 +23,7 @@ let package = Package(
         .executable(name: "notifyd-mqtt", targets: ["notifyd-mqtt"]),
         .executable(name: "notifyd-browser", targets: ["notifyd-browser"]),
         .executable(name: "notifyd-focus", targets: ["notifyd-focus"]),
+        .executable(name: "notifyd-unifiedpush", targets: ["notifyd-unifiedpush"]),
         // For the package of benchmarks alone.
         .library(name: "Journal", targets: ["Journal"]),
         // For the fuzzer in Tests/Fuzzing, which is a package of its own.
@@ -256,6 +257,27 @@ let package = Package(
             ],
             path: "Sources/Programs/notifyd-focus", exclude: ["gnome-shell"], swiftSettings: strict),
 
+        // Web Push: the keys of a receiver, and messages that are encrypted for them. No Foundation.
+        .target(
+            name: "WebPush", dependencies: ["NotifyText", .product(name: "Crypto", package: "swift-crypto")],
+            path: "Sources/Push/WebPush", swiftSettings: strict),
+        // Pushes as events. No C, no clock, no files, no Foundation.
+        .target(
+            name: "PushMessages", dependencies: ["Mapping", "NotifyJSON", "NotifyText", "Routing"],
+            path: "Sources/Push/PushMessages", swiftSettings: strict),
+        // The connector of UnifiedPush: a distributor, notifyd, the disk and the configuration.
+        .target(
+            name: "PushShell",
+            dependencies: [
+                "Mapping", "NotifyBridge", "NotifyClient", "NotifyJSON", "NotifyText", "PushMessages", "Routing",
+                "TOMLTables", "WebPush", .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "Sources/Push/PushShell", swiftSettings: strict),
+        .executableTarget(
+            name: "notifyd-unifiedpush", dependencies: ["NotifyBridge", "PushShell"],
+            path: "Sources/Programs/notifyd-unifiedpush", swiftSettings: strict),
+
         // Programs that are started and waited for; it takes a lock from the client library.
         .target(
             name: "ChildProcesses", dependencies: ["NotifyClient"], path: "Sources/Common/ChildProcesses",
@@ -416,6 +438,21 @@ let package = Package(
                 "notifyd", "notifyd-browser",
             ],
             swiftSettings: strict),
+        .testTarget(
+            name: "WebPushTests",
+            dependencies: ["NotifyJSON", "WebPush", .product(name: "Crypto", package: "swift-crypto")],
+            exclude: ["Vectors"], swiftSettings: strict),
+        .testTarget(
+            name: "PushMessagesTests", dependencies: ["Mapping", "NotifyJSON", "PushMessages", "Routing"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "PushShellTests",
+            dependencies: [
+                "ChildProcesses", "NotifyBridge", "NotifyClient", "NotifyJSON", "NotifyRehearsal",
+                "NotifyTestSupport", "PushMessages", "PushShell", "TOMLTables", "WebPush",
+                "notifyctl", "notifyd", "notifyd-unifiedpush",
+            ],
+            exclude: ["distributor.py"], swiftSettings: strict + [failpoints]),
         .testTarget(
             name: "NotifyDaemonTests",
             dependencies: ["ChildProcesses", "NotifyDaemon", "NotifyText", "Routing", "TOMLTables", "UserFiles"],

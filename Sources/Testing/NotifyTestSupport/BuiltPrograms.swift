@@ -6,6 +6,7 @@ package enum BuiltPrograms {
     package static let notifydMQTT = path("notifyd-mqtt")
     package static let notifydBrowser = path("notifyd-browser")
     package static let notifydFocus = path("notifyd-focus")
+    package static let notifydUnifiedPush = path("notifyd-unifiedpush")
     /// The bridge of the tutorial.
     package static let folderBridge = path("FolderBridge")
 
