@@ -60,6 +60,10 @@ struct RigTests {
         try await run("examples-restarts.sh")
     }
 
+    @Test func theExamplesForMailPhonesAndBrokersDoWhatTheySay() async throws {
+        try await run("examples-bridges.sh")
+    }
+
     @Test func thePythonPackageGoesOnAfterCrashes() async throws {
         try await run("python.sh")
     }

@@ -242,6 +242,19 @@ eventually "the timer of the examples sends its push" stretched
 equal "and its service has done well" success "$(systemctl --user show --value --property=Result stretch.service)"
 systemctl --user stop stretch.timer
 
+# --- the report of a failure of the examples
+
+cp "$RIGS"/../../../examples/systemd/report-failure@.service "$HOME/.config/systemd/user/"
+printf '[Unit]\nOnFailure=report-failure@%%n.service\n[Service]\nExecStart=/bin/sh -c "exit 3"\n' \
+    > "$HOME/.config/systemd/user/backup.service"
+systemctl --user daemon-reload
+systemctl --user start --wait backup.service && fail "a service that exits with 3 does not fail"
+reported() { [ "$(call History stu /unit/backup.service 0 10 | jq length)" -ge 1 ]; }
+eventually "a service that fails is reported" reported
+equal "with what has happened" 'exit-code, exited 3. journalctl --user -u backup.service' \
+    "$(call History stu /unit/backup.service 0 10 | jq -r '.[0][3]')"
+equal "once" 1 "$(call History stu /unit 0 10 | jq length)"
+
 # --- reload
 
 configure <<'TOML'

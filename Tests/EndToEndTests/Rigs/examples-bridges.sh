@@ -1,0 +1,123 @@
+#!/bin/bash
+# The examples that join notifyd with mail, phones, Home Assistant and Alertmanager: each against a stand-in for the other side, or a
+# real broker.
+
+source "$(dirname "$0")/rig.bash"
+rig_begin "$@"
+needs mosquitto mosquitto mosquitto_pub mosquitto-clients
+needs_python gi dbus jeepney
+EXAMPLES=$RIGS/../../../examples
+export PATH=$PRODUCTS:$PATH PYTHONPATH=$RIGS/../../../python/src
+start_bus
+start_mock server
+start_daemon <<'TOML'
+[banner]
+max_per_second = 0
+TOML
+record_signals
+
+says() { grep -q -- "$2" "$T/$1.log"; }
+# titles TOPIC: the titles of the events there.
+titles() { call History stu "$1" 0 100 | jq -r '.[][2]'; }
+titles_are() { [ "$(titles "$1")" = "$2" ]; }
+# id_of TITLE: the id of the event with this title.
+id_of() { call History stu / 0 100 | jq -r --arg title "$1" '.[] | select(.[2] == $title) | .[0]'; }
+
+# --- mail
+
+mkfifo "$T/mailbox"
+background "$T/imap.log" /usr/bin/python3 "$RIGS/fake-imap.py" "$T/imap.port" "$T/mailbox"
+exec 8> "$T/mailbox"
+eventually_quiet "$PATIENCE" test -s "$T/imap.port" || fail "the mail server does not start"
+echo 'new Before' >&8
+echo secret > "$T/password"
+start_mail() {
+    background "$T/mail.log" "$EXAMPLES/python/mail.py" "imap://mina@127.0.0.1:$(cat "$T/imap.port")/INBOX" "$T/password"
+    MAIL=$!
+}
+start_mail
+bodies() { call History stu /mail/INBOX 0 100 | jq -r '.[][3]' | paste -sd ' '; }
+bodies_are() { [ "$(bodies)" = "$1" ]; }
+eventually "mail.py tells of mail that was there before" bodies_are Before
+equal "with its sender" 'Mina <mina@example.org>' "$(titles /mail/INBOX)"
+echo 'new Now' >&8
+eventually "and of new mail" bodies_are 'Before Now'
+id=$(call History stu /mail/INBOX 0 100 | jq -r '.[1][0]')
+eventually "which becomes a banner" outcome_is "$id" shown
+echo 'read 2' >&8
+eventually "until it is read elsewhere" outcome_is "$id" dismissed
+stop "$MAIL"
+echo 'new Later' >&8
+start_mail
+eventually "what came without mail.py is told too, and nothing twice" bodies_are 'Before Now Later'
+stop "$MAIL"
+
+# --- a phone
+
+phone() { busctl --user --json=short call org.kde.kdeconnect /phone org.notifyd.Test.Phone "$@" | jq -r '.data[0]?'; }
+background "$T/phone.log" /usr/bin/python3 "$RIGS/fake-kdeconnect.py"
+eventually_quiet "$PATIENCE" owned org.kde.kdeconnect || fail "the stand-in for KDE Connect does not start"
+phone Post ssss 1 Chat Early 'before kdeconnect.py' > /dev/null
+background "$T/kdeconnect.log" "$EXAMPLES/python/kdeconnect.py"
+eventually "kdeconnect.py tells of what is on the phone" titles_are /phone/Chat Early
+phone Post ssss 2 Chat 'Mina' 'Are you there?' > /dev/null
+eventually "and of what comes" titles_are /phone/Chat $'Early\nMina'
+mina=$(id_of Mina)
+eventually "which becomes a banner" outcome_is "$mina" shown
+phone Remove s 2 > /dev/null
+eventually "until it is dismissed on the phone" outcome_is "$mina" dismissed
+call Claim t "$(id_of Early)" > /dev/null
+phone_dismissed() { [ "$(phone Dismissed)" = 1 ]; }
+eventually "what is claimed here is dismissed there" phone_dismissed
+phone Post ssss 3 Chat News one > /dev/null
+eventually "a notification" titles_are /phone/Chat $'Early\nMina\nNews'
+phone Post ssss 3 Chat News two > /dev/null
+eventually "whose text changes is told again" titles_are /phone/Chat $'Early\nMina\nNews\nNews'
+equal "and nothing that was not dismissed here is dismissed there" 1 "$(phone Dismissed)"
+
+# --- Home Assistant and Alertmanager, by a broker
+
+printf 'user root\nlistener 0 %s\nallow_anonymous true\n' "$T/broker" > "$T/mosquitto.conf"
+background "$T/mosquitto.log" mosquitto -c "$T/mosquitto.conf"
+eventually_quiet "$PATIENCE" test -S "$T/broker" || fail "mosquitto does not start"
+publish() { mosquitto_pub --unix "$T/broker" -q 1 -t "$1" -s; }
+connected() {
+    [ "$(busctl --user --json=short get-property org.notifyd.Bridge.mqtt /org/notifyd/Bridge1 org.notifyd.Bridge1 State 2> "$T/state.log" |
+        jq -r .data)" = connected ]
+}
+start_bridge() {
+    notifyd-mqtt --check-config --config "$EXAMPLES/$1/mqtt.toml" > "$T/check.log" || fail "the configuration for $1 is bad"
+    ok "the configuration for $1 is good"
+    sed "s|mqtt://localhost|unix:$T/broker|" "$EXAMPLES/$1/mqtt.toml" > "$T/mqtt.toml"
+    background "$T/mqtt.log" notifyd-mqtt --config "$T/mqtt.toml" --state "$T/state/$1"
+    BRIDGE=$!
+    eventually "notifyd-mqtt is connected" connected
+}
+
+start_bridge home-assistant
+automation() { publish home/notify/door <<< '{"title": "Door", "message": "It is open", "id": "01J"}'; }
+automation
+automation
+printf open | publish homeassistant/lock/front/state
+eventually "a state of Home Assistant is the value of its topic" titles_are /home/lock/front 'front: open'
+equal "an automation of Home Assistant is one event, however often it is sent" Door "$(titles /home/door)"
+mkfifo "$T/heard"
+mosquitto_sub --unix "$T/broker" -q 1 -t notifyd/events > "$T/heard.json" 2> "$T/heard.log" < /dev/null &
+PROCESSES+=($!)
+# Until the subscription is there, messages are for nobody.
+heard() { send /post/27 Nice 'Mina "likes" it' > /dev/null && grep -q '"title": "Nice"' "$T/heard.json"; }
+eventually "what happens here is for automations there" heard
+equal "as JSON" 'Mina "likes" it' "$(jq -r .body < "$T/heard.json" | head -n 1)"
+stop "$BRIDGE"
+
+start_bridge alertmanager
+publish alerts/pager <<'JSON'
+{"version": "4", "groupKey": "{}:{alertname=\"DiskFull\"}", "truncatedAlerts": 0, "status": "firing", "receiver": "pager",
+ "groupLabels": {"alertname": "DiskFull"}, "commonLabels": {"alertname": "DiskFull"}, "commonAnnotations": {},
+ "externalURL": "http://alerts.example", "alerts": [
+  {"status": "firing", "labels": {"alertname": "DiskFull", "instance": "a"}, "annotations": {"summary": "a is full"}},
+  {"status": "resolved", "labels": {"alertname": "DiskFull", "instance": "b"}, "annotations": {}}]}
+JSON
+eventually "an alert becomes an event" titles_are /alert/pager 'firing: DiskFull'
+equal "with all that it is about" $'a is full (firing)\nb (resolved)' "$(call History stu /alert 0 10 | jq -r '.[0][3]')"
+stop "$BRIDGE"

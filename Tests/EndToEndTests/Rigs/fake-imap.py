@@ -1,0 +1,88 @@
+"""A stand-in for an IMAP server with one folder and IDLE: fake-imap.py PORT-FILE COMMAND-FIFO
+
+It knows the commands that examples/python/mail.py uses, for one client at a time. The fifo takes lines: “new SUBJECT”,
+“read NUMBER”, “drop” ends the connection.
+"""
+
+import asyncio
+import re
+import sys
+
+
+class Server:
+    def __init__(self) -> None:
+        self.mails: dict[int, str] = {}
+        self.unread: set[int] = set()
+        self.writer: asyncio.StreamWriter | None = None
+        self.idle = False
+
+    def say(self, line: str) -> None:
+        if self.writer:
+            self.writer.write(line.encode() + b"\r\n")
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.writer, self.idle = writer, False
+        self.say("* OK [CAPABILITY IMAP4rev1 IDLE] ready")
+        idle_tag = ""
+        while line := (await reader.readline()).decode().rstrip():
+            if line == "DONE":
+                self.idle = False
+                self.say(f"{idle_tag} OK idled")
+                continue
+            tag, command, *rest = line.split(" ", 2)
+            arguments = rest[0] if rest else ""
+            match command.upper():
+                case "CAPABILITY":
+                    self.say("* CAPABILITY IMAP4rev1 IDLE")
+                case "LOGIN":
+                    if arguments != 'mina "secret"':
+                        self.say(f"{tag} NO wrong password")
+                        continue
+                case "SELECT" | "EXAMINE":
+                    self.say(f"* {len(self.mails)} EXISTS")
+                    self.say("* OK [UIDVALIDITY 7] valid")
+                case "UID" if arguments.upper().startswith("SEARCH"):
+                    self.say("* SEARCH " + " ".join(map(str, sorted(self.unread))))
+                case "UID":
+                    number = int(re.search(r"\d+", arguments)[0])
+                    head = f"From: Mina <mina@example.org>\r\nSubject: {self.mails[number]}\r\n\r\n"
+                    self.say(f"* {number} FETCH (UID {number} BODY[HEADER.FIELDS (FROM SUBJECT)] {{{len(head)}}}\r\n{head})")
+                case "IDLE":
+                    self.idle, idle_tag = True, tag
+                    self.say("+ idling")
+                    continue
+            self.say(f"{tag} OK done")
+        writer.close()
+
+    def control(self, line: str) -> None:
+        verb, _, rest = line.partition(" ")
+        if verb == "new":
+            number = len(self.mails) + 1
+            self.mails[number] = rest
+            self.unread.add(number)
+            if self.idle:
+                self.say(f"* {number} EXISTS")
+        elif verb == "read":
+            self.unread.discard(int(rest))
+            if self.idle:
+                self.say(f"* {rest} FETCH (FLAGS (\\Seen))")
+        elif verb == "drop" and self.writer:
+            self.writer.close()
+
+
+async def main(port_file: str, fifo: str) -> None:
+    server = Server()
+    listener = await asyncio.start_server(server.serve, "127.0.0.1", 0)
+    with open(port_file, "w") as file:
+        print(listener.sockets[0].getsockname()[1], file=file)
+    loop = asyncio.get_running_loop()
+
+    def read() -> None:
+        with open(fifo) as commands:
+            for line in commands:
+                loop.call_soon_threadsafe(server.control, line.rstrip("\n"))
+
+    await loop.run_in_executor(None, read)
+
+
+asyncio.run(main(*sys.argv[1:]))
