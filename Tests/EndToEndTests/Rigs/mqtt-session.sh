@@ -81,3 +81,31 @@ systemctl --user reload notifyd-mqtt || fail "it does not reload"
 eventually "after a reload it is connected" bridge_is connected
 systemctl --user stop notifyd-mqtt || fail "it does not stop"
 equal "it ends without an error" success "$(unit Result)"
+
+# --- notifyd-unifiedpush, which the bus starts
+
+export PATH=$HOME/.local/bin:$PATH
+
+unit() { systemctl --user show --value --property="$1" notifyd-unifiedpush.service; }
+push_says() {
+    [ "$(busctl --user --json=short get-property org.notifyd.Bridge.unifiedpush /org/notifyd/Bridge1 org.notifyd.Bridge1 State \
+        2> /dev/null | jq -r .data)" = "$1" ]
+}
+busctl --user call org.freedesktop.DBus / org.freedesktop.DBus StartServiceByName su org.notifyd.UnifiedPush 0 > "$T/start.log" ||
+    fail "the bus does not start notifyd-unifiedpush: $(systemctl --user status notifyd-unifiedpush)"
+equal "the bus starts notifyd-unifiedpush by its unit" active "$(unit ActiveState)"
+eventually "without an endpoint all is well" push_says connected
+notifyctl push-endpoint create post --topic /post > "$T/create.log" || fail "no endpoint is made"
+eventually "without a distributor it waits" push_says waiting
+process=$(unit MainPID)
+if [ "$(readlink "/proc/$process/ns/user")" != "$(readlink /proc/self/ns/user)" ]; then
+    [ "$(readlink "/proc/$process/ns/net")" != "$(readlink /proc/self/ns/net)" ] || fail "it has the network"
+    equal "it sees neither the network nor the journal" unifiedpush "$(inside ls "$HOME/.local/state/notifyd")"
+fi
+kill -KILL "$process"
+restarted() { [ "$(unit MainPID)" != "$process" ] && push_says waiting; }
+eventually "after a crash it is started again" restarted
+equal "with its endpoint" post "$(notifyctl push-endpoint list --json=short | jq -r .name)"
+systemctl --user reload notifyd-unifiedpush || fail "it does not reload"
+systemctl --user stop notifyd-unifiedpush || fail "it does not stop"
+equal "it ends without an error" success "$(unit Result)"

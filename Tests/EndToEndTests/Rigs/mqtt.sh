@@ -1,5 +1,5 @@
 #!/bin/bash
-# The unit of notifyd-mqtt under a real systemd user manager, with its whole sandbox and a broker.
+# The units of notifyd-mqtt and notifyd-unifiedpush under a real systemd user manager, with their whole sandboxes, and a broker.
 
 source "$(dirname "$0")/rig.bash"
 source "$(dirname "$0")/user-session.bash"
