@@ -110,6 +110,16 @@ eventually "what happens here is for automations there" heard
 equal "as JSON" 'Mina "likes" it' "$(jq -r .body < "$T/heard.json" | head -n 1)"
 stop "$BRIDGE"
 
+# Configurations alone: what they need on the other side is not here.
+if [ -x "$PRODUCTS/notifyd-ntfy" ]; then
+    for example in home-assistant alertmanager; do
+        cp "$EXAMPLES/$example/ntfy.toml" "$T/ntfy.toml"
+        (umask 077 && echo tk_secret > "$T/ntfy.token")
+        notifyd-ntfy --check-config --config "$T/ntfy.toml" > "$T/check.log" 2>&1 || fail "the configuration for $example by ntfy is bad"
+        ok "the configuration for $example by ntfy is good"
+    done
+fi
+
 start_bridge alertmanager
 publish alerts/pager <<'JSON'
 {"version": "4", "groupKey": "{}:{alertname=\"DiskFull\"}", "truncatedAlerts": 0, "status": "firing", "receiver": "pager",
