@@ -81,6 +81,8 @@ extension PushBridge {
             endpoints[endpoint.token] = nil
             throw Self.error("Failed", "The endpoint cannot be written; is the disk full?")
         }
+        // Who makes an endpoint wants the distributor to run.
+        usedDistributor = nil
         wake()
         await waitForAddress(endpoint.token)
         guard let made = endpoints[endpoint.token] else {

@@ -6,6 +6,7 @@ import NotifyClient
 extension PushBridge {
     /// Without a change, everything is registered again after so long: a new address may have been missed.
     private static let usualPause = Duration.seconds(86_400)
+    private static let timeToComeBack = Duration.seconds(300)
     /// Pauses are short again when all was well for so long.
     private static let memoryOfTrouble = Duration.seconds(600)
 
@@ -56,21 +57,35 @@ extension PushBridge {
             return pauseAfterTrouble()
         }
         link.choose(name)
+        if let patience = timeToComeBack(name) { return patience }
         var startProblem = ""
         do throws(NotifyError) { try await link.start(name) } catch { startProblem = ": \(error.message)" }
         guard let owner = link.owner(of: name) else {
             note(Registration.Problem(text: "\(name) cannot be started\(startProblem)"))
             return pauseAfterTrouble()
         }
+        (usedDistributor, goneSince) = (name, nil)
         await unregister(removed.map { ($0.key, String(decoding: $0.value, as: UTF8.self)) })
-        let due = endpoints.values.filter { registrations[$0.token]?.owner != owner }.map(\.token)
+        let due = endpoints.values.filter { registrations[$0.token]?.owner != owner || $0.address.isEmpty }.map(\.token)
         await withTaskGroup { group in
             for token in due { group.addTask { await self.register(token, with: name, owner) } }
             await group.waitForAll()
         }
         show()
-        return endpoints.values.contains { registrations[$0.token]?.owner != owner }
-            ? pauseAfterTrouble() : Self.usualPause
+        return endpoints.values.contains { problem(of: $0) != nil } ? pauseAfterTrouble() : Self.usualPause
+    }
+
+    /// A distributor that was there and has ended may be restarting, or its user has stopped it: it is not started again at once.
+    ///
+    /// - Returns: how long it has yet to come back by itself; `nil` if it is to be started.
+    private func timeToComeBack(_ name: String) -> Duration? {
+        guard link.owner(of: name) == nil, usedDistributor == name else { return nil }
+        let now = ContinuousClock.now
+        let since = goneSince ?? now
+        goneSince = since
+        guard now - since < Self.timeToComeBack else { return nil }
+        note(Registration.Problem(text: "\(name) has ended; if it does not come back, it is started in some minutes"))
+        return Self.timeToComeBack - (now - since)
     }
 
     /// Says why nothing is registered.

@@ -31,6 +31,10 @@ public actor PushBridge: Bridge {
     var backoff = Backoff()
     /// When registering failed last.
     var lastTrouble: ContinuousClock.Instant?
+    /// The distributor with which something was registered since the start.
+    var usedDistributor: String?
+    /// Since when it is not there.
+    var goneSince: ContinuousClock.Instant?
     /// Publications without an answer.
     var underWay = 0
 
