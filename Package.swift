@@ -356,6 +356,7 @@ let package = Package(
             dependencies: [
                 "BrowserHost", "Journal", "LinkMessages", "LinkSealing", "Linking", "Mapping", "NotifyClient",
                 "NotifyDaemon", "NotifyText", "Routing", "Systemd", "TOMLTables", "TabRules", "WindowRules",
+                "NotifyDaemon", "NotifyText", "PushMessages", "Routing", "Systemd", "TOMLTables", "TabRules", "WebPush",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             path: "Sources/Testing/NotifyFuzzing", swiftSettings: strict

@@ -18,5 +18,6 @@ public struct FuzzTarget: Sendable {
         FuzzTarget(name: "Map", body: fuzzMap),
         FuzzTarget(name: "Tab", body: fuzzTab),
         FuzzTarget(name: "Window", body: fuzzWindow),
+        FuzzTarget(name: "Push", body: fuzzPush),
     ]
 }
