@@ -150,6 +150,13 @@ bench-link: ## Measure what the link between devices costs; writes docs/benchmar
 	$(SWIFT) build $(RELEASE) --product linkload
 	Benchmarks/report/link.py $(QUICK)
 
+.PHONY: bench-push
+bench-push: ## Measure how long a push of UnifiedPush takes; prints milliseconds and MiB
+	.ci/packages build test
+	$(SWIFT) build $(RELEASE) --product notifyd
+	$(SWIFT) build $(RELEASE) --product notifyd-unifiedpush
+	Benchmarks/report/push.py .build/release
+
 model: ## Play 100,000 random scripts against the router and its reference
 	.ci/packages build
 	NOTIFYD_MODEL_SCRIPTS=100000 $(SWIFT) test -c release --scratch-path .build-model -Xswiftc -enable-testing \
