@@ -1,0 +1,75 @@
+import NotifyText
+
+/// Where a server of ntfy is, such as `https://ntfy.sh`.
+public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
+    public let isEncrypted: Bool
+    /// In lower case; an address of version 6 without brackets.
+    public let host: String
+    public let port: UInt16
+    /// What stands before the topics: empty, or `/` and more.
+    public let path: String
+
+    /// - Returns: `nil` if it is no such address, or holds a user or a query.
+    public init?(_ text: String) {
+        isEncrypted = text.hasPrefix("https://")
+        guard isEncrypted || text.hasPrefix("http://") else { return nil }
+        let rest = text.dropFirst(isEncrypted ? 8 : 7)
+        let authority = rest.prefix { $0 != "/" }
+        var path = rest.dropFirst(authority.count)
+        while path.last == "/" { path.removeLast() }
+        let isPath = path.utf8.allSatisfy {
+            (0x21...0x7E).contains($0) && !"?#\\\"<>".utf8.contains($0)
+        }
+        guard path.isEmpty || isPath else { return nil }
+        var host = authority
+        var port: UInt16 = isEncrypted ? 443 : 80
+        if let colon = authority.lastIndex(of: ":"), authority.first != "[" || authority[..<colon].last == "]" {
+            guard let number = UInt16(authority[authority.index(after: colon)...]), number > 0 else { return nil }
+            port = number
+            host = authority[..<colon]
+        }
+        if host.first == "[" {
+            guard host.last == "]", host.count > 2 else { return nil }
+            host = host.dropFirst().dropLast()
+            guard host.utf8.allSatisfy({ "0123456789abcdefABCDEF:.".utf8.contains($0) }) else { return nil }
+        } else {
+            let isName = host.utf8.allSatisfy {
+                (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0)
+                    || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "_")
+            }
+            guard isName else { return nil }
+        }
+        guard !host.isEmpty, host.utf8.count <= 253 else { return nil }
+        self.host = host.lowercased()
+        self.port = port
+        self.path = String(path)
+    }
+
+    /// Host, port unless it is the usual one, and path: its name in global names and for people.
+    public var name: String {
+        let usual: UInt16 = isEncrypted ? 443 : 80
+        return (host.contains(":") ? "[\(host)]" : host) + (port == usual ? "" : ":\(port)") + path
+    }
+
+    public var description: String { (isEncrypted ? "https://" : "http://") + name }
+
+    /// Whether it is on this machine, so that nobody else sees what goes there.
+    public var isLocal: Bool {
+        host == "localhost" || host == "::1"
+            || host.hasPrefix("127.") && host.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }
+    }
+
+    /// Half of the global name of all events of a topic there; the same on every device.
+    public func source(ofTopic topic: String) -> String { "\(Self.sourcePrefix)\(name)/\(topic)" }
+
+    /// The topic whose events have a source; `nil` if they are of another server.
+    public func topic(ofSource source: String) -> String? {
+        let prefix = "\(Self.sourcePrefix)\(name)/"
+        guard source.utf8.starts(with: prefix.utf8) else { return nil }
+        let topic = String(decoding: source.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
+        return NtfyMessage.isName(topic) ? topic : nil
+    }
+
+    /// The sources of all servers begin with this.
+    public static let sourcePrefix = "ntfy:"
+}

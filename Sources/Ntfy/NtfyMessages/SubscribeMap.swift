@@ -1,0 +1,138 @@
+public import Mapping
+import NotifyJSON
+import NotifyText
+public import Routing
+
+/// Takes messages of a server in as events; notifyd-ntfy.toml(5).
+public struct SubscribeMap: Equatable, Sendable {
+    /// The topics at the server.
+    public var names: [String]
+    /// Where they go to; the capture `{name}` is the topic at the server.
+    public var topic: TopicPattern
+    /// `nil`: the emoji of the tags, and the title of the message, or the topic at the server if it has none.
+    public var title: MessageTemplate?
+    /// `nil`: the message.
+    public var body: MessageTemplate?
+    /// `nil`: by the priority.
+    public var urgency: UInt8?
+    /// Whether a claim here is said there.
+    public var clears: Bool
+    /// Whether icons and pictures are fetched.
+    public var hasImages: Bool
+    /// Whether a button may make a request.
+    public var makesRequests: Bool
+
+    public init(
+        names: [String], topic: TopicPattern, title: MessageTemplate? = nil, body: MessageTemplate? = nil,
+        urgency: UInt8? = nil, clears: Bool = true, hasImages: Bool = false, makesRequests: Bool = true
+    ) {
+        self.names = names
+        self.topic = topic
+        self.title = title
+        self.body = body
+        self.urgency = urgency
+        self.clears = clears
+        self.hasImages = hasImages
+        self.makesRequests = makesRequests
+    }
+
+    /// The capture that a topic may have.
+    public static let capture = "name"
+    /// What notifyd takes.
+    private static let maximumTitle = 1024
+    private static let maximumBody = 8192
+    private static let maximumField = 4096
+
+    /// What becomes of a message.
+    ///
+    /// - Throws: `MapError` if no event can be made of it.
+    public func event(of message: NtfyMessage) throws(MapError) -> NtfyEvent {
+        let emoji = message.tags.compactMap(EmojiTable.emoji).joined(separator: " ")
+        let usualTitle = [emoji, message.title.isEmpty ? message.topic : message.title]
+            .filter { !$0.isEmpty }.joined(separator: " ")
+        var event = NtfyEvent(topic: try place(message.topic), message: message)
+        let values = title == nil && body == nil ? JSON.null : values(of: message, emoji)
+        event.title = try (title?.render(values) ?? usualTitle).beginning(ofBytes: Self.maximumTitle)
+        event.body = try (body?.render(values) ?? Self.usualBody(message)).beginning(ofBytes: Self.maximumBody)
+        event.urgency = urgency ?? Self.urgency(of: message.priority)
+        event.fields = Self.fields(of: message)
+        event.buttons = buttons(of: message)
+        return event
+    }
+
+    /// What the priorities of ntfy are here: low for 1 and 2, critical for 5.
+    static func urgency(of priority: Int) -> UInt8 {
+        switch priority {
+        case ...2: 0
+        case 5...: 2
+        default: 1
+        }
+    }
+
+    private static func usualBody(_ message: NtfyMessage) -> String {
+        message.isBinary ? "(a message that is no text)" : message.text
+    }
+
+    private func place(_ name: String) throws(MapError) -> Topic {
+        let parts = topic.description.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
+        let text = parts.map { $0.hasBytes(of: "{\(Self.capture)}") ? "/" + name : "/" + $0 }.joined()
+        do throws(TopicError) { return try Topic(text) } catch { throw MapError(error.reason) }
+    }
+
+    /// What texts can name. The message is also there as JSON, if it is a JSON object.
+    private func values(of message: NtfyMessage, _ emoji: String) -> JSON {
+        var members: [JSON.Member] = [
+            ("name", .string(message.topic)), ("id", .string(message.id)), ("title", .string(message.title)),
+            ("message", .string(Self.usualBody(message))), ("emoji", .string(emoji)),
+            ("tags", .array(message.tags.filter { EmojiTable.emoji(of: $0) == nil }.map(JSON.string))),
+            ("priority", .integer(message.priority)), ("time", .integer(message.time)),
+        ]
+        if let click = message.click { members.append(("click", .string(click))) }
+        if let file = message.attachment {
+            members.append(("attachment", .object([("name", .string(file.name)), ("url", .string(file.url))])))
+        }
+        if title?.names.contains("json") == true || body?.names.contains("json") == true,
+            let json = try? JSONParser.parse(Array(message.text.utf8), valueLimit: 4096), json.members != nil
+        {
+            members.append(("json", json))
+        }
+        return .object(members)
+    }
+
+    private static func fields(of message: NtfyMessage) -> [(name: String, value: NtfyEvent.Field)] {
+        func short(_ text: String) -> NtfyEvent.Field { .text(text.beginning(ofBytes: maximumField)) }
+        var fields: [(name: String, value: NtfyEvent.Field)] = [
+            ("ntfy-topic", .text(message.topic)), ("priority", .number(Int64(message.priority))),
+        ]
+        if !message.tags.isEmpty { fields.append(("tags", .texts(message.tags.map { $0.beginning(ofBytes: 256) }))) }
+        if let click = message.click { fields.append((NtfyEvent.clickField, short(click))) }
+        if let icon = message.icon { fields.append(("icon-url", short(icon))) }
+        if let file = message.attachment {
+            fields += [("attachment-name", short(file.name)), (NtfyEvent.attachmentField, short(file.url))]
+            if let type = file.type { fields.append(("attachment-type", short(type))) }
+            if let size = file.size { fields.append(("attachment-size", .number(size))) }
+        }
+        let actions = NtfyAction.text(of: message.actions)
+        if !message.actions.isEmpty, actions.utf8.count <= NtfyEvent.maximumActions {
+            fields.append((NtfyEvent.actionsField, .text(actions)))
+        }
+        return fields
+    }
+
+    private func buttons(of message: NtfyMessage) -> [(key: String, label: String)] {
+        var buttons: [(key: String, label: String)] = []
+        if message.click != nil { buttons += [("default", "Open"), (NtfyEvent.openKey, "Open")] }
+        if message.attachment != nil { buttons.append((NtfyEvent.attachmentKey, "Open file")) }
+        guard NtfyAction.text(of: message.actions).utf8.count <= NtfyEvent.maximumActions else { return buttons }
+        for (index, action) in message.actions.enumerated() {
+            let label = action.label.beginning(ofBytes: 200)
+            switch action.kind {
+            case .view: buttons.append((NtfyEvent.actionKey(index), label))
+            case .http where makesRequests: buttons.append((NtfyEvent.actionKey(index), label))
+            case .http: break
+            case .broadcast, .unknown: buttons.append((NtfyEvent.actionKey(index), label + " (not supported here)"))
+            }
+        }
+        return buttons
+    }
+}
