@@ -1,0 +1,136 @@
+public import Credentials
+import Mapping
+import NotifyText
+public import NtfyMessages
+import Routing
+public import TOMLTables
+
+/// What `ntfy.toml` says; notifyd-ntfy.toml(5).
+public struct NtfySettings: Equatable, Sendable {
+    /// Who we are at a server.
+    public enum Login: Equatable, Sendable {
+        case token(Credential)
+        case password(Credential, user: String)
+    }
+
+    /// One server, with what comes from there and goes there.
+    public struct Server: Equatable, Sendable {
+        public var address: ServerAddress
+        /// `nil`: the server asks for none.
+        public var login: Login?
+        /// The file with the certificates of the authorities that are trusted; `nil`: those of the system.
+        public var authorities: String?
+        /// Without a byte for so long the connection is dead.
+        public var silence: Duration = NtfySettings.usualSilence
+        public var inbound: [SubscribeMap] = []
+        public var outbound: [PublishMap] = []
+
+        public init(address: ServerAddress, login: Login? = nil, authorities: String? = nil) {
+            self.address = address
+            self.login = login
+            self.authorities = authorities
+        }
+
+        /// The topics that are listened to: those that come in, and those where a notification may be cleared.
+        public var topics: [String] {
+            var topics: [String] = []
+            for name in inbound.flatMap(\.names) + outbound.filter(\.clears).map(\.name) where !topics.contains(name) {
+                topics.append(name)
+            }
+            return topics
+        }
+
+        /// The map that takes in what comes from a topic.
+        public func map(ofTopic name: String) -> SubscribeMap? { inbound.first { $0.names.contains(name) } }
+    }
+
+    public var servers: [Server]
+
+    static let maximumServers = 16
+    static let maximumMaps = 64
+    /// Topics in one connection.
+    static let maximumTopics = 64
+    /// Servers say something every 45 seconds, unless their configuration says something else.
+    public static let usualSilence: Duration = .seconds(100)
+    /// The time that `after` has by default.
+    public static let usualDelay: Duration = .seconds(120)
+
+    /// Reads a whole configuration.
+    ///
+    /// - Parameter root: the table; mistakes are noted there.
+    /// - Returns: `nil` if something that is needed is missing or wrong.
+    public static func read(from root: inout TableReader) -> NtfySettings? {
+        let servers = root.tables("server", upTo: maximumServers) { readServer(from: &$0) }
+        if !root.has("server") {
+            root.note("server", "there is no [[server]]; one begins with: url = \"https://ntfy.sh\"")
+        }
+        for (index, server) in servers.enumerated()
+        where servers[..<index].contains(where: { $0.address.name == server.address.name }) {
+            root.note("server", "there are two servers \(server.address.name); each is written once")
+        }
+        return NtfySettings(servers: servers)
+    }
+
+    private static func readServer(from table: inout TableReader) -> Server? {
+        let isInsecure = table.boolean("insecure") ?? false
+        let authorities = table.path("authorities")
+        let silence = table.duration("silence", upTo: .seconds(3600), from: .seconds(1))
+        let login = readLogin(from: &table)
+        let text = table.required("url") { $0.string($1) }
+        var server: Server?
+        if let text {
+            if let address = ServerAddress(text) {
+                server = Server(address: address, login: login, authorities: authorities)
+                if let silence { server?.silence = silence }
+            } else {
+                table.note("url", "'url' is such as \"https://ntfy.sh\"; user, token and topics have keys of their own")
+            }
+        }
+        if let address = server?.address, !address.isEncrypted {
+            if !address.isLocal, !isInsecure {
+                table.note(
+                    "url",
+                    "http:// to another machine lets everybody on the way read and change messages; "
+                        + "write https://, or allow it: insecure = true")
+            }
+            if authorities != nil { table.note("authorities", "'authorities' is for https:// only") }
+        }
+        var maps = MapReader()
+        _ = table.tables("map", upTo: maximumMaps) { maps.read(from: &$0) }
+        if !table.has("map") { table.note("map", "this server has no [[server.map]], so nothing comes or goes") }
+        server?.inbound = maps.inbound
+        server?.outbound = maps.outbound
+        if let count = server?.topics.count, count > maximumTopics {
+            table.note("map", "\(count) topics are listened to here; a server has at most \(maximumTopics)")
+        }
+        return server
+    }
+
+    private static func readLogin(from table: inout TableReader) -> Login? {
+        let token = table.credential("token")
+        let user = table.string("user")
+        let password = table.credential("password")
+        if table.has("token"), table.has("user") || table.has("password") {
+            table.note("token", "there is either a 'token', or a 'user' with a 'password'")
+        }
+        if table.has("user") != table.has("password") {
+            table.note(table.has("user") ? "user" : "password", "'user' and 'password' belong together")
+        }
+        if let token { return .token(token) }
+        guard let user, let password else { return nil }
+        if user.isEmpty || user.contains(":") { table.note("user", "'user' is a name without a colon") }
+        return .password(password, user: user)
+    }
+}
+
+extension TableReader {
+    /// A path, beside the configuration or absolute.
+    fileprivate mutating func path(_ key: String) -> String? {
+        guard let path = string(key) else { return nil }
+        guard !path.isEmpty else {
+            note(key, "'\(key)' is the path of a file")
+            return nil
+        }
+        return path.hasPrefix("/") ? path : folder + "/" + path
+    }
+}

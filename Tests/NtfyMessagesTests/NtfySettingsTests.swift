@@ -1,0 +1,102 @@
+import Credentials
+import Mapping
+import NtfyMessages
+import NtfySettings
+import Routing
+import TOMLTables
+import Testing
+
+struct NtfySettingsTests {
+    private func read(_ text: String) throws -> NtfySettings {
+        try TableReader.read(file: "/folder/ntfy.toml", text: text) { NtfySettings.read(from: &$0) }
+    }
+
+    private func mistakes(_ text: String) -> String {
+        do {
+            _ = try read(text)
+            return "none"
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    @Test func aConfigurationHasServersWithMaps() throws {
+        let settings = try read(
+            """
+            [[server]]
+            url = "https://ntfy.sh"
+            token = { credential = "ntfy" }
+
+            [[server.map]]
+            subscribe = ["backups", "alerts"]
+            topic = "/ntfy/{name}"
+            urgency = "low"
+            images = true
+
+            [[server.map]]
+            publish = "mina-phone"
+            topics = ["/post", "/run"]
+            after = "5m"
+
+            [[server]]
+            url = "http://localhost:8080"
+            user = "mina"
+            password = { file = "secret" }
+            silence = "5m"
+
+            [[server.map]]
+            subscribe = ["door"]
+            topic = "/door"
+            title = "{{title}}"
+            clear = false
+            """)
+        #expect(settings.servers.map(\.address.name) == ["ntfy.sh", "localhost:8080"])
+        #expect(settings.servers[0].login == .token(.unit("ntfy")))
+        #expect(settings.servers[1].login == .password(.file("/folder/secret"), user: "mina"))
+        #expect(settings.servers[0].topics == ["backups", "alerts", "mina-phone"])
+        #expect(settings.servers[0].inbound[0].urgency == 0)
+        #expect(settings.servers[0].inbound[0].hasImages)
+        #expect(settings.servers[0].outbound[0].moment == .away(after: .seconds(300)))
+        #expect(settings.servers[0].silence == .seconds(100))
+        #expect(settings.servers[1].silence == .seconds(300))
+        #expect(settings.servers[1].map(ofTopic: "door")?.clears == false)
+        #expect(settings.servers[1].map(ofTopic: "window") == nil)
+    }
+
+    @Test(arguments: [
+        ("", "there is no [[server]]"),
+        ("[[server]]\nurl = \"https://a\"", "nothing comes or goes"),
+        ("[[server]]\nurl = \"http://a\"\nmap = []", "insecure = true"),
+        ("[[server]]\nurl = \"ntfy.sh\"\nmap = []", "'url' is such as"),
+        ("[[server]]\nurl = \"https://a\"\nmap = []\ntoken = \"tk_x\"", "it is a table"),
+        ("[[server]]\nurl = \"https://a\"\nmap = []\nuser = \"a\"", "belong together"),
+        ("[[server]]\nurl = \"https://a\"\nmap = []\n[[server]]\nurl = \"https://A/\"\nmap = []", "two servers a"),
+        ("[[server]]\nurl = \"https://a\"\nmap = [{ topic = \"/a\" }]", "either 'subscribe'"),
+        ("[[server]]\nurl = \"https://a\"\nmap = [{ subscribe = [\"a b\"], topic = \"/a\" }]", "1 to 64 letters"),
+        (
+            "[[server]]\nurl = \"https://a\"\nmap = [{ subscribe = [\"a\"], topic = \"/{x}\" }]",
+            "the only capture is {name}"
+        ),
+        ("[[server]]\nurl = \"https://a\"\nmap = [{ subscribe = [\"a\", \"a\"], topic = \"/a\" }]", "taken in already"),
+        (
+            "[[server]]\nurl = \"https://a\"\nmap = [{ subscribe = [\"a\"], topic = \"/a\", when = \"away\" }]",
+            "what goes out"
+        ),
+        (
+            "[[server]]\nurl = \"https://a\"\nmap = [{ subscribe = [\"a\"], topic = \"/a\", title = \"{{\" }]",
+            "not closed"
+        ),
+        ("[[server]]\nurl = \"https://a\"\nmap = [{ publish = \"p\", topics = [] }]", "at least one topic"),
+        (
+            "[[server]]\nurl = \"https://a\"\nmap = [{ publish = \"p\", topics = [\"/a\"], when = \"always\", after = \"1m\" }]",
+            "'after' belongs"
+        ),
+        (
+            "[[server]]\nurl = \"https://a\"\nmap = [{ subscribe = [\"p\"], topic = \"/a\" }, { publish = \"p\", topics = [\"/a\"] }]",
+            "does not come in again"
+        ),
+    ])
+    func mistakesAreToldWithWhatWouldBeRight(_ text: String, _ words: String) {
+        #expect(mistakes(text).contains(words))
+    }
+}
