@@ -118,6 +118,14 @@ struct DoctorCheckTests {
             ]
         ).findings
         #expect(shared.first?.level == .problem && shared.first?.advice?.contains("notifyctl link reset") == true)
+        let token = BridgeCheck(
+            bridges: [
+                BridgeInfo(
+                    name: "ntfy",
+                    ["State": "failed", "Detail": "ntfy.sh: it does not let us in; the token or the password is wrong"])
+            ]
+        ).findings
+        #expect(token.first?.advice?.contains("~/.config/notifyd/ntfy.toml") == true)
     }
 
     @Test func aProcessIsLookedAt() throws {

@@ -54,6 +54,14 @@ struct BridgeCheck {
                 "Correct 'user', or the password where 'password' in \(file) says it is; it is read before each attempt. "
                 + "To try now: \(restart)"
         }
+        if bridge.detail.contains("the token or the password") {
+            return
+                "Correct the secret where 'token' or 'password' in \(file) says it is; it is read before each request. "
+                + "To try now: \(restart)"
+        }
+        if bridge.detail.contains("to read or write one of the topics") {
+            return "Allow it at the server, or give a 'token' of somebody who may in \(file)."
+        }
         if bridge.detail.contains("certificate") {
             return
                 "If an authority of your own has signed it, name its file in [link] of \(file): authorities = \"/path/ca.pem\". "

@@ -1,0 +1,5 @@
+import NotifyClient
+
+// `Routing` has types of the same names.
+typealias BusValue = Value
+typealias BusFields = Fields

@@ -1,0 +1,54 @@
+import AsyncHTTPClient
+import Logging
+import NIOCore
+import NIOHTTP1
+import NtfyMessages
+
+/// Makes the requests of buttons. They have nothing of ours: no secret, no cookie.
+struct ButtonRequests: Sendable {
+    let group: any EventLoopGroup
+    let logger: Logger
+
+    private static let timeout = TimeAmount.seconds(20)
+    private static let methods = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]
+    /// What the client itself says.
+    private static let refusedHeaders = ["host", "content-length", "transfer-encoding", "connection", "te", "upgrade"]
+
+    func make(_ action: NtfyAction) async {
+        guard case .http(let url, let method, let headers, let body) = action.kind,
+            let request = Self.request(url, method, headers, body)
+        else {
+            return logger.notice("A button has a request that cannot be made")
+        }
+        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
+        configuration.decompression = .disabled
+        configuration.httpVersion = .http1Only
+        configuration.timeout = HTTPClient.Configuration.Timeout(connect: Self.timeout, read: Self.timeout)
+        let http = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration)
+        do {
+            let response = try await http.execute(request, deadline: .now() + Self.timeout)
+            let isDone = (200..<300).contains(response.status.code)
+            logger.log(
+                level: isDone ? .info : .warning,
+                isDone ? "A button's request was made" : "A button's request was refused",
+                metadata: ["status": "\(response.status.code)"])
+        } catch {
+            logger.warning("A button's request has failed")
+        }
+        try? await http.shutdown()
+    }
+
+    static func request(
+        _ url: String, _ method: String, _ headers: [(name: String, value: String)], _ body: String
+    ) -> HTTPClientRequest? {
+        guard url.hasPrefix("https://") || url.hasPrefix("http://"), methods.contains(method) else { return nil }
+        var request = HTTPClientRequest(url: url)
+        request.method = HTTPMethod(rawValue: method)
+        request.headers.add(name: "User-Agent", value: "notifyd-ntfy")
+        for (name, value) in headers where !refusedHeaders.contains(name.lowercased()) {
+            request.headers.add(name: name, value: value)
+        }
+        if !body.isEmpty { request.body = .bytes(Array(body.utf8)) }
+        return request
+    }
+}

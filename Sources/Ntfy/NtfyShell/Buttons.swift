@@ -1,0 +1,77 @@
+import Logging
+import NIOCore
+import NotifyBridge
+import NotifyClient
+import NtfyMessages
+import NtfySettings
+
+/// Does what the buttons of messages are for. What a button does is read from the fields of its event, so that it works after a restart
+/// too.
+actor Buttons {
+    private let servers: [NtfySettings.Server]
+    private let services: BridgeServices
+    private let opener: Opener
+    private let requests: ButtonRequests
+    /// Presses that are being handled at once.
+    private var running = 0
+    private static let maximumRunning = 8
+
+    init(_ servers: [NtfySettings.Server], _ services: BridgeServices, on group: any EventLoopGroup) {
+        self.servers = servers
+        self.services = services
+        opener = Opener(connection: services.connection, logger: services.logger)
+        requests = ButtonRequests(group: group, logger: services.logger)
+    }
+
+    /// Listens until the task is cancelled.
+    func run() async throws {
+        let (presses, continuation) = AsyncStream.makeStream(of: Action.self, bufferingPolicy: .bufferingNewest(16))
+        let observation = services.daemon.observe { notice in
+            if case .action(let action) = notice { continuation.yield(action) }
+        }
+        for await press in presses where running < Self.maximumRunning {
+            running += 1
+            Task {
+                await self.pressed(press)
+                self.running -= 1
+            }
+        }
+        withExtendedLifetime(observation) {}
+    }
+
+    private func pressed(_ press: Action) async {
+        guard let (fields, map) = await event(of: press) else { return }
+        if press.action == "default" || press.action == NtfyEvent.openKey {
+            if let address = fields[NtfyEvent.clickField]?.string { await opener.open(address) }
+        } else if press.action == NtfyEvent.attachmentKey {
+            if let address = fields[NtfyEvent.attachmentField]?.string { await opener.open(address) }
+        } else if let index = NtfyEvent.actionIndex(ofKey: press.action),
+            let text = fields[NtfyEvent.actionsField]?.string
+        {
+            let actions = NtfyAction.list(from: text)
+            guard index < actions.count, let action = actions[index] else { return }
+            switch action.kind {
+            case .view(let url): await opener.open(url)
+            case .http where map.makesRequests: await requests.make(action)
+            case .http, .broadcast, .unknown: break
+            }
+        }
+    }
+
+    /// The fields of an event that a server of the configuration has brought, and its map.
+    private func event(of press: Action) async -> (fields: Fields, map: SubscribeMap)? {
+        let explained = await services.daemon.perform(DaemonCall("Explain", [.uint64(press.id.rawValue)]))
+        guard case .done(let arguments) = explained, let decision = arguments.first?.entries,
+            let source = decision["source"]?.string,
+            let map = servers.lazy.compactMap({ server in
+                server.address.topic(ofSource: source).flatMap { server.map(ofTopic: $0) }
+            }).first
+        else { return nil }
+        let call = DaemonCall("History", [.string(press.topic), .uint64(press.id.rawValue - 1), .uint32(1)])
+        guard case .done(let reply) = await services.daemon.perform(call),
+            let event = reply.first?.elements?.first?.elements, event.count == 7,
+            event[0].integer() == press.id.rawValue, let fields = event[6].fields
+        else { return nil }
+        return (fields, map)
+    }
+}

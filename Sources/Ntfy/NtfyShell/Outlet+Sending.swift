@@ -1,0 +1,194 @@
+import AsyncHTTPClient
+import Logging
+import Mapping
+import NIOCore
+import NIOHTTP1
+import NotifyBridge
+import NotifyClient
+import NtfyMessages
+import NtfySettings
+import Routing
+
+/// The requests of an ``Outlet``, one after the other.
+extension Outlet {
+    /// Makes the requests, until the task is cancelled.
+    func deliver() async throws {
+        var backoff = Backoff()
+        var slow = Backoff(from: .seconds(60))
+        while !Task.isCancelled {
+            await decide()
+            guard let job = jobs.first else {
+                await waitForWork()
+                continue
+            }
+            do {
+                try await perform(job)
+                backoff.reset()
+                slow.reset()
+                board.set(server.address.name, .outbound, .connected)
+            } catch let failure as ServerFailure {
+                guard try await isGivenUp(job, failure) else {
+                    board.set(
+                        server.address.name, .outbound, failure.needsSomebody ? .failed : .waiting, failure.description)
+                    services.logger.notice(
+                        "The server takes nothing",
+                        metadata: ["server": "\(server.address.name)", "error": "\(failure)"])
+                    try await Task.sleep(for: failure.needsSomebody ? .seconds(10) + slow.next() : backoff.next())
+                    continue
+                }
+            }
+            jobs.removeFirst()
+            try await save()
+        }
+    }
+
+    /// Events whose time has come become jobs.
+    private func decide() async {
+        let now = SystemClock.wall
+        guard waiting.contains(where: { $0.due <= now }) else { return }
+        var isAway: Bool?
+        for event in waiting where event.due <= now {
+            if let deadline = event.deadline, deadline > now {
+                if isAway == nil { isAway = await presence.isAway }
+                // Meanwhile it may have been claimed.
+                guard let index = index(of: event) else { continue }
+                if isAway != true {
+                    waiting[index].due = deadline
+                    continue
+                }
+            }
+            guard let index = index(of: event) else { continue }
+            jobs.append(.send(waiting.remove(at: index)))
+        }
+    }
+
+    private func index(of event: Waiting) -> Int? {
+        waiting.firstIndex { $0.number == event.number && $0.key == event.key }
+    }
+
+    private func perform(_ job: Job) async throws {
+        switch job {
+        case .send(let event): try await send(event)
+        case .end(_, let key, let isOwn, let isDeletion):
+            // It may not have been sent after all.
+            if isOwn, sent[key] == nil || sent[key]?.state == .ended { return }
+            try await end(key, isDeletion)
+        }
+    }
+
+    // MARK: Messages
+
+    private func send(_ event: Waiting) async throws {
+        try await client.waitForTurn()
+        // From now on, a claim is told after it. Its row is read again: only now is it known whether there was one before.
+        let wasSending = sent[event.key]?.state == .sending
+        sent.begin(event.key, source: event.source, eventID: event.eventID, at: SystemClock.wall)
+        guard let row = try await row(event.number), Self.isNews(row), let outgoing = OutgoingMessage.Event(row) else {
+            // It may have been sent before a crash, and claimed after it.
+            if wasSending { try await end(event.key, false) } else { sent.forget(event.key) }
+            return
+        }
+        let message: OutgoingMessage
+        do throws(MapError) {
+            message = try OutgoingMessage(outgoing, for: event.map)
+        } catch {
+            throw ServerFailure.rejected(error.description)
+        }
+        if wasSending, try await isThere(event.key) {
+            sent.set(event.key, .sent)
+            return
+        }
+        try await save(isFinal: false)
+        let start = ContinuousClock.now
+        try await client.send(.POST, "/", body: message.bytes, sequence: message.sequence)
+        services.status.setRoundTrip(ContinuousClock.now - start)
+        sent.set(event.key, .sent)
+    }
+
+    /// The row of an event; `nil` if it is forgotten.
+    private func row(_ number: UInt64) async throws -> JournalChange? {
+        let answer = await services.daemon.perform(.changes(after: number - 1, limit: 1))
+        guard let page = answer.changes else { throw ServerFailure.away("notifyd does not answer") }
+        return page.rows.first.flatMap { $0.number == number ? $0 : nil }
+    }
+
+    /// Whether the server has a message that was about to be sent when the bridge was killed. If it does not say, it has not.
+    private func isThere(_ key: SentTable.Key) async throws -> Bool {
+        let since = max((sent[key]?.at ?? 0) / 1_000_000 - 60, 0)
+        do {
+            try await client.waitForTurn()
+            let body = try await client.messages(of: key.topic, query: "poll=1&since=\(since)")
+            return try await ServerClient.translating {
+                var reader = LineReader()
+                for try await buffer in body {
+                    for line in reader.append(buffer.readableBytesView) {
+                        if let message = try? NtfyMessage(line: line), message.sequence == key.sequence { return true }
+                    }
+                }
+                return false
+            }
+        } catch ServerFailure.forbidden {
+            return false
+        }
+    }
+
+    private func end(_ key: SentTable.Key, _ isDeletion: Bool) async throws {
+        try await client.waitForTurn()
+        if isDeletion {
+            try await client.send(.DELETE, "/\(key.topic)/\(key.sequence)")
+        } else {
+            try await client.send(.PUT, "/\(key.topic)/\(key.sequence)/clear")
+        }
+        sent.set(key, .ended)
+    }
+
+    // MARK: Failures
+
+    /// Whether a job is done with although it has failed.
+    private func isGivenUp(_ job: Job, _ failure: ServerFailure) async throws -> Bool {
+        switch (job, failure) {
+        case (.end(_, let key, _, _), .forbidden), (.end(_, let key, _, _), .rejected):
+            // An old server knows no clear, and some topics are only for reading. What is at stake is a notification that stays.
+            services.logger.notice(
+                "A claim cannot be said to the server",
+                metadata: ["topic": "\(server.address.name)/\(key.topic)", "error": "\(failure)"])
+            if case .forbidden = failure { readOnly.insert(key.topic) }
+            sent.set(key, .ended)
+            return true
+        case (.send(let event), .rejected(let reason)):
+            sent.forget(event.key)
+            let letter = DeadLetter(topic: event.topic, origin: "map \(event.map.name)", reason: reason)
+            services.logger.warning(
+                "An event cannot be sent out", metadata: ["map": "\(event.map.name)", "error": "\(reason)"])
+            try await services.store.keep(letter)
+            return true
+        default: return false
+        }
+    }
+}
+
+extension OutgoingMessage.Event {
+    /// A row of `Changes`; `nil` if it cannot be understood.
+    fileprivate init?(_ row: JournalChange) {
+        let details = row.details
+        guard let source = details["source"]?.string, let id = details["event-id"]?.string else { return nil }
+        let fields = (details["fields"]?.fields ?? [:]).compactMap { name, value in value.plainText.map { (name, $0) } }
+        self.init(
+            topic: row.topic, title: details["title"]?.string ?? "", body: details["body"]?.string ?? "",
+            published: details["published"]?.integer() ?? 0, urgency: details["urgency"]?.integer(), source: source,
+            eventID: id, fields: fields)
+    }
+}
+
+extension BusValue {
+    /// As text; `nil` for containers.
+    fileprivate var plainText: String? {
+        switch self {
+        case .string(let text), .objectPath(let text), .signature(let text): text
+        case .boolean(let flag): "\(flag)"
+        case .double(let number): "\(number)"
+        case .variant(let value): value.plainText
+        default: integer(as: Int64.self).map { "\($0)" } ?? integer(as: UInt64.self).map { "\($0)" }
+        }
+    }
+}

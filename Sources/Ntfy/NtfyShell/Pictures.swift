@@ -1,0 +1,149 @@
+import AsyncHTTPClient
+import Glibc
+import Logging
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NtfyMessages
+
+/// Fetches the pictures of messages, for their banners: small ones, of known kinds, and from this network's neighbourhood only if the
+/// server itself is there. They are files in the user's run-time folder, of which the oldest are removed.
+struct Pictures: Sendable {
+    let folder: PictureFolder
+    let group: any EventLoopGroup
+    let logger: Logger
+
+    static let maximumBytes = 256 << 10
+    /// The event waits for its picture; not longer than this.
+    private static let patience: Duration = .seconds(4)
+    private static let timeout = TimeAmount.seconds(3)
+
+    /// - Returns: `nil` if there is no folder for them.
+    init?(on group: any EventLoopGroup, logger: Logger) {
+        guard let folder = PictureFolder() else { return nil }
+        self.folder = folder
+        self.group = group
+        self.logger = logger
+    }
+
+    /// - Returns: the path of a file with the attachment, if it is a picture, or the icon of a message.
+    func fetch(for message: NtfyMessage, from server: ServerAddress) async -> String? {
+        for url in Self.addresses(of: message) {
+            if let bytes = await Self.within(Self.patience, { await fetch(url, server) }),
+                let path = folder.keep(bytes)
+            {
+                return path
+            }
+        }
+        return nil
+    }
+
+    static func addresses(of message: NtfyMessage) -> [String] {
+        var addresses: [String] = []
+        if let file = message.attachment {
+            let kinds = [".png", ".jpg", ".jpeg", ".gif", ".webp"]
+            if file.type?.hasPrefix("image/") ?? kinds.contains(where: { file.name.lowercased().hasSuffix($0) }) {
+                addresses.append(file.url)
+            }
+        }
+        return addresses + (message.icon.map { [$0] } ?? [])
+    }
+
+    private func fetch(_ url: String, _ server: ServerAddress) async -> [UInt8]? {
+        guard url.utf8.count <= 2048, let target = Self.origin(of: url) else { return nil }
+        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
+        configuration.decompression = .disabled
+        configuration.httpVersion = .http1Only
+        configuration.timeout = HTTPClient.Configuration.Timeout(connect: Self.timeout, read: Self.timeout)
+        if target.host != server.host || target.port != server.port {
+            // Connected to the address that was looked at, and to no other that the name has a moment later.
+            guard let address = await Self.publicAddress(of: target.host) else {
+                logger.info("A picture is not fetched: it is not on the public network")
+                return nil
+            }
+            if address != target.host { configuration.dnsOverride[target.host] = address }
+        }
+        let http = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration)
+        let bytes = await Self.fetch(url, with: http)
+        try? await http.shutdown()
+        if bytes == nil { logger.info("A picture cannot be fetched, is none that is known, or is too large") }
+        return bytes
+    }
+
+    private static func fetch(_ url: String, with http: HTTPClient) async -> [UInt8]? {
+        var request = HTTPClientRequest(url: url)
+        request.headers.add(name: "User-Agent", value: "notifyd-ntfy")
+        request.headers.add(name: "Accept", value: "image/png, image/jpeg, image/gif, image/webp")
+        guard let response = try? await http.execute(request, deadline: .now() + timeout), response.status == .ok,
+            response.headers.first(name: "content-type")?.lowercased().hasPrefix("image/") == true,
+            let body = try? await response.body.collect(upTo: maximumBytes)
+        else { return nil }
+        let bytes = Array(body.readableBytesView)
+        return PictureKind(bytes) == nil ? nil : bytes
+    }
+
+    /// Scheme, host and port of an address.
+    private static func origin(of url: String) -> ServerAddress? {
+        guard let colon = url.firstIndex(of: ":") else { return nil }
+        let rest = url[colon...].dropFirst(3)
+        return ServerAddress(url[..<colon].lowercased() + "://" + rest.prefix { !"/?#".contains($0) })
+    }
+
+    // MARK: Names
+
+    /// The first address of a host; `nil` if it has none, or one that is not public.
+    private static func publicAddress(of host: String) async -> String? {
+        try? await NIOThreadPool.singleton.runIfActive {
+            var hints = addrinfo()
+            hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+            var list: UnsafeMutablePointer<addrinfo>?
+            guard getaddrinfo(host, nil, &hints, &list) == 0 else { return nil }
+            defer { freeaddrinfo(list) }
+            var first: String?
+            var entry = list
+            while let info = entry {
+                guard let (text, bytes) = address(info.pointee.ai_addr), PublicAddress.isPublic(bytes) else {
+                    return nil
+                }
+                first = first ?? text
+                entry = info.pointee.ai_next
+            }
+            return first
+        }
+    }
+
+    private static func address(_ pointer: UnsafeMutablePointer<sockaddr>?) -> (text: String, bytes: [UInt8])? {
+        guard let pointer else { return nil }
+        let family = Int32(pointer.pointee.sa_family)
+        var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        let bytes: [UInt8]
+        switch family {
+        case AF_INET:
+            bytes = pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+                withUnsafeBytes(of: $0.pointee.sin_addr) { Array($0) }
+            }
+        case AF_INET6:
+            bytes = pointer.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) {
+                withUnsafeBytes(of: $0.pointee.sin6_addr) { Array($0) }
+            }
+        default: return nil
+        }
+        guard inet_ntop(family, bytes, &text, socklen_t(text.count)) != nil else { return nil }
+        return (String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self), bytes)
+    }
+
+    /// - Returns: `nil` if it takes longer; it is cancelled then.
+    private static func within<Result: Sendable>(
+        _ time: Duration, _ body: @escaping @Sendable () async -> Result?
+    ) async -> Result? {
+        await withTaskGroup(of: Result?.self) { group in
+            group.addTask { await body() }
+            group.addTask {
+                try? await Task.sleep(for: time)
+                return nil
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? nil
+        }
+    }
+}
