@@ -1,5 +1,6 @@
 #!/bin/bash
 # The units of notifyd-mqtt and notifyd-unifiedpush under a real systemd user manager, with their whole sandboxes, and a broker.
+# The units of notifyd-mqtt and notifyd-ntfy under a real systemd user manager, with their whole sandboxes, a broker and a server.
 
 source "$(dirname "$0")/rig.bash"
 source "$(dirname "$0")/user-session.bash"
@@ -9,3 +10,4 @@ needs_user_session
 
 install_for_user
 session mqtt-session.sh
+session ntfy-session.sh

@@ -47,7 +47,7 @@ install_for_user() {
     make_for_user install-files BUILT="$PRODUCTS"
     # A development build uses the Swift libraries of its toolchain, which may lie where this user cannot read.
     local library
-    { ldd "$PRODUCTS/notifyd" "$PRODUCTS/notifyd-mqtt" "$PRODUCTS/notifyd-focus" || true; } 2> /dev/null |
+    { ldd "$PRODUCTS/notifyd" "$PRODUCTS/notifyd-mqtt" "$PRODUCTS/notifyd-focus" "$PRODUCTS/notifyd-ntfy" || true; } 2> /dev/null |
         awk '$2 == "=>" && $3 !~ "^/(usr/)?lib" { print $3 }' |
         sort -u | while read -r library; do
             cp -L "$library" "$T$USER_HOME/.local/bin/"

@@ -1,0 +1,214 @@
+"""What goes out to a server of ntfy, and what buttons do: parts of ntfy.py."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import time
+
+from ntfy_rig import FOLDER, eventually, expect, say
+from ntfy_stand_in import Server
+
+
+async def messages_out(rig):
+    server, client = rig.server, rig.client
+
+    claimed = await client.publish("/post/1", "claimed", "claimed in time")
+    await client.claim(claimed)
+    number = await client.publish("/post/2", "New post", "by Jan", {"click": "https://example.com/2"}, urgency="critical")
+    await eventually("the event is told", lambda: "by Jan" in rig.told("phone"))
+    found = next(one for one in server.cache if one.get("message") == "by Jan")
+    expect("message", {key: found.get(key) for key in ("title", "priority", "click")}, {
+        "title": "New post", "priority": 5, "click": "https://example.com/2"})
+    expect("what goes out", rig.told("phone"), ["by Jan"])
+    say("what nobody has claimed in time goes out, and nothing else")
+
+    await client.claim(number)
+    await eventually("the claim is said", lambda: found["sequence_id"] in rig.told("phone", "message_clear"))
+    say("a claim here clears it there")
+
+    number = await client.publish("/post/3", "", "to be read on the phone")
+    await eventually("the event is told", lambda: rig.sequence("to be read on the phone"))
+    server.clear("phone", rig.sequence("to be read on the phone"))
+    await eventually("it is taken off", lambda: explained(rig, number, "dismissed"))
+    expect("clears there", rig.told("phone", "message_clear").count(rig.sequence("to be read on the phone")), 1)
+    say("a clear there takes the banner off here, and is not said back")
+
+    number = await client.publish("/post/4", "", "to be taken back")
+    await eventually("the event is told", lambda: rig.sequence("to be taken back"))
+    await client._call("Withdraw", "t", (number,))
+    await eventually("it is deleted", lambda: rig.sequence("to be taken back") in rig.told("phone", "message_delete"))
+    say("what is withdrawn here is deleted there")
+
+    rig.publish()
+    text = f"message {rig.number}"
+    found = await eventually("a message is an event", lambda: rig.event(text))
+    await client.claim(found.event.id)
+    await eventually("the claim is said", lambda: rig.told("a", "message_clear").count(found_id(rig, text)) == 1)
+    server.readonly.add("b")
+    for _ in range(2):
+        rig.publish("b")
+        text = f"message {rig.number}"
+        await client.claim((await eventually("a message is an event", lambda: rig.event(text))).event.id)
+    await client.publish("/post/5", "", "ö" * 4000)
+    await eventually("the long one is told", lambda: [one for one in rig.told("phone") if one.endswith("…")])
+    server.readonly.clear()
+    expect("tries", len([one for one in server.requests if one.path.startswith("/b/") and one.path.endswith("/clear")]), 1)
+    expect("state", await rig.property("State"), "connected")
+    say("a claim is said where it may be, and tried once where it may not")
+
+    await client.publish("/run/1", "", "nobody comes")
+    number = await client.publish("/run/2", "", "somebody comes")
+    await client.publish("/mail/1", "", "mail while somebody is there")
+    await asyncio.sleep(0.7)
+    await client.claim(number)
+    await eventually("the event is told", lambda: "nobody comes" in rig.told("later"))
+    expect("told later", rig.told("later"), ["nobody comes"])
+    await login("AddSession", "ssusb", "c1", "seat0", str(os.getuid()), "somebody", "true")
+    await login(
+        "UpdateProperties", "sa{sv}", "org.freedesktop.login1.Session", "1", "LockedHint", "b", "true", path="/session/c1")
+    await client.publish("/mail/2", "", "mail while nobody is there")
+    await eventually("the event is told", lambda: rig.told("locked"))
+    expect("told when nobody is there", rig.told("locked"), ["mail while nobody is there"])
+    say("what nobody claims goes out later, or at once while the session is locked")
+
+
+def found_id(rig, text):
+    return next(one["id"] for one in rig.server.cache if one.get("message") == text)
+
+
+async def explained(rig, number, outcome):
+    return (await rig.client.explain(number)).get("outcome") == outcome
+
+
+async def login(member, signature, *arguments, path=""):
+    process = await asyncio.create_subprocess_exec(
+        "busctl", "--address=" + os.environ["DBUS_SYSTEM_BUS_ADDRESS"], "call", "org.freedesktop.login1",
+        "/org/freedesktop/login1" + path, "org.freedesktop.DBus.Mock", member, signature, *arguments,
+        stdout=subprocess.DEVNULL)
+    expect("logind", await process.wait(), 0)
+
+
+async def faults_out(rig):
+    server, client = rig.server, rig.client
+    count = 0
+
+    async def during(fact, **changes):
+        nonlocal count
+        before = list(rig.told("phone"))
+        await rig.restart_bridge()
+        texts = []
+        server.faults.update(changes)
+        for _ in range(3):
+            count += 1
+            texts.append(f"event {count}")
+            await client.publish("/post/6", "", texts[-1])
+        await eventually(fact, lambda: set(texts) <= set(rig.told("phone")))
+        expect(fact, sorted(rig.told("phone")), sorted(before + texts))
+        say(f"{fact}: nothing lost, nothing doubled")
+
+    server.refusal = (429, ["Retry-After: 1"])
+    await during("too many requests (429) while it sends", status=1)
+    server.refusal = (500, [])
+    await during("the server fails (500) while it sends", status=1)
+    await during("the answer is lost", unanswered=1)
+    for step in ("before-call", "after-answer", "before-write", "after-write"):
+        for hit in (1, 3):
+            await rig.end(rig.bridge)
+            texts = []
+            before = list(rig.told("phone"))
+            for _ in range(2):
+                count += 1
+                texts.append(f"event {count}")
+                await client.publish("/post/7", "", texts[-1])
+            await rig.start_bridge(wait=False, NOTIFYD_FAILPOINT=f"{step}:{hit}")
+            until = time.monotonic() + 2
+            while rig.bridge.poll() is None and time.monotonic() < until:
+                await asyncio.sleep(0.05)
+            if rig.bridge.poll() is None:
+                await rig.end(rig.bridge)
+            await rig.start_bridge()
+            await eventually("all are told", lambda: set(texts) <= set(rig.told("phone")))
+            expect(f"killed {step}:{hit}", sorted(rig.told("phone")), sorted(before + texts))
+    say("the bridge is killed at each step while it sends: nothing lost, nothing doubled")
+    await rig.end(rig.bridge)
+    number = await client.publish("/post/8", "", "claimed while the bridge was away")
+    sequence = await client.publish("/post/8", "", "not claimed")
+    await client.claim(number)
+    await rig.end(rig.daemon)
+    await rig.start_daemon()
+    await rig.start_bridge()
+    await eventually("the other is told", lambda: "not claimed" in rig.told("phone"))
+    expect("claimed", rig.told("phone").count("claimed while the bridge was away"), 0)
+    await rig.end(rig.daemon)
+    await rig.start_daemon()
+    await client.claim(sequence)
+    await eventually("the claim is said", lambda: rig.sequence("not claimed") in rig.told("phone", "message_clear"))
+    say("notifyd is killed: what was claimed is not told, and a claim is said")
+
+
+async def buttons(rig):
+    server, client = rig.server, rig.client
+    portal = subprocess.Popen(
+        ["/usr/bin/python3", "-m", "dbusmock", "--session", "org.freedesktop.portal.Desktop", "/org/freedesktop/portal/desktop",
+         "org.freedesktop.portal.OpenURI"], stdout=open(f"{FOLDER}/portal.log", "w"))
+    try:
+        await eventually("the portal is there", lambda: rig.has_name("org.freedesktop.portal.Desktop"))
+        process = await asyncio.create_subprocess_exec(
+            "busctl", "--user", "call", "org.freedesktop.portal.Desktop", "/org/freedesktop/portal/desktop",
+            "org.freedesktop.DBus.Mock", "AddMethod", "sssss", "org.freedesktop.portal.OpenURI", "OpenURI", "ssa{sv}", "o",
+            "ret = '/request'")
+        expect("portal", await process.wait(), 0)
+        url = f"http://localhost:{server.port}/hook"
+        rig.publish(click="https://example.com/click", actions=[
+            {"action": "view", "label": "Look", "url": "https://example.com/view"},
+            {"action": "http", "label": "Do", "url": url, "method": "PUT", "headers": {"X-A": "b"}, "body": "done"},
+            {"action": "view", "label": "Steal", "url": "file:///etc/passwd"}])
+        text = f"message {rig.number}"
+        number = (await eventually("the message is an event", lambda: rig.event(text))).event.id
+        # A button of an event that stays unread: each of a new event.
+        for index, key in enumerate(("ntfy-open", "ntfy-action-0", "ntfy-action-1", "ntfy-action-2")):
+            if index:
+                rig.publish(**{key: value for key, value in found.items() if key in ("click", "actions")})
+                text = f"message {rig.number}"
+                number = (await eventually("the message is an event", lambda: rig.event(text))).event.id
+            found = next(one for one in server.cache if one.get("message") == text)
+            await client.press(number, key)
+        request = await eventually("the request is made", lambda: next((
+            one for one in server.requests if one.path == "/hook"), None))
+        expect("request", (request.method, request.body, request.headers.get("x-a")), ("PUT", b"done", "b"))
+        expect("secret", request.headers.get("authorization"), None)
+
+        def opened():
+            with open(f"{FOLDER}/portal.log") as file:
+                return [line.split('"')[3] for line in file if "OpenURI" in line and "AddMethod" not in line]
+        await eventually("addresses are opened", lambda: len(opened()) >= 2)
+        expect("opened", opened(), ["https://example.com/click", "https://example.com/view"])
+        say("buttons open addresses and make requests, and no button opens a file")
+    finally:
+        portal.kill()
+
+    png = bytes.fromhex(
+        "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c6360606060000000050001a5f6"
+        "45400000000049454e44ae426082")
+    server.files = {"/good.png": ("image/png", png), "/page.png": ("image/png", b"<html>"), "/large.png": (
+        "image/png", png + bytes(300 << 10))}
+    other = Server()
+    await other.start()
+    other.files = server.files
+    server.publish("pictures", "good", icon=f"http://localhost:{server.port}/good.png")
+    folder = os.environ["XDG_RUNTIME_DIR"] + "/notifyd-ntfy"
+    files = await eventually("a picture is kept", lambda: os.path.isdir(folder) and os.listdir(folder))
+
+    def is_shown():
+        with open(f"{FOLDER}/server.log") as file:
+            return f"{folder}/{files[0]}" in file.read()
+    await eventually("the banner has the picture", is_shown)
+    for name in ("page", "large"):
+        server.publish("pictures", name, icon=f"http://localhost:{server.port}/{name}.png")
+    server.publish("pictures", "private", icon=f"http://127.0.0.1:{other.port}/good.png")
+    await eventually("all are events", lambda: rig.event("private", "/pictures"))
+    expect("requests to a machine that is none of its business", other.requests, [])
+    await other.stop()
+    expect("pictures", os.listdir(folder), files)
+    say("a small picture is in the banner; others are not fetched or not kept")
