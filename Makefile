@@ -88,6 +88,11 @@ INSTALLED := \
     $(BASH_DIR)/notifyctl \
     $(ZSH_DIR)/_notifyctl \
     $(FISH_DIR)/notifyctl.fish \
+    $(BIN_DIR)/notifyd-ntfy \
+    $(UNIT_DIR)/notifyd-ntfy.service \
+    $(UNIT_DIR)/notifyd-ntfy.service.d/namespaces.conf \
+    $(MAN_DIR)/man5/notifyd-ntfy.toml.5 \
+    $(MAN_DIR)/man8/notifyd-ntfy.8 \
     $(if $(CATALOG_DIR),$(CATALOG_DIR)/notifyd.catalog)
 
 .PHONY: help demo build test model kills cuts flips bench release install install-files uninstall format lint clean
@@ -296,6 +301,13 @@ install-files: ## Install what is built already: make release && sudo make insta
 	'$(BUILT)/notifyctl' --generate-completion-script zsh > '$(DESTDIR)$(ZSH_DIR)/_notifyctl'
 	'$(BUILT)/notifyctl' --generate-completion-script fish > '$(DESTDIR)$(FISH_DIR)/notifyctl.fish'
 	chmod 644 '$(DESTDIR)$(BASH_DIR)/notifyctl' '$(DESTDIR)$(ZSH_DIR)/_notifyctl' '$(DESTDIR)$(FISH_DIR)/notifyctl.fish'
+	$(INSTALL) -D $(STRIP) -m 755 '$(BUILT)/notifyd-ntfy' '$(DESTDIR)$(BIN_DIR)/notifyd-ntfy'
+	$(INSTALL) -D -m 644 systemd/notifyd-ntfy.service '$(DESTDIR)$(UNIT_DIR)/notifyd-ntfy.service'
+	$(INSTALL) -D -m 644 systemd/notifyd-ntfy.service.d/namespaces.conf \
+	    '$(DESTDIR)$(UNIT_DIR)/notifyd-ntfy.service.d/namespaces.conf'
+	sed -i -e 's|/usr/bin/notifyd|$(BIN_DIR)/notifyd|' '$(DESTDIR)$(UNIT_DIR)/notifyd-ntfy.service'
+	$(INSTALL) -D -m 644 docs/notifyd-ntfy.toml.5 '$(DESTDIR)$(MAN_DIR)/man5/notifyd-ntfy.toml.5'
+	$(INSTALL) -D -m 644 docs/notifyd-ntfy.8 '$(DESTDIR)$(MAN_DIR)/man8/notifyd-ntfy.8'
 ifdef CATALOG_DIR
 	$(INSTALL) -D -m 644 systemd/notifyd.catalog '$(DESTDIR)$(CATALOG_DIR)/notifyd.catalog'
 	@echo 'For journalctl -x to explain the log, run as root: journalctl --update-catalog'
@@ -308,7 +320,8 @@ uninstall: ## Remove what install has installed
 	    '$(DESTDIR)$(UNIT_DIR)/notifyd-mqtt.service.d' '$(DESTDIR)$(UNIT_DIR)/notifyd-unifiedpush.service.d' \
 	    '$(DESTDIR)$(EXTENSION_DIR)/icons' '$(DESTDIR)$(EXTENSION_DIR)' \
 	    '$(DESTDIR)$(PREFIX)/share/notifyd' '$(DESTDIR)$(SHELL_DIR)/notifyd-focus@notifyd.org' \
-	    '$(DESTDIR)$(SHELL_DIR)/notifyd-focus-43@notifyd.org' 2> /dev/null || true
+	    '$(DESTDIR)$(SHELL_DIR)/notifyd-focus-43@notifyd.org' '$(DESTDIR)$(UNIT_DIR)/notifyd-ntfy.service.d' \
+	    2> /dev/null || true
 
 .PHONY: screenshot
 screenshot: ## Make docs/screenshot.png and docs/browser.png anew, with real windows and a real notification server

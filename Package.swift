@@ -28,6 +28,7 @@ let package = Package(
         .library(name: "Journal", targets: ["Journal"]),
         // For the fuzzer in Tests/Fuzzing, which is a package of its own.
         .library(name: "NotifyFuzzing", targets: ["NotifyFuzzing"]),
+        .executable(name: "notifyd-ntfy", targets: ["notifyd-ntfy"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -37,6 +38,10 @@ let package = Package(
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
+        // For notifyd-ntfy alone.
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     ],
     targets: [
         // The C libraries, each imported by one module only.
@@ -496,11 +501,48 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "ChildProcesses", "Journal", "NotifyClient", "NotifyRehearsal", "NotifyTestSupport", "NotifyText",
-                "Routing", "RunBoard", "notifyctl", "notifyd", "notifyd-browser", "notifyd-mqtt", "notifyload",
+                "Routing", "RunBoard", "notifyctl", "notifyd", "notifyd-browser", "notifyd-mqtt", "notifyd-ntfy",
+                "notifyload",
             ],
             exclude: ["Rigs", "PowerCut/disk.c"],
             swiftSettings: strict + [failpoints]
         ),
+
+        // Messages of ntfy as events, events as messages, and what is decided about them. No C, no clock, no files, no Foundation.
+        .target(
+            name: "NtfyMessages",
+            dependencies: [
+                "Mapping", "NotifyJSON", "NotifyText", "Routing", .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            path: "Sources/Ntfy/NtfyMessages", swiftSettings: strict),
+        // The configuration of notifyd-ntfy.
+        .target(
+            name: "NtfySettings",
+            dependencies: ["Credentials", "Mapping", "NotifyText", "NtfyMessages", "Routing", "TOMLTables"],
+            path: "Sources/Ntfy/NtfySettings", swiftSettings: strict),
+        // Servers, notifyd and the disk.
+        .target(
+            name: "NtfyShell",
+            dependencies: [
+                "Credentials", "NotifyBridge", "NotifyClient", "NotifyJSON", "NotifyText", "NtfyMessages",
+                "NtfySettings", "Routing", "TOMLTables",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            path: "Sources/Ntfy/NtfyShell", swiftSettings: strict),
+        .executableTarget(
+            name: "notifyd-ntfy", dependencies: ["NotifyBridge", "NtfyShell"], path: "Sources/Programs/notifyd-ntfy",
+            swiftSettings: strict),
+        .testTarget(
+            name: "NtfyMessagesTests",
+            dependencies: [
+                "Credentials", "Mapping", "NotifyJSON", "NtfyMessages", "NtfySettings", "Routing", "TOMLTables",
+            ],
+            swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )
