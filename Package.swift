@@ -360,8 +360,8 @@ let package = Package(
             name: "NotifyFuzzing",
             dependencies: [
                 "BrowserHost", "Journal", "LinkMessages", "LinkSealing", "Linking", "Mapping", "NotifyClient",
-                "NotifyDaemon", "NotifyText", "Routing", "Systemd", "TOMLTables", "TabRules", "WindowRules",
                 "NotifyDaemon", "NotifyText", "PushMessages", "Routing", "Systemd", "TOMLTables", "TabRules", "WebPush",
+                "WindowRules",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             path: "Sources/Testing/NotifyFuzzing", swiftSettings: strict

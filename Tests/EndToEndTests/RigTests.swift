@@ -98,6 +98,8 @@ struct RigTests {
 
     @Test func shellsReportLongCommandsThatNobodyLooksAt() async throws {
         try await run("shells.sh")
+    }
+
     @Test func nothingIsLostOrDoubledBetweenNtfyAndNotifyd() async throws {
         try await run("ntfy.sh")
     }

@@ -27,10 +27,8 @@ struct NotifyctlCommand: AsyncParsableCommand {
             WithdrawCommand.self, MarkReadCommand.self, InboxCommand.self, WatchCommand.self, HistoryCommand.self,
             ForgetCommand.self, ShowCommand.self, WhyCommand.self, ReplayCommand.self, MuteCommand.self,
             PauseCommand.self, ResumeCommand.self, QuietCommand.self, SnoozeCommand.self,
-            StatusCommand.self, TopCommand.self, BridgesCommand.self, LinkCommand.self, FocusCommand.self,
-            BrowserCommand.self, ShellCommand.self, DoctorCommand.self, ConfigCommand.self, DemoCommand.self,
             StatusCommand.self, TopCommand.self, BridgesCommand.self, LinkCommand.self, PushEndpointCommand.self,
-            FocusCommand.self, BrowserCommand.self, DoctorCommand.self, ConfigCommand.self, DemoCommand.self,
+            FocusCommand.self, BrowserCommand.self, ShellCommand.self, DoctorCommand.self, ConfigCommand.self, DemoCommand.self,
         ])
 
     static func main() async {

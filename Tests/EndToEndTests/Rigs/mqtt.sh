@@ -1,6 +1,5 @@
 #!/bin/bash
-# The units of notifyd-mqtt and notifyd-unifiedpush under a real systemd user manager, with their whole sandboxes, and a broker.
-# The units of notifyd-mqtt and notifyd-ntfy under a real systemd user manager, with their whole sandboxes, a broker and a server.
+# The units of the bridges under a real systemd user manager, with their whole sandboxes, a broker and a server.
 
 source "$(dirname "$0")/rig.bash"
 source "$(dirname "$0")/user-session.bash"
