@@ -7,9 +7,9 @@ public import NotifyClient
 ///         try await store.write([.put("cursor", rows.last!.number)])
 ///     }
 ///
-/// It begins again after the last row it has returned, so a bridge keeps the number of the row that it is done with. While
-/// notifyd is away, or cannot read its journal, it waits. Signals wake it; because read marks are not announced and a bus may drop
-/// signals, it also looks every minute. It ends when the task is cancelled, and throws what notifyd refuses for ever.
+/// It begins again after the last row it has returned, so a bridge keeps the number of the row that it is done with. notifyd answers
+/// when there is something new, and nothing is asked meanwhile. While notifyd is away, or cannot read its journal, it waits. It ends
+/// when the task is cancelled, and throws what notifyd refuses for ever.
 public struct ChangeFollower: AsyncSequence, Sendable {
     public typealias Element = [JournalChange]
     /// What notifyd refuses for ever.
@@ -18,7 +18,6 @@ public struct ChangeFollower: AsyncSequence, Sendable {
     let daemon: DaemonLink
     let cursor: UInt64
     let limit: UInt32
-    let period: Duration
     let backoff: Backoff
 
     public func makeAsyncIterator() -> Iterator { Iterator(self) }
@@ -27,39 +26,34 @@ public struct ChangeFollower: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol {
         private let daemon: DaemonLink
         private let limit: UInt32
-        private let period: Duration
         private var cursor: UInt64
         private var backoff: Backoff
-        private let alarm: AlarmClock
         private let observation: DaemonObservation
+        private let alarm: AlarmClock
         private var wakes: AsyncStream<Void>.Iterator
 
         fileprivate init(_ follower: ChangeFollower) {
             daemon = follower.daemon
             limit = follower.limit
-            period = follower.period
             cursor = follower.cursor
             backoff = follower.backoff
             let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
             wakes = stream.makeAsyncIterator()
             alarm = AlarmClock(follower.daemon.connection.loop) { continuation.yield() }
-            observation = follower.daemon.observe { if $0.tellsOfChanges { continuation.yield() } }
+            observation = follower.daemon.observe { if case .appeared = $0 { continuation.yield() } }
         }
 
         /// The next page; `nil` when the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(NotifyError) -> [JournalChange]?
         {
             while !Task.isCancelled {
-                let answer = await daemon.perform(.changes(after: cursor, limit: limit))
+                let answer = await daemon.perform(.awaitChanges(after: cursor, limit: limit))
                 switch answer {
                 case .done:
-                    guard let rows = answer.changes?.rows else { throw .strangeReply }
+                    guard let rows = answer.changes?.rows, let last = rows.last else { throw .strangeReply }
                     backoff.reset()
-                    if let last = rows.last {
-                        cursor = last.number
-                        return rows
-                    }
-                    alarm.ring(after: period)
+                    cursor = last.number
+                    return rows
                 case .refusedForNow: alarm.ring(after: backoff.next())
                 case .refused(let error): throw error
                 }
@@ -80,7 +74,7 @@ extension DaemonLink {
     ///   - number: of the last row that is dealt with; 0: everything that is kept.
     ///   - limit: rows of a page, at most 1,000.
     public func changes(after number: UInt64, limit: UInt32 = 1000) -> ChangeFollower {
-        ChangeFollower(daemon: self, cursor: number, limit: limit, period: .seconds(60), backoff: Backoff())
+        ChangeFollower(daemon: self, cursor: number, limit: limit, backoff: Backoff())
     }
 }
 
