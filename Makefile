@@ -328,6 +328,7 @@ screenshot: ## Make docs/screenshot.png and docs/browser.png anew, with real win
 	.ci/packages build screenshot
 	$(SWIFT) build
 	docs/screenshot.sh .build/debug
+	docs/screenshot.sh .build/debug browser
 
 .PHONY: wheel
 wheel: ## Build the Python package into .build/wheel, without the network
@@ -336,7 +337,6 @@ wheel: ## Build the Python package into .build/wheel, without the network
 	mkdir -p .build/wheel/source
 	# setuptools writes into the folder of the sources.
 	cp -R LICENSE python/pyproject.toml python/README.md python/src .build/wheel/source
-	docs/screenshot.sh .build/debug browser
 	/usr/bin/python3 -m build --wheel --no-isolation --outdir .build/wheel .build/wheel/source
 	rm -rf .build/wheel/source
 
