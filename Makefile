@@ -161,6 +161,13 @@ bench-push: ## Measure how long a push of UnifiedPush takes; prints milliseconds
 	$(SWIFT) build $(RELEASE) --product notifyd
 	$(SWIFT) build $(RELEASE) --product notifyd-unifiedpush
 	Benchmarks/report/push.py .build/release
+.PHONY: bench-screens
+bench-screens: ## Measure what notifyd-focus and notifyd-browser cost; writes docs/benchmarks.md. QUICK=--quick prints
+	.ci/packages build bench-screens
+	$(SWIFT) build $(RELEASE) --product notifyd
+	$(SWIFT) build $(RELEASE) --product notifyd-focus
+	$(SWIFT) build $(RELEASE) --product notifyd-browser
+	Benchmarks/report/screens.py $(QUICK)
 
 model: ## Play 100,000 random scripts against the router and its reference
 	.ci/packages build
