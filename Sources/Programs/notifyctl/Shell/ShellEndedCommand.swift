@@ -40,7 +40,7 @@ struct ShellEndedCommand: AsyncParsableCommand {
             "exit-code": .int64(Int64(status)), "duration": .int64(after.duration.components.seconds),
         ]
         if let directory = getcwd(nil, 0) {
-            fields["directory"] = .string(String(cString: directory))
+            fields["directory"] = .string(ShellReport.sendable(String(cString: directory)))
             free(directory)
         }
         let client = try await bus.connect()

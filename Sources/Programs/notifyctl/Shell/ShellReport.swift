@@ -28,7 +28,7 @@ struct ShellReport: Equatable {
     }
 
     /// Without what no message holds.
-    private static func sendable(_ text: String) -> String {
+    static func sendable(_ text: String) -> String {
         String(String.UnicodeScalarView(text.unicodeScalars.map { $0.isForInternalUse ? "\u{FFFD}" : $0 }))
     }
 

@@ -136,6 +136,8 @@ final class X11Connection {
             }
             while let first = awaited.first, poll(first) { isBusy = true }
         }
+        // An emptied queue keeps its memory, and a thousand windows are six thousand requests.
+        if awaited.isEmpty { awaited = [] }
         xcb_flush(raw)
         drained()
         if xcb_connection_has_error(raw) != 0 {

@@ -46,6 +46,8 @@ final class X11Source: WindowSource {
         let window: UInt32
     }
 
+    /// After so many new windows, what it took to ask about them is given back.
+    private static let manyWindows = 100
     private static let everyDesktop: UInt32 = 0xFFFF_FFFF
     private let report: (SourceReport) -> Void
     private let display: String
@@ -61,6 +63,8 @@ final class X11Source: WindowSource {
     private var hasManager = false
     /// What was asked and not answered; true: it has changed since.
     private var asked: [Request: Bool] = [:]
+    /// Windows that have come since memory was given back.
+    private var newcomers = 0
     /// Where each window is in what was told.
     private var places: [UInt32: Int] = [:]
     /// Windows that may have changed.
@@ -157,6 +161,7 @@ final class X11Source: WindowSource {
         order = windows.filter { new.insert($0).inserted }
         for window in order where clients[window] == nil {
             clients[window] = Client()
+            newcomers += 1
             connection?.watch(window)
             for name in Name.ofWindow { ask(Request(name: name, window: window)) }
         }
@@ -178,6 +183,8 @@ final class X11Source: WindowSource {
         default: break
         }
         let isNew = client.isUnknown.remove(name) != nil && client.isUnknown.isEmpty
+        // An emptied set keeps its memory.
+        if isNew { client.isUnknown = [] }
         clients[window] = client
         if isNew {
             isStale = true
@@ -202,6 +209,11 @@ final class X11Source: WindowSource {
     // MARK: Telling
 
     private func tell() {
+        if asked.isEmpty, newcomers > Self.manyWindows {
+            newcomers = 0
+            asked = [:]
+            Memory.release()
+        }
         let (changed, wasStale) = (changed, isStale)
         self.changed.removeAll(keepingCapacity: true)
         isStale = false
