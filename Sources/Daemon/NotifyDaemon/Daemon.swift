@@ -188,6 +188,10 @@ final class Daemon {
         guard !effects.isEmpty else { return }
         let clock = clock(at: now)
         let entries = JournalEntryBuilder(server: server.holder)
+        // An event is in one transaction with the ends of those whose place it takes.
+        lazy var takesPlace = effects.contains { effect in
+            if case .resolve(_, _, let resolution) = effect { resolution.successor != nil } else { false }
+        }
         for effect in effects {
             switch effect {
             case .reply: preconditionFailure("only a call is replied to, and its reply comes first")
@@ -206,7 +210,7 @@ final class Daemon {
             case .resolve(let id, let topic, let resolution):
                 let program = program(of: resolution.claimant, claiming: id)
                 storage.append(entries.entry(id, resolution, by: program, clock))
-                storage.commitIfLong()
+                if storage.isTurnLong, !takesPlace { storage.commitEarly() }
                 // Where its successor is refused, a replaced event keeps its place.
                 let needed = resolution.successor ?? id
                 outbox.append(.signal(.resolved(id, topic, resolution), about: needed, at: now.instant))

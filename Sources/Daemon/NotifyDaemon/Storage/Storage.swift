@@ -92,6 +92,8 @@ final class Storage {
     var acceptsEvents: Bool { isWritable && !room.isShort }
     /// Whether the entries of this turn are enough for a transaction on this disk.
     var isTurnLarge: Bool { pendingBytes >= room.limits.transaction || pending.count >= room.limits.entries }
+    /// Whether this turn has as many entries as a transaction may have.
+    var isTurnLong: Bool { pending.count >= entriesAtOnce }
     private var entriesAtOnce: Int { min(portion, room.limits.entries) }
     /// Whether stored events can be read.
     var isReadable: Bool { journal?.isReadable ?? false }
@@ -145,8 +147,7 @@ final class Storage {
 
     /// Commits the entries of a long turn before its end, so that they take little memory. Nothing of the turn has been sent,
     /// and an entry that depends on an event comes after it, so that `keepInMemory` finds out whether it was refused.
-    func commitIfLong() {
-        guard pending.count >= entriesAtOnce else { return }
+    func commitEarly() {
         wasTurnLong = true
         commitPending()
     }
