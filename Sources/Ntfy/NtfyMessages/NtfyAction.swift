@@ -46,7 +46,7 @@ public struct NtfyAction: Equatable, Sendable {
         case "view": kind = .view(url: url)
         case "http":
             let headers = (json["headers"]?.members ?? []).prefix(Self.maximumHeaders).compactMap { name, value in
-                NtfyMessage.text(value).map { (name: name, value: $0) }
+                NtfyMessage.isName(name) ? NtfyMessage.text(value).map { (name: name, value: $0) } : nil
             }
             kind = .http(
                 url: url, method: NtfyMessage.text(json["method"])?.uppercased() ?? "POST", headers: headers,

@@ -143,9 +143,8 @@ extension NtfyMessage {
 
     /// A text without the one character that no message on the bus can carry.
     static func text(_ json: JSON?) -> String? {
-        guard let text = json?.string, !text.isEmpty else { return nil }
-        if text.fitsIntoMessage { return text }
-        return String(String.UnicodeScalarView(text.unicodeScalars.filter { String($0).fitsIntoMessage }))
+        guard let text = json?.string?.deliverable, !text.isEmpty else { return nil }
+        return text
     }
 
     /// An id or a sequence id: 1 to 64 of [-_A-Za-z0-9].
@@ -159,5 +158,12 @@ extension NtfyMessage {
                 default: false
                 }
             }
+    }
+}
+
+extension String {
+    /// The text without what no message on the bus can carry, such as NUL.
+    var deliverable: String {
+        fitsIntoMessage ? self : String(String.UnicodeScalarView(unicodeScalars.filter { String($0).fitsIntoMessage }))
     }
 }

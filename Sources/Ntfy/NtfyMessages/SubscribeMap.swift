@@ -52,8 +52,9 @@ public struct SubscribeMap: Equatable, Sendable {
             .filter { !$0.isEmpty }.joined(separator: " ")
         var event = NtfyEvent(topic: try place(message.topic), message: message)
         let values = title == nil && body == nil ? JSON.null : values(of: message, emoji)
-        event.title = try (title?.render(values) ?? usualTitle).beginning(ofBytes: Self.maximumTitle)
-        event.body = try (body?.render(values) ?? Self.usualBody(message)).beginning(ofBytes: Self.maximumBody)
+        event.title = try (title?.render(values).deliverable ?? usualTitle).beginning(ofBytes: Self.maximumTitle)
+        event.body = try (body?.render(values).deliverable ?? Self.usualBody(message)).beginning(
+            ofBytes: Self.maximumBody)
         event.urgency = urgency ?? Self.urgency(of: message.priority)
         event.fields = Self.fields(of: message)
         event.buttons = buttons(of: message)

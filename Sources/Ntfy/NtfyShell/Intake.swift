@@ -18,8 +18,12 @@ actor Intake {
 
     /// The newest time of the server up to which everything is done; `nil` before the first connection.
     private var cursor: Int64?
-    /// The same, and what waits for notifyd included.
+    /// The cursor on disk.
+    private var written: Int64?
+    /// The newest time of all, also of what waits for notifyd.
     private var newest: Int64 = 0
+    /// Whether a sweep has found what was said while the stream began. Until then the cursor stays.
+    private var isSwept = true
     private var sequences = SequenceTable()
     /// What waits for notifyd, which is away or full.
     private var held: [Held] = []
@@ -57,6 +61,7 @@ actor Intake {
     /// Reads what the run before has left.
     func begin() async throws {
         cursor = try await services.store.number(prefix + "cursor").map(Int64.init(clamping:))
+        written = cursor
         newest = cursor ?? 0
         let prefix = self.prefix + "sequence "
         for (key, value) in try await services.store.all(prefix: prefix) {
@@ -74,8 +79,8 @@ actor Intake {
             let key = "\(prefix)sequence \(key.topic)/\(key.sequence)"
             return value.map { .put(key, $0) } ?? .remove(key)
         }
-        if held.isEmpty, newest > cursor ?? -1 {
-            cursor = newest
+        if held.isEmpty, isSwept, newest != written {
+            (cursor, written) = (newest, newest)
             changes.append(.put(prefix + "cursor", UInt64(newest)))
         }
         guard !changes.isEmpty else { return }
@@ -152,11 +157,17 @@ actor Intake {
             save()
             return .opened(clockWentBack: false)
         }
+        isSwept = false
         guard time + 2 * Self.margin < cursor, held.isEmpty else { return .opened(clockWentBack: false) }
-        self.cursor = nil
         newest = max(time - Self.cacheTime, 0)
-        save()
+        self.cursor = newest
         return .opened(clockWentBack: true)
+    }
+
+    /// What was said while the stream began is taken, too.
+    func swept() {
+        isSwept = true
+        save()
     }
 
     private func publish(_ message: NtfyMessage, _ map: SubscribeMap, _ line: [UInt8]) async {

@@ -1,7 +1,7 @@
 import Glibc
 import Logging
 import NotifyClient
-import NotifyText
+import NtfyMessages
 
 /// Opens addresses for the user: by the portal of the desktop, or where there is none by xdg-open(1), which the service manager
 /// starts. The bridge itself starts no program.
@@ -9,19 +9,8 @@ struct Opener: Sendable {
     let connection: Connection
     let logger: Logger
 
-    /// What a button may open. Others, such as `file:`, would let a stranger reach into this machine.
-    static let schemes = ["https", "http", "mailto", "tel", "sms", "geo", "xmpp", "matrix"]
-    private static let maximumBytes = 4096
-
-    static func mayOpen(_ address: String) -> Bool {
-        guard let colon = address.firstIndex(of: ":"), address.utf8.count <= maximumBytes,
-            !address.unicodeScalars.contains(where: { $0.isActive || $0 == " " })
-        else { return false }
-        return schemes.contains(address[..<colon].lowercased())
-    }
-
     func open(_ address: String) async {
-        guard Self.mayOpen(address) else {
+        guard OpenableAddress.isOpenable(address) else {
             return logger.notice(
                 "An address of a message is not one that is opened",
                 metadata: ["scheme": "\(address.prefix { $0 != ":" }.prefix(20))"])

@@ -16,7 +16,7 @@ struct Subscription: Sendable {
     private var topics: String { client.settings.topics.joined(separator: ",") }
 
     /// A message is sent to those who listen before it is kept for those who ask: who connects in between hears it only later.
-    private static let sweepDelay: Duration = .seconds(5)
+    private static let sweepDelay: Duration = .seconds(2)
     /// A line takes at most so long.
     private static let linePatience: Duration = .seconds(300)
     /// A connection that lives so long was a good one.
@@ -96,20 +96,26 @@ struct Subscription: Sendable {
         if let line = reader.finish() { handle((try? await intake.take(line)) ?? .nothing) }
     }
 
-    /// Asks once more for what was said lately.
+    /// Asks once more for what was said lately, until the server has answered.
     private func sweep(since: String) async {
-        guard since != "none" else { return }
-        guard (try? await Task.sleep(for: Self.sweepDelay)) != nil else { return }
-        await poll(topics, "poll=1&since=\(since)")
+        guard since != "none", (try? await Task.sleep(for: Self.sweepDelay)) != nil else { return }
+        var backoff = Backoff()
+        while !Task.isCancelled {
+            if await poll(topics, "poll=1&since=\(since)") { return await intake.swept() }
+            try? await Task.sleep(for: backoff.next())
+        }
     }
 
-    /// What is not answered now is asked for after the next connection.
-    private func poll(_ topics: String, _ query: String) async {
+    /// - Returns: whether the server has answered.
+    @discardableResult
+    private func poll(_ topics: String, _ query: String) async -> Bool {
         do {
             try await client.waitForTurn()
             try await read(try await client.messages(of: topics, query: query))
+            return true
         } catch {
             logger.debug("A sweep has failed", metadata: ["server": "\(name)", "error": "\(error)"])
+            return false
         }
     }
 }

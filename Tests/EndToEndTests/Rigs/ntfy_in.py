@@ -100,17 +100,17 @@ async def clears_in(rig):
 async def faults(rig):
     server = rig.server
 
-    async def during(fact, drop=False, before=None, **changes):
-        """Messages before, while and after something is wrong."""
-        if drop:
-            # It does not wait long after its first failure.
-            await rig.restart_bridge()
+    async def during(fact, restart=False, before=None, **changes):
+        """Messages before, while and after something is wrong: from the first connection on, or while it listens."""
         rig.publish("a")
+        if restart:
+            # It does not wait long after its first failure.
+            await rig.end(rig.bridge)
+            server.faults.update(changes)
+            await rig.start_bridge(wait=False)
         server.faults.update(changes)
         if before:
             before()
-        if drop:
-            server.drop()
         for topic in "ab":
             rig.publish(topic)
             await asyncio.sleep(0.05)
@@ -125,18 +125,18 @@ async def faults(rig):
         for _ in range(25):
             server.say(os.urandom(20).replace(b"\n", b"") + b"\n")
 
-    await during("the connection breaks", drop=True)
+    await during("the connection breaks", before=server.drop)
     await server.stop()
     await during_away(rig)
     await during("doubled by the server", double=2)
     server.held = []
     await during_held(rig)
-    await during("the server fails (500)", drop=True, status=2)
+    await during("the server fails (500)", restart=True, status=1)
     server.refusal = (429, ["Retry-After: 1"])
-    await during("too many requests (429)", drop=True, status=1)
-    await during("a page instead of messages", drop=True, page=1)
-    await during("a redirect", drop=True, redirect=1)
-    await during("the server is silent", drop=True, silent=1)
+    await during("too many requests (429)", restart=True, status=1)
+    await during("a page instead of messages", restart=True, page=1)
+    await during("a redirect", restart=True, redirect=1)
+    await during("the server is silent", restart=True, silent=1)
     server.cut = 7
     await during("lines in pieces")
     server.cut = 0
@@ -147,7 +147,8 @@ async def faults(rig):
     # Who connects between the two hears it from neither: only the sweep does.
     server.cache_delay = 0.5
     server.clock = -3600
-    await during("messages that the stream has missed, and a clock that is set back", drop=True, unheard=4)
+    await rig.restart_bridge()
+    await during("messages that the stream has missed, and a clock that is set back", unheard=4)
     server.cache_delay = 0
     server.clock = 0
 
@@ -175,7 +176,8 @@ async def kills(rig):
             await rig.end(rig.bridge)
             rig.publish()
             await rig.start_bridge(wait=False, NOTIFYD_FAILPOINT=f"{step}:{hit}")
-            until = time.monotonic() + 3
+            # The cursor is written after the sweep.
+            until = time.monotonic() + 10
             while rig.bridge.poll() is None and time.monotonic() < until:
                 rig.publish()
                 await asyncio.sleep(0.1)
