@@ -126,11 +126,10 @@ actor Outlet {
 
     private func follow() async throws {
         for try await rows in services.daemon.changes(after: position, limit: 200) {
-            let count = waiting.count + jobs.count
             for row in rows { handle(row) }
             position = rows.last?.number ?? position
             try await save(isFinal: false)
-            if waiting.count + jobs.count != count { wake.yield() }
+            if !waiting.isEmpty || !jobs.isEmpty { wake.yield() }
             while waiting.count + jobs.count > Self.maximumWaiting { try await Task.sleep(for: Self.pause) }
         }
     }
