@@ -56,6 +56,8 @@ struct SubscribeMapTests {
         #expect(event.topic.description == "/home/disk")
         #expect(event.title == "🎉 desk disk sda")
         #expect(event.body == "3 % of backups, Done, 3")
+        message.text = #"{"host":"a\u0000b\uffff"}"#
+        #expect(try map.event(of: message).title == "🎉 ab disk sda")
         message.text = "no JSON"
         #expect(try map.event(of: message).body == " % of backups, Done, 3")
     }

@@ -21,6 +21,8 @@ async def messages_out(rig):
     expect("message", {key: found.get(key) for key in ("title", "priority", "click")}, {
         "title": "New post", "priority": 5, "click": "https://example.com/2"})
     expect("what goes out", rig.told("phone"), ["by Jan"])
+    # What was cleared there before is not said back.
+    expect("clears", [one.path for one in server.requests if one.method in ("PUT", "DELETE")], [])
     say("what nobody has claimed in time goes out, and nothing else")
 
     await client.claim(number)
