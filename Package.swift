@@ -362,6 +362,7 @@ let package = Package(
                 "BrowserHost", "Journal", "LinkMessages", "LinkSealing", "Linking", "Mapping", "NotifyClient",
                 "NotifyDaemon", "NotifyText", "PushMessages", "Routing", "Systemd", "TOMLTables", "TabRules", "WebPush",
                 "WindowRules",
+                "NotifyDaemon", "NotifyText", "NtfyMessages", "Routing", "Systemd", "TOMLTables", "TabRules",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             path: "Sources/Testing/NotifyFuzzing", swiftSettings: strict

@@ -19,5 +19,6 @@ public struct FuzzTarget: Sendable {
         FuzzTarget(name: "Tab", body: fuzzTab),
         FuzzTarget(name: "Window", body: fuzzWindow),
         FuzzTarget(name: "Push", body: fuzzPush),
+        FuzzTarget(name: "Ntfy", body: fuzzNtfy),
     ]
 }

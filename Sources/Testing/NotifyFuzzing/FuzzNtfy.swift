@@ -1,0 +1,60 @@
+import Mapping
+import NotifyText
+import NtfyMessages
+import Routing
+
+/// What a server of ntfy says: the bytes of a stream, which the first byte cuts into pieces.
+public func fuzzNtfy(_ bytes: [UInt8]) {
+    guard let first = bytes.first else { return }
+    let size = max(Int(first), 1)
+    var reader = LineReader(limit: 1000)
+    var whole = LineReader(limit: 1000)
+    var lines: [[UInt8]] = []
+    let stream = Array(bytes.dropFirst())
+    for start in stride(from: 0, to: stream.count, by: size) {
+        lines += reader.append(stream[start..<min(start + size, stream.count)])
+    }
+    precondition(lines == whole.append(stream), "lines are the same however they are cut")
+    precondition(reader.dropped == whole.dropped, "so is what was too long")
+    var sequences = SequenceTable()
+    for line in lines {
+        guard let message = try? NtfyMessage(line: line) else { continue }
+        precondition(NtfyMessage.isName(message.id) && NtfyMessage.isName(message.sequence), "names are names")
+        precondition((1...5).contains(message.priority), "priorities have limits")
+        if message.event == .clear {
+            _ = sequences.ended(message, .cleared)
+        } else {
+            _ = sequences.received(message)
+        }
+        guard let event = try? map.event(of: message) else { continue }
+        check(event)
+    }
+    var restored = SequenceTable()
+    for (key, value) in sequences.takeChanges() { if let value { restored.restore(key, value) } }
+}
+
+private let map = SubscribeMap(
+    names: ["a"], topic: try! TopicPattern("/ntfy/{name}"),
+    title: try! MessageTemplate("{{emoji}}{{title}}{{#tags}}{{.}}{{/tags}}{{json.a}}"))
+
+private func check(_ event: NtfyEvent) {
+    precondition(event.title.utf8.count <= 1024 && event.body.utf8.count <= 8192, "texts have limits")
+    precondition(event.topic.description.fitsIntoMessage, "the bus takes every topic")
+    precondition(event.title.fitsIntoMessage && event.body.fitsIntoMessage, "the bus takes every text")
+    precondition(event.buttons.count <= 8 && event.eventID.utf8.count <= 255, "buttons and names have limits")
+    var size = 0
+    for field in event.fields {
+        switch field.value {
+        case .text(let text):
+            precondition(text.fitsIntoMessage, "the bus takes every field")
+            size += text.utf8.count
+            if field.name == NtfyEvent.actionsField {
+                precondition(
+                    NtfyAction.text(of: NtfyAction.list(from: text).compactMap(\.self)) == text, "actions stay")
+            }
+        case .texts(let texts): size += texts.reduce(0) { $0 + $1.utf8.count }
+        case .number: size += 8
+        }
+    }
+    precondition(size < 60_000, "all of it fits into an event")
+}
