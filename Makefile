@@ -168,6 +168,12 @@ bench-screens: ## Measure what notifyd-focus and notifyd-browser cost; writes do
 	$(SWIFT) build $(RELEASE) --product notifyd-focus
 	$(SWIFT) build $(RELEASE) --product notifyd-browser
 	Benchmarks/report/screens.py $(QUICK)
+.PHONY: bench-ntfy
+bench-ntfy: ## Measure what a message of ntfy costs, and the memory of the bridge; prints its figures
+	.ci/packages build bench-ntfy
+	$(SWIFT) build $(RELEASE) --product notifyd
+	$(SWIFT) build $(RELEASE) --product notifyd-ntfy
+	/usr/bin/python3 Benchmarks/report/ntfy.py
 
 model: ## Play 100,000 random scripts against the router and its reference
 	.ci/packages build
