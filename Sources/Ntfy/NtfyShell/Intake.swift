@@ -259,8 +259,9 @@ actor Intake {
     }
 
     private func keep(_ letter: DeadLetter) async {
+        // Who knows the name of a topic can read it, so it is not logged.
         services.logger.warning(
-            "A message cannot be taken", metadata: ["origin": "\(letter.origin)", "error": "\(letter.reason)"])
+            "A message cannot be taken", metadata: ["server": "\(server.address.name)", "error": "\(letter.reason)"])
         do throws(StoreError) {
             try await services.store.keep(letter)
         } catch {

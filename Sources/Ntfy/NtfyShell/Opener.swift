@@ -11,9 +11,7 @@ struct Opener: Sendable {
 
     func open(_ address: String) async {
         guard OpenableAddress.isOpenable(address) else {
-            return logger.notice(
-                "An address of a message is not one that is opened",
-                metadata: ["scheme": "\(address.prefix { $0 != ":" }.prefix(20))"])
+            return logger.notice("An address of a message is of a kind that is not opened")
         }
         let portal = Message.call(
             "OpenURI", of: "org.freedesktop.portal.OpenURI", at: "/org/freedesktop/portal/desktop",

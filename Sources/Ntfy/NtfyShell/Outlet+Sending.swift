@@ -151,7 +151,7 @@ extension Outlet {
             // An old server knows no clear, and some topics are only for reading. What is at stake is a notification that stays.
             services.logger.notice(
                 "A claim cannot be said to the server",
-                metadata: ["topic": "\(server.address.name)/\(key.topic)", "error": "\(failure)"])
+                metadata: ["server": "\(server.address.name)", "error": "\(failure)"])
             if case .forbidden = failure { readOnly.insert(key.topic) }
             sent.set(key, .ended)
             return true
@@ -159,7 +159,8 @@ extension Outlet {
             sent.forget(event.key)
             let letter = DeadLetter(topic: event.topic, origin: "map \(event.map.name)", reason: reason)
             services.logger.warning(
-                "An event cannot be sent out", metadata: ["map": "\(event.map.name)", "error": "\(reason)"])
+                "An event cannot be sent out",
+                metadata: ["topic": "\(event.topic)", "server": "\(server.address.name)", "error": "\(reason)"])
             try await services.store.keep(letter)
             return true
         default: return false
