@@ -96,6 +96,14 @@ async def clears_in(rig):
     await eventually("it is taken off", lambda: rig.outcome(text, ["dismissed"]))
     say("an update takes the place of what it updates, and one clear clears all")
 
+    rig.number += 1
+    rig.expected[f"message {rig.number}"] += 1
+    hidden = server.message("message", "a", message=f"message {rig.number}")
+    server.cache.append(hidden)
+    server.say(server.line(server.message("poll_request", "a", poll_id=hidden["id"])))
+    await eventually("it is asked for", lambda: [one for one in server.requests if one.query.get("id") == hidden["id"]])
+    await rig.all_came("a message that has to be fetched")
+
 
 async def faults(rig):
     server = rig.server

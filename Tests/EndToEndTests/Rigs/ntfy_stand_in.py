@@ -139,7 +139,7 @@ class Server:
         if since == "none" or since == "" and not poll:
             return []
         if since == "latest":
-            return [list(filter(lambda one: one["topic"] == topic, kept))[-1:] for topic in topics]
+            return [one for topic in topics for one in [other for other in kept if other["topic"] == topic][-1:]]
         if since.isdigit() and len(since) != 12:
             kept = [message for message in kept if message["time"] >= int(since)]
         elif since not in ("", "all"):
