@@ -32,15 +32,16 @@ final class DistributorLink: Sendable {
     ///
     /// - Parameters:
     ///   - address: of the bus.
+    ///   - loop: where calls are delivered.
     ///   - onOwners: runs when a distributor has come or gone.
     ///   - onCall: runs for each call of the connector's interface, with whether it is the distributor's.
     static func open(
-        _ address: String, onOwners: @escaping @Sendable () -> Void,
+        _ address: String, on loop: WorkLoop, onOwners: @escaping @Sendable () -> Void,
         onCall: @escaping @Sendable (IncomingCall, _ isDistributor: Bool) -> Void
     ) async throws(NotifyError) -> DistributorLink {
         let state = Locked(State())
         let connection = try await Connection.open(
-            address,
+            address, on: loop,
             onSignal: { signal in
                 guard signal.sender == Bus.name, signal.member == "NameOwnerChanged", signal.arguments.count == 3,
                     let name = signal.arguments[0].string, let owner = signal.arguments[2].string

@@ -93,9 +93,8 @@ extension PushBridge {
 
     /// Until it has an address, or it is known why not.
     private func waitForAddress(_ token: String) async {
-        let alarm = Task { [weak self] in
-            try await Task.sleep(for: Self.patience)
-            await self?.endWait(for: token)
+        let alarm = services.loop.perform(after: Self.patience) { [weak self, services] in
+            services.loop.task { [weak self] in await self?.endWait(for: token) }
         }
         await withCheckedContinuation { waiters[token, default: []].append($0) }
         alarm.cancel()

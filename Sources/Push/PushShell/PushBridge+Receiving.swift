@@ -64,9 +64,9 @@ extension PushBridge {
         }
         guard spool.isEmpty, underWay < Self.maximumUnderWay else { return await keepForLater(push, call) }
         underWay += 1
-        services.daemon.submit(publication) { answer in
+        services.daemon.submit(publication) { [loop = services.loop] answer in
             if answer.isDone { call.done() }
-            Task { await self.answered(answer, push, endpoint, call) }
+            loop.task { await self.answered(answer, push, endpoint, call) }
         }
     }
 

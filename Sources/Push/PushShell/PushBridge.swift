@@ -20,7 +20,7 @@ public actor PushBridge: Bridge {
     private let calls: AsyncStream<DeliveredCall>
     private let wakeups: AsyncStream<Void>
     private let wakeup: AsyncStream<Void>.Continuation
-    private var alarm: Task<Void, Never>?
+    private var alarm: WorkTimer?
 
     /// By their tokens.
     var endpoints: [String: PushEndpoint] = [:]
@@ -52,7 +52,7 @@ public actor PushBridge: Bridge {
         let (wakeups, wakeup) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         (self.calls, self.wakeups, self.wakeup) = (calls, wakeups, wakeup)
         do throws(NotifyError) {
-            link = try await DistributorLink.open(services.address) {
+            link = try await DistributorLink.open(services.address, on: services.loop) {
                 wakeup.yield()
             } onCall: { message, isDistributor in
                 if case .dropped = call.yield(DeliveredCall(call: message, isDistributor: isDistributor)) {
@@ -96,7 +96,7 @@ public actor PushBridge: Bridge {
         let deadline = ContinuousClock.now + .seconds(2)
         while underWay > 0, ContinuousClock.now < deadline {
             // The task is cancelled, and would not sleep.
-            await Task { try? await Task.sleep(for: .milliseconds(5)) }.value
+            await services.loop.task { [loop = services.loop] in await loop.sleep(for: .milliseconds(5)) }.value
         }
     }
 
@@ -127,10 +127,7 @@ public actor PushBridge: Bridge {
 
     func wake(after pause: Duration) {
         alarm?.cancel()
-        alarm = Task { [wakeup] in
-            try? await Task.sleep(for: pause, tolerance: pause / 10)
-            if !Task.isCancelled { wakeup.yield() }
-        }
+        alarm = services.loop.perform(after: pause) { [wakeup] in wakeup.yield() }
     }
 
     private func emptySpool() async {

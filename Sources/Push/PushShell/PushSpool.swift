@@ -65,7 +65,7 @@ final class PushSpool: Sendable {
     /// - Parameter publish: returns whether it is done with the message.
     func empty(_ publish: @Sendable (DeliveredPush) async -> Bool) async {
         var backoff = Backoff(upTo: .seconds(30))
-        var alarm: Task<Void, Never>?
+        var alarm: WorkTimer?
         for await _ in wakeups {
             alarm?.cancel()
             while let key = state.withLock({ $0.keys.first }), !Task.isCancelled {
@@ -74,10 +74,8 @@ final class PushSpool: Sendable {
                     continue
                 }
                 guard await publish(push) else {
-                    alarm = Task { [wakeup, pause = backoff.next() + .milliseconds(100)] in
-                        try? await Task.sleep(for: pause)
-                        if !Task.isCancelled { wakeup.yield() }
-                    }
+                    let pause = backoff.next() + .milliseconds(100)
+                    alarm = services.loop.perform(after: pause) { [wakeup] in wakeup.yield() }
                     break
                 }
                 backoff.reset()
