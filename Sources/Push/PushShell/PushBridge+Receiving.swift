@@ -62,21 +62,22 @@ extension PushBridge {
             await bury(error, endpoint)
             return call.done()
         }
-        guard spool.isEmpty, underWay < Self.maximumUnderWay else { return await keepForLater(push, call) }
+        let number = spool.nextNumber()
+        guard spool.isEmpty, underWay < Self.maximumUnderWay else { return await keepForLater(push, number, call) }
         underWay += 1
         services.daemon.submit(publication) { [loop = services.loop] answer in
             if answer.isDone { call.done() }
-            loop.task { await self.answered(answer, push, endpoint, call) }
+            loop.task { await self.answered(answer, push, number, endpoint, call) }
         }
     }
 
     private func answered(
-        _ answer: DaemonAnswer, _ push: DeliveredPush, _ endpoint: PushEndpoint, _ call: IncomingCall
+        _ answer: DaemonAnswer, _ push: DeliveredPush, _ number: UInt64, _ endpoint: PushEndpoint, _ call: IncomingCall
     ) async {
         underWay -= 1
         switch answer {
         case .done: break
-        case .refusedForNow: await keepForLater(push, call)
+        case .refusedForNow: await keepForLater(push, number, call)
         case .refused(let error):
             await bury(PushRefusal("\(error)", (try? endpoint.keys.open(push.message)) ?? []), endpoint)
             call.done()
@@ -99,8 +100,8 @@ extension PushBridge {
         return true
     }
 
-    private func keepForLater(_ push: DeliveredPush, _ call: IncomingCall) async {
-        guard await spool.add(push) else {
+    private func keepForLater(_ push: DeliveredPush, _ number: UInt64, _ call: IncomingCall) async {
+        guard await spool.add(push, number) else {
             return call.fail(
                 "org.freedesktop.DBus.Error.LimitsExceeded",
                 "notifyd takes nothing now, and nothing more can be kept for it; deliver this message later.")

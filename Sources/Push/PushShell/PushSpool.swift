@@ -6,8 +6,10 @@ import NotifyClient
 /// when they are refused.
 final class PushSpool: Sendable {
     private struct State {
-        /// The keys of records, the oldest first.
+        /// The keys of records that are on disk, the oldest first.
         var keys: [String] = []
+        /// How many are being written.
+        var incoming = 0
         var last: UInt64 = 0
     }
 
@@ -30,27 +32,41 @@ final class PushSpool: Sendable {
         if !keys.isEmpty { wakeup.yield() }
     }
 
-    var isEmpty: Bool { state.withLock { $0.keys.isEmpty } }
+    var isEmpty: Bool { state.withLock { $0.keys.isEmpty && $0.incoming == 0 } }
+
+    /// The place of a message that arrives now, should it have to wait.
+    func nextNumber() -> UInt64 {
+        state.withLock { state in
+            state.last += 1
+            return state.last
+        }
+    }
 
     /// Keeps a message.
     ///
+    /// - Parameters:
+    ///   - push: the message.
+    ///   - number: when it has arrived. notifyd may refuse two messages in another order.
     /// - Returns: whether it is on disk; `false` if there is no room.
-    func add(_ push: DeliveredPush) async -> Bool {
-        let key: String? = state.withLock { state in
-            guard state.keys.count < Self.maximumCount else { return nil }
-            state.last += 1
-            let digits = String(state.last)
-            let key = Self.prefix + String(repeating: "0", count: max(0, 20 - digits.utf8.count)) + digits
-            state.keys.append(key)
-            return key
+    func add(_ push: DeliveredPush, _ number: UInt64) async -> Bool {
+        let digits = String(number)
+        let key = Self.prefix + String(repeating: "0", count: max(0, 20 - digits.utf8.count)) + digits
+        let hasRoom = state.withLock { state in
+            guard state.keys.count + state.incoming < Self.maximumCount else { return false }
+            state.incoming += 1
+            return true
         }
-        guard let key else { return false }
+        guard hasRoom else { return false }
         do throws(StoreError) {
             try await services.store.write([.put(key, push.record)])
         } catch {
             services.logger.error("A message cannot be kept", metadata: ["error": "\(error)"])
-            state.withLock { $0.keys.removeAll { $0 == key } }
+            state.withLock { $0.incoming -= 1 }
             return false
+        }
+        state.withLock { state in
+            state.incoming -= 1
+            state.keys.insert(key, at: state.keys.firstIndex { $0 > key } ?? state.keys.count)
         }
         show()
         wakeup.yield()
@@ -69,11 +85,7 @@ final class PushSpool: Sendable {
         for await _ in wakeups {
             alarm?.cancel()
             while let key = state.withLock({ $0.keys.first }), !Task.isCancelled {
-                guard let record = try? await services.store.value(key), let push = DeliveredPush(record: record) else {
-                    await remove(key)
-                    continue
-                }
-                guard await publish(push) else {
+                guard await handle(key, publish) else {
                     let pause = backoff.next() + .milliseconds(100)
                     alarm = services.loop.perform(after: pause) { [wakeup] in wakeup.yield() }
                     break
@@ -83,6 +95,20 @@ final class PushSpool: Sendable {
             }
         }
         alarm?.cancel()
+    }
+
+    /// - Returns: whether it is done with the message.
+    private func handle(_ key: String, _ publish: @Sendable (DeliveredPush) async -> Bool) async -> Bool {
+        do throws(StoreError) {
+            guard let record = try await services.store.value(key), let push = DeliveredPush(record: record) else {
+                services.logger.error("A message that was kept cannot be read", metadata: ["record": "\(key)"])
+                return true
+            }
+            return await publish(push)
+        } catch {
+            services.logger.error("A message that was kept cannot be read", metadata: ["error": "\(error)"])
+            return false
+        }
     }
 
     private func remove(_ key: String) async {
