@@ -455,8 +455,8 @@ let package = Package(
         .testTarget(
             name: "PushShellTests",
             dependencies: [
-                "ChildProcesses", "NotifyBridge", "NotifyClient", "NotifyJSON", "NotifyRehearsal",
-                "NotifyTestSupport", "PushMessages", "PushShell", "TOMLTables", "WebPush",
+                "ChildProcesses", "Mapping", "NotifyBridge", "NotifyClient", "NotifyJSON", "NotifyRehearsal",
+                "NotifyTestSupport", "PushMessages", "PushShell", "Routing", "TOMLTables", "WebPush",
                 "notifyctl", "notifyd", "notifyd-unifiedpush",
             ],
             exclude: ["distributor.py"], swiftSettings: strict + [failpoints]),
