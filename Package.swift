@@ -360,9 +360,8 @@ let package = Package(
             name: "NotifyFuzzing",
             dependencies: [
                 "BrowserHost", "Journal", "LinkMessages", "LinkSealing", "Linking", "Mapping", "NotifyClient",
-                "NotifyDaemon", "NotifyText", "PushMessages", "Routing", "Systemd", "TOMLTables", "TabRules", "WebPush",
-                "WindowRules",
-                "NotifyDaemon", "NotifyText", "NtfyMessages", "Routing", "Systemd", "TOMLTables", "TabRules",
+                "NotifyDaemon", "NotifyText", "NtfyMessages", "PushMessages", "Routing", "Systemd", "TOMLTables",
+                "TabRules", "WebPush", "WindowRules",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             path: "Sources/Testing/NotifyFuzzing", swiftSettings: strict
