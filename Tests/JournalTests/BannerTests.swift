@@ -41,6 +41,26 @@ struct BannerTests {
         }
     }
 
+    /// As version 0.1.0 wrote them.
+    @Test func eventsWithTheNumberOfTheirBannerAloneKnowWhetherTheyShareIt() throws {
+        try withFolder { folder in
+            func shown(by server: String) -> StoredDecision {
+                var decision = StoredDecision(outcome: .shown, resolved: 5_000)
+                decision.banner = 7
+                decision.server = server
+                return decision
+            }
+            let journal = try Journal(directory: folder)
+            try journal.commit(try (1...3).map { .accepted(try sample($0)) })
+            try journal.commit([.decided(EventID(1), shown(by: ":1.7")), .decided(EventID(3), shown(by: ":1.8"))])
+            #expect(try !journal.othersShown(with: EventID(1), banner: 7, server: ":1.7"))
+            try journal.commit([.decided(EventID(2), shown(by: ":1.7"))])
+            #expect(try journal.othersShown(with: EventID(1), banner: 7, server: ":1.7"))
+            try journal.commit([.decided(EventID(2), StoredDecision(outcome: .retracted, resolved: 6_000))])
+            #expect(try !journal.othersShown(with: EventID(1), banner: 7, server: ":1.7"))
+        }
+    }
+
     @Test func whatIsClaimedOrGoneOrSnoozedIsNotBehindItAnyMore() throws {
         try withFolder { folder in
             let journal = try Journal(directory: folder)

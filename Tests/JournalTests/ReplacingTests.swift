@@ -161,6 +161,7 @@ struct ReplacingTests {
                             DROP INDEX event_decided;
                             ALTER TABLE event DROP COLUMN decided;
                             ALTER TABLE event DROP COLUMN number;
+                            CREATE INDEX event_banner ON event(banner) WHERE outcome = 1;
                             DELETE FROM grdb_migrations WHERE identifier NOT IN ('1', '2', '3', '4', '5', '6', '7', '8', '9', '12');
                             """)
                 }

@@ -149,8 +149,11 @@ extension Journal {
         }
     }
 
-    static let othersShownQuery =
-        "SELECT EXISTS (SELECT 1 FROM event WHERE outcome = 1 AND banner = ? AND server = ? AND id <> ?)"
+    static let othersShownQuery = """
+        SELECT EXISTS (
+            SELECT 1 FROM event INDEXED BY event_unread
+            WHERE outcome BETWEEN 1 AND 9 AND outcome = 1 AND banner = ? AND server = ? AND id <> ?)
+        """
 
     // MARK: For a start
 

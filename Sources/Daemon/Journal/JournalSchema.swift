@@ -240,6 +240,10 @@ enum JournalSchema {
                     );
                     """)
         }
+        migrator.registerMigration("21") { db in
+            // Every index costs time for each event. This one found only what was shown before there was the table of banners.
+            try db.execute(sql: "DROP INDEX event_banner")
+        }
         return migrator
     }
 
