@@ -58,6 +58,32 @@ import Testing
         return (chat, post)
     }
 
+    @Test func aLayoutThatAKeyHasMadeCountsAtOnce() async throws {
+        func tree(_ layout: String) -> String {
+            func leaf(_ id: Int, _ app: String, _ title: String, focused: Bool) -> String {
+                #"{"id":\#(id),"type":"con","name":"\#(title)","app_id":"\#(app)","focused":\#(focused),"nodes":[]}"#
+            }
+            let windows = [
+                leaf(10, "element", "Lounge", focused: false), leaf(11, "firefox", "Post 27 – Example", focused: true),
+            ]
+            return """
+                {"id":1,"type":"root","nodes":[{"id":2,"type":"output","name":"1","focus":[3],"nodes":[
+                  {"id":3,"type":"workspace","name":"1","layout":"\(layout)","focus":[11],"nodes":[
+                    \(windows.joined(separator: ","))]}]}]}
+                """
+        }
+        let sway = try StandInSway(tree: tree("splith"))
+        try await FocusRig.with(["SWAYSOCK": sway.path]) { rig in
+            try await rig.start()
+            try await rig.expect("/chat visible", "/post/27 focused")
+            #expect(sway.subscription.contains("\"binding\""))
+            sway.change(tree("tabbed"))
+            sway.send(StandInSway.binding, #"{"change":"run","binding":{"command":"layout tabbed"}}"#)
+            try await rig.expect("/post/27 focused")
+        }
+        sway.stop()
+    }
+
     @Test func itWaitsForASwayThatIsGone() async throws {
         try await withSway { sway in
             try await FocusRig.with(sway.environment) { rig in

@@ -55,4 +55,10 @@ import WindowRules
         #expect(windows["left"]?.isVisible == false)
         #expect(windows["right"]?.isVisible == true && windows["right"]?.isFocused == true)
     }
+
+    @Test func aBarIsNoWindow() throws {
+        let bar = #"{"id":9,"type":"dockarea","layout":"dockarea","nodes":[\#(Self.leaf(11, "i3bar"))]}"#
+        let windows = try Self.windows(Self.tree(Self.leaf(10, "left") + "," + bar))
+        #expect(windows["i3bar"] == nil && windows["left"] != nil)
+    }
 }

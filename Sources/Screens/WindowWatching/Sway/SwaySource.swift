@@ -6,7 +6,8 @@ import WindowRules
 /// The windows of sway or i3, over their socket; sway-ipc(7).
 ///
 /// What an event tells of a window counts at once. Which windows can be seen only the whole tree says: it is asked for after
-/// events that may change that, but not more often than ``pause`` lets it, because it is long.
+/// events that may change that, but not more often than ``pause`` lets it, because it is long. Of a new layout (tabs, stacks)
+/// there is no event, but there is one of the key that has made it.
 final class SwaySource: WindowSource {
     /// Microseconds between two trees.
     private static let pause: Int64 = 50_000
@@ -56,7 +57,11 @@ final class SwaySource: WindowSource {
     }
 
     private func receive(_ kind: SwaySocket.Kind, _ payload: [UInt8]) {
-        guard kind != .shutdownEvent else { return }
+        switch kind {
+        case .shutdownEvent: return
+        case .bindingEvent: return askForTree()
+        case .subscribe, .tree, .workspaceEvent, .windowEvent: break
+        }
         // A title may be anything; JSON is UTF-8.
         let payload =
             Encoding.firstFault(in: payload) == nil ? payload : Array(String(decoding: payload, as: UTF8.self).utf8)
@@ -75,9 +80,7 @@ final class SwaySource: WindowSource {
         case .workspaceEvent:
             if !["urgent", "rename", "reload"].contains(content["change"]?.string ?? "") { askForTree() }
         case .windowEvent: take(content)
-        // Nothing else tells of another layout, in which a tab may hide a window.
-        case .bindingEvent: askForTree()
-        case .shutdownEvent: break
+        case .bindingEvent, .shutdownEvent: break
         }
     }
 

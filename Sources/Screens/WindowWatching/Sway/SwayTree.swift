@@ -21,7 +21,8 @@ enum SwayTree {
         let isFullScreen = (node["fullscreen_mode"]?.integer(as: Int.self) ?? 0) > 0
         let isCovered = isCovered && !isFullScreen
         if let window = window(node, isVisible: isVisible && !isCovered) { windows.append(window) }
-        guard depth < deepest else { return }
+        // i3 keeps bars in it.
+        guard depth < deepest, node["type"]?.string != "dockarea" else { return }
         // The scratchpad is on a display that nobody has.
         var isVisible = isVisible
         if isOutput(node), node["name"]?.string == "__i3" { isVisible = false }
