@@ -30,7 +30,10 @@ final class X11Client {
     }
 
     private func set(_ name: String, _ type: String, _ text: String, on window: UInt32) {
-        let bytes = Array(text.utf8)
+        set(name, type, Array(text.utf8), on: window)
+    }
+
+    private func set(_ name: String, _ type: String, _ bytes: [UInt8], on window: UInt32) {
         xcb_change_property(
             raw, UInt8(XCB_PROP_MODE_REPLACE.rawValue), window, atom(name), atom(type), 8, UInt32(bytes.count), bytes)
     }
@@ -67,6 +70,13 @@ final class X11Client {
 
     func rename(_ window: UInt32, _ title: String) {
         set("_NET_WM_NAME", "UTF8_STRING", title, on: window)
+        xcb_flush(raw)
+    }
+
+    /// Gives it a title as old programs do, with bytes of a type such as `STRING`.
+    func renameOldStyle(_ window: UInt32, _ type: String, _ title: [UInt8]) {
+        xcb_delete_property(raw, window, atom("_NET_WM_NAME"))
+        set("WM_NAME", type, title, on: window)
         xcb_flush(raw)
     }
 

@@ -120,6 +120,29 @@ import Testing
         }
     }
 
+    @Test func anOldTitleIsLatinOrNothing() async throws {
+        try await withWindows { rig, windows, _ in
+            let post = windows.open("Post 27 – Example", app: "Firefox")
+            windows.focus(post)
+            try await rig.expect("/post/27 focused")
+            windows.renameOldStyle(post, "STRING", Array("Post 28 caf".utf8) + [0xE9])
+            try await rig.until("it is read") { try await rig.state()["title"]?.string == "Post 28 café" }
+            try await rig.expect("/post/28 focused")
+            windows.renameOldStyle(post, "COMPOUND_TEXT", Array("Post 29 ".utf8) + [0x1B, 0x25, 0x2F, 0x31])
+            try await rig.until("it is no text") { try await rig.state()["title"]?.string == "" }
+            try await rig.expect()
+        }
+    }
+
+    @Test func aWindowManagerThatIsThereIsNotSaidToBeMissing() async throws {
+        try await withWindows { rig, _, _ in
+            await rig.stop()
+            try await rig.start()
+            await rig.stop()
+            #expect(rig.log.contains("Windows are followed") && !rig.log.contains("No windows are followed"))
+        }
+    }
+
     @Test func newRulesCountAtOnceAndBadOnesDoNot() async throws {
         try await withWindows { rig, windows, _ in
             windows.focus(windows.open("Post 27 – Example", app: "Firefox"))

@@ -95,7 +95,7 @@ final class Focus {
         guard let status = follower?.status else { return }
         if status.isFollowing {
             logger.info("Windows are followed", metadata: ["source": "\(status.source)"])
-        } else {
+        } else if !status.detail.isEmpty {
             logger.notice("No windows are followed", metadata: ["reason": "\(status.detail)"])
         }
         ServiceManager.status(line)

@@ -38,7 +38,7 @@ enum NotifydFocus {
             let count = try file.read().rules.count
             return write("\(file.path) is good: \(count) rule\(count == 1 ? "" : "s").\n")
         } catch {
-            complain(error.description)
+            for line in error.lines { complain(line) }
             return FocusExit.badConfiguration
         }
     }
@@ -59,7 +59,7 @@ enum NotifydFocus {
     }
 
     private static func complain(_ text: String) {
-        _ = isWritten("notifyd-focus: " + text.visible(keepsLines: true) + "\n", to: STDERR_FILENO)
+        _ = isWritten("notifyd-focus: " + text.visible() + "\n", to: STDERR_FILENO)
     }
 
     private static func isWritten(_ text: String, to descriptor: CInt) -> Bool {

@@ -8,6 +8,8 @@ final class X11Connection {
     /// The bytes of a property, and the width of its numbers.
     struct Property {
         let bytes: [UInt8]
+        /// The atom of its type; 0 if there is no property.
+        let type: UInt32
 
         /// 32-bit numbers, in the order of this machine.
         var numbers: [UInt32] {
@@ -16,7 +18,17 @@ final class X11Connection {
             }
         }
 
-        var text: String { String(decoding: bytes, as: UTF8.self) }
+        /// Text: a `STRING` is ISO 8859-1 (ICCCM 2.7.1). That of other types, such as `COMPOUND_TEXT`, is not understood, and empty.
+        ///
+        /// - Parameter utf8: the atom of `UTF8_STRING`.
+        func text(utf8: UInt32) -> String {
+            switch type {
+            case utf8: String(decoding: bytes, as: UTF8.self)
+            case XCB_ATOM_STRING.rawValue:
+                String(String.UnicodeScalarView(bytes.lazy.map { Unicode.Scalar($0) }))
+            default: ""
+            }
+        }
     }
 
     /// What has happened to a watched window.
@@ -97,9 +109,11 @@ final class X11Connection {
                 { reply in
                     guard let reply = reply?.assumingMemoryBound(to: xcb_get_property_reply_t.self),
                         let value = xcb_get_property_value(reply)
-                    else { return answer(Property(bytes: [])) }
+                    else { return answer(Property(bytes: [], type: 0)) }
                     let count = Int(xcb_get_property_value_length(reply))
-                    answer(Property(bytes: Array(UnsafeRawBufferPointer(start: value, count: count))))
+                    answer(
+                        Property(
+                            bytes: Array(UnsafeRawBufferPointer(start: value, count: count)), type: reply.pointee.type))
                 }
             ))
     }

@@ -15,6 +15,7 @@ final class X11Source: WindowSource {
         case title = "_NET_WM_NAME"
         case oldTitle = "WM_NAME"
         case programClass = "WM_CLASS"
+        case utf8 = "UTF8_STRING"
 
         static let ofRoot: [Name] = [.manager, .currentDesktop, .active, .clients]
         static let ofWindow: [Name] = [.programClass, .title, .oldTitle, .state, .desktop]
@@ -61,6 +62,8 @@ final class X11Source: WindowSource {
     /// The window by which the window manager says that it is there; 0: none.
     private var managerWindow: UInt32 = 0
     private var hasManager = false
+    /// Whether the server has said if there is a window manager.
+    private var isKnown = false
     /// What was asked and not answered; true: it has changed since.
     private var asked: [Request: Bool] = [:]
     /// Windows that have come since memory was given back.
@@ -171,15 +174,15 @@ final class X11Source: WindowSource {
         if window == managerWindow, name == .manager { return update(&hasManager, property.numbers.first == window) }
         guard var client = clients[window] else { return }
         switch name {
-        case .title: client.title = property.text
-        case .oldTitle: client.oldTitle = property.text
+        case .title: client.title = property.text(utf8: atoms[.utf8]!)
+        case .oldTitle: client.oldTitle = property.text(utf8: atoms[.utf8]!)
         case .state: client.isHidden = property.numbers.contains(atoms[.hidden]!)
         case .desktop: client.desktop = property.numbers.first ?? Self.everyDesktop
         case .programClass:
             // Two texts, each with a NUL at its end.
-            let parts = property.bytes.split(separator: 0, omittingEmptySubsequences: false)
-            client.instance = parts.first.map { String(decoding: $0, as: UTF8.self) } ?? ""
-            client.programClass = parts.count > 1 ? String(decoding: parts[1], as: UTF8.self) : ""
+            let parts = property.text(utf8: atoms[.utf8]!).split(separator: "\0", omittingEmptySubsequences: false)
+            client.instance = parts.first.map(String.init) ?? ""
+            client.programClass = parts.count > 1 ? String(parts[1]) : ""
         default: break
         }
         let isNew = client.isUnknown.remove(name) != nil && client.isUnknown.isEmpty
@@ -209,6 +212,14 @@ final class X11Source: WindowSource {
     // MARK: Telling
 
     private func tell() {
+        if !isKnown {
+            // That takes two questions: for its window, and whether that still exists.
+            guard atoms.count == Name.allCases.count, !asked.keys.contains(where: { $0.name == .manager }) else {
+                return
+            }
+            isKnown = true
+            isStale = true
+        }
         if asked.isEmpty, newcomers > Self.manyWindows {
             newcomers = 0
             asked = [:]
