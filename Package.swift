@@ -173,7 +173,10 @@ let package = Package(
             ],
             path: "Sources/Screens/BrowserHost", swiftSettings: strict),
         .executableTarget(
-            name: "notifyd-browser", dependencies: ["BrowserHost", "NotifyVersion", "Systemd", "UserFiles"],
+            name: "notifyd-browser",
+            dependencies: [
+                "BrowserHost", "NotifyVersion", "Systemd", "TOMLTables", "TabRules", "UserFiles",
+            ],
             path: "Sources/Programs/notifyd-browser", swiftSettings: strict),
 
         // The client side, which knows nothing of the daemon but its D-Bus interface.
@@ -305,6 +308,7 @@ let package = Package(
                 "Routing",
                 "StandardStreams",
                 "TOMLTables",
+                "TabRules",
                 "UserFiles",
                 "WindowRules",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -472,6 +476,9 @@ let package = Package(
                 "NotifyJSON",
                 "NotifyRehearsal",
                 "NotifyText",
+                "TOMLTables",
+                "TabRules",
+                "WindowRules",
                 "notifyctl",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],

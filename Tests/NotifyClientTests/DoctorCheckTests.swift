@@ -2,6 +2,7 @@ import Glibc
 import LinkSettings
 import NotifyClient
 import Testing
+import WindowRules
 
 @testable import notifyctl
 
@@ -211,6 +212,38 @@ struct DoctorCheckTests {
         #expect(check.finding.level == .problem)
         let broken = ConfigurationCheck(obstacle: "/usr/bin/notifyd ended with exit code 0 and said nothing")
         #expect(broken.finding.level == .warning)
+    }
+
+    @Test func aVariableThatIsNotSetStandsForItsDefault() {
+        let set = ["HOME": "/home/mina", "XDG_CONFIG_HOME": "/home/mina/.config/", "XDG_CONFIG_DIRS": "/etc/xdg"]
+        for name in ["HOME", "XDG_CONFIG_HOME", "XDG_CONFIG_DIRS", "XDG_DATA_DIRS"] {
+            let unset = ConfigurationCheck.value(name, in: ["HOME": "/home/mina"])
+            #expect(ConfigurationCheck.value(name, in: set) == unset)
+        }
+        #expect(
+            ConfigurationCheck.value("XDG_CONFIG_HOME", in: set)
+                != ConfigurationCheck.value("XDG_CONFIG_HOME", in: ["HOME": "/root"]))
+    }
+
+    // MARK: Windows
+
+    private func focus(_ unit: FocusUnit?, _ info: FocusInfo? = nil) -> Finding? {
+        FocusCheck(rules: .success(WindowRules()), isThere: info != nil, info: info, unit: unit).findings.first
+    }
+
+    @Test func whyWindowsAreNotFollowedIsSaid() {
+        let start = "Start it: systemctl --user enable --now notifyd-focus"
+        #expect(focus(nil)?.advice == start)
+        #expect(focus(FocusUnit())?.advice == start)
+        let waiting = focus(FocusUnit(isEnabled: true, hasDisplay: true))
+        #expect(waiting?.state.hasSuffix("it is enabled, but graphical-session.target is not active") == true)
+        #expect(waiting?.advice?.contains("systemctl --user import-environment DISPLAY WAYLAND_DISPLAY") == true)
+        #expect(focus(FocusUnit(isEnabled: true, hasFailed: true))?.state.hasSuffix("it has failed") == true)
+        let ended = focus(FocusUnit(isEnabled: true, isSessionActive: true))
+        #expect(ended?.advice == "Start it: systemctl --user start notifyd-focus")
+        let blind = FocusInfo(["detail": "there is no desktop here"])
+        #expect(focus(FocusUnit(), blind)?.advice?.hasPrefix("The service manager knows of no display.") == true)
+        #expect(focus(FocusUnit(hasDisplay: true), blind)?.advice?.contains("notifyd-focus(8)") == true)
     }
 
     @Test func aServerThatHangsHasAName() {

@@ -51,6 +51,17 @@ struct ConfigurationCheck {
         return .ok(check, files.map { "good: \($0)" } ?? "good")
     }
 
+    /// What a variable stands for, if it is set or not: basedir-spec 0.8.
+    static func value(_ name: String, in environment: [String: String]) -> [String] {
+        let text =
+            environment[name].flatMap { $0.isEmpty ? nil : $0 }
+            ?? ["XDG_CONFIG_DIRS": "/etc/xdg", "XDG_DATA_DIRS": "/usr/local/share:/usr/share"][name]
+            ?? (name == "XDG_CONFIG_HOME" ? (environment["HOME"] ?? "") + "/.config" : "")
+        return text.split(separator: ":").map { path in
+            "/" + path.split(separator: "/").joined(separator: "/")
+        }
+    }
+
     /// Runs the notifyd that belongs to this notifyctl, with the environment of the running notifyd if that can be read.
     ///
     /// - Parameters:
@@ -60,8 +71,8 @@ struct ConfigurationCheck {
         guard let program = try? Daemon.locate() else { return ConfigurationCheck() }
         var environment = ChildProcess.currentEnvironment
         let theirs = process.flatMap(ProcessFacts.environment(of:)) ?? environment
-        let differences = variables.filter { theirs[$0] != environment[$0] }
-        for name in differences { environment[name] = theirs[name] }
+        let differences = variables.filter { value($0, in: theirs) != value($0, in: environment) }
+        for name in variables { environment[name] = theirs[name] }
         do throws(ProcessError) {
             let report = try await Daemon.run(
                 program, ["--check-config"], environment: environment, within: .seconds(10))

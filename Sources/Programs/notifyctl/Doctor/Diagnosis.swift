@@ -41,7 +41,7 @@ struct Diagnosis {
         let buttons = ButtonCheck(failures: statistics["failed-commands"]?.integer() ?? 0)
         server.rests = statistics["notification-server-rests"]?.integer(as: Int.self) == 1
         let session = SessionCheck(
-            hasLogin: await hasLogin(),
+            hasLogin: await hasLogin(for: router.process),
             isWatched: statistics["session-watched"]?.integer().map { (flag: Int) in flag == 1 },
             isKnown: statistics["session-known"]?.integer().map { (flag: Int) in flag == 1 },
             lingers: lingers())
@@ -108,7 +108,9 @@ struct Diagnosis {
 
     // MARK: The session
 
-    private func hasLogin() async -> Bool {
+    /// - Parameter process: notifyd, which may have another system bus than this program; `nil` if it does not run.
+    private func hasLogin(for process: Int?) async -> Bool {
+        let environment = process.flatMap(ProcessFacts.environment(of:)) ?? environment
         let address = environment["DBUS_SYSTEM_BUS_ADDRESS"] ?? "unix:path=/run/dbus/system_bus_socket"
         guard let connection = try? await Connection.open(address) else { return false }
         defer { connection.close() }

@@ -12,6 +12,8 @@ struct FocusCheck {
     var isThere = false
     /// `nil` if notifyd-focus does not run, or does not answer.
     var info: FocusInfo?
+    /// `nil` without a service manager.
+    var unit: FocusUnit?
 
     /// None if nobody uses it.
     var findings: [Finding] {
@@ -25,11 +27,7 @@ struct FocusCheck {
         }
         guard isThere else {
             guard rules != nil else { return [] }
-            return [
-                .warning(
-                    Self.check, "there are rules for windows, but notifyd-focus does not run",
-                    "Start it: systemctl --user enable --now notifyd-focus")
-            ]
+            return [absence]
         }
         guard let info else {
             return [
@@ -41,11 +39,33 @@ struct FocusCheck {
         return [state(of: info)] + refusals(info)
     }
 
+    /// Why it does not run.
+    private var absence: Finding {
+        let state = "there are rules for windows, but notifyd-focus does not run"
+        guard let unit, unit.isEnabled || unit.hasFailed else {
+            return .warning(Self.check, state, "Start it: systemctl --user enable --now notifyd-focus")
+        }
+        if unit.hasFailed {
+            return .warning(
+                Self.check, state + ": it has failed",
+                "journalctl --user -u notifyd-focus says why. Then: systemctl --user restart notifyd-focus")
+        }
+        guard unit.isSessionActive else {
+            return .warning(
+                Self.check, state + ": it is enabled, but graphical-session.target is not active",
+                "Your desktop does not start that target. Let it run this when it begins: \(FocusUnit.start)")
+        }
+        return .warning(Self.check, state, "Start it: systemctl --user start notifyd-focus")
+    }
+
     private func state(of info: FocusInfo) -> Finding {
         guard info.isFollowing else {
+            let state = info.detail.isEmpty ? "it has just begun" : Terminal.plain(info.detail)
             return .warning(
-                Self.check, "no windows are followed: \(Terminal.plain(info.detail))",
-                "Screens of windows are not held meanwhile. notifyd-focus(8) says what it can follow.")
+                Self.check, "no windows are followed: \(state)",
+                unit?.hasDisplay == false
+                    ? "The service manager knows of no display. Let your desktop run this when it begins: \(FocusUnit.start)"
+                    : "Screens of windows are not held meanwhile. notifyd-focus(8) says what it can follow.")
         }
         guard info.rules > 0 else {
             return .warning(
@@ -70,6 +90,7 @@ struct FocusCheck {
         var check = FocusCheck()
         check.isThere = await query.owner(of: FocusInfo.name) != nil
         if check.isThere { check.info = try? await FocusInfo.ask(query) }
+        check.unit = await FocusUnit.ask(query)
         let file = BaseDirectories().configuration + "/focus.toml"
         do throws(ConfigurationError) {
             guard let text = try ConfigurationText.read(file) else { return check }
