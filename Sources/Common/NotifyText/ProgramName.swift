@@ -4,6 +4,8 @@
 package enum ProgramName {
     /// In bytes of UTF-8.
     package static let longest = 64
+    /// The command of the program that browsers start for their tabs. Its name says nothing: that of its browser does.
+    package static let browserHost = "notifyd-browser"
 
     /// - Parameters:
     ///   - unit: the unit of the user's service manager that the process runs in.

@@ -39,15 +39,21 @@ public struct ProcessIdentity: Equatable, Sendable {
         return text.isEmpty ? nil : String(decoding: text, as: UTF8.self)
     }
 
-    /// The program's name may contain anything, even brackets, so the last bracket counts.
-    private static func startTime(of process: Int32) -> UInt64? {
+    /// The process that has started a process, while that runs; 1 or `nil` afterwards.
+    public static func parent(of process: Int32) -> Int32? { field(4, of: process).flatMap { Int32($0) } }
+
+    private static func startTime(of process: Int32) -> UInt64? { field(22, of: process).flatMap { UInt64($0) } }
+
+    /// A field of `/proc/PID/stat` after the third, by its number in proc(5). The program's name may contain anything, even
+    /// brackets, so the last bracket counts.
+    private static func field(_ number: Int, of process: Int32) -> String? {
         guard let file = fopen("/proc/\(process)/stat", "re") else { return nil }
         defer { fclose(file) }
         var bytes = [UInt8](repeating: 0, count: 4096)
         let text = bytes[..<fread(&bytes, 1, bytes.count, file)]
         guard let bracket = text.lastIndex(of: UInt8(ascii: ")")) else { return nil }
-        // The first field after the bracket is field 3 of proc(5), and the start time is field 22.
+        // The first field after the bracket is field 3.
         let fields = text[(bracket + 1)...].split(separator: UInt8(ascii: " "))
-        return fields.count > 19 ? UInt64(String(decoding: fields[19], as: UTF8.self)) : nil
+        return fields.count > number - 3 ? String(decoding: fields[number - 3], as: UTF8.self) : nil
     }
 }

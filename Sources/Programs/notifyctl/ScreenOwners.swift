@@ -22,8 +22,15 @@ struct ScreenOwners: Sendable {
 
     private static func program(process: UInt32) -> String? {
         let unit = FileFacts.text(of: "/proc/\(process)/cgroup").flatMap(userUnit)
-        let command = FileFacts.text(of: "/proc/\(process)/comm").map { String($0.prefix { $0 != "\n" }) }
+        var command = command(of: "\(process)")
+        if command == ProgramName.browserHost, let parent = ProcessFacts.parent(of: "\(process)"), parent != "1" {
+            command = Self.command(of: parent) ?? command
+        }
         return ProgramName.make(unit: unit, command: command)
+    }
+
+    private static func command(of process: String) -> String? {
+        FileFacts.text(of: "/proc/\(process)/comm").map { String($0.prefix { $0 != "\n" }) }
     }
 
     /// The unit of the user's service manager in the text of `/proc/PID/cgroup`, as sd_pid_get_user_unit(3) finds it: the first

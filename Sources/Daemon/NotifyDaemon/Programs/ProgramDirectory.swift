@@ -68,7 +68,10 @@ final class ProgramDirectory {
     }
 
     private static func program(process: Int32) -> String? {
-        ProgramName.make(
-            unit: ProcessIdentity(process: process)?.userUnit, command: ProcessIdentity.command(of: process))
+        var command = ProcessIdentity.command(of: process)
+        if command == ProgramName.browserHost, let parent = ProcessIdentity.parent(of: process), parent > 1 {
+            command = ProcessIdentity.command(of: parent) ?? command
+        }
+        return ProgramName.make(unit: ProcessIdentity(process: process)?.userUnit, command: command)
     }
 }

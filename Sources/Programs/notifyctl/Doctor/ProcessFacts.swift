@@ -22,6 +22,14 @@ extension ProcessFacts {
             hasOwnUsers: users != ours)
     }
 
+    /// The number of the process that has started a process; 1 if that is gone.
+    static func parent(of process: String) -> String? {
+        let line = FileFacts.text(of: "/proc/\(process)/status")?.split(separator: "\n").first {
+            $0.hasPrefix("PPid:")
+        }
+        return line?.split(separator: "\t").last.map(String.init)
+    }
+
     static func environment(of process: Int) -> [String: String]? {
         guard let text = FileFacts.text(of: "/proc/\(process)/environ") else { return nil }
         var variables: [String: String] = [:]
