@@ -14,6 +14,12 @@ enum Completion {
         Topics(await known(heardTopics)).withAncestors.compactMap { Candidate($0)?.text }
     }
 
+    /// The same for `focus`, which takes a topic with --learn alone.
+    static let prefixesToLearn = CompletionKind.custom { words, _, _ in
+        guard words.contains("--learn") else { return [] }
+        return Topics(await known(heardTopics)).withAncestors.compactMap { Candidate($0)?.text }
+    }
+
     /// The topics that are quiet now, as “quiet” lists them.
     static let quietTopics = CompletionKind.custom { _, _, _ in
         Topics(await known { client in try await client.quiet().map(\.topic) }).all.compactMap { Candidate($0)?.text }

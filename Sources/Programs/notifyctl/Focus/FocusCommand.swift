@@ -27,7 +27,8 @@ struct FocusCommand: AsyncParsableCommand {
     var learn = false
 
     @Argument(
-        help: "With --learn, the topic of its screen; it may have one name in braces.", completion: Completion.prefixes)
+        help: "With --learn, the topic of its screen; it may have one name in braces.",
+        completion: Completion.prefixesToLearn)
     var topic: String?
 
     @Option(help: "With --learn, when the screen is held: focused or visible. (default: focused)")
@@ -76,10 +77,12 @@ struct FocusCommand: AsyncParsableCommand {
 
     /// Waits for a window, adds a rule for it, and has notifyd-focus read it.
     private func learn(_ topic: String, _ info: FocusInfo, _ query: BusQuery) async throws {
+        let file = FocusFile(info.configuration)
+        _ = try file.rules()
         StandardStreams.complain("Focus the window that is to hold the screen of \(Terminal.plain(topic)).")
         let window = try await FocusInfo.nextWindow(query, within: timeout?.duration ?? .seconds(60))
         let rule = try LearnedRule(for: window, topic: topic, state: state, withTitle: title)
-        try FocusFile(info.configuration).add(rule, for: window)
+        try file.add(rule, for: window)
         try await FocusInfo.reload(query)
         output.write(
             .object([("file", .string(info.configuration)), ("rule", .string(rule.text))]),

@@ -11,21 +11,33 @@ struct FocusFile {
         self.path = path
     }
 
+    /// The rules in it.
+    ///
+    /// - Throws: the exit code, after its mistakes were told.
+    func rules() throws -> WindowRules {
+        try tellingMistakes { () throws(ConfigurationError) in
+            try WindowRules.parse(ConfigurationText.read(path) ?? "", file: path)
+        }
+    }
+
+    private func tellingMistakes<Result>(_ body: () throws(ConfigurationError) -> Result) throws -> Result {
+        do throws(ConfigurationError) { return try body() } catch {
+            for line in error.lines { Terminal.complain(line) }
+            throw ExitCode.badConfiguration
+        }
+    }
+
     /// Adds a rule at the end. What is there stays as it is, with its comments.
     ///
     /// - Parameter window: it fits the rule.
     func add(_ rule: LearnedRule, for window: FocusInfo.FocusedWindow) throws {
-        let new: String
-        var rules: WindowRules
-        do throws(ConfigurationError) {
+        var (new, rules) = ("", WindowRules())
+        try tellingMistakes { () throws(ConfigurationError) in
             let old = try ConfigurationText.read(path) ?? ""
             let gap = old.isEmpty ? "" : old.hasSuffix("\n") ? "\n" : "\n\n"
             new = gap + rule.text + "\n"
             rules = try WindowRules.parse(old, file: path)
             _ = try WindowRules.parse(old + new, file: path)
-        } catch {
-            for line in error.lines { Terminal.complain(line) }
-            throw ExitCode.badConfiguration
         }
         let window = Window(id: 0, app: window.app, instance: window.instance, title: window.title)
         if let fit = rules.fit(window) {

@@ -36,13 +36,59 @@ struct LearnedRule {
     /// A string of JSON is a basic string of TOML too.
     private static func quoted(_ text: String) -> String { JSON.string(text).text() }
 
-    /// What stands before the first number in a title, and a capture for the number.
+    /// What stands before the first number in a title, and a capture for the number. A counter at the beginning, as in
+    /// "(3) Post 27", is not that number, nor is a version, as in "Editor 7.4: Post 27", if another one follows.
     private static func pattern(_ title: String, capturing name: String) -> String? {
         let scalars = title.unicodeScalars
-        guard let start = scalars.firstIndex(where: { ("0"..."9").contains($0) }) else { return nil }
-        let end = scalars[start...].firstIndex { !("0"..."9").contains($0) }
-        let next = end.map { escaped(scalars[$0...].prefix(1)) } ?? "$"
-        return "^" + escaped(scalars[..<start]) + "(?<\(name)>[0-9]+)" + next
+        let (counter, start) = counter(scalars)
+        let numbers = numbers(in: scalars[start...])
+        guard let number = numbers.first(where: { !scalars[$0].contains(".") }) ?? numbers.first else { return nil }
+        var before = ""
+        var place = start
+        for version in numbers where version.upperBound <= number.lowerBound {
+            before += escaped(scalars[place..<version.lowerBound]) + "[0-9.]+"
+            place = version.upperBound
+        }
+        before += escaped(scalars[place..<number.lowerBound])
+        let end = scalars[number].firstIndex(of: ".") ?? number.upperBound
+        let next = end < scalars.endIndex ? escaped(scalars[end...].prefix(1)) : "$"
+        return "^" + counter + before + "(?<\(name)>[0-9]+)" + next
+    }
+
+    private static func isDigit(_ scalar: Unicode.Scalar) -> Bool { ("0"..."9").contains(scalar) }
+
+    /// The pattern of a counter of unread messages, if a title begins with one, and where the rest of the title begins.
+    private static func counter(
+        _ title: String.UnicodeScalarView
+    ) -> (pattern: String, end: String.UnicodeScalarView.Index) {
+        guard title.first == "(", let end = title.firstIndex(of: ")") else { return ("", title.startIndex) }
+        let inside = title[title.index(after: title.startIndex)..<end]
+        guard inside.first.map(isDigit) == true, inside.allSatisfy({ isDigit($0) || $0 == "+" }) else {
+            return ("", title.startIndex)
+        }
+        let rest = title[title.index(after: end)...]
+        return ("(?:\\([0-9+]+\\)\\s*)?", rest.firstIndex { $0 != " " } ?? rest.endIndex)
+    }
+
+    /// The numbers in a text, and versions: numbers with points between them.
+    private static func numbers(
+        in text: Substring.UnicodeScalarView
+    ) -> [Range<String.UnicodeScalarView.Index>] {
+        var numbers: [Range<String.UnicodeScalarView.Index>] = []
+        var place = text.startIndex
+        while let start = text[place...].firstIndex(where: isDigit) {
+            var end = start
+            while end < text.endIndex {
+                if !isDigit(text[end]) {
+                    let next = text.index(after: end)
+                    guard text[end] == ".", next < text.endIndex, isDigit(text[next]) else { break }
+                }
+                end = text.index(after: end)
+            }
+            numbers.append(start..<end)
+            place = end
+        }
+        return numbers
     }
 
     /// Text that a regular expression takes for itself.
