@@ -24,7 +24,7 @@ function show({ failure, report }, tab) {
     if (!report.notifyd) add("p", "notifyd does not run. Screens are opened when it does.", "wrong");
     if (report.mistake) add("p", `The rules have a mistake: ${report.mistake}`, "wrong");
     const told = report.tabs.find((each) => each.id === tab?.id);
-    if (told?.topic) showTopic(told);
+    if (told?.topic) showTopic(told, report.notifyd);
     if (told?.asks) {
         add("p", `This page asks for ${told.asks}, which it may not name. To allow it:`);
         add("pre", told.lines);
@@ -47,14 +47,15 @@ async function offerSites() {
     });
 }
 
-function showTopic(told) {
+function showTopic(told, isThere) {
     const states = {
         "open": `It is a screen of ${told.topic}: what comes there needs no banner.`,
         "opening": `It becomes a screen of ${told.topic}.`,
         "waiting": `It becomes a screen of ${told.topic} when notifyd runs.`,
         "refused": `It would be a screen of ${told.topic}, which notifyd refuses: ${told.reason}`,
     };
-    add("p", states[told.screen] ?? `It shows ${told.topic}, and is a screen of it while you look at it.`);
+    const wanted = `It shows ${told.topic}, and is a screen of it while you look at it`;
+    add("p", states[told.screen] ?? wanted + (isThere ? "." : ", once notifyd runs."));
     add("p", "By this rule:");
     add("pre", told.rule);
 }

@@ -49,7 +49,7 @@ struct BrowserHostTests {
             browser.show(StandInBrowser.tab(1, "https://example.org/posts/27"))
             let report = await browser.report { $0["screen"] == .string("open") }
             #expect(report?["topic"] == .string("/post/27"))
-            #expect(report?["rule"] == .string("[[site]] address = \"https://example.org/posts/{id}\""))
+            #expect(report?["rule"] == .string("[[site]]\naddress = \"https://example.org/posts/{id}\""))
             #expect(try await rig.outcome(ofEventAt: "/post/27") == "claimed")
             browser.show(StandInBrowser.tab(2, "https://example.org/posts/28"))
             try await until(rig, ["/post/28": .focused])
@@ -174,9 +174,55 @@ struct BrowserHostTests {
 
     @Test func withoutABusTheHostSaysSo() async throws {
         let host = try ChildProcess(
-            "/bin/sh", ["-c", "\"$0\" < /dev/null", BuiltPrograms.notifydBrowser], environment: ["HOME": "/"],
-            capturing: [2])
+            "/bin/sh", ["-c", ": | \"$0\" chrome-extension://stand-in/", BuiltPrograms.notifydBrowser],
+            environment: ["HOME": "/"], capturing: [1, 2])
         #expect(await host.waitForExit(within: .seconds(30)) == .code(EX_UNAVAILABLE))
         #expect(await host.allLines(of: 2)?.joined().contains("there is no session bus") == true)
+    }
+
+    @Test(arguments: [
+        (": | \"$0\"", "Browsers start this program"),
+        ("\"$0\" chrome-extension://stand-in/ < /dev/null", "Browsers start this program"),
+        (": | \"$0\" /usr/lib/mozilla/org.notifyd.browser.json browser@notifyd.org", "no session bus"),
+        ("\"$0\" --nothing", "“--nothing” is not an option"), ("\"$0\" word", "“word” is not an option"),
+        ("\"$0\" --check-config --config", "--config needs a value"), ("\"$0\" --config x", "is for --check-config"),
+        ("\"$0\" --check-config --config /nonexistent", "/nonexistent: there is no such file"),
+    ]) func whoStartsItByHandIsTold(_ command: String, _ message: String) async throws {
+        let host = try ChildProcess(
+            "/bin/sh", ["-c", command, BuiltPrograms.notifydBrowser], environment: ["HOME": "/"], capturing: [1, 2])
+        let code = await host.waitForExit(within: .seconds(30))
+        #expect(code == .code(message.hasPrefix("no ") ? EX_UNAVAILABLE : message.hasPrefix("/") ? 78 : EX_USAGE))
+        #expect(await host.allLines(of: 2)?.joined().contains(message) == true)
+    }
+
+    @Test func itChecksRules() async throws {
+        let folder = try TemporaryFolder()
+        let good = try folder.write(Self.rules, to: "good.toml")
+        let bad = try folder.write("[[site]]\ntopic = \"/x\"\n\n[[page]]\norigin = \"x\"\n", to: "bad.toml")
+        for (file, code, lines) in [
+            (good, 0, ["\(good) is good: 3 rules."]), (bad, 78, ["notifyd-browser: \(bad):1:"]),
+        ] as [(String, CInt, [String])] {
+            let check = try ChildProcess(
+                BuiltPrograms.notifydBrowser, ["--check-config", "--config", file], environment: ["HOME": "/"],
+                capturing: [1, 2])
+            #expect(await check.waitForExit(within: .seconds(30)) == .code(code))
+            let told = await check.allLines(of: code == 0 ? 1 : 2) ?? []
+            #expect(told.first?.hasPrefix(lines[0]) == true)
+            #expect(code == 0 || told.count > 1 && told.allSatisfy { $0.hasPrefix("notifyd-browser: ") })
+        }
+    }
+
+    @Test func itsClaimsAreSaidToBeThoseOfTheBrowser() async throws {
+        try await withHost { rig, browser, _ in
+            browser.show(StandInBrowser.tab(1, "https://example.org/posts/27"))
+            try await until(rig, ["/post/27": .focused])
+            let id = try await rig.client.publish("/post/27")
+            var program: String?
+            try await waitUntil("the claim has a program", within: .seconds(30), rig.daemon) {
+                program = try await rig.client.explain(id).claims.first?.program
+                return program != nil
+            }
+            #expect(program != "notifyd-browser")
+        }
     }
 }

@@ -24,8 +24,8 @@ import Testing
     @Test func browsersThatHaveRunAreToldOfTheHost() async throws {
         let home = try TemporaryFolder()
         #expect(try await run(home, "install").exit == .code(1))
-        try home.folder(".mozilla")
-        try home.folder(".config/chromium")
+        try home.folder(".mozilla/firefox")
+        try home.folder(".config/chromium/Default")
         let unaware = try await run(home).output.joined(separator: "\n")
         #expect(unaware.contains("firefox does not know") && unaware.contains("notifyctl browser install chromium"))
         // The program beside notifyctl is found.
@@ -42,6 +42,27 @@ import Testing
         try home.folder(".config/mozilla/firefox")
         #expect(try await run(home, "install").exit == .code(0))
         #expect(try await run(home).output.first?.hasPrefix("firefox starts ") == true)
+    }
+
+    @Test func theFolderOfAManifestIsNoBrowserThatHasRun() async throws {
+        let home = try TemporaryFolder()
+        try home.folder(".mozilla/native-messaging-hosts")
+        #expect(try await run(home).output == ["No browser has run here: notifyctl browser install firefox"])
+        #expect(try await run(home, "install").exit == .code(1))
+    }
+
+    @Test func aMistakeInTheRulesIsTold() async throws {
+        let home = try TemporaryFolder()
+        let file = try home.write(
+            "[[site]]\naddress = \"ftp://x/\"\ntopic = \"/x\"\n", to: ".config/notifyd/browser.toml")
+        let output = try await run(home).output
+        #expect(output.contains { $0.hasPrefix("The rules have a mistake: \(file):2:") })
+        let check = try ChildProcess(
+            BuiltPrograms.notifyctl, ["config", "check", file],
+            environment: ["HOME": home.path, "PATH": "/usr/bin:/bin"].merging(ChildProcess.sanitizerEnvironment) { $1 },
+            capturing: [2])
+        #expect(await check.waitForExit() == .code(78))
+        #expect(await check.allLines(of: 2)?.first?.hasPrefix("notifyd-browser: \(file):2:") == true)
     }
 
     @Test func aBrowserIsToldOfTheHostThatIsNamed() async throws {

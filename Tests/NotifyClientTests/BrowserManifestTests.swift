@@ -2,6 +2,8 @@ import ArgumentParser
 import ChildProcesses
 import Foundation
 import NotifyJSON
+import TOMLTables
+import TabRules
 import Testing
 
 @testable import notifyctl
@@ -52,12 +54,25 @@ struct BrowserManifestTests {
     }
 
     @Test func rulesWithoutABrowserAreNoGood() {
-        let findings = BrowserCheck(hasRules: true).findings
+        let findings = BrowserCheck(rules: .success(TabRules())).findings
         #expect(findings.map(\.level) == [.warning])
         #expect(findings[0].advice?.contains("notifyctl browser install") == true)
-        #expect(
-            BrowserCheck(hasRules: true, browsers: [("firefox", "/usr/bin/notifyd-browser", true)]).findings
-                == [.ok("browser", "firefox can start notifyd-browser")])
+    }
+
+    @Test func itSaysWhichBrowsersAreConnected() {
+        var check = BrowserCheck(
+            rules: .success(TabRules()), browsers: [("firefox", "/usr/bin/notifyd-browser", true)], unaware: ["brave"])
+        #expect(check.findings.map(\.level) == [.ok])
+        let words = "firefox can start notifyd-browser; brave does not know it (notifyctl browser install); "
+        #expect(check.findings[0].state.hasPrefix(words + "no browser is connected now"))
+        check.connected = ["firefox-esr"]
+        #expect(check.findings[0].state == words + "connected now: firefox-esr")
+    }
+
+    @Test func aMistakeInTheRulesIsAProblem() {
+        let error = ConfigurationError(file: "browser.toml", line: 3, column: 1, reason: "no")
+        let findings = BrowserCheck(rules: .failure(error)).findings
+        #expect(findings.map(\.state) == ["browser.toml:3:1: no"] && findings[0].level == .problem)
     }
 
     @Test func aHostThatIsGoneIsAProblem() {

@@ -17,23 +17,31 @@ struct ConfigCommand: AsyncParsableCommand {
             commandName: "check",
             abstract: "Check the configuration the way notifyd reads it.",
             discussion: """
-                Exit code 78 if there is a mistake; it is reported with line and column.
+                Exit code 78 if there is a mistake; it is reported with line and column. A file named focus.toml, browser.toml \
+                or mqtt.toml is checked by the program that reads it.
 
                 Examples:
                   notifyctl config check && systemctl --user reload notifyd
                   notifyctl config check new.toml
+                  notifyctl config check ~/.config/notifyd/focus.toml
                 """)
+
+        /// The programs that read the files beside notifyd's.
+        private static let readers = [
+            "browser.toml": "notifyd-browser", "focus.toml": "notifyd-focus", "mqtt.toml": "notifyd-mqtt",
+        ]
 
         @Argument(
             help: "A configuration file, instead of the user's own.", completion: .file(extensions: ["toml"]))
         var file: String?
-        @Option(help: "The notifyd to ask, instead of the one beside notifyctl or in $PATH.", completion: .file())
+        @Option(help: "The program to ask, instead of the one beside notifyctl or in $PATH.", completion: .file())
         var daemon: String?
 
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            let program = try daemon ?? Daemon.locate()
+            let name = file.flatMap { $0.split(separator: "/").last }.map(String.init) ?? ""
+            let program = try daemon ?? Daemon.locate(Self.readers[name] ?? "notifyd")
             let arguments = ["--check-config"] + (file.map { ["--config", $0] } ?? [])
             let (code, lines) = try await Daemon.run(program, arguments)
             let report = lines.joined(separator: "\n")

@@ -42,8 +42,8 @@ package struct HostReport {
         var members: [JSON.Member] = []
         if let topic = decision.topic { members.append(("topic", .string(topic.description))) }
         switch decision.rule {
-        case .site(let address): members.append(("rule", .string("[[site]] address = \"\(address)\"")))
-        case .page(let origin): members.append(("rule", .string("[[page]] origin = \"\(origin)\"")))
+        case .site(let address): members.append(("rule", .string("[[site]]\naddress = \"\(address)\"")))
+        case .page(let origin): members.append(("rule", .string("[[page]]\norigin = \"\(origin)\"")))
         case nil: break
         }
         if let topic = decision.topic, decision.state != nil { members += describe(held[topic]) }

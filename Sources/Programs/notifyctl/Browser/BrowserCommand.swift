@@ -1,6 +1,9 @@
 import ArgumentParser
 import ChildProcesses
 import NotifyJSON
+import TOMLTables
+import TabRules
+import UserFiles
 
 struct BrowserCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -36,6 +39,9 @@ struct BrowserCommand: ParsableCommand {
             "\($0.rawValue) does not know notifyd-browser: notifyctl browser install \($0.rawValue)"
         }
         if lines.isEmpty { lines = ["No browser has run here: notifyctl browser install firefox"] }
+        var mistakes: [String] = []
+        if case .failure(let error) = TabRules.inForce(BaseDirectories().configuration) { mistakes = error.lines }
+        lines += mistakes.map { "The rules have a mistake: \(Terminal.plain($0))" }
         output.write(
             .object([
                 (
@@ -48,6 +54,7 @@ struct BrowserCommand: ParsableCommand {
                             ])
                         })
                 ), ("unaware", .array(unaware.map { .string($0.rawValue) })),
+                ("mistakes", .array(mistakes.map(JSON.string))),
             ]), text: lines.joined(separator: "\n"))
     }
 }

@@ -57,7 +57,10 @@ extension KnownBrowser {
     /// Whether it seems to be used here.
     func isUsed(_ folders: BrowserFolders) -> Bool {
         // Newer versions of Firefox keep profiles there, and look for hosts where they always did.
-        let newer = self == .firefox ? [folders.configuration + "/mozilla"] : []
-        return ([settings(folders)] + newer).contains { access($0, F_OK) == 0 }
+        if self == .firefox, access(folders.configuration + "/mozilla", F_OK) == 0 { return true }
+        // An earlier installation may have made the folder, for its manifest alone.
+        let manifests = userFolder(folders).split(separator: "/").last.map(String.init)
+        let entries = FileFacts.names(in: settings(folders)).filter { ![".", "..", manifests].contains($0) }
+        return !entries.isEmpty
     }
 }
