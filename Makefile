@@ -43,6 +43,8 @@ STRIP ?= -s
 
 # The browser extension.
 EXTENSION := manifest.json background.js page.js popup.html popup.css popup.js $(foreach size,16 32 48 128,icons/$(size).png)
+PACK := /usr/bin/python3 -m zipfile -c
+PACKED := $(filter-out icons/%,$(EXTENSION)) icons
 
 INSTALLED := \
     $(BIN_DIR)/notifyd \
@@ -52,6 +54,7 @@ INSTALLED := \
     $(BIN_DIR)/notifyd-browser \
     $(BIN_DIR)/notifyd-unifiedpush \
     $(addprefix $(EXTENSION_DIR)/,$(EXTENSION)) \
+    $(EXTENSION_DIR).xpi \
     $(UNIT_DIR)/notifyd.service \
     $(UNIT_DIR)/notifyd.service.d/namespaces.conf \
     $(UNIT_DIR)/notifyd-mqtt.service \
@@ -258,6 +261,9 @@ install-files: ## Install what is built already: make release && sudo make insta
 	$(INSTALL) -D $(STRIP) -m 755 '$(BUILT)/notifyd-browser' '$(DESTDIR)$(BIN_DIR)/notifyd-browser'
 	$(INSTALL) -D $(STRIP) -m 755 '$(BUILT)/notifyd-unifiedpush' '$(DESTDIR)$(BIN_DIR)/notifyd-unifiedpush'
 	for file in $(EXTENSION); do $(INSTALL) -D -m 644 "browser/$$file" "$(DESTDIR)$(EXTENSION_DIR)/$$file" || exit; done
+	# The same in one file, for Firefox. It is packed elsewhere: root may be the one who installs, and leaves no files here.
+	folder=$$(mktemp -d) && (cd browser && $(PACK) "$$folder/notifyd.xpi" $(PACKED)) && \
+	    $(INSTALL) -D -m 644 "$$folder/notifyd.xpi" '$(DESTDIR)$(EXTENSION_DIR).xpi' && rm -r "$$folder"
 	$(INSTALL) -D -m 644 systemd/notifyd.service '$(DESTDIR)$(UNIT_DIR)/notifyd.service'
 	$(INSTALL) -D -m 644 systemd/notifyd-mqtt.service '$(DESTDIR)$(UNIT_DIR)/notifyd-mqtt.service'
 	$(INSTALL) -D -m 644 systemd/notifyd-mqtt.service.d/namespaces.conf \
@@ -357,7 +363,7 @@ wheel: ## Build the Python package into .build/wheel, without the network
 browser: ## Pack the browser extension into .build/browser, for Chromium and for Firefox
 	mkdir -p .build/browser
 	rm -f .build/browser/notifyd.zip
-	cd browser && /usr/bin/python3 -m zipfile -c ../.build/browser/notifyd.zip $(filter-out icons/%,$(EXTENSION)) icons
+	cd browser && $(PACK) ../.build/browser/notifyd.zip $(PACKED)
 	cp .build/browser/notifyd.zip .build/browser/notifyd.xpi
 
 .PHONY: deb
