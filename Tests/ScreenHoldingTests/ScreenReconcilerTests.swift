@@ -60,7 +60,7 @@ struct ScreenReconcilerTests {
     @Test mutating func aRefusedScreenIsAskedForAgainWhenItIsWantedAnew() {
         _ = reconciler.connected()
         _ = reconciler.want(screens((post, .focused)))
-        reconciler.refused(post, reason: "not allowed")
+        _ = reconciler.refused(post, reason: "not allowed")
         #expect(reconciler.held == [post: .refused(reason: "not allowed")])
         #expect(reconciler.want(screens((post, .visible))) == [])
         #expect(reconciler.want(screens()) == [])
@@ -71,7 +71,7 @@ struct ScreenReconcilerTests {
         _ = reconciler.connected()
         _ = reconciler.want(screens((post, .focused)))
         _ = reconciler.want(screens())
-        reconciler.refused(post, reason: "not allowed")
+        _ = reconciler.refused(post, reason: "not allowed")
         #expect(reconciler.want(screens((post, .focused))) == [.open(post, .focused)])
     }
 
@@ -115,5 +115,22 @@ struct ScreenReconcilerTests {
         let isKnownOneTaken = wanted.insert(post, .focused)
         #expect(!isOneMoreAdded && isKnownOneTaken)
         #expect(wanted.states.count == WantedScreens.limit)
+    }
+
+    @Test mutating func whatIsWantedLastIsOpenedHoweverSlowNotifydIs() throws {
+        _ = reconciler.connected()
+        var calls: [ScreenReconciler.Action] = []
+        let topics = try (1...500).map { number throws(TopicError) in try Topic("/post/\(number)") }
+        for topic in topics { calls += reconciler.want(screens((topic, .focused))) }
+        #expect(calls.count == 128)
+        var closed = 0
+        for (number, topic) in topics.prefix(128).enumerated() {
+            let actions = reconciler.opened(topic, as: ScreenID(UInt64(number)))
+            closed += actions.filter { $0 == .close(ScreenID(UInt64(number))) }.count
+            #expect(actions.contains(.open(topics[499], .focused)) == (number == 0))
+        }
+        #expect(closed == 128)
+        #expect(reconciler.opened(topics[499], as: ScreenID(999)) == [])
+        #expect(reconciler.held == [topics[499]: .open(ScreenID(999), .focused)])
     }
 }

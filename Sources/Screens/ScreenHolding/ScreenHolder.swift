@@ -75,11 +75,11 @@ package final class ScreenHolder {
             // A reply that comes after notifyd's end is of no screen that exists.
             guard let self, self.owner == owner else { return }
             if let failure = reply.failure {
-                reconciler.refused(topic, reason: failure.text)
+                perform(reconciler.refused(topic, reason: failure.text))
             } else if let id: UInt64 = try? reply.readNumber("t") {
                 perform(reconciler.opened(topic, as: ScreenID(id)))
             } else {
-                reconciler.refused(topic, reason: "the reply to OpenScreen has no number")
+                perform(reconciler.refused(topic, reason: "the reply to OpenScreen has no number"))
             }
             onChange()
         }

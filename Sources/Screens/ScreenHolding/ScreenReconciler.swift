@@ -18,6 +18,10 @@ package struct ScreenReconciler {
     private var isConnected = false
     /// What notifyd has, or was asked for; a screen that is not wanted any more may be opening.
     private var known: [Topic: HeldScreen] = [:]
+    /// Calls that are awaited at a time. notifyd takes 256 screens of a connection, and where wishes change faster than it
+    /// answers, what is wanted last would be beyond that.
+    private static let mostOpening = 128
+    private var opening = 0
 
     package init() {}
 
@@ -37,6 +41,7 @@ package struct ScreenReconciler {
     /// notifyd has come, or another one has taken its place: it knows none of our screens.
     package mutating func connected() -> [Action] {
         known = [:]
+        opening = 0
         isConnected = true
         return wanted.states.keys.flatMap { reconcile($0) }
     }
@@ -44,6 +49,7 @@ package struct ScreenReconciler {
     /// notifyd has left, and its screens with it.
     package mutating func disconnected() {
         known = [:]
+        opening = 0
         isConnected = false
     }
 
@@ -51,13 +57,21 @@ package struct ScreenReconciler {
     package mutating func opened(_ topic: Topic, as id: ScreenID) -> [Action] {
         guard case .opening(let state) = known[topic] else { return [] }
         known[topic] = .open(id, state)
-        return reconcile(topic)
+        return reconcile(topic) + answered()
     }
 
     /// The error reply to `open`.
-    package mutating func refused(_ topic: Topic, reason: String) {
-        guard case .opening = known[topic] else { return }
+    package mutating func refused(_ topic: Topic, reason: String) -> [Action] {
+        guard case .opening = known[topic] else { return [] }
         known[topic] = wanted.states[topic] == nil ? nil : .refused(reason: reason)
+        return answered()
+    }
+
+    /// A call to `open` was answered: another one may be made.
+    private mutating func answered() -> [Action] {
+        opening -= 1
+        guard opening == Self.mostOpening - 1 else { return [] }
+        return wanted.states.keys.filter { known[$0] == nil }.flatMap { reconcile($0) }
     }
 
     /// The error reply to `update`.
@@ -77,6 +91,8 @@ package struct ScreenReconciler {
         switch (known[topic], state) {
         case (.opening, _), (.refused, .some), (.none, .none), (.waiting, .none): return []
         case (.none, .some(let state)), (.waiting, .some(let state)):
+            guard opening < Self.mostOpening else { return [] }
+            opening += 1
             known[topic] = .opening(state)
             return [.open(topic, state)]
         case (.open(let id, let current), .some(let state)):
