@@ -70,6 +70,7 @@ final class StandInBrowser: Sendable {
             let count = rest.withUnsafeBytes {
                 Glibc.send(descriptor, $0.baseAddress!, $0.count, CInt(MSG_NOSIGNAL))
             }
+            if count < 0, errno == EINTR { continue }
             guard count > 0 else { return }
             rest = rest.dropFirst(count)
         }
