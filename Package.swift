@@ -445,7 +445,7 @@ let package = Package(
             name: "BrowserHostTests",
             dependencies: [
                 "BrowserHost", "ChildProcesses", "NotifyClient", "NotifyJSON", "NotifyRehearsal", "NotifyTestSupport",
-                "notifyd", "notifyd-browser",
+                "TabRules", "notifyd", "notifyd-browser",
             ],
             swiftSettings: strict),
         .testTarget(
@@ -465,7 +465,9 @@ let package = Package(
             exclude: ["distributor.py"], swiftSettings: strict + [failpoints]),
         .testTarget(
             name: "NotifyDaemonTests",
-            dependencies: ["ChildProcesses", "NotifyDaemon", "NotifyText", "Routing", "TOMLTables", "UserFiles"],
+            dependencies: [
+                "ChildProcesses", "NotifyDaemon", "NotifyRehearsal", "NotifyText", "Routing", "TOMLTables", "UserFiles",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "NotifyClientTests",

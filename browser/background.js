@@ -6,8 +6,8 @@
 
 const api = globalThis.browser ?? globalThis.chrome;
 const HOST = "org.notifyd.browser";
-// The host refuses messages of more than 64 KiB, and browsers may write characters longer than JSON.stringify does.
-const LONGEST_MESSAGE = 32768;
+// The host passes over messages of more than 64 KiB.
+const LONGEST_MESSAGE = 60000;
 const LONGEST_ADDRESS = 8192;
 const FIRST_PAUSE = 1000;
 const LAST_PAUSE = 300000;
@@ -88,7 +88,7 @@ function describe(tabs, windows) {
     for (const tab of tabs) {
         const window = windows.get(tab.windowId);
         const address = tab.url ?? "";
-        if (!window || !/^https?:/.test(address) || address.length > LONGEST_ADDRESS) continue;
+        if (!window || !/^https?:/.test(address) || address.length > LONGEST_ADDRESS || !address.isWellFormed()) continue;
         const entry = {
             id: tab.id,
             address,
@@ -103,7 +103,23 @@ function describe(tabs, windows) {
     }
     described.sort((left, right) => right.focused - left.focused);
     let room = LONGEST_MESSAGE;
-    return described.filter((entry) => (room -= new TextEncoder().encode(JSON.stringify(entry)).length) >= 0);
+    return described.filter((entry) => {
+        const length = longestJSON(entry);
+        if (length > room) return false;
+        room -= length;
+        return true;
+    });
+}
+
+// The bytes of a value in JSON, if the browser writes each character that is not plain as \u003c.
+function longestJSON(value) {
+    return JSON.stringify(value).replace(/[^ !#-%(-;=?-~]/g, "\\u003c").length;
+}
+
+// The topic that a page names, as a text that can be sent; an empty one is no topic.
+function wellFormed(topic) {
+    if (typeof topic !== "string") return null;
+    return topic.length <= 255 && topic.isWellFormed() ? topic : "";
 }
 
 // Has a page say its topic again.
@@ -141,7 +157,7 @@ api.runtime.onMessage.addListener((message, sender, reply) => {
     } else if (message === "look") {
         look();
     } else if (sender.tab && sender.frameId === 0 && (sender.documentLifecycle ?? "active") === "active") {
-        topics.set(sender.tab.id, { topic: message.topic, origin: new URL(sender.url).origin });
+        topics.set(sender.tab.id, { topic: wellFormed(message?.topic), origin: message?.origin ?? null });
         if (sender.tab.active) look();
     }
 });

@@ -18,12 +18,13 @@
     }
 
     function say(isAsked) {
-        const meta = document.head?.querySelector('meta[name="notifyd-topic"]');
-        // A topic has 255 bytes at most.
-        const topic = meta?.content.slice(0, 256) ?? null;
+        const content = document.head?.querySelector('meta[name="notifyd-topic"]')?.content ?? null;
+        // A topic has 255 bytes at most; an empty text is none.
+        const topic = content?.length > 255 ? "" : content;
         if (topic === said && !isAsked) return;
         said = topic;
-        send({ topic });
+        // A document in a sandbox is of no origin, whatever its address is.
+        send({ topic, origin: globalThis.origin });
     }
 
     const observer = new MutationObserver(() => say(false));

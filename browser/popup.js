@@ -23,6 +23,9 @@ function show({ failure, report }, tab) {
     if (!report) return add("p", "notifyd-browser has not answered yet.");
     if (!report.notifyd) add("p", "notifyd does not run. Screens are opened when it does.", "wrong");
     if (report.mistake) add("p", `The rules have a mistake: ${report.mistake}`, "wrong");
+    if (report.passed_over) {
+        add("p", "notifyd-browser does not understand all that this extension sends; both should be of one version.", "wrong");
+    }
     const told = report.tabs.find((each) => each.id === tab?.id);
     if (told?.topic) showTopic(told, report.notifyd);
     if (told?.asks) {

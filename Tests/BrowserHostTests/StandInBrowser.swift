@@ -52,7 +52,9 @@ final class StandInBrowser: Sendable {
             let count = recv(descriptor, &buffer, buffer.count, 0)
             guard count > 0 else { return }
             reader.append(buffer[..<count])
-            while let frame = try? reader.next(), let report = try? JSONParser.parse(frame) { reports.put(report) }
+            while case .message(let message)? = try? reader.next(), let report = try? JSONParser.parse(message) {
+                reports.put(report)
+            }
         }
     }
 

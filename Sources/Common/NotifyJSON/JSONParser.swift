@@ -21,23 +21,29 @@ package struct JSONParser {
     private let bytes: [UInt8]
     private let depthLimit: Int
     private let valueLimit: Int
+    private let repairsHalfPairs: Bool
     private var index = 0
     private var values = 0
 
-    private init(_ bytes: [UInt8], depthLimit: Int, valueLimit: Int) {
+    private init(_ bytes: [UInt8], depthLimit: Int, valueLimit: Int, repairsHalfPairs: Bool) {
         self.bytes = bytes
         self.depthLimit = depthLimit
         self.valueLimit = valueLimit
+        self.repairsHalfPairs = repairsHalfPairs
     }
 
+    /// - Parameter repairsHalfPairs: whether U+FFFD stands for an unpaired surrogate, as in `\ud83d`, which is no JSON otherwise.
+    ///   Browsers write one if a page has one.
     /// - Throws: `JSONError`, which says what was wrong and where.
     package static func parse(
-        _ bytes: [UInt8], depthLimit: Int = maximumDepth, valueLimit: Int = maximumValues
+        _ bytes: [UInt8], depthLimit: Int = maximumDepth, valueLimit: Int = maximumValues,
+        repairsHalfPairs: Bool = false
     ) throws(JSONError) -> JSON {
         if let fault = Encoding.firstFault(in: bytes) {
             throw JSONError(reason: "the text is not UTF-8", offset: fault)
         }
-        var parser = JSONParser(bytes, depthLimit: depthLimit, valueLimit: valueLimit)
+        var parser = JSONParser(
+            bytes, depthLimit: depthLimit, valueLimit: valueLimit, repairsHalfPairs: repairsHalfPairs)
         parser.skipSpace()
         let value = try parser.value(depth: 0)
         parser.skipSpace()
@@ -178,10 +184,17 @@ package struct JSONParser {
         case UInt8(ascii: "u"):
             let first = try codeUnit()
             guard (0xD800...0xDFFF).contains(first) else { return try utf8(UInt32(first)) }
-            guard first < 0xDC00, take("\\"), take("u") else { throw error("half a surrogate pair") }
-            let second = try codeUnit()
-            guard (0xDC00...0xDFFF).contains(second) else { throw error("half a surrogate pair") }
-            return try utf8(0x10000 + (UInt32(first) - 0xD800) << 10 + UInt32(second) - 0xDC00)
+            let end = index
+            if first < 0xDC00, take("\\"), take("u") {
+                let second = try codeUnit()
+                if (0xDC00...0xDFFF).contains(second) {
+                    return try utf8(0x10000 + (UInt32(first) - 0xD800) << 10 + UInt32(second) - 0xDC00)
+                }
+            }
+            guard repairsHalfPairs else { throw error("half a surrogate pair") }
+            // What follows stands for itself.
+            index = end
+            return try utf8(0xFFFD)
         default:
             index -= 1
             throw error("an unknown escape")

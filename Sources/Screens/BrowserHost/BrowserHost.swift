@@ -21,6 +21,8 @@ package final class BrowserHost {
     /// `nil` until the browser has sent its tabs.
     private var tabs: [Tab]?
     private var decisions: [TabDecision] = []
+    /// Messages that were not understood.
+    private var passedOver = 0
     /// The last report.
     private var told: JSON?
 
@@ -50,11 +52,30 @@ package final class BrowserHost {
         guard result > 0 else { return end() }
         reader.append(more)
         do throws(FrameError) {
-            while let frame = try reader.next() { take(try TabMessage.parse(frame)) }
+            while let frame = try reader.next() { take(frame) }
         } catch {
             writeError("\(error)")
             loop.exit(EX_DATAERR)
         }
+    }
+
+    private func take(_ frame: FrameReader.Frame) {
+        do throws(FrameError) {
+            switch frame {
+            case .message(let message): take(try TabMessage.parse(message))
+            case .tooLong(let length):
+                throw FrameError("a message has \(length) bytes; it has at most \(FrameReader.longest)")
+            }
+        } catch {
+            passOver(error)
+        }
+    }
+
+    /// What is held stays as it is. The log of the browser gets one line of it, however many messages there are.
+    private func passOver(_ reason: FrameError) {
+        passedOver += 1
+        if passedOver == 1 { writeError("\(reason); such messages are passed over, and no more is said of them") }
+        report()
     }
 
     private func end() {
@@ -73,11 +94,12 @@ package final class BrowserHost {
 
     /// Tells the extension what has changed, if something has.
     private func report() {
-        guard let tabs else { return }
+        guard tabs != nil || passedOver > 0 else { return }
         let report = HostReport(
             isConnected: holder.isConnected, file: rules.path,
             rules: rules.rules.sites.count + rules.rules.pages.count,
-            mistake: rules.mistake?.summary, tabs: zip(tabs, decisions).map { ($0.id, $1) }, held: holder.held
+            mistake: rules.mistake?.summary, passedOver: passedOver,
+            tabs: zip(tabs ?? [], decisions).map { ($0.id, $1) }, held: holder.held
         ).json
         guard report != told else { return }
         told = report

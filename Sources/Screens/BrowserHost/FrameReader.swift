@@ -1,4 +1,4 @@
-/// Why what a browser sends is not understood; the host ends then.
+/// Why what a browser sends is not understood.
 package struct FrameError: Error, Equatable, CustomStringConvertible {
     /// Without anything of the contents.
     package let description: String
@@ -11,28 +11,49 @@ package struct FrameError: Error, Equatable, CustomStringConvertible {
 /// Divides what a browser writes into messages: each has its length before it, in 4 bytes of this machine's order.
 /// [Native messaging](https://developer.chrome.com/docs/extensions/develop/concepts/native-messaging#native-messaging-host-protocol)
 package struct FrameReader {
+    /// What comes next.
+    package enum Frame: Equatable {
+        case message([UInt8])
+        /// One of more than ``longest`` bytes, which is passed over.
+        case tooLong(Int)
+    }
+
     /// The longest message in bytes. The extension keeps below it.
     package static let longest = 64 * 1024
+    /// Browsers send none that is longer: what announces one is no length.
+    package static let longestPossible = 64 << 20
 
     private var bytes: [UInt8] = []
+    /// Bytes of a message that are still passed over.
+    private var excess = 0
 
     package init() {}
 
-    package mutating func append(_ more: some Sequence<UInt8>) {
-        bytes += more
+    package mutating func append(_ more: some Collection<UInt8>) {
+        let skipped = min(excess, more.count)
+        excess -= skipped
+        bytes += more.dropFirst(skipped)
     }
 
     /// The next message; `nil` until it is complete.
-    package mutating func next() throws(FrameError) -> [UInt8]? {
+    ///
+    /// - Throws: `FrameError` if messages cannot be told apart any more.
+    package mutating func next() throws(FrameError) -> Frame? {
         guard bytes.count >= 4 else { return nil }
         let length = Int(bytes.withUnsafeBytes { $0.loadUnaligned(as: UInt32.self) })
-        guard length <= Self.longest else {
+        guard length <= Self.longestPossible else {
             throw FrameError("a message of \(length) bytes was announced; it has at most \(Self.longest)")
         }
+        guard length <= Self.longest else {
+            let present = min(bytes.count, 4 + length)
+            bytes.removeFirst(present)
+            excess = 4 + length - present
+            return .tooLong(length)
+        }
         guard bytes.count >= 4 + length else { return nil }
-        let frame = Array(bytes[4..<4 + length])
+        let message = Array(bytes[4..<4 + length])
         bytes.removeFirst(4 + length)
-        return frame
+        return .message(message)
     }
 
     /// A message with its length before it.

@@ -13,17 +13,20 @@ package struct HostReport {
     package var rules: Int
     /// What is wrong with the file, if something is.
     package var mistake: String?
+    /// Messages that were not understood.
+    package var passedOver: Int
     package var tabs: [(id: Int, decision: TabDecision)]
     package var held: [Topic: HeldScreen]
 
     package init(
-        isConnected: Bool, file: String, rules: Int, mistake: String?, tabs: [(id: Int, decision: TabDecision)],
-        held: [Topic: HeldScreen]
+        isConnected: Bool, file: String, rules: Int, mistake: String?, passedOver: Int,
+        tabs: [(id: Int, decision: TabDecision)], held: [Topic: HeldScreen]
     ) {
         self.isConnected = isConnected
         self.file = file
         self.rules = rules
         self.mistake = mistake
+        self.passedOver = passedOver
         self.tabs = tabs
         self.held = held
     }
@@ -34,6 +37,7 @@ package struct HostReport {
             ("rules", .integer(rules)),
         ]
         if let mistake { members.append(("mistake", .string(mistake))) }
+        if passedOver > 0 { members.append(("passed_over", .integer(passedOver))) }
         members.append(("tabs", .array(tabs.map { .object([("id", .integer($0.id))] + describe($0.decision)) })))
         return .object(members)
     }

@@ -13,7 +13,8 @@ public func fuzzTab(_ bytes: [UInt8]) {
     var reader = FrameReader()
     reader.append(rest)
     while let frame = try? reader.next() {
-        for tab in (try? TabMessage.parse(frame)) ?? [] { check(tab) }
+        guard case .message(let message) = frame else { continue }
+        for tab in (try? TabMessage.parse(message)) ?? [] { check(tab) }
     }
 }
 

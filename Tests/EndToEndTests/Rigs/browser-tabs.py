@@ -20,7 +20,7 @@ HOST = "notifyd-browser"
 
 
 class Pages(http.server.BaseHTTPRequestHandler):
-    """Pages whose head is what the query says: ?topic=/post/1 is their meta tag."""
+    """Pages whose head is what the query says: ?topic=/post/1 is their meta tag. /sandbox is of no origin."""
 
     def do_GET(self):
         topic = self.path.partition("?topic=")[2]
@@ -29,6 +29,8 @@ class Pages(http.server.BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Type", "text/html; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))
+        if self.path.startswith("/sandbox"):
+            self.send_header("Content-Security-Policy", "sandbox allow-scripts")
         self.end_headers()
         self.wfile.write(body)
 
@@ -162,6 +164,18 @@ def check(browser, daemon, allowed, other):
     holds("until the next page")
     browser.navigate(allowed + "/news?topic=/article/4")
     holds("another page says its topic", "/article/4")
+    running = hosts()
+    for wrong in ("'/article/' + String.fromCharCode(0xd83d)", "'/article/' + 'a'.repeat(70000)"):
+        browser.run(f"document.querySelector('meta').content = {wrong}")
+        holds("what is no text that can be sent is no topic")
+        browser.run("document.querySelector('meta').content = '/article/6'")
+        holds("and what comes after it is", "/article/6")
+    browser.navigate(allowed + "/sandbox?topic=/article/4")
+    holds("a page in a sandbox does not speak for its address")
+    if hosts() != running:
+        raise SystemExit("FAILED: a page has ended the host")
+    browser.navigate(allowed + "/news?topic=/article/4")
+    holds("which it does without one", "/article/4")
     browser.navigate(other + "/news?topic=/article/4")
     holds("another origin may not name it")
     browser.select(second)
