@@ -65,6 +65,26 @@ import Testing
         #expect(await check.allLines(of: 2)?.first?.hasPrefix("notifyd-browser: \(file):2:") == true)
     }
 
+    @Test func onAFullDiskWhatIsThereStays() async throws {
+        let home = try TemporaryFolder()
+        #expect(try await run(home, "install", "--host", "/bin/true", "brave").exit == .code(0))
+        let before = try await run(home).output
+        let full = try ChildProcess(
+            "/bin/sh",
+            [
+                "-c", "trap '' XFSZ; ulimit -f 0; \"$0\" browser install --host /bin/false brave",
+                BuiltPrograms.notifyctl,
+            ],
+            environment: ["HOME": home.path, "PATH": "/usr/bin:/bin"].merging(ChildProcess.sanitizerEnvironment) { $1 },
+            capturing: [2])
+        #expect(await full.waitForExit() == .code(77))
+        #expect(await full.allLines(of: 2)?.joined().contains("cannot be written: File too large") == true)
+        #expect(try await run(home).output == before)
+        let folder = home.path + "/.config/BraveSoftware/Brave-Browser/NativeMessagingHosts"
+        let files = try ChildProcess("/bin/ls", ["-A", folder], environment: [:], capturing: [1])
+        #expect(await files.allLines(of: 1) == ["org.notifyd.browser.json"])
+    }
+
     @Test func aBrowserIsToldOfTheHostThatIsNamed() async throws {
         let home = try TemporaryFolder()
         #expect(try await run(home, "install", "--host", "/bin/true", "brave").exit == .code(0))

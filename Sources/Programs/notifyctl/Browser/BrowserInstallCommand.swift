@@ -63,19 +63,14 @@ struct BrowserInstallCommand: ParsableCommand {
         let file = folder + "/" + HostManifest.file
         makeFolders(folder)
         let text = manifest.json(for: browser.family).text(pretty: true) + "\n"
-        let new = file + ".new"
-        guard let stream = fopen(new, "we") else { throw failed(file) }
-        let isWritten = fwrite(text, 1, text.utf8.count, stream) == text.utf8.count
-        guard fclose(stream) == 0, isWritten, rename(new, file) == 0 else {
-            defer { unlink(new) }
-            throw failed(file)
+        do throws(WholeFile.Failure) {
+            // The mode is that of files that hold no secret.
+            try WholeFile.write(text, to: file, mode: 0o644)
+        } catch {
+            Terminal.complain("\(Terminal.plain(file)) cannot be written: \(Terminal.plain(error.description)).")
+            throw ExitCode.refused
         }
         return file
-    }
-
-    private func failed(_ file: String) -> ExitCode {
-        Terminal.complain("\(Terminal.plain(file)) cannot be written: \(String(cString: strerror(errno))).")
-        return .refused
     }
 
     private func makeFolders(_ path: String) {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import TOMLTables
+import UserFiles
 import WindowRules
 
 /// The file with the rules of notifyd-focus.
@@ -31,13 +32,13 @@ struct FocusFile {
     ///
     /// - Parameter window: it fits the rule.
     func add(_ rule: LearnedRule, for window: FocusInfo.FocusedWindow) throws {
-        var (new, rules) = ("", WindowRules())
+        var (text, rules, newRules) = ("", WindowRules(), WindowRules())
         try tellingMistakes { () throws(ConfigurationError) in
             let old = try ConfigurationText.read(path) ?? ""
             let gap = old.isEmpty ? "" : old.hasSuffix("\n") ? "\n" : "\n\n"
-            new = gap + rule.text + "\n"
+            text = old + gap + rule.text + "\n"
             rules = try WindowRules.parse(old, file: path)
-            _ = try WindowRules.parse(old + new, file: path)
+            newRules = try WindowRules.parse(text, file: path)
         }
         let window = Window(id: 0, app: window.app, instance: window.instance, title: window.title)
         if let fit = rules.fit(window) {
@@ -46,27 +47,24 @@ struct FocusFile {
                     + "nothing was changed.")
             throw ExitCode.refused
         }
-        try append(new)
-    }
-
-    private func append(_ text: String) throws {
-        makeFolder()
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-        var failure: CInt? = descriptor < 0 ? errno : nil
-        var bytes = Array(text.utf8)[...]
-        while failure == nil, !bytes.isEmpty {
-            let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count >= 0 { bytes = bytes.dropFirst(count) } else if errno != EINTR { failure = errno }
+        guard newRules.fit(window)?.topic != nil else {
+            Terminal.complain(
+                "A rule for this window would make no topic of its title, because what stands for the name in braces is no part "
+                    + "of a topic: “\(Terminal.plain(window.title))”. Nothing was changed.")
+            throw ExitCode.badData
         }
-        if descriptor >= 0, close(descriptor) != 0 { failure = failure ?? errno }
-        guard let failure else { return }
-        Terminal.complain("\(Terminal.plain(path)) cannot be written: \(String(cString: strerror(failure))).")
-        throw ExitCode.refused
+        makeFolder()
+        do throws(WholeFile.Failure) {
+            try WholeFile.write(text, to: path)
+        } catch {
+            Terminal.complain("\(Terminal.plain(path)) cannot be written: \(Terminal.plain(error.description)).")
+            throw ExitCode.refused
+        }
     }
 
     private func makeFolder() {
         guard let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return }
-        // What could not be made shows when the file is opened.
+        // What could not be made shows when the file is written.
         mkdir(String(path[..<slash]), 0o700)
     }
 }

@@ -108,13 +108,14 @@ struct LinkFiles {
         makeFolders(folder)
         var made: [String] = []
         for draft in drafts {
-            guard let failure = create(draft) else {
+            do throws(WholeFile.Failure) {
+                try WholeFile.write(draft.text + "\n", to: draft.path, isNew: true)
                 made.append(draft.path)
-                continue
+            } catch {
+                for path in made { unlink(path) }
+                Terminal.complain("\(draft.path) cannot be written: \(error).")
+                throw ExitCode.refused
             }
-            for path in made { unlink(path) }
-            Terminal.complain("\(draft.path) cannot be written: \(String(cString: strerror(failure))).")
-            throw ExitCode.refused
         }
         return made
     }
@@ -150,25 +151,6 @@ struct LinkFiles {
         makeFolders(String(path[..<slash]))
         // What could not be made shows when the file is written.
         mkdir(path, 0o700)
-    }
-
-    /// - Returns: the error number, if it could not be written.
-    private func create(_ draft: Draft) -> CInt? {
-        let descriptor = open(draft.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { return errno }
-        defer { close(descriptor) }
-        var bytes = Array((draft.text + "\n").utf8)[...]
-        while !bytes.isEmpty {
-            let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0 && errno == EINTR { continue }
-            guard count > 0, fsync(descriptor) == 0 else {
-                let failure = errno
-                unlink(draft.path)
-                return failure
-            }
-            bytes = bytes.dropFirst(count)
-        }
-        return nil
     }
 }
 
