@@ -64,6 +64,19 @@ import Testing
         #expect(error?.reason.contains("too long") == true)
     }
 
+    @Test func aPatternWithThousandsOfPartsIsRefused() {
+        let error = #expect(throws: TitlePatternError.self) { _ = try TitlePattern("(?:a?){255}(?:b?){255}") }
+        #expect(error?.reason.contains("too long") == true)
+    }
+
+    @Test func whatStandsAtTheBeginningWeighsNothing() throws {
+        #expect(try TitlePattern("^Post ").weight == 1)
+        // A loop of three instructions, the end of the capture, a space, and the match.
+        #expect(try TitlePattern("^Post (?<id>[0-9]+) ").weight == 6)
+        #expect(try TitlePattern("Post ").weight == 6)
+        #expect(try TitlePattern("^Post|x").weight == 9)
+    }
+
     /// With these, a matcher that backtracks takes longer than the universe is old.
     @Test(arguments: ["(?:a+)+b", "(?:a|a)*b", "(?:a*)*(?:a*)*(?:a*)*b", "^(?:(?:\\w+\\s?)+)+:$", "(?:.*a){20}b"])
     func noTitleTakesLong(_ text: String) throws {

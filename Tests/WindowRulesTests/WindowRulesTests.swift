@@ -64,7 +64,7 @@ import Testing
         #expect(rules.fit(Self.firefox("Post 27 "))?.rule == 0)
     }
 
-    @Test(arguments: ["a/b", "a*", "it's", "{x}", String(repeating: "x", count: 65), "a\u{7}"])
+    @Test(arguments: ["a/b", "a*", "it's", "{x}", String(repeating: "x", count: 65), "a\u{7}", "a\u{FFFE}"])
     func aCaptureThatIsNoSegmentGivesNoScreen(_ capture: String) throws {
         var rules = try Self.rules(Self.posts)
         let window = Self.firefox("Post \(capture) ")
@@ -110,6 +110,27 @@ import Testing
         #expect(Window(id: 1, app: "", title: String(repeating: "é", count: 4000)).title.unicodeScalars.count == 512)
     }
 
+    private static func rules(_ pattern: String, _ count: Int) throws -> WindowRules {
+        try rules(String(repeating: "[[screen]]\ntitle = '\(pattern)'\ntopic = \"/x\"\n", count: count))
+    }
+
+    /// A title that begins with any of these patterns could be matched for minutes, if there were no limit.
+    @Test func allPatternsTogetherAreBounded() throws {
+        let pattern = "(?:a?){250}(?:b?){240}$"
+        let error = #expect(throws: ConfigurationError.self) { _ = try Self.rules(pattern, 256) }
+        #expect(error?.mistakes.map(\.line) == [17], "\(String(describing: error))")
+        #expect(error?.mistakes.first?.reason.contains("of all rules are too long together") == true)
+        var rules = try Self.rules(pattern, 5)
+        let title = String(repeating: "a", count: Window.longestTitle - 1) + "-"
+        let time = ContinuousClock().measure { _ = rules.fit(Self.firefox(title)) }
+        // Without optimisation it takes many times as long, and more on a busy machine.
+        #expect(time < .seconds(10))
+    }
+
+    @Test func manyUsualRulesFit() throws {
+        #expect(try Self.rules("^Post (?<id>[0-9]+) – Example", 256).rules.count == 256)
+    }
+
     // MARK: Configuration
 
     @Test func anEmptyFileHasNoRules() throws { #expect(try Self.rules("# nothing\n").rules.isEmpty) }
@@ -124,6 +145,7 @@ import Testing
             ("[[screen]]\ntitle = \"(\"\ntopic = \"/x\"", "'title' is no regular expression: this '(' is not closed"),
             ("[[screen]]\napp = \"x\"\ntopic = \"/x\"\nstate = \"hidden\"", "one of \"focused\", \"visible\""),
             ("[[screen]]\napp = \"x\"\ntopic = \"/x\"\nwhen = 1", "there is no key 'when' here; the keys are app"),
+            ("[[screen]]\napp = \"x\"\ntopic = \"/x\u{FFFE}\"", "for internal use"),
             ("[[window]]\n", "there is no key 'window' here; the keys are screen"),
         ]) func mistakesSayWhatWouldBeRight(_ text: String, _ reason: String)
     {

@@ -4,11 +4,17 @@ extension TitlePattern {
     /// - Returns: what each named capture has taken, unless it took no part; `nil` without a match.
     public func captures(in title: String) -> [String: String]? {
         let scalars = Array(title.unicodeScalars)
-        var matcher = Matcher(pattern: self, scalars: scalars)
-        guard let positions = matcher.run() else { return nil }
+        let slots = 2 * captureNames.count
+        let positions = Matcher.Memory.with(size: program.count, slots: slots, sets: sets.count) { memory in
+            program.withUnsafeBufferPointer { program in
+                var matcher = Matcher(pattern: self, program: program, scalars: scalars, memory: memory)
+                return matcher.run()
+            }
+        }
+        guard let positions else { return nil }
         var captures: [String: String] = [:]
         for (index, name) in captureNames.enumerated() {
-            let (start, end) = (positions[2 * index], positions[2 * index + 1])
+            let (start, end) = (Int(positions[2 * index]), Int(positions[2 * index + 1]))
             guard start >= 0, end >= start else { continue }
             captures[name] = String(String.UnicodeScalarView(scalars[start..<end]))
         }
@@ -19,90 +25,151 @@ extension TitlePattern {
 /// Follows all ways through the program at once, one scalar after the other: Pike's algorithm. No way is followed twice at a
 /// position, which bounds the time.
 private struct Matcher {
-    /// Ways, the preferred ones first, each with the positions that it has saved.
-    private struct Ways {
-        var places: [Int] = []
-        var positions: [Int] = []
+    /// Where it works: allocated once for a match, and reached without checks, because this is where the time goes.
+    struct Memory {
+        /// Ways, the preferred ones first, each with the positions that it has saved.
+        struct Ways {
+            let places: UnsafeMutablePointer<Int32>
+            let positions: UnsafeMutablePointer<Int32>
+            var count = 0
+        }
+
+        let ways: (Ways, Ways)
         /// For each instruction the last position at which it was reached.
-        var reachedAt: [Int]
+        let reachedAt: UnsafeMutablePointer<Int32>
+        /// What is still to be followed: a place, or a slot and what it was.
+        let stack: UnsafeMutablePointer<(place: Int32, slot: Int32, position: Int32)>
+        let saved: UnsafeMutablePointer<Int32>
+        /// For each set twice the last position at which it was looked at, and 1 more if it has the scalar there.
+        let members: UnsafeMutablePointer<Int32>
+        /// The same for each assertion.
+        let assertions: UnsafeMutablePointer<Int32>
+        let slots: Int
+
+        static func with<Result>(size: Int, slots: Int, sets: Int, _ body: (Memory) -> Result) -> Result {
+            let words = UnsafeMutablePointer<Int32>.allocate(capacity: (3 + 2 * slots) * size + slots + sets + 4)
+            // Each instruction is left for two others at most, and each way back restores one slot.
+            let stack = UnsafeMutablePointer<(place: Int32, slot: Int32, position: Int32)>.allocate(
+                capacity: 3 * size + 1)
+            defer {
+                words.deallocate()
+                stack.deallocate()
+            }
+            let positions = words + 3 * size
+            let saved = positions + 2 * slots * size
+            let memory = Memory(
+                ways: (
+                    Ways(places: words, positions: positions),
+                    Ways(places: words + size, positions: positions + slots * size)
+                ),
+                reachedAt: words + 2 * size, stack: stack, saved: saved, members: saved + slots,
+                assertions: saved + slots + sets, slots: slots)
+            memory.reachedAt.initialize(repeating: -1, count: size)
+            memory.members.initialize(repeating: -1, count: sets + 4)
+            return body(memory)
+        }
     }
 
     let pattern: TitlePattern
+    let program: UnsafeBufferPointer<TitlePattern.Instruction>
     let scalars: [Unicode.Scalar]
-    private let slots: Int
-    private var stack: [(place: Int, restores: Int, position: Int)] = []
-
-    init(pattern: TitlePattern, scalars: [Unicode.Scalar]) {
-        self.pattern = pattern
-        self.scalars = scalars
-        slots = 2 * pattern.captureNames.count
-    }
+    let memory: Memory
 
     /// - Returns: the saved positions, -1 for those that were not; `nil` without a match.
-    mutating func run() -> [Int]? {
-        let unreached = [Int](repeating: -1, count: pattern.program.count)
-        var current = Ways(reachedAt: unreached)
-        var next = Ways(reachedAt: unreached)
-        var found: [Int]?
-        let none = [Int](repeating: -1, count: slots)
+    mutating func run() -> [Int32]? {
+        var (current, next) = memory.ways
+        var found: [Int32]?
+        let slots = memory.slots
         for position in 0...scalars.count {
             // A match that begins later is not as good as one that has begun.
-            if found == nil { add(0, none, to: &current, at: position) }
-            if current.places.isEmpty { break }
-            next.places.removeAll(keepingCapacity: true)
-            next.positions.removeAll(keepingCapacity: true)
-            for (number, place) in current.places.enumerated() {
-                let saved = current.positions[number * slots..<(number + 1) * slots]
-                if pattern.program[place] == .match {
-                    found = Array(saved)
+            if found == nil {
+                memory.saved.update(repeating: -1, count: slots)
+                add(0, to: &current, at: position)
+            }
+            if current.count == 0 { break }
+            next.count = 0
+            let scalar = position < scalars.count ? scalars[position] : nil
+            let small = pattern.ignoresCase ? scalar?.lowercase : nil
+            for number in 0..<current.count {
+                let place = Int(current.places[number])
+                let positions = current.positions + number * slots
+                if program[place].kind == .match {
+                    found = Array(UnsafeBufferPointer(start: positions, count: slots))
                     // The ways behind it are not preferred to it.
                     break
                 }
-                if position < scalars.count, accepts(place, scalars[position]) {
-                    add(place + 1, Array(saved), to: &next, at: position + 1)
+                if let scalar, accepts(program[place], scalar, small, position) {
+                    memory.saved.update(from: positions, count: slots)
+                    add(place + 1, to: &next, at: position + 1)
                 }
             }
             swap(&current, &next)
-            if found != nil, current.places.isEmpty { break }
+            if found != nil, current.count == 0 { break }
         }
         return found
     }
 
-    private func accepts(_ place: Int, _ scalar: Unicode.Scalar) -> Bool {
-        switch pattern.program[place] {
-        case .scalar(let wanted): scalar == wanted || (pattern.ignoresCase && scalar.lowercase == wanted)
-        case .set(let set): set.contains(scalar, ignoringCase: pattern.ignoresCase)
-        case .any: true
-        case .jump, .fork, .save, .assert, .match: false
+    private func accepts(
+        _ instruction: TitlePattern.Instruction, _ scalar: Unicode.Scalar, _ small: Unicode.Scalar?, _ position: Int
+    ) -> Bool {
+        switch instruction.kind {
+        case .scalar: return scalar.value == instruction.first || small?.value == instruction.first
+        case .any: return true
+        case .set:
+            let set = Int(instruction.first)
+            if Int(memory.members[set] >> 1) == position { return memory.members[set] & 1 == 1 }
+            let isMember = pattern.sets[set].contains(scalar, ignoringCase: pattern.ignoresCase)
+            memory.members[set] = Int32(position) << 1 | (isMember ? 1 : 0)
+            return isMember
+        default: return false
         }
     }
 
-    /// Adds all ways that lead from a place to one that takes a scalar, or to the end.
-    private mutating func add(_ start: Int, _ saved: [Int], to ways: inout Ways, at position: Int) {
-        var saved = saved
-        stack.append((start, -1, 0))
-        while let (place, restores, old) = stack.popLast() {
-            if restores >= 0 {
-                saved[restores] = old
+    /// Adds all ways that lead from a place to one that takes a scalar, or to the end. `memory.saved` has what was saved on the way
+    /// to there.
+    private func add(_ start: Int, to ways: inout Memory.Ways, at position: Int) {
+        let (stack, saved, slots, here) = (memory.stack, memory.saved, memory.slots, Int32(position))
+        var depth = 1
+        stack[0] = (Int32(start), -1, 0)
+        while depth > 0 {
+            depth -= 1
+            let (place, slot, old) = stack[depth]
+            if slot >= 0 {
+                saved[Int(slot)] = old
                 continue
             }
-            guard ways.reachedAt[place] != position else { continue }
-            ways.reachedAt[place] = position
-            switch pattern.program[place] {
-            case .jump(let target): stack.append((target, -1, 0))
-            case .fork(let first, let second):
-                stack.append((second, -1, 0))
-                stack.append((first, -1, 0))
-            case .save(let slot):
+            guard memory.reachedAt[Int(place)] != here else { continue }
+            memory.reachedAt[Int(place)] = here
+            let instruction = program[Int(place)]
+            switch instruction.kind {
+            case .jump:
+                stack[depth] = (Int32(instruction.first), -1, 0)
+                depth += 1
+            case .fork:
+                stack[depth] = (Int32(instruction.second), -1, 0)
+                stack[depth + 1] = (Int32(instruction.first), -1, 0)
+                depth += 2
+            case .save:
                 // What is on the stack belongs to before it was saved.
-                stack.append((0, slot, saved[slot]))
-                saved[slot] = position
-                stack.append((place + 1, -1, 0))
-            case .assert(let assertion):
-                if holds(assertion, at: position) { stack.append((place + 1, -1, 0)) }
+                let slot = Int(instruction.first)
+                stack[depth] = (0, Int32(slot), saved[slot])
+                stack[depth + 1] = (place + 1, -1, 0)
+                saved[slot] = here
+                depth += 2
+            case .assert:
+                let number = Int(instruction.first)
+                if Int(memory.assertions[number] >> 1) != position {
+                    let isTrue = holds(TitlePattern.Assertion(rawValue: instruction.first)!, at: position)
+                    memory.assertions[number] = here << 1 | (isTrue ? 1 : 0)
+                }
+                if memory.assertions[number] & 1 == 1 {
+                    stack[depth] = (place + 1, -1, 0)
+                    depth += 1
+                }
             case .scalar, .set, .any, .match:
-                ways.places.append(place)
-                ways.positions += saved
+                ways.places[ways.count] = place
+                (ways.positions + ways.count * slots).update(from: saved, count: slots)
+                ways.count += 1
             }
         }
     }

@@ -15,23 +15,38 @@ public struct TitlePattern: Sendable {
     /// The names of the captures, from the left.
     public let captureNames: [String]
     let program: [Instruction]
+    /// The sets that the program names by their number.
+    let sets: [ScalarSet]
     let ignoresCase: Bool
+    /// Instructions that a match may reach at every scalar of a title: with its length, the bound of the time.
+    let weight: Int
 
-    /// One step of a match; numbers are places in the program.
-    enum Instruction: Equatable, Sendable {
-        case scalar(Unicode.Scalar)
-        case set(ScalarSet)
-        case any
-        case jump(Int)
-        /// Both are tried; what the first one leads to is preferred.
-        case fork(Int, Int)
-        /// Keeps the position: that of a beginning is even, that of an end odd.
-        case save(Int)
-        case assert(Assertion)
-        case match
+    /// One step of a match. It has nothing that would be counted by references, because there are many.
+    struct Instruction: Equatable, Sendable {
+        enum Kind: Equatable, Sendable {
+            /// Takes a scalar, by its value.
+            case scalar
+            /// Takes a scalar of a set, by its number.
+            case set
+            /// Takes any scalar.
+            case any
+            /// Goes on at a place.
+            case jump
+            /// Both places are tried; what the first one leads to is preferred.
+            case fork
+            /// Keeps the position in a slot: that of a beginning is even, that of an end odd.
+            case save
+            /// Goes on if an assertion holds.
+            case assert
+            case match
+        }
+
+        let kind: Kind
+        var first: UInt32 = 0
+        var second: UInt32 = 0
     }
 
-    enum Assertion: Equatable, Sendable {
+    enum Assertion: UInt32, Equatable, Sendable {
         case start, end, wordBoundary, noWordBoundary
     }
 
@@ -43,8 +58,18 @@ public struct TitlePattern: Sendable {
         try compiler.compile(node)
         description = text
         captureNames = parser.names
-        program = compiler.program + [.match]
+        program = compiler.program + [Instruction(kind: .match)]
+        sets = compiler.sets
+        weight = Self.weight(of: program)
         ignoresCase = parser.ignoresCase
+    }
+}
+
+extension TitlePattern {
+    /// What stands at the beginning of a title, up to the first part that may vary, is reached once.
+    private static func weight(of program: [Instruction]) -> Int {
+        guard program[0] == Instruction(kind: .assert, first: Assertion.start.rawValue) else { return program.count }
+        return program.count - program.prefix { ![.fork, .jump, .match].contains($0.kind) }.count
     }
 }
 

@@ -1,9 +1,10 @@
 /// Makes a program of a pattern.
 struct TitlePatternCompiler {
-    /// Instructions. With titles of 512 scalars, a match then takes milliseconds at worst.
-    private static let longest = 2000
+    /// Instructions. With titles of 512 scalars, a match then takes a few milliseconds at worst.
+    private static let longest = 1000
 
     private(set) var program: [TitlePattern.Instruction] = []
+    private(set) var sets: [ScalarSet] = []
     /// Parts that were compiled: an empty one adds no instruction, however often it is repeated.
     private var parts = 0
 
@@ -11,28 +12,37 @@ struct TitlePatternCompiler {
         parts += 1
         guard parts < 10 * Self.longest else { throw Self.tooLong }
         switch node {
-        case .scalar(let scalar): try add(.scalar(scalar))
-        case .set(let set): try add(.set(set))
+        case .scalar(let scalar): try add(.scalar, scalar.value)
+        case .set(let set): try add(.set, number(of: set))
         case .any: try add(.any)
-        case .assertion(let assertion): try add(.assert(assertion))
+        case .assertion(let assertion): try add(.assert, assertion.rawValue)
         case .sequence(let nodes): for node in nodes { try compile(node) }
         case .choice(let nodes): try choice(nodes[...])
         case .repetition(let node, let least, let most, let isLazy):
             for _ in 0..<least { try compile(node) }
             if let most { try optional(node, most - least, isLazy) } else { try loop(node, isLazy) }
         case .capture(let number, let node):
-            try add(.save(2 * number))
+            try add(.save, UInt32(2 * number))
             try compile(node)
-            try add(.save(2 * number + 1))
+            try add(.save, UInt32(2 * number + 1))
         }
     }
 
     private static let tooLong = TitlePatternError(
         reason: "the pattern is too long, as each repetition is written out; shorten it or its numbers", position: 1)
 
-    private mutating func add(_ instruction: TitlePattern.Instruction) throws(TitlePatternError) {
+    private mutating func add(
+        _ kind: TitlePattern.Instruction.Kind, _ first: UInt32 = 0
+    ) throws(TitlePatternError) {
         guard program.count < Self.longest else { throw Self.tooLong }
-        program.append(instruction)
+        program.append(TitlePattern.Instruction(kind: kind, first: first))
+    }
+
+    /// A repetition has its sets many times.
+    private mutating func number(of set: ScalarSet) -> UInt32 {
+        if let number = sets.firstIndex(of: set) { return UInt32(number) }
+        sets.append(set)
+        return UInt32(sets.count - 1)
     }
 
     private mutating func choice(_ nodes: ArraySlice<PatternNode>) throws(TitlePatternError) {
@@ -41,21 +51,21 @@ struct TitlePatternCompiler {
             return
         }
         let fork = program.count
-        try add(.fork(fork + 1, 0))
+        try add(.fork)
         try compile(first)
         let jump = program.count
-        try add(.jump(0))
-        program[fork] = .fork(fork + 1, program.count)
+        try add(.jump)
+        program[fork] = Self.fork(fork + 1, program.count, false)
         try choice(nodes.dropFirst())
-        program[jump] = .jump(program.count)
+        program[jump].first = UInt32(program.count)
     }
 
     /// Any number of times.
     private mutating func loop(_ node: PatternNode, _ isLazy: Bool) throws(TitlePatternError) {
         let fork = program.count
-        try add(.fork(0, 0))
+        try add(.fork)
         try compile(node)
-        try add(.jump(fork))
+        try add(.jump, UInt32(fork))
         program[fork] = Self.fork(fork + 1, program.count, isLazy)
     }
 
@@ -64,13 +74,14 @@ struct TitlePatternCompiler {
         var forks: [Int] = []
         for _ in 0..<count {
             forks.append(program.count)
-            try add(.fork(0, 0))
+            try add(.fork)
             try compile(node)
         }
         for fork in forks { program[fork] = Self.fork(fork + 1, program.count, isLazy) }
     }
 
     private static func fork(_ body: Int, _ end: Int, _ isLazy: Bool) -> TitlePattern.Instruction {
-        isLazy ? .fork(end, body) : .fork(body, end)
+        let (first, second) = isLazy ? (end, body) : (body, end)
+        return TitlePattern.Instruction(kind: .fork, first: UInt32(first), second: UInt32(second))
     }
 }

@@ -49,10 +49,21 @@ public struct WindowRule: Equatable, Sendable {
 }
 
 extension WindowRule {
-    static func read(from table: inout TableReader) -> WindowRule? {
+    /// - Parameter room: what is left of ``WindowRules/heaviest``.
+    static func read(from table: inout TableReader, room: inout Int) -> WindowRule? {
         let app = table.string("app")
         if app?.isEmpty == true { table.note("app", "'app' is empty; without 'app' a rule is for every program") }
         let title = table.pattern("title")
+        if let title {
+            // Of the rules that are too many the first one is told.
+            if room >= 0, title.weight > room {
+                table.note(
+                    "title",
+                    "the patterns of all rules are too long together, as each repetition is written out; shorten them or "
+                        + "their numbers, or begin them with ^ and text")
+            }
+            room -= title.weight
+        }
         let topic = table.required("topic") { $0.topic($1) }
         let state = table.word("state", of: State.self) ?? .focused
         guard table.has("app") || table.has("title") else {
@@ -60,6 +71,10 @@ extension WindowRule {
             return nil
         }
         guard let topic else { return nil }
+        guard topic.description.fitsIntoMessage else {
+            table.note("topic", "'topic' has a character that Unicode keeps for internal use, such as U+FFFE")
+            return nil
+        }
         guard title != nil || !table.has("title") else { return nil }
         for name in topic.captureNames where title?.captureNames.contains(where: { $0.hasBytes(of: name) }) != true {
             if name.hasBytes(of: windowCapture) { continue }
@@ -101,7 +116,9 @@ extension TopicPattern {
                 text += "/" + segment
                 continue
             }
-            guard let value = captures[String(segment.dropFirst().dropLast())], !value.utf8.contains(UInt8(ascii: "/"))
+            // A topic that no message can carry is known to nobody else.
+            guard let value = captures[String(segment.dropFirst().dropLast())], value.fitsIntoMessage,
+                !value.utf8.contains(UInt8(ascii: "/"))
             else { return nil }
             text += "/" + value
         }

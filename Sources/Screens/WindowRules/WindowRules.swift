@@ -10,6 +10,8 @@ public struct WindowRules: Sendable {
     public static let mostScreens = 64
     /// Rules of a configuration.
     static let mostRules = 256
+    /// The weight of all patterns together. To match them all with the worst title takes some 20 milliseconds.
+    static let heaviest = 5000
 
     /// A screen that is to be held.
     public struct Wanted: Equatable, Sendable {
@@ -54,7 +56,8 @@ public struct WindowRules: Sendable {
     /// Reads a whole configuration.
     public static func parse(_ text: String, file: String) throws(ConfigurationError) -> WindowRules {
         try TableReader.read(file: file, text: text) { root in
-            WindowRules(root.tables("screen", upTo: mostRules) { WindowRule.read(from: &$0) })
+            var room = heaviest
+            return WindowRules(root.tables("screen", upTo: mostRules) { WindowRule.read(from: &$0, room: &room) })
         }
     }
 
