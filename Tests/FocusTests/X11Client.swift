@@ -38,8 +38,30 @@ final class X11Client {
             raw, UInt8(XCB_PROP_MODE_REPLACE.rawValue), window, atom(name), atom(type), 8, UInt32(bytes.count), bytes)
     }
 
+    /// Sets a property as a window manager does.
+    ///
+    /// - Parameter window: `nil` for the root.
+    func set(_ name: String, _ windows: [UInt32], on window: UInt32? = nil) {
+        xcb_change_property(
+            raw, UInt8(XCB_PROP_MODE_REPLACE.rawValue), window ?? root, atom(name), atom("WINDOW"), 32,
+            UInt32(windows.count), windows)
+        xcb_flush(raw)
+    }
+
     /// Opens a window, and returns when the window manager has it; it may focus the window.
     func open(_ title: String, app: String, instance: String = "test") -> UInt32 {
+        let window = openUnmanaged(title, app: app, instance: instance)
+        let deadline = ContinuousClock.now + .seconds(30)
+        while !isManaged(window), ContinuousClock.now < deadline {
+            // openbox leaves what comes while it starts in its queue until something else comes.
+            ask("NOTIFYD_TEST", root, [0, 0, 0, 0, 0])
+            usleep(5000)
+        }
+        return window
+    }
+
+    /// Opens a window, and leaves what becomes of it to others.
+    func openUnmanaged(_ title: String, app: String, instance: String = "test") -> UInt32 {
         let window = xcb_generate_id(raw)
         xcb_create_window(
             raw, UInt8(XCB_COPY_FROM_PARENT), window, root, 0, 0, 100, 50, 0,
@@ -48,12 +70,6 @@ final class X11Client {
         rename(window, title)
         xcb_map_window(raw, window)
         xcb_flush(raw)
-        let deadline = ContinuousClock.now + .seconds(30)
-        while !isManaged(window), ContinuousClock.now < deadline {
-            // openbox leaves what comes while it starts in its queue until something else comes.
-            ask("NOTIFYD_TEST", root, [0, 0, 0, 0, 0])
-            usleep(5000)
-        }
         return window
     }
 

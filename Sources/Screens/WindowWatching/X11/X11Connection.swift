@@ -10,6 +10,8 @@ final class X11Connection {
         let bytes: [UInt8]
         /// The atom of its type; 0 if there is no property.
         let type: UInt32
+        /// Whether the window is gone.
+        var isOfNoWindow = false
 
         /// 32-bit numbers, in the order of this machine.
         var numbers: [UInt32] {
@@ -109,7 +111,7 @@ final class X11Connection {
                 { reply in
                     guard let reply = reply?.assumingMemoryBound(to: xcb_get_property_reply_t.self),
                         let value = xcb_get_property_value(reply)
-                    else { return answer(Property(bytes: [], type: 0)) }
+                    else { return answer(Property(bytes: [], type: 0, isOfNoWindow: true)) }
                     let count = Int(xcb_get_property_value_length(reply))
                     answer(
                         Property(

@@ -106,12 +106,17 @@ final class X11Source: WindowSource {
 
     private func note(_ change: X11Connection.Change) {
         switch change {
-        case .destroyed(let window): if window == managerWindow { takeManager(0) }
+        case .destroyed(let window):
+            if window == managerWindow { takeManager(0) }
+            drop(window)
         case .property(let atom, let window):
             guard let name = names[atom] else { return }
             let isOfRoot = window == connection?.root
             let isAsked = isOfRoot ? Name.ofRoot.contains(name) : Name.ofWindow.contains(name)
             if isAsked, isOfRoot || clients[window] != nil { ask(Request(name: name, window: window)) }
+            // A window manager may set it on the root first, or before its window is there.
+            if window == managerWindow, name == .manager { ask(Request(name: .manager, window: window)) }
+            if isOfRoot, !hasManager, name != .manager { ask(Request(name: .manager, window: window)) }
         }
     }
 
@@ -165,7 +170,7 @@ final class X11Source: WindowSource {
         for window in order where clients[window] == nil {
             clients[window] = Client()
             newcomers += 1
-            connection?.watch(window)
+            connection?.watch(window, withEnd: window == active)
             for name in Name.ofWindow { ask(Request(name: name, window: window)) }
         }
     }
@@ -173,6 +178,7 @@ final class X11Source: WindowSource {
     private func take(_ name: Name, _ property: X11Connection.Property, of window: UInt32) {
         if window == managerWindow, name == .manager { return update(&hasManager, property.numbers.first == window) }
         guard var client = clients[window] else { return }
+        guard !property.isOfNoWindow else { return drop(window) }
         switch name {
         case .title: client.title = property.text(utf8: atoms[.utf8]!)
         case .oldTitle: client.oldTitle = property.text(utf8: atoms[.utf8]!)
@@ -206,7 +212,19 @@ final class X11Source: WindowSource {
     private func takeActive(_ window: UInt32) {
         guard window != active else { return }
         changed.formUnion([active, window])
+        if clients[active] != nil { connection?.watch(active) }
         active = window
+        // That a window is gone its window manager may tell late, or never.
+        guard clients[window] != nil else { return }
+        connection?.watch(window, withEnd: true)
+        ask(Request(name: .state, window: window))
+    }
+
+    /// Forgets a window that is gone, whatever the list says.
+    private func drop(_ window: UInt32) {
+        guard clients.removeValue(forKey: window) != nil else { return }
+        order.removeAll { $0 == window }
+        isStale = true
     }
 
     // MARK: Telling
