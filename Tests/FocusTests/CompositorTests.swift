@@ -5,7 +5,8 @@ import Testing
 
 /// Compositors that tell of their windows over the bus. The real KWin and GNOME Shell cannot run everywhere; these are stand-ins.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct CompositorTests {
-    private static let wayland = ["WAYLAND_DISPLAY": "wayland-9"]
+    private static let gnome = ["WAYLAND_DISPLAY": "wayland-9", "XDG_CURRENT_DESKTOP": "ubuntu:GNOME"]
+    private static let kde = ["WAYLAND_DISPLAY": "wayland-9", "XDG_CURRENT_DESKTOP": "KDE"]
 
     /// Calls `org.notifyd.FocusSource1`.
     private func tell(
@@ -22,7 +23,7 @@ import Testing
     }
 
     @Test func anExtensionOfGNOMEShellTellsOfItsWindows() async throws {
-        try await FocusRig.with(Self.wayland) { rig in
+        try await FocusRig.with(Self.gnome) { rig in
             let shell = try await Connection.open(rig.bus.address)
             defer { shell.close() }
             try await shell.requestName("org.gnome.Shell")
@@ -46,7 +47,7 @@ import Testing
     }
 
     @Test func nobodyElseIsBelieved() async throws {
-        try await FocusRig.with(Self.wayland) { rig in
+        try await FocusRig.with(Self.gnome) { rig in
             let shell = try await Connection.open(rig.bus.address)
             let stranger = try await Connection.open(rig.bus.address)
             defer { for connection in [shell, stranger] { connection.close() } }
@@ -68,10 +69,26 @@ import Testing
         }
     }
 
+    /// Any program may take a name that is free.
+    @Test func anOwnerOfTheNameIsNotBelievedInTheSessionOfAnotherDesktop() async throws {
+        try await FocusRig.with(Self.kde) { rig in
+            let stranger = try await Connection.open(rig.bus.address)
+            defer { stranger.close() }
+            try await stranger.requestName("org.gnome.Shell")
+            try rig.launch()
+            try await rig.until("it waits for the compositor") {
+                try await rig.state()["detail"]?.string?.contains("wayland-9 cannot be reached") == true
+            }
+            let error = await #expect(throws: NotifyError.self) { try await tell(stranger, "Begin") }
+            #expect(error?.name == "org.freedesktop.DBus.Error.AccessDenied")
+            #expect(try await rig.state()["source"]?.string == "")
+        }
+    }
+
     @Test func kwinLoadsAScript() async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
-        try await FocusRig.with(Self.wayland.merging(["XDG_RUNTIME_DIR": folder.path]) { $1 }) { rig in
+        try await FocusRig.with(Self.kde.merging(["XDG_RUNTIME_DIR": folder.path]) { $1 }) { rig in
             let calls = Mailbox<String>()
             let kwin = try await Connection.open(rig.bus.address)
             defer { kwin.close() }

@@ -36,6 +36,7 @@ final class Focus {
             logger.error("The bus is gone")
             loop.exit(FocusExit.busLost)
         }
+        WaylandLog.take = { [logger] line in logger.warning("libwayland complains", metadata: ["text": "\(line)"]) }
         let follower = try WindowFollower(
             loop: loop, bus: bus, environment: Self.environment, onWindows: { [unowned self] in hold() },
             onStatus: { [unowned self] in tellStatus() })
@@ -95,7 +96,7 @@ final class Focus {
         guard let status = follower?.status else { return }
         if status.isFollowing {
             logger.info("Windows are followed", metadata: ["source": "\(status.source)"])
-        } else if !status.detail.isEmpty {
+        } else if !status.isPassing {
             logger.notice("No windows are followed", metadata: ["reason": "\(status.detail)"])
         }
         ServiceManager.status(line)

@@ -22,6 +22,18 @@ public enum SourceCandidate: Equatable, Sendable {
         }
     }
 
+    /// What it is called in a sentence.
+    var words: String {
+        switch self {
+        case .sway: "sway"
+        case .i3: "i3"
+        case .kwin: "KWin"
+        case .gnome: "GNOME Shell"
+        case .wayland(let display): "the Wayland compositor \(display)"
+        case .x11(let display): "the X server \(display)"
+        }
+    }
+
     /// What there is, the best first: what tells most of its windows.
     ///
     /// - Parameters:

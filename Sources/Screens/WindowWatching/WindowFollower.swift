@@ -12,21 +12,29 @@ public final class WindowFollower {
         public var isFollowing = false
         /// What is wrong, and what to do; empty if all is well.
         public var detail = ""
+        /// Whether it is about to change by itself.
+        public var isPassing = false
 
-        public init(source: String = "", isFollowing: Bool = false, detail: String = "") {
+        public init(source: String = "", isFollowing: Bool = false, detail: String = "", isPassing: Bool = false) {
             self.source = source
             self.isFollowing = isFollowing
             self.detail = detail
+            self.isPassing = isPassing
         }
     }
 
     /// Seconds between attempts.
     private static let shortestPause: Int64 = 1
     private static let longestPause: Int64 = 60
+    /// Seconds until a source that says nothing is given up.
+    private static let patience: Int64 = 10
     /// Variables that say where windows are, and how to get in.
-    private static let variables = ["DISPLAY", "I3SOCK", "SWAYSOCK", "WAYLAND_DISPLAY", "XAUTHORITY"]
+    private static let variables = [
+        "DISPLAY", "I3SOCK", "SWAYSOCK", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_CURRENT_DESKTOP",
+    ]
+    private static let looking = Status(detail: "looking for a desktop", isPassing: true)
 
-    public private(set) var status = Status()
+    public private(set) var status = looking
     public private(set) var windows: [Window] = []
     private let loop: EventLoop
     private let bus: BusConnection
@@ -34,15 +42,16 @@ public final class WindowFollower {
     private let onWindows: () -> Void
     private let onStatus: () -> Void
     private var timer: EventSource?
-    private var slots: [BusSlot] = []
+    /// Goes off when the source has said nothing for too long.
+    private var silence: EventSource?
+    private var onSilence: () -> Void = {}
     private var source: (any WindowSource)?
     private var candidates: ArraySlice<SourceCandidate> = []
     private var failures: [String] = []
     private var pause = shortestPause
     /// Reports of earlier attempts do not count.
     private var attempt = 0
-    /// The unique names of compositors on the bus, by their names.
-    private var owners: [String: String] = [:]
+    private var owners: CompositorOwners?
     private let compositors: CompositorInterface
 
     /// - Parameters:
@@ -60,23 +69,13 @@ public final class WindowFollower {
         self.onStatus = onStatus
         compositors = try CompositorInterface(bus: bus)
         timer = try loop.timer(.monotonic) { [unowned self] in begin() }
+        silence = try loop.timer(.monotonic) { [unowned self] in onSilence() }
+        owners = CompositorOwners(bus: bus) { [unowned self] in ownerChanged(of: $0) }
     }
 
     /// Begins.
     public func start() throws(SystemdError) {
-        for name in [KWinName.bus, GNOMEName.bus] {
-            slots.append(
-                try bus.matchOwnerChanges("arg0='\(name)'") { [unowned self] _, owner in
-                    owners[name] = owner
-                    // A compositor that has just come or gone: the present source may be the wrong one, or gone with it.
-                    pause = Self.shortestPause
-                    end()
-                    timer?.arm(at: Clock.monotonic() + 200_000)
-                })
-            try bus.call(bus.busCall("GetNameOwner", about: name), timeout: .seconds(25)) { [unowned self] answer in
-                if answer.failure == nil { owners[name] = try? answer.readString() }
-            }
-        }
+        try owners?.start()
         // The answers come in the order of the questions.
         begin()
     }
@@ -86,8 +85,19 @@ public final class WindowFollower {
 
     // MARK: Attempts
 
+    /// A compositor has come or gone, or is known to be one. A source that is followed stays, unless it is that one.
+    private func ownerChanged(of name: String) {
+        let source = name == KWinName.bus ? SourceCandidate.kwin : .gnome
+        guard !status.isFollowing || status.source == source.name else { return }
+        pause = Self.shortestPause
+        end()
+        set(Self.looking)
+        timer?.arm(at: Clock.monotonic() + 200_000)
+    }
+
     private func end() {
         attempt += 1
+        onSilence = {}
         source = nil
         compositors.listener = nil
         candidates = []
@@ -110,7 +120,9 @@ public final class WindowFollower {
                     all.filter { Self.variables.contains($0.key) }
                 }
                 failures = []
-                candidates = SourceCandidate.all(in: environments, names: Set(owners.keys))[...]
+                let desktops = environments.compactMap { $0["XDG_CURRENT_DESKTOP"]?.split(separator: ":") }
+                let names = owners?.believed(desktops: Set(desktops.joined())) ?? []
+                candidates = SourceCandidate.all(in: environments, names: names)[...]
                 tryNext(environments)
             }
         } catch {
@@ -133,10 +145,22 @@ public final class WindowFollower {
         while let candidate = candidates.popFirst() {
             attempt += 1
             let number = attempt
+            var isSilent = true
+            let say: (SourceReport) -> Void = { [unowned self] report in
+                guard number == attempt else { return }
+                isSilent = false
+                take(report, of: candidate, environments)
+            }
+            // What was wrong before is told until it is known to be right.
+            if !status.isFollowing, status.detail.isEmpty || status.isPassing {
+                set(Status(detail: "connecting to \(candidate.words)", isPassing: true))
+            }
+            onSilence = { if isSilent { say(.ended("\(candidate.words) does not answer")) } }
+            silence?.arm(at: Clock.monotonic() + Self.patience * 1_000_000)
             do throws(SourceFailure) {
-                source = try open(candidate, environments) { [unowned self] report in
-                    if number == attempt { take(report, of: candidate, environments) }
-                }
+                let opened = try open(candidate, environments, say)
+                // It may have ended by now.
+                if number == attempt { source = opened }
                 return
             } catch {
                 failures.append("\(error)")
@@ -155,13 +179,15 @@ public final class WindowFollower {
         case .sway(let path), .i3(let path): return try SwaySource(path: path, loop: loop, report: report)
         case .wayland(let display): return try WaylandSource(display: display, loop: loop, report: report)
         case .kwin:
-            guard let owner = owners[KWinName.bus] else { throw SourceFailure("KWin has left the bus") }
+            guard let owner = owners?.connection(of: KWinName.bus) else { throw SourceFailure("KWin has left the bus") }
             let script = try KWinScript(owner: owner, folder: environment["XDG_RUNTIME_DIR"], bus: bus)
             return try CompositorSource(
                 owner: owner, interface: compositors, advice: KWinName.advice, script: script, loop: loop,
                 report: report)
         case .gnome:
-            guard let owner = owners[GNOMEName.bus] else { throw SourceFailure("GNOME Shell has left the bus") }
+            guard let owner = owners?.connection(of: GNOMEName.bus) else {
+                throw SourceFailure("GNOME Shell has left the bus")
+            }
             return try CompositorSource(
                 owner: owner, interface: compositors, advice: GNOMEName.advice, loop: loop, report: report)
         }
@@ -185,7 +211,9 @@ public final class WindowFollower {
             set([])
         case .ended(let reason):
             // Another one may be as good, unless this one has worked until now.
-            if status.isFollowing { candidates = [] }
+            if status.isFollowing { (candidates, failures) = ([], []) }
+            attempt += 1
+            source = nil
             failures.append(reason)
             set([])
             if candidates.isEmpty { wait() } else { tryNext(environments) }

@@ -25,7 +25,7 @@ final class SwaySocket {
     private let lost: (String) -> Void
 
     /// - Parameters:
-    ///   - received: a message has come.
+    ///   - received: a message has come. Whoever takes it may drop the object that it belongs to.
     ///   - lost: the connection is gone, with the reason. The object may be dropped then.
     init(
         path: String, loop: EventLoop, received: @escaping (Kind, [UInt8]) -> Void, lost: @escaping (String) -> Void
@@ -62,6 +62,8 @@ final class SwaySocket {
             return true
         }
         guard isShort else { throw SourceFailure("the path \(path) is too long for a socket") }
+        // A compositor that takes no connections must not be waited for.
+        _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
         let result = withUnsafePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
@@ -70,7 +72,6 @@ final class SwaySocket {
         guard result == 0 else {
             throw SourceFailure("the socket \(path) cannot be reached: \(String(cString: strerror(errno)))")
         }
-        _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
     }
 
     // MARK: Messages

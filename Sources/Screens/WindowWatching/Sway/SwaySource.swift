@@ -28,7 +28,7 @@ final class SwaySource: WindowSource {
     init(path: String, loop: EventLoop, report: @escaping (SourceReport) -> Void) throws(SourceFailure) {
         self.report = report
         socket = try SwaySocket(
-            path: path, loop: loop, received: { [unowned self] in receive($0, $1) },
+            path: path, loop: loop, received: { [weak self] in self?.receive($0, $1) },
             lost: { report(.ended($0)) })
         do throws(SystemdError) {
             timer = try loop.timer(.monotonic) { [unowned self] in askForTree() }

@@ -36,10 +36,12 @@ final class WaylandSource: WindowSource {
     private var lastID: UInt64 = 0
     fileprivate var hasChanged = false
     private var isRefused = false
+    fileprivate var isFinished = false
 
     /// Connects; it waits for the compositor to take the connection, and for nothing else.
     init(display name: String, loop: EventLoop, report: @escaping (SourceReport) -> Void) throws(SourceFailure) {
         self.report = report
+        WaylandLog.redirect()
         guard let display = wl_display_connect(name) else {
             throw SourceFailure("the Wayland compositor \(name) cannot be reached: \(String(cString: strerror(errno)))")
         }
@@ -82,6 +84,10 @@ final class WaylandSource: WindowSource {
             return report(
                 .ended(
                     "this Wayland compositor tells nobody of its windows: it lacks wlr-foreign-toplevel-management"))
+        }
+        if isFinished {
+            input = nil
+            return report(.ended("the Wayland compositor tells no more of its windows"))
         }
         guard hasChanged else { return }
         hasChanged = false
@@ -167,7 +173,8 @@ nonisolated(unsafe) private let callbackListener = kept(
 
 nonisolated(unsafe) private let managerListener = kept(
     notifyd_manager_listener(
-        toplevel: { context, _, proxy in if let proxy { source(context).add(proxy) } }, finished: { _, _ in }))
+        toplevel: { context, _, proxy in if let proxy { source(context).add(proxy) } },
+        finished: { context, _ in source(context).isFinished = true }))
 
 nonisolated(unsafe) private let toplevelListener = kept(
     notifyd_toplevel_listener(
