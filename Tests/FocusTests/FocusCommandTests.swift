@@ -30,6 +30,35 @@ import Testing
         }
     }
 
+    private func learn(
+        _ topic: String, _ rig: FocusRig, _ hasEnded: Locked<Bool>
+    ) async throws -> (code: CInt?, output: [String], errors: [String]) {
+        defer { hasEnded.withLock { $0 = true } }
+        return try await rig.notifyctl("focus", "--learn", topic, "--timeout=30s")
+    }
+
+    @Test func whatWouldMakeNoTopicIsNotLearned() async throws {
+        try await withWindows { rig, windows, _ in
+            for (title, reason) in [
+                ("Issue " + String(repeating: "7", count: 400), "would make no topic of its title"),
+                ("Issue 7 \u{FFFE}", "a character that no message can carry"),
+            ] {
+                let issues = (1...2).map { _ in windows.open(title, app: "Tracker") }
+                let hasEnded = Locked(false)
+                async let learned = learn("/issue/{id}", rig, hasEnded)
+                var turn = 0
+                while !hasEnded.withLock({ $0 }) {
+                    turn += 1
+                    windows.focus(issues[turn % 2])
+                    try await Task.sleep(for: .milliseconds(50))
+                }
+                let result = try await learned
+                #expect(result.code == 65 && result.errors.last?.contains(reason) == true, "\(result)")
+            }
+            #expect(try rig.configuration() == FocusRig.rules)
+        }
+    }
+
     @Test func itSaysThatNothingRuns() async throws {
         try await FocusRig.with([:]) { rig in
             let shown = try await rig.notifyctl("focus")

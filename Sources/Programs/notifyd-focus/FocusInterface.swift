@@ -11,6 +11,7 @@ final class FocusInterface {
     static let path = "/org/notifyd/Focus1"
     static let name = "org.notifyd.Focus1"
     private static let mostWaiting = 16
+    private static let mostWaitingPerCaller = 4
     private static let longestWait: UInt32 = 600_000
 
     /// A caller that waits for the window that is focused next.
@@ -20,6 +21,8 @@ final class FocusInterface {
         let window: UInt64?
         /// Microseconds of the monotonic clock.
         let deadline: Int64
+        /// Tells when the caller leaves the bus.
+        let departure: BusSlot
     }
 
     private unowned let focus: Focus
@@ -104,7 +107,7 @@ final class FocusInterface {
         guard let fit = focus.fit(window) else { return }
         state.appendEntry("rule", "u") { $0.append(UInt32(fit.rule + 1), as: "u") }
         if let topic = fit.topic {
-            state.appendEntry("topic", "s") { $0.append(topic.description.deliverable) }
+            state.appendEntry("topic", "s") { $0.append(topic.description) }
         }
     }
 
@@ -131,11 +134,32 @@ final class FocusInterface {
         guard !isSandboxed else {
             return fail(call, "Sandboxed", "titles of windows are not for programs in a sandbox")
         }
+        let caller = call.message.sender
+        guard waiting.count(where: { $0.call.message.sender == caller }) < Self.mostWaitingPerCaller else {
+            return fail(call, "TooManyWaiting", "a connection waits at most \(Self.mostWaitingPerCaller) times at once")
+        }
         guard waiting.count < Self.mostWaiting else {
             return fail(call, "TooManyWaiting", "\(Self.mostWaiting) callers wait already; try again later")
         }
-        let deadline = Clock.monotonic() + Int64(milliseconds) * 1000
-        waiting.append(Waiting(call: call, window: focus.focused?.id, deadline: deadline))
+        do throws(SystemdError) {
+            let departure = try bus.matchOwnerChanges("arg0='\(caller)'") { [unowned self] name, owner in
+                if owner == nil { forget(name) }
+            }
+            // It may have left before that.
+            try bus.call(bus.busCall("GetNameOwner", about: caller), timeout: .seconds(25)) { [weak self] answer in
+                if answer.failure != nil { self?.forget(caller) }
+            }
+            let deadline = Clock.monotonic() + Int64(milliseconds) * 1000
+            waiting.append(
+                Waiting(call: call, window: focus.focused?.id, deadline: deadline, departure: departure))
+            arm()
+        } catch {
+            // Only a lost connection takes no calls, and then the program ends.
+        }
+    }
+
+    private func forget(_ caller: String) {
+        waiting.removeAll { $0.call.message.sender == caller }
         arm()
     }
 
@@ -144,10 +168,15 @@ final class FocusInterface {
         guard !waiting.isEmpty, let window = focus.focused else { return }
         waiting.removeAll { waiting in
             guard waiting.window != window.id else { return false }
+            // A rule is made of what comes back, so nothing else will do.
+            guard [window.app, window.instance, window.title].allSatisfy(\.fitsIntoMessage) else {
+                fail(waiting.call, "BadTitle", "the title of the window has a character that no message can carry")
+                return true
+            }
             let reply = bus.methodReturn(to: waiting.call.message)
-            reply.append(window.app.deliverable)
-            reply.append(window.instance.deliverable)
-            reply.append(window.title.deliverable)
+            reply.append(window.app)
+            reply.append(window.instance)
+            reply.append(window.title)
             send(reply)
             return true
         }
@@ -185,9 +214,10 @@ extension HeldScreen {
 }
 
 extension String {
-    /// The text without characters that no message can carry: strangers choose titles.
+    /// The text with U+FFFD for each character that no message can carry: strangers choose titles.
     fileprivate var deliverable: String {
         if fitsIntoMessage { return self }
-        return String(String.UnicodeScalarView(unicodeScalars.filter { String($0).fitsIntoMessage }))
+        return String(
+            String.UnicodeScalarView(unicodeScalars.map { String($0).fitsIntoMessage ? $0 : "\u{FFFD}" }))
     }
 }

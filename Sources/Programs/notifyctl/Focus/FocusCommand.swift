@@ -84,6 +84,11 @@ struct FocusCommand: AsyncParsableCommand {
         let rule = try LearnedRule(for: window, topic: topic, state: state, withTitle: title)
         try file.add(rule, for: window)
         try await FocusInfo.reload(query)
+        if window.app.isEmpty, window.instance.isEmpty {
+            Terminal.complain(
+                "The window does not say of which program it is: the rule is for windows of all programs with such a title."
+            )
+        }
         output.write(
             .object([("file", .string(info.configuration)), ("rule", .string(rule.text))]),
             text: "\(Terminal.plain(info.configuration)) has a new rule:\n\n"
@@ -107,6 +112,9 @@ struct FocusCommand: AsyncParsableCommand {
         case (.refused, "\(FocusInfo.name).Error.TimedOut"?), (.refused, "\(FocusInfo.name).Error.Sandboxed"?):
             Terminal.complain(Terminal.plain(error.message) + ".")
             return error.name?.hasSuffix("TimedOut") == true ? ExitCode.nothing : ExitCode.refused
+        case (.refused, "\(FocusInfo.name).Error.BadTitle"?):
+            Terminal.complain("\(Terminal.plain(error.message)): write the rule by hand, notifyd-focus.toml(5).")
+            return ExitCode.badData
         case (.notReachable, _?):
             Terminal.complain("notifyd-focus does not run. Start it: systemctl --user enable --now notifyd-focus")
             return ExitCode.notReachable
