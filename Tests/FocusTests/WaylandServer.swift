@@ -85,7 +85,8 @@ final class WaylandServer: Sendable {
             send(message(Name.registry, 0, global) + message(Name.callback, 0, number(0)), to: client)
             // wl_registry.bind.
             skip(8 + 4 + 4 + 36 + 4 + 4, client)
-            let activated = number(4) + number(1)
+            // An array of one state, which is 2.
+            let activated = number(4) + number(2)
             send(
                 message(Name.manager, 0, number(Name.window)) + message(Name.window, 0, string(title))
                     + message(Name.window, 1, string(app)) + message(Name.window, 4, activated)

@@ -68,7 +68,7 @@ import UserFiles
         let failure = #expect(throws: WholeFile.Failure.self) {
             try WholeFile.write("new", to: "/sys/kernel/notifyd-test")
         }
-        #expect(failure?.description.contains("the folder /sys/kernel lets nobody do that") == true)
+        #expect(failure?.description.contains("the folder /sys/kernel does not allow") == true)
     }
 
     @Test func whatIsNoFileIsToldAsTheReason() {

@@ -145,7 +145,7 @@ import Testing
             ("[[screen]]\ntitle = \"(\"\ntopic = \"/x\"", "'title' is no regular expression: this '(' is not closed"),
             ("[[screen]]\napp = \"x\"\ntopic = \"/x\"\nstate = \"hidden\"", "one of \"focused\", \"visible\""),
             ("[[screen]]\napp = \"x\"\ntopic = \"/x\"\nwhen = 1", "there is no key 'when' here; the keys are app"),
-            ("[[screen]]\napp = \"x\"\ntopic = \"/x\u{FFFE}\"", "for internal use"),
+            ("[[screen]]\napp = \"x\"\ntopic = \"/x\u{FFFE}\"", "has a character that no message can carry"),
             ("[[window]]\n", "there is no key 'window' here; the keys are screen"),
         ]) func mistakesSayWhatWouldBeRight(_ text: String, _ reason: String)
     {

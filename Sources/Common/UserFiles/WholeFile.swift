@@ -72,7 +72,7 @@ package enum WholeFile {
             let failure = Failure(errno)
             guard [EACCES, EPERM, EROFS].contains(errno) else { throw failure }
             throw Failure(
-                "a whole new file is written beside it, and the folder \(folder(of: target)) lets nobody do that: \(failure)"
+                "a whole new file is written beside it, which the folder \(folder(of: target)) does not allow: \(failure)"
             )
         }
         _ = fcntl(file, F_SETFD, FD_CLOEXEC)

@@ -71,10 +71,6 @@ extension WindowRule {
             return nil
         }
         guard let topic else { return nil }
-        guard topic.description.fitsIntoMessage else {
-            table.note("topic", "'topic' has a character that Unicode keeps for internal use, such as U+FFFE")
-            return nil
-        }
         guard title != nil || !table.has("title") else { return nil }
         for name in topic.captureNames where title?.captureNames.contains(where: { $0.hasBytes(of: name) }) != true {
             if name.hasBytes(of: windowCapture) { continue }
