@@ -11,7 +11,7 @@ public struct WindowRules: Sendable {
     /// Rules of a configuration.
     static let mostRules = 256
     /// The weight of all patterns together. To match them all with the worst title takes some 20 milliseconds.
-    static let heaviest = 5000
+    static let heaviest = 3000
 
     /// A screen that is to be held.
     public struct Wanted: Equatable, Sendable {
