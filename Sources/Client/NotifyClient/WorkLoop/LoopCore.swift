@@ -113,8 +113,6 @@ final class LoopCore: Sendable {
         var descriptors: [pollfd] = []
         var watches: [UInt64] = []
         while true {
-            doWork()
-            while let body = nextDue() { body() }
             let plan: WaitingTime? = state.withLock { state in
                 descriptors = [pollfd(fd: wake, events: Int16(POLLIN), revents: 0)]
                 watches = [0]
@@ -130,11 +128,14 @@ final class LoopCore: Sendable {
             guard let plan else { return }
             let count = notifyd_poll(&descriptors, nfds_t(descriptors.count), plan.nanoseconds)
             state.withLock { $0.isWaiting = false }
-            guard count > 0 else { continue }
-            if descriptors[0].revents != 0 {
+            if count > 0, descriptors[0].revents != 0 {
                 var value: eventfd_t = 0
                 eventfd_read(wake, &value)
             }
+            // What was handed over comes before what has arrived since.
+            doWork()
+            while let body = nextDue() { body() }
+            guard count > 0 else { continue }
             for (entry, id) in zip(descriptors, watches).dropFirst() where entry.revents != 0 {
                 // An earlier one may have ended it.
                 let ready = state.withLock { state in
