@@ -54,6 +54,16 @@ struct RecordTests {
             DeliveredPush(at: time, token: "t", message: bytes).digest
         }
         #expect(digest([1, 2]) == digest([1, 2], at: 5) && digest([1, 2]) != digest([1, 3]))
+        // The size of records, which is not authenticated, makes no other message of it.
+        let message = [UInt8](0..<40)
+        var carried = message
+        carried[17] = 99
+        #expect(digest(message) == digest(carried))
+        for index in [15, 20] {
+            carried[index] = 99
+            #expect(digest(message) != digest(carried))
+            carried[index] = message[index]
+        }
         #expect(digest([]) == "e3b0c44298fc1c149afbf4c8996fb924")
     }
 }
