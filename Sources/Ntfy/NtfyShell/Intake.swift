@@ -183,7 +183,7 @@ actor Intake {
         if let ending = sequences.received(message) {
             await perform(claim(event.eventID, ofTopic: message.topic, ending), letter)
         }
-        let picture = map.hasImages ? await pictures?.fetch(for: message, from: server.address) : nil
+        let picture = map.hasImages ? await pictures?.fetch(for: message, from: server) : nil
         await perform(event.call(from: server.address, message.topic, picture: picture), letter)
     }
 

@@ -1,5 +1,6 @@
 import Credentials
 import Glibc
+import NIOSSL
 import NtfySettings
 
 extension NtfySettings {
@@ -13,8 +14,11 @@ extension NtfySettings {
             if let credential = server.credential, hasCredentials || !credential.isOfUnit {
                 do throws(CredentialError) { _ = try credential.read() } catch { mistakes.append(error.description) }
             }
-            if let path = server.authorities, access(path, R_OK) != 0 {
+            guard let path = server.authorities else { continue }
+            if access(path, R_OK) != 0 {
                 mistakes.append("the file \(path) cannot be read: \(String(cString: strerror(errno)))")
+            } else if server.trustedAuthorities?.isEmpty ?? true {
+                mistakes.append("the file \(path) has no certificate that can be read; it is PEM, as of openssl-x509(1)")
             }
         }
         return mistakes
@@ -22,6 +26,9 @@ extension NtfySettings {
 }
 
 extension NtfySettings.Server {
+    /// The certificates in `authorities`; `nil` if there is no such file, or it cannot be read.
+    var trustedAuthorities: [NIOSSLCertificate]? { authorities.flatMap { try? NIOSSLCertificate.fromPEMFile($0) } }
+
     fileprivate var credential: Credential? {
         switch login {
         case nil: nil

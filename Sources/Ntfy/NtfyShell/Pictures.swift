@@ -4,7 +4,9 @@ import Logging
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import NIOSSL
 import NtfyMessages
+import NtfySettings
 
 /// Fetches the pictures of messages, for their banners: small ones, of known kinds, and from this network's neighbourhood only if the
 /// server itself is there. They are files in the user's run-time folder, of which the oldest are removed.
@@ -27,7 +29,7 @@ struct Pictures: Sendable {
     }
 
     /// - Returns: the path of a file with the attachment, if it is a picture, or the icon of a message.
-    func fetch(for message: NtfyMessage, from server: ServerAddress) async -> String? {
+    func fetch(for message: NtfyMessage, from server: NtfySettings.Server) async -> String? {
         for url in Self.addresses(of: message) {
             if let bytes = await Self.within(Self.patience, { await fetch(url, server) }),
                 let path = folder.keep(bytes)
@@ -49,13 +51,19 @@ struct Pictures: Sendable {
         return addresses + (message.icon.map { [$0] } ?? [])
     }
 
-    private func fetch(_ url: String, _ server: ServerAddress) async -> [UInt8]? {
+    private func fetch(_ url: String, _ server: NtfySettings.Server) async -> [UInt8]? {
         guard url.utf8.count <= 2048, let target = Self.origin(of: url) else { return nil }
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
         configuration.decompression = .disabled
         configuration.httpVersion = .http1Only
         configuration.timeout = HTTPClient.Configuration.Timeout(connect: Self.timeout, read: Self.timeout)
-        if target.host != server.host || target.port != server.port {
+        if target.host == server.address.host, target.port == server.address.port {
+            if let authorities = server.trustedAuthorities {
+                var tls = TLSConfiguration.makeClientConfiguration()
+                tls.trustRoots = .certificates(authorities)
+                configuration.tlsConfiguration = tls
+            }
+        } else {
             // Connected to the address that was looked at, and to no other that the name has a moment later.
             guard let address = await Self.publicAddress(of: target.host) else {
                 logger.info("A picture is not fetched: it is not on the public network")

@@ -18,3 +18,11 @@ background "$T/logind.log" /usr/bin/python3 -m dbusmock --system -t logind
 
 export PYTHONPATH=$RIGS/../../../python/src
 /usr/bin/python3 "$RIGS/ntfy.py" "$PRODUCTS" "$T" "${@:2}" || fail "notifyd-ntfy does not do what it should"
+
+# What would end the bridge is told before it is in force.
+echo "no certificate" > "$T/junk.pem"
+printf '[[server]]\nurl = "https://localhost:1"\nauthorities = "%s"\n[[server.map]]\nsubscribe = ["a"]\ntopic = "/a"\n' \
+    "$T/junk.pem" > "$T/junk.toml"
+"$PRODUCTS/notifyd-ntfy" --config "$T/junk.toml" --check-config 2> "$T/junk.log" && fail "junk is taken for certificates"
+grep -q 'junk.pem has no certificate that can be read' "$T/junk.log" || fail "it does not say what is wrong: $(cat "$T/junk.log")"
+ok "a file without certificates is a mistake in the configuration"
