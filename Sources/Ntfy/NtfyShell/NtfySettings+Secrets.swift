@@ -18,7 +18,8 @@ extension NtfySettings {
             if access(path, R_OK) != 0 {
                 mistakes.append("the file \(path) cannot be read: \(String(cString: strerror(errno)))")
             } else if server.trustedAuthorities?.isEmpty ?? true {
-                mistakes.append("the file \(path) has no certificate that can be read; it is PEM, as of openssl-x509(1)")
+                mistakes.append(
+                    "the file \(path) has no certificate that can be read; it is PEM, as of openssl-x509(1)")
             }
         }
         return mistakes
