@@ -146,7 +146,7 @@ def tabs():
     session = Session()
     try:
         session.write("CONFIG_HOME/notifyd/browser.toml", '[[site]]\naddress = "https://example.org/posts/{id}"\ntopic = "/post/{id}"\n')
-        host = session.start([BUILT + "/notifyd-browser", "bench"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        host = session.start([BUILT + "/notifyd-browser", "chrome-extension://bench/"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         # Its reports are read and not looked at.
         threading.Thread(target=lambda: [None for _ in iter(lambda: host.stdout.read1(65536), b"")], daemon=True).start()
 
