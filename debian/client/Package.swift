@@ -15,7 +15,8 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
         .target(name: "NotifyText", swiftSettings: settings),
-        .target(name: "NotifyClient", dependencies: ["CDBus", "NotifyText"], swiftSettings: settings),
+        .systemLibrary(name: "CLinux"),
+        .target(name: "NotifyClient", dependencies: ["CDBus", "CLinux", "NotifyText"], swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )
