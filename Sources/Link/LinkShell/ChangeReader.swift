@@ -2,8 +2,8 @@ import Linking
 import NotifyBridge
 import NotifyClient
 
-/// Reads rows of `Changes` for one line, and asks for the next ones before there are any: when something is committed, notifyd
-/// answers with the rows, and nobody has to ask for them first.
+/// Reads rows of `Changes` for one line. At the end of the journal it calls `AwaitChanges`, so that notifyd sends the next rows when
+/// they are committed.
 ///
 /// Everything runs on the loop of the connection.
 final class ChangeReader: @unchecked Sendable {
@@ -13,12 +13,12 @@ final class ChangeReader: @unchecked Sendable {
 
     private let services: BridgeServices
     private let place: String
-    /// Called when there are new rows and nobody has asked for them.
+    /// Called when rows have come that the line has not asked for.
     private let onRows: () -> Void
 
     /// After which number `AwaitChanges` is under way.
     private var awaited: UInt64?
-    /// Its answer, if nobody has asked for it yet.
+    /// Its answer, until the line asks for these rows.
     private var found: (after: UInt64, page: ChangesPage)?
     /// A reader who has asked for what is awaited.
     private var reader: (after: UInt64, completion: Completion, timer: WorkTimer)?
@@ -30,7 +30,7 @@ final class ChangeReader: @unchecked Sendable {
 
     /// - Parameters:
     ///   - place: the name of this device, for people.
-    ///   - onRows: called when there are new rows and nobody has asked for them.
+    ///   - onRows: called when rows have come that the line has not asked for.
     init(_ services: BridgeServices, place: String, onRows: @escaping () -> Void) {
         self.services = services
         self.place = place
@@ -50,7 +50,7 @@ final class ChangeReader: @unchecked Sendable {
     ///
     /// - Parameter completion: gets `nil` if they cannot be read now. It is not called when notifyd vanishes.
     func read(after number: UInt64, limit: UInt32, _ completion: @escaping Completion) {
-        // Somebody has read on without it.
+        // The line has read these rows by `Changes` already.
         if let found, found.after < number { self.found = nil }
         if let found, found.after == number {
             self.found = nil

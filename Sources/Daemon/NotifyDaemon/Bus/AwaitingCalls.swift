@@ -34,6 +34,6 @@ struct AwaitingCalls {
         return calls.flatMap { caller, calls in calls.map { (caller, $0) } }
     }
 
-    /// Nobody waits any more.
+    /// The caller has left the bus.
     mutating func remove(of caller: String) { count -= calls.removeValue(forKey: caller)?.count ?? 0 }
 }
