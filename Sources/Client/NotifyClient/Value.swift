@@ -104,6 +104,17 @@ extension Value {
         }
     }
 
+    /// A text, a number or a boolean as text; `nil` for containers.
+    package var plainText: String? {
+        switch self {
+        case .string(let text), .objectPath(let text), .signature(let text): text
+        case .boolean(let flag): "\(flag)"
+        case .double(let number): "\(number)"
+        case .variant(let value): value.plainText
+        default: integer(as: Int64.self).map { "\($0)" } ?? integer(as: UInt64.self).map { "\($0)" }
+        }
+    }
+
     /// The elements of an array or the members of a structure.
     public var elements: [Value]? {
         switch self {

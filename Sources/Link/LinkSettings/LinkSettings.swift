@@ -104,18 +104,6 @@ public struct LinkSettings: Equatable, Sendable {
 }
 
 extension TableReader {
-    /// Topics, or `/`.
-    mutating func prefixes(_ key: String) -> [TopicPrefix]? {
-        strings(key)?.compactMap { text, offset in
-            do throws(TopicError) {
-                return try TopicPrefix(text)
-            } catch {
-                source.note(at: offset, "\(error)")
-                return nil
-            }
-        }
-    }
-
     /// A level of a topic at the broker.
     fileprivate mutating func level(_ key: String) -> String? {
         guard let text = string(key) else { return nil }

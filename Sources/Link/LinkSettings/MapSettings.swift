@@ -105,32 +105,14 @@ public struct MapSettings: Equatable, Sendable {
 
 extension TableReader {
     fileprivate mutating func pattern(_ key: String) -> LevelPattern? {
-        guard let text = string(key) else { return nil }
-        do throws(MapError) {
-            return try LevelPattern(text)
-        } catch {
-            note(key, "'\(key)': \(error)")
-            return nil
-        }
+        parsed(key) { text throws(MapError) in try LevelPattern(text) }
     }
 
     fileprivate mutating func topicPattern(_ key: String) -> TopicPattern? {
-        guard let text = string(key) else { return nil }
-        do throws(TopicError) {
-            return try TopicPattern(text)
-        } catch {
-            note(key, "'\(key)': \(error)")
-            return nil
-        }
+        parsed(key) { text throws(TopicError) in try TopicPattern(text) }
     }
 
     fileprivate mutating func template(_ key: String) -> MessageTemplate? {
-        guard let text = string(key) else { return nil }
-        do throws(MapError) {
-            return try MessageTemplate(text)
-        } catch {
-            note(key, "'\(key)': \(error)")
-            return nil
-        }
+        parsed(key) { text throws(MapError) in try MessageTemplate(text) }
     }
 }

@@ -195,16 +195,3 @@ extension OutboundMap.Event {
             via: details["via"]?.string ?? "", fields: fields.sorted { $0.0 < $1.0 })
     }
 }
-
-extension BusValue {
-    /// As text; `nil` for containers.
-    fileprivate var plainText: String? {
-        switch self {
-        case .string(let text), .objectPath(let text), .signature(let text): text
-        case .boolean(let flag): "\(flag)"
-        case .double(let number): "\(number)"
-        case .variant(let value): value.plainText
-        default: integer(as: Int64.self).map { "\($0)" } ?? integer(as: UInt64.self).map { "\($0)" }
-        }
-    }
-}

@@ -103,34 +103,10 @@ struct MapReader {
 
 extension TableReader {
     fileprivate mutating func topicPattern(_ key: String) -> TopicPattern? {
-        guard let text = string(key) else { return nil }
-        do throws(TopicError) {
-            return try TopicPattern(text)
-        } catch {
-            note(key, "'\(key)': \(error)")
-            return nil
-        }
+        parsed(key) { text throws(TopicError) in try TopicPattern(text) }
     }
 
     fileprivate mutating func template(_ key: String) -> MessageTemplate? {
-        guard let text = string(key) else { return nil }
-        do throws(MapError) {
-            return try MessageTemplate(text)
-        } catch {
-            note(key, "'\(key)': \(error)")
-            return nil
-        }
-    }
-
-    /// Topics, or `/`.
-    fileprivate mutating func prefixes(_ key: String) -> [TopicPrefix]? {
-        strings(key)?.compactMap { text, offset in
-            do throws(TopicError) {
-                return try TopicPrefix(text)
-            } catch {
-                note(at: offset, "\(error)")
-                return nil
-            }
-        }
+        parsed(key) { text throws(MapError) in try MessageTemplate(text) }
     }
 }

@@ -180,16 +180,3 @@ extension OutgoingMessage.Event {
             eventID: id, fields: fields)
     }
 }
-
-extension BusValue {
-    /// As text; `nil` for containers.
-    fileprivate var plainText: String? {
-        switch self {
-        case .string(let text), .objectPath(let text), .signature(let text): text
-        case .boolean(let flag): "\(flag)"
-        case .double(let number): "\(number)"
-        case .variant(let value): value.plainText
-        default: integer(as: Int64.self).map { "\($0)" } ?? integer(as: UInt64.self).map { "\($0)" }
-        }
-    }
-}

@@ -79,12 +79,6 @@ enum DistributorName {
 
 extension TableReader {
     fileprivate mutating func template(_ key: String) -> MessageTemplate? {
-        guard let text = string(key) else { return nil }
-        do throws(MapError) {
-            return try MessageTemplate(text)
-        } catch {
-            note(key, "'\(key)': \(error)")
-            return nil
-        }
+        parsed(key) { text throws(MapError) in try MessageTemplate(text) }
     }
 }

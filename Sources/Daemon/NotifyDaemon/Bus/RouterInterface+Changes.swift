@@ -11,21 +11,23 @@ extension RouterInterface {
     private static var changeBytesAtOnce: Int { 64 << 10 }
 
     func changes(_ call: borrowing BusMessage) throws(Refusal) -> PreparedCall {
-        let (after, limit) = try codec.read(call) { call in
-            (try call.readNumber("t", as: UInt64.self), try call.readNumber("u", as: UInt32.self))
-        }
+        let (after, limit) = try positionAndLimit(of: call)
         return PreparedCall(kind: .reading) { [unowned self] call throws(Refusal) in
-            try answer(call, after: after, limit: Int(limit))
+            try answer(call, after: after, limit: limit)
         }
     }
 
     /// Answers with the changes that there are, or with the next ones.
     func awaitChanges(_ call: borrowing BusMessage) throws(Refusal) -> PreparedCall {
-        let (after, limit) = try codec.read(call) { call in
-            (try call.readNumber("t", as: UInt64.self), try call.readNumber("u", as: UInt32.self))
-        }
+        let (after, limit) = try positionAndLimit(of: call)
         return PreparedCall(kind: .reading) { [unowned self] call throws(Refusal) in
-            try answerOrWait(call, after: after, limit: Int(limit))
+            try answerOrWait(call, after: after, limit: limit)
+        }
+    }
+
+    private func positionAndLimit(of call: borrowing BusMessage) throws(Refusal) -> (after: UInt64, limit: Int) {
+        try codec.read(call) { call in
+            (try call.readNumber("t", as: UInt64.self), Int(try call.readNumber("u", as: UInt32.self)))
         }
     }
 
