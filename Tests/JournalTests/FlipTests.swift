@@ -40,7 +40,7 @@ struct FlipTests {
     private var offsets: [Int] {
         let all = truth.file.indices
         if ProcessInfo.processInfo.environment["NOTIFYD_FLIPS"] == "all" { return Array(all) }
-        return (0..<300).map { _ in Int.random(in: all) }
+        return (0..<120).map { _ in Int.random(in: all) }
     }
 
     /// What becomes of a flip.

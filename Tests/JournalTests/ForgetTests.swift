@@ -72,7 +72,7 @@ struct ForgetTests {
     }
 
     /// Rows that grow when they are decided move between pages, and leave copies behind.
-    @Test(arguments: [UInt64(1), 2, 3]) func noTextIsLeftInAnyFile(seed: UInt64) throws {
+    @Test(arguments: [UInt64(1), 2]) func noTextIsLeftInAnyFile(seed: UInt64) throws {
         try withFolder { folder in
             var random = XorShift(state: seed &* 0x9E37_79B9_7F4A_7C15)
             let journal = try Journal(directory: folder)

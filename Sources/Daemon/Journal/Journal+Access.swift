@@ -10,6 +10,7 @@ extension Journal {
         isAcknowledged: Bool = false, _ body: (Database) throws -> Result
     ) throws(JournalError) -> Result {
         guard let queue else { throw .other("the journal is closed") }
+        recent = nil
         var isCommitted = false
         do {
             try presence?.check()
@@ -85,6 +86,7 @@ extension Journal {
     /// - Parameter isReadable: whether the connection still reads the state before the error.
     func giveUp(_ error: any Error, isReadable: Bool = true) -> JournalError {
         let error = Self.reason(error, of: queue)
+        recent = nil
         switch error {
         case .damaged:
             isSuspect = true

@@ -60,11 +60,13 @@ extension Journal {
     }
 
     /// A later decision keeps the window that the first one stored. The clocks may have changed since.
-    func withWindow(_ decision: StoredDecision, of id: EventID, _ db: Database) throws -> StoredDecision {
-        guard decision.followsShown,
-            let event = try events(db, "SELECT * FROM event WHERE id = ?", [Self.number(id)]).first,
-            let shown = event.decision
-        else { return decision }
+    func withWindow(
+        _ decision: StoredDecision, of id: EventID, _ recent: RecentChanges?, _ db: Database
+    ) throws -> StoredDecision {
+        guard decision.followsShown else { return decision }
+        let event =
+            try recent?.event(id) ?? events(db, "SELECT * FROM event WHERE id = ?", [Self.number(id)]).first
+        guard let shown = event?.decision else { return decision }
         return decision.following(shown)
     }
 }

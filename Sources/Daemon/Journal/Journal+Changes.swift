@@ -28,7 +28,30 @@ extension Journal {
         after position: ChangePosition, limit: Int, bytes: Int
     ) throws(JournalError) -> (changes: [StoredChange], position: ChangePosition?) {
         guard limit > 0 else { return ([], position) }
-        return try read { db in
+        guard let recent = recent?.after(position.number), recent.count <= limit,
+            recent.reduce(0, { $0 + $1.memoryCost }) <= bytes, readableQueue != nil
+        else {
+            let found = try storedChanges(after: position, limit: limit, bytes: bytes)
+            // Who reads to the end goes on from there.
+            if found.position == nil, isOpen, recent == nil { recent = RecentChanges(after: lastChange) }
+            return found
+        }
+        assert(agrees(recent, after: position))
+        return (recent, nil)
+    }
+
+    /// Whether a query finds the same.
+    private func agrees(_ changes: [StoredChange], after position: ChangePosition) -> Bool {
+        guard let stored = try? storedChanges(after: position, limit: changes.count + 1, bytes: .max) else {
+            return true
+        }
+        return stored.changes == changes
+    }
+
+    private func storedChanges(
+        after position: ChangePosition, limit: Int, bytes: Int
+    ) throws(JournalError) -> (changes: [StoredChange], position: ChangePosition?) {
+        try read { db in
             var position = position
             let firstEvent = try position.event ?? self.firstEvent(above: position.number, db)
             position.event = firstEvent

@@ -10,6 +10,8 @@ extension Journal {
         overwritten = [:]
         ended = []
         var accepted = (count: 0, last: lastAccepted)
+        // Writing forgets what is recent; a failed commit leaves it so.
+        var recent = self.recent
         try write(isAcknowledged: true) { db in
             // GRDB looks statements up by their text, which is long. Once is enough for all entries.
             var insertion = try FastStatement(db, Self.insertion)
@@ -17,26 +19,37 @@ extension Journal {
             for entry in entries {
                 switch entry {
                 case .accepted(let event):
-                    try self.insert(event, &insertion, db)
+                    let number = try self.insert(event, &insertion, db)
                     accepted = (accepted.count + 1, max(accepted.last, Self.number(event.id)))
                     if event.collapse != nil { try self.markReplaced(by: event, in: entries, &update, db) }
+                    if let number, event.collapse == nil {
+                        recent?.accepted(event, number: number)
+                    } else {
+                        recent?.end(at: self.lastChange)
+                    }
                 case .decided(let id, let decision):
                     if decision.outcome == .replaced { try self.noteDecision(of: id, db) }
                     // Mostly a read mark comes after the outcome.
                     let isOutcome = try !decision.isRead || self.isUndecided(id, db)
                     let number = isOutcome ? self.takeChangeNumber() : nil
-                    try self.update(
-                        id, self.withReadMark(self.withWindow(decision, of: id, db), of: id, db), number: number,
-                        &update)
+                    let written = try self.withReadMark(self.withWindow(decision, of: id, recent, db), of: id, db)
+                    try self.update(id, written, number: number, &update)
                     if isOutcome, decision.isRead { try self.noteRead(id, by: "", at: decision.resolved, db) }
+                    if let number, !decision.isRead {
+                        recent?.decided(id, written, number: number)
+                    } else {
+                        recent?.end(at: self.lastChange)
+                    }
                 case .read(let id, let claimant, let moment, let place):
                     try self.noteRead(id, by: claimant, at: moment, from: place, db)
+                    recent?.end(at: self.lastChange)
                 case .awaited(let awaited): try self.insert(awaited, db)
                 case .awaitedGone(let origin): try self.end(awaited: origin, db)
                 case .awaitedReplaced(let all): try self.replaceAwaited(all, db)
                 case .claimed(let id, let claim): try self.insert(claim, of: id, db)
                 case .named(let claimant, let program, let ids):
                     for id in ids { try self.name(claimant, program, on: id, &update, db) }
+                    recent?.end(at: self.lastChange)
                 case .quietReplaced(let quiet): try self.replaceQuiet(quiet, db)
                 case .snoozesReplaced(let snoozes): try self.replaceSnoozes(snoozes, db)
                 case .digestsReplaced(let digests): try self.replaceDigests(digests, db)
@@ -53,6 +66,7 @@ extension Journal {
                             topic: removal.topic, moment: removal.removed, published: removal.published,
                             origin: removal.origin), db)
                     try self.remember(removal.id, removal.origin, removal.removed, db)
+                    recent?.end(at: self.lastChange)
                 case .tombstones(let tombstones): try self.insertMissing(tombstones, db)
                 }
             }
@@ -63,6 +77,7 @@ extension Journal {
         count += accepted.count
         lastAccepted = accepted.last
         isRetentionSaved = false
+        self.recent = recent
         try limitLog()
     }
 
@@ -80,7 +95,8 @@ extension Journal {
         WHERE id = ?
         """
 
-    private func insert(_ event: StoredEvent, _ row: inout FastStatement, _ db: Database) throws {
+    /// - Returns: the number of the change; `nil` if it has a row of its own.
+    private func insert(_ event: StoredEvent, _ row: inout FastStatement, _ db: Database) throws -> Int64? {
         let fields = FieldCoding.encode(event.fields)
         let appearance = event.appearance.isEmpty ? nil : FieldCoding.encode(event.appearance)
         row.bind(Self.number(event.id))
@@ -105,11 +121,12 @@ extension Journal {
         row.bind(appearance)
         row.bind(event.origin.via)
         let isLate = Self.number(event.id) < newestID
-        row.bind(isLate ? nil : takeChangeNumber())
+        let number = isLate ? nil : takeChangeNumber()
+        row.bind(number)
         row.bind(event.checksum(fields: fields, appearance: appearance))
         try row.run()
         if isLate { try noteLate(event, db) } else { newestID = Self.number(event.id) }
-        guard event.retained else { return }
+        guard event.retained else { return number }
         let topic = event.topic.description
         if replaced[event.topic] == nil {
             replaced[event.topic] = try Int64.fetchOne(
@@ -117,6 +134,7 @@ extension Journal {
         }
         try db.cachedStatement(sql: "INSERT OR REPLACE INTO value (topic, event) VALUES (?, ?)")
             .execute(arguments: [topic, Self.number(event.id)])
+        return number
     }
 
     /// - Parameter number: the number of the change; `nil` if the outcome stays.

@@ -73,6 +73,8 @@ public final class Journal {
     var oldestNumber: Int64?
     /// The highest number of a change when events were last deleted: its row may be gone, and the number is used up.
     var lastDeletedChange: Int64?
+    /// The last changes; `nil` while nobody follows the journal.
+    var recent: RecentChanges?
     /// The highest number in the file when it was opened.
     var lastChangeInFile: Int64 = 0
     /// Whether a row `start` is to be written, because this process or this file is a new one.
@@ -280,6 +282,7 @@ public final class Journal {
         }
         queue = nil
         reader = nil
+        recent = nil
         readLock = nil
         presence = nil
     }

@@ -208,9 +208,16 @@ public final class BusConnection {
         to destination: String, path: String, interface: String, member: String, starting: Bool = false
     ) -> BusMessage {
         var message: OpaquePointer?
-        must(
-            sd_bus_message_new_method_call(raw, &message, destination, path, interface, member),
-            "sd_bus_message_new_method_call")
+        let result = destination.withCString { destination in
+            path.withCString { path in
+                interface.withCString { interface in
+                    member.withCString {
+                        sd_bus_message_new_method_call(raw, &message, destination, path, interface, $0)
+                    }
+                }
+            }
+        }
+        must(result, "sd_bus_message_new_method_call")
         must(sd_bus_message_set_auto_start(message, starting ? 1 : 0), "sd_bus_message_set_auto_start")
         return BusMessage(adopting: message!)
     }
@@ -234,17 +241,22 @@ public final class BusConnection {
 
     /// Sends a call and passes its reply, or an error after the timeout, to `answer`. Only replies of the destination
     /// and errors of the bus count; a call to a well-known name accepts a reply of any connection.
+    ///
+    /// - Parameter timeout: `nil`: the call waits as long as it takes, and needs no timer.
     public func call(
-        _ message: consuming BusMessage, timeout: Duration, _ answer: @escaping (borrowing BusMessage) -> Void
+        _ message: consuming BusMessage, timeout: Duration?, _ answer: @escaping (borrowing BusMessage) -> Void
     ) throws(SystemdError) {
-        let (seconds, attoseconds) = timeout.components
-        let microseconds = seconds * 1_000_000 + attoseconds / 1_000_000_000_000
         let destination = message.destination
         var cookie: UInt64 = 0
         try check(sd_bus_send(raw, message.raw, &cookie), "sd_bus_send")
         calls.add(
-            cookie, RetainedMessage(message), to: destination, deadline: UInt64(Clock.monotonic() + microseconds),
-            answer)
+            cookie, RetainedMessage(message), to: destination, deadline: timeout.map(Self.deadline) ?? .max, answer)
+    }
+
+    /// Microseconds of the monotonic clock.
+    private static func deadline(after timeout: Duration) -> UInt64 {
+        let (seconds, attoseconds) = timeout.components
+        return UInt64(Clock.monotonic() + seconds * 1_000_000 + attoseconds / 1_000_000_000_000)
     }
 
     private func watchAnswers() throws(SystemdError) {

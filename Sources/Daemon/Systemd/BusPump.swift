@@ -25,6 +25,8 @@ final class BusPump {
     private unowned let delegate: (any BusPumpDelegate)?
     private var input: OpaquePointer?
     private var timer: OpaquePointer?
+    /// When the timer goes off; `nil`: it has gone off, or is not set yet.
+    private var armedFor: UInt64?
     /// Enabled while there are messages to handle.
     private var deferred: OpaquePointer?
 
@@ -64,8 +66,20 @@ final class BusPump {
         var moment = UInt64.max
         guard events >= 0, sd_bus_get_timeout(bus, &moment) >= 0 else { return stop() }
         must(sd_event_source_set_io_events(input, UInt32(events)), "sd_event_source_set_io_events")
-        must(sd_event_source_set_time(timer, min(moment, connection.earliestDeadline)), "sd_event_source_set_time")
+        arm(at: min(moment, connection.earliestDeadline))
+    }
+
+    /// The loop prepares for each of its turns, and nearly always for the same moment.
+    private func arm(at moment: UInt64) {
+        guard moment != armedFor else { return }
+        armedFor = moment
+        must(sd_event_source_set_time(timer, moment), "sd_event_source_set_time")
         must(sd_event_source_set_enabled(timer, CInt(SD_EVENT_ONESHOT)), "sd_event_source_set_enabled")
+    }
+
+    fileprivate func timerFired() {
+        armedFor = nil
+        drain()
     }
 
     /// - Parameter canWrite: whether the socket is writable.
@@ -93,6 +107,7 @@ final class BusPump {
     }
 
     private func stop() {
+        armedFor = nil
         for source in [input, timer, deferred] {
             must(sd_event_source_set_enabled(source, CInt(SD_EVENT_OFF)), "sd_event_source_set_enabled")
         }
@@ -109,7 +124,7 @@ private let onReady: sd_event_io_handler_t = { _, _, events, context in
 }
 
 private let onTime: sd_event_time_handler_t = { _, _, context in
-    pump(context).drain()
+    pump(context).timerFired()
     return 0
 }
 

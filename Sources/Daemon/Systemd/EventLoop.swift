@@ -78,6 +78,11 @@ public final class EventSource {
         must(sd_event_source_set_enabled(raw, CInt(SD_EVENT_ONESHOT)), "sd_event_source_set_enabled")
     }
 
+    /// For a source made by `timer`: does not fire any more, until it is armed again.
+    public func disarm() {
+        must(sd_event_source_set_enabled(raw, CInt(SD_EVENT_OFF)), "sd_event_source_set_enabled")
+    }
+
     /// For a source made by `deferred` or `output`: runs once, as soon as its priority lets it.
     public func trigger() {
         must(sd_event_source_set_enabled(raw, CInt(SD_EVENT_ONESHOT)), "sd_event_source_set_enabled")

@@ -1,0 +1,43 @@
+import ChildProcesses
+import Testing
+
+@testable import Systemd
+
+/// Calls to a program that never answers.
+@Suite(.timeLimit(.minutes(1)))
+struct BusCallTests {
+    @Test func callsTimeOutOneAfterTheOtherAndThoseWithoutATimeoutWait() async throws {
+        let daemon = try ChildProcess(
+            "/usr/bin/dbus-daemon", ["--session", "--nofork", "--print-address"], environment: [:], capturing: [1])
+        let address = try #require(await daemon.lines(of: 1).next(within: .seconds(30)))
+        #expect(try Self.ends(on: address) == [true, true])
+        await daemon.end()
+    }
+
+    /// Whether each call that has ended has timed out.
+    private static func ends(on address: String) throws -> [Bool] {
+        let name = "org.notifyd.Silent"
+        let silent = try BusConnection(address: address)
+        try silent.requestName(name)
+        let loop = try EventLoop()
+        let bus = try BusConnection(address: address)
+        try bus.attach(to: loop)
+        var ends: [Bool] = []
+        func ask(for time: Duration?, then next: @escaping () -> Void) throws {
+            let question = bus.methodCall(to: name, path: "/", interface: name, member: "Ask")
+            try bus.call(question, timeout: time) { answer in
+                ends.append(answer.failure?.isTimeout == true)
+                next()
+            }
+        }
+        try ask(for: nil) {}
+        try ask(for: .milliseconds(10)) {
+            // The timer has gone off once, and is needed again.
+            try? ask(for: .milliseconds(10)) { loop.exit(0) }
+        }
+        let end = try loop.timer(.monotonic) { loop.exit(1) }
+        end.arm(at: Clock.monotonic() + 30_000_000)
+        _ = try loop.run()
+        return withExtendedLifetime((silent, end)) { ends }
+    }
+}
