@@ -22,6 +22,7 @@ extension Routing.Value {
             let own = elements.compactMap(Routing.Value.init)
             guard own.count == elements.count else { return nil }
             self = .array(of: type.signature, own)
+        case .bytes(let bytes): self = .array(of: ValueType.byte.signature, bytes.map(Routing.Value.byte))
         case .dictionary(let entries, let keys, let values):
             let pairs = entries.compactMap { entry -> Routing.Value.Pair? in
                 guard let key = Routing.Value(entry.key), let value = Routing.Value(entry.value) else { return nil }

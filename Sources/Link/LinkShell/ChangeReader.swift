@@ -15,6 +15,7 @@ final class ChangeReader: @unchecked Sendable {
     private let place: String
     /// Called when rows have come that the line has not asked for.
     private let onRows: () -> Void
+    private var backoff = Backoff(upTo: .seconds(30))
 
     /// After which number `AwaitChanges` is under way.
     private var awaited: UInt64?
@@ -25,7 +26,7 @@ final class ChangeReader: @unchecked Sendable {
     /// Answers of calls of an earlier notifyd are passed over.
     private var life: UInt64 = 0
 
-    /// After a signal the answer comes at once. A reader who asks although nothing was committed is not kept waiting.
+    /// A reader who asks although nothing was committed is not kept waiting.
     private static let patience: Duration = .milliseconds(10)
 
     /// - Parameters:
@@ -90,8 +91,14 @@ final class ChangeReader: @unchecked Sendable {
         services.daemon.submit(.awaitChanges(after: number, limit: limit)) { [weak self, life] answer in
             guard let self, life == self.life, awaited == number else { return }
             awaited = nil
-            // Without an answer everything goes on with signals, and the next page that is read asks again.
-            guard let page = answer.changes.map({ ChangesPage($0, limit: limit, place: self.place) }) else { return }
+            guard let page = answer.changes.map({ ChangesPage($0, limit: limit, place: self.place) }) else {
+                services.loop.perform(after: backoff.next()) { [weak self] in
+                    guard let self, life == self.life else { return }
+                    awaitNext(after: number, limit)
+                }
+                return
+            }
+            backoff.reset()
             guard let reader, reader.after == number else {
                 found = (number, page)
                 return onRows()

@@ -41,6 +41,7 @@ final class LineShell: @unchecked Sendable {
     private(set) var condition = Condition()
     private(set) var roundTrip: Duration?
     private var strangeMessages = StrangeMessages()
+    private var echoes = Echoes()
 
     // The broker.
     var connection: BrokerConnection?
@@ -68,6 +69,8 @@ final class LineShell: @unchecked Sendable {
     private lazy var reader = ChangeReader(services, place: settings.name) { [weak self] in
         self?.handle(.journalChanged)
     }
+
+    private lazy var announcements = AnnouncementWatch(services) { [weak self] notice in self?.announced(notice) }
 
     init(
         _ configuration: Linking.Configuration, _ cipher: LineCipher, device: Device, settings: LinkSettings,
@@ -132,9 +135,19 @@ final class LineShell: @unchecked Sendable {
         guard !isStopped else { return }
         if case .daemonVanished = input { reader.daemonVanished() }
         let now = Link.Now(uptime: Uptime(microseconds: Clock.boottime()), wall: SystemClock.wall)
-        for effect in link.handle(input, at: now) { perform(effect) }
+        let effects = link.handle(input, at: now)
+        announcements.want(link.wantsAnnouncements)
+        for effect in effects { perform(effect) }
         strangeMessages.note(link.statistics, line: configuration.line, services.logger)
         onChange()
+    }
+
+    private func announced(_ notice: DaemonNotice) {
+        switch notice {
+        case .event(let event): if let announced = Announced(event, of: device) { handle(.announced(announced)) }
+        case .resolved(let outcome): handle(.decided(Routing.EventID(outcome.id.rawValue)))
+        case .appeared, .vanished, .removed, .attention, .action: break
+        }
     }
 
     /// Hands an input in later, so that effects are done in their order.
@@ -278,6 +291,7 @@ final class LineShell: @unchecked Sendable {
         guard let payload = try? message.map({ try cipher.seal($0, on: topic) }) ?? [] else { return }
         lastToken += 1
         tokens[lastToken] = (token, .now, payload.count)
+        if case .stream = address { echoes.said(payload) }
         connection.publish(lastToken, topic: topic, payload: payload, isRetained: address.isRetained)
     }
 
@@ -329,6 +343,7 @@ final class LineShell: @unchecked Sendable {
         guard message.topic.hasPrefix(prefix),
             let address = LinkMessages.Address(message.topic.dropFirst(prefix.count))
         else { return }
+        if case .stream(device) = address, let payload = message.payload, echoes.contains(payload) { return }
         let content = message.payload.map { cipher.open($0, on: message.topic) } ?? .unopened
         lastToken += 1
         handle(

@@ -47,7 +47,7 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
     }
 
     public func run() async throws {
-        let observation = services.daemon.observe { [self] notice in received(notice) }
+        let observation = services.daemon.observe([.attention]) { [self] notice in received(notice) }
         let (end, continuation) = AsyncStream<Void>.makeStream()
         loop.perform { self.end = continuation }
         await withTaskCancellationHandler {
@@ -87,20 +87,12 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
             for line in lines { line.handle(.daemonVanished) }
             maps?.daemonVanished()
             if lines.isEmpty { services.status.set(.waiting, "notifyd is not there") }
-        case .event(let event):
-            guard let device else { return }
-            if let announced = Announced(event, of: device) {
-                for line in lines { line.handle(.announced(announced)) }
-            }
-        case .resolved(let outcome):
-            for line in lines { line.handle(.decided(Routing.EventID(outcome.id.rawValue))) }
         case .attention(let attention):
             attended.removeAll { $0 == attention.topic }
             if attention.isAttended { attended.append(attention.topic) }
             screenChanged(attention.topic, isAttended: attention.isAttended)
-        case .removed, .action: break
+        case .event, .resolved, .removed, .action: break
         }
-        if notice.tellsOfChanges, isDaemonThere { for line in lines { line.handle(.journalChanged) } }
     }
 
     private func screenChanged(_ topic: String, isAttended: Bool) {

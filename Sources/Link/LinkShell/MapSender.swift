@@ -53,8 +53,11 @@ final class MapSender: @unchecked Sendable {
         life += 1
         observation =
             observation
-            ?? services.daemon.observe { [weak self] notice in
-                if notice.tellsOfChanges { self?.changed() }
+            ?? services.daemon.observe([.event]) { [weak self] notice in
+                switch notice {
+                case .appeared, .event: self?.changed()
+                case .vanished, .resolved, .removed, .attention, .action: break
+                }
             }
         begin(life)
     }

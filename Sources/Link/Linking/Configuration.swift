@@ -137,6 +137,8 @@ public struct LinkLimits: Sendable {
     public var removalLifetime: Duration = .seconds(28 * 24 * 3600)
     /// After the first connection of a new device: whoever is heard of until then was there before it. Rule 4.
     public var joiningTime: Duration = .seconds(10)
+    /// How far the clocks of two devices may be apart, so that what was said before one was there is told from what is said now.
+    public var clockTolerance: Duration = .seconds(60)
     /// Between a change and its writing to disk.
     public var flushDelay: Duration = .milliseconds(100)
     /// After connecting, until own values are compared with those of the broker.

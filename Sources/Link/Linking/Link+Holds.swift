@@ -70,6 +70,12 @@ extension Link {
         connection.isDraining || queue.count > limits.callsInFlight || peers.values.contains(where: \.isBehind)
     }
 
+    /// Whether events are to be held, or are held: only then their signals matter.
+    public var wantsAnnouncements: Bool {
+        guard configuration.kind == .link else { return false }
+        return holds.count > 0 || isCatchingUp || peers.values.contains { $0.isOnline && !$0.attended.isEmpty }
+    }
+
     mutating func announced(_ event: Announced, at now: Now) {
         guard configuration.kind == .link, event.hasWindow, configuration.shares(event.topic), !event.name.isLocal
         else { return }

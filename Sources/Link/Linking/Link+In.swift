@@ -94,6 +94,10 @@ extension Link {
                 return takeValue(said, digest, from: device, delivery.token, at: now)
             }
             peers[device]!.isOnline = true
+            if isOld(message) {
+                statistics.doubles += 1
+                return false
+            }
             return take(said, from: device, delivery.token, at: now)
         case .description(let description): described(device, description, at: now)
         case .presence(let presence): heard(device, presence, at: now)
@@ -158,6 +162,19 @@ extension Link {
         disk.devices.insert(device)
     }
 
+    /// Whether the present of a device is not known yet: this one is new, and has heard nothing but what the broker had kept.
+    func isJoining(_ device: Device) -> Bool {
+        guard let line, !line.hasJoined, let record = peers[device]?.record else { return false }
+        return record.start == record.taken
+    }
+
+    /// Whether a message was said before this device was there, as far as the clocks can tell: somebody says it again. If it is not so,
+    /// it is asked for when what comes next shows that it is missing.
+    private func isOld(_ message: Message) -> Bool {
+        isJoining(message.device) && connection.isUp
+            && message.at < connection.since - limits.clockTolerance.microseconds
+    }
+
     private mutating func take(_ said: Said, from device: Device, _ delivery: DeliveryToken, at now: Now) -> Bool {
         guard isPlausible(said.number, at: now) else {
             statistics.refused += 1
@@ -167,6 +184,7 @@ extension Link {
             begin(device, at: said.previous)
             peers[device]!.record.isStartProvisional = line?.hasJoined ?? false
         }
+        if isJoining(device), said.previous > peers[device]!.record.taken { begin(device, at: said.previous) }
         var peer = peers[device]!
         let taken = peer.record.taken
         let range: RangeSet.Range

@@ -150,6 +150,13 @@ extension Link {
         guard address == .presence(own) || address == .description(own), connection.isUp else { return }
         connection.isDefaced = true
         connection.hasNews = true
+        describeSoon(at: now)
+    }
+
+    /// Whoever has just connected learns from the description what the present is, and whether something is missing. The one that the
+    /// broker has kept may be 10 s old.
+    private mutating func describeSoon(at now: Now) {
+        guard connection.isUp, connection.hasNews else { return }
         let earliest = connection.described.map { $0 + limits.screenInterval } ?? now.uptime
         connection.describe = min(connection.describe ?? earliest, max(earliest, now.uptime))
     }
@@ -190,7 +197,10 @@ extension Link {
         }
         peer.isOnline = presence.isOnline
         peers[device] = peer
-        guard !presence.isOnline else { return }
+        if presence.isOnline {
+            if isNew { describeSoon(at: now) }
+            return
+        }
         noteLastHeard(device)
         for id in holds.left(device) { effects.append(.release(id)) }
         if presence.hasLeft { dropLeaver(device, at: now) }
@@ -203,6 +213,8 @@ extension Link {
         }
         if peers[device]!.record.start == nil {
             begin(device, at: line?.hasJoined ?? false ? description.first : description.last)
+        } else if isJoining(device), description.last > peers[device]!.record.taken {
+            begin(device, at: description.last)
         } else if peers[device]!.record.isStartProvisional {
             // It is younger than this device: its stream is heard from its beginning.
             peers[device]!.record.isStartProvisional = false
@@ -237,7 +249,8 @@ extension Link {
     /// connection, and not here, is from a second machine.
     mutating func heardOwn(_ message: Message, _ delivery: Delivery, at now: Now) {
         guard let line else { return }
-        let isOfNow = !delivery.isRetained && message.at > connection.since
+        // What the broker has kept for this session may come before the subscription is answered.
+        let isOfNow = !delivery.isRetained && connection.isUp && message.at > connection.since
         switch message.body {
         case .said(let said):
             if case .value(let digest) = delivery.address { return heardOwnValue(said, digest, delivery, at: now) }

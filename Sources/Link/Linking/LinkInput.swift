@@ -23,7 +23,7 @@ public enum LinkInput: Sendable {
     case daemonAppeared
     /// notifyd is gone. Calls without an answer have none.
     case daemonVanished
-    /// A signal of notifyd says that there are new rows.
+    /// There are new rows.
     case journalChanged
     /// The answer to `readChanges`.
     case changes(ReadToken, ChangesPage)
@@ -33,9 +33,9 @@ public enum LinkInput: Sendable {
     case newest(UInt64)
     /// The answer to `publish` and `claimNamed`.
     case answered(CallToken, CallResult)
-    /// The signal `Event`.
+    /// The signal `Event`. It is needed only while `Link.wantsAnnouncements`.
     case announced(Announced)
-    /// An event has an outcome, or a hold on it has failed: it need not be released.
+    /// An event has an outcome, or a hold on it has failed: it need not be released. Needed likewise.
     case decided(EventID)
     /// The signal `ScreensChanged`.
     case screenChanged(TopicPrefix, isAttended: Bool)

@@ -27,7 +27,7 @@ struct ClaimStream: Sendable {
 
     /// From the call of `Claim` on the first device to `CloseNotification` on the second, in nanoseconds.
     func run(rate: Double, for time: Duration) async throws -> [UInt64] {
-        let claims = Task {
+        let claims = publisher.loop.task {
             var titles: [UInt32: String] = [:]
             while let banner = await server.answers.next(within: .seconds(5)) {
                 titles[banner.id] = banner.title
@@ -35,7 +35,7 @@ struct ClaimStream: Sendable {
             }
             return titles
         }
-        try await pace(rate, for: time) { [self] number in publish("claim \(number)") }
+        await pace(rate, for: time, on: publisher.loop) { [self] number in publish("claim \(number)") }
         let titles = await claims.value
         var latencies: [UInt64] = []
         // The clock of the stand-in is that of the titles.

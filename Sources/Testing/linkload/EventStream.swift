@@ -54,7 +54,7 @@ final class EventStream: Sendable {
 
     /// Publishes at a fixed rate, and returns when all have heard everything.
     func run(rate: Double, for time: Duration) async throws {
-        try await pace(rate, for: time) { [weak self] _ in self?.publish() }
+        await pace(rate, for: time, on: publisher.loop) { [weak self] _ in self?.publish() }
         guard try await waits(within: .seconds(20), { heardByAll >= sent }) else {
             throw RehearsalError("Of \(sent) events \(sent - heardByAll) were not heard within 20 s.")
         }

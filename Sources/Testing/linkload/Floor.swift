@@ -6,6 +6,8 @@ import NotifyRehearsal
 /// What the broker and libmosquitto cost alone: one plain publisher and one plain subscriber, with QoS 1.
 struct Floor: Sendable {
     private let publisher: BrokerConnection
+    /// The loop of the publisher.
+    private let loop: WorkLoop
     private let subscriber: BrokerConnection
     private let latencies = Locked<[UInt64]>([])
     private let size: Int
@@ -21,8 +23,9 @@ struct Floor: Sendable {
                 will: Will(topic: "floor/gone/\(name)", payload: [1]), subscriptions: topics)
         }
         let latencies = latencies
+        loop = try WorkLoop()
         publisher = BrokerConnection(
-            options("publisher", port: ports[0], ["floor/unused"]), on: try WorkLoop()
+            options("publisher", port: ports[0], ["floor/unused"]), on: loop
         ) { event in
             if case .connected = event { ready.put(()) }
         }
@@ -49,7 +52,7 @@ struct Floor: Sendable {
     func measure(rate: Double, for time: Duration) async throws -> [UInt64] {
         latencies.withLock { $0 = [] }
         let sent = Locked(0)
-        try await pace(rate, for: time) { [publisher, size] number in
+        await pace(rate, for: time, on: loop) { [publisher, size] number in
             sent.withLock { $0 = number }
             var text = Array("\(moment()) ".utf8)
             text += [UInt8](repeating: UInt8(ascii: "x"), count: max(0, size - text.count))

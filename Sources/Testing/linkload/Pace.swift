@@ -1,22 +1,22 @@
-import ChildProcesses
-import Dispatch
 import NotifyClient
 
 /// Calls an action at a fixed rate, however long what it begins may take.
-func pace(_ rate: Double, for time: Duration, _ action: @escaping @Sendable (_ number: Int) -> Void) async throws {
-    let number = Locked(0)
-    let timer = DispatchSource.makeTimerSource(flags: .strict, queue: DispatchQueue(label: "org.notifyd.pace"))
-    timer.schedule(deadline: .now(), repeating: 1 / rate, leeway: .nanoseconds(0))
-    timer.setEventHandler {
-        action(
-            number.withLock { number in
-                number += 1
-                return number
-            })
-    }
-    timer.activate()
-    try await Task.sleep(for: time)
-    timer.cancel()
+///
+/// - Parameter loop: where the action runs. What it sends on a connection of this loop leaves without a change of threads, as in a
+///   program with one thread.
+func pace(
+    _ rate: Double, for time: Duration, on loop: WorkLoop, _ action: @escaping @Sendable (_ number: Int) -> Void
+) async {
+    let start = ContinuousClock.now
+    await loop.task {
+        var number = 0
+        while start.duration(to: .now) < time {
+            number += 1
+            action(number)
+            let next = start + .seconds(Double(number) / rate)
+            await loop.sleep(for: ContinuousClock.now.duration(to: next))
+        }
+    }.value
 }
 
 /// Polls a condition that no signal announces.

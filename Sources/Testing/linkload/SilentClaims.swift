@@ -26,7 +26,8 @@ final class SilentClaims: Sendable {
 
     /// - Returns: how the claims went, and how many banners there were on the other devices.
     func run(_ count: Int, rate: Double) async throws -> (Result, banners: Int) {
-        try await pace(rate, for: .seconds(Double(count) / rate)) { [weak self] number in
+        guard let loop = connection.withLock({ $0?.loop }) else { return (Result(), 0) }
+        await pace(rate, for: .seconds(Double(count) / rate), on: loop) { [weak self] number in
             let topic = Value.string("/post/\(number)")
             self?.connection.withLock { $0 }?.call(
                 .toRouter(

@@ -1,0 +1,98 @@
+import LinkMessages
+import Linking
+import Routing
+import Testing
+
+/// A device that is new, or back: what was before it, what is missing, and what it has said itself.
+struct JoiningTests {
+    private typealias Bench = LinkTests.Bench
+
+    private func published(_ effects: [LinkEffect]) -> [String] {
+        effects.compactMap { if case .publish(_, let request) = $0 { request.name.eventID } else { nil } }
+    }
+
+    private func questions(_ effects: [LinkEffect]) -> [Question] {
+        effects.compactMap { effect in
+            if case .say(_, _, let message?) = effect, case .question(let question) = message.body {
+                question
+            } else {
+                nil
+            }
+        }
+    }
+
+    private func describe(_ bench: Bench, last: UInt64) {
+        bench.hear(
+            .description(LinkTests.other),
+            .description(Description(counter: last, name: "laptop", first: 1, last: last, attended: [])))
+    }
+
+    /// A session has what this program said before it was killed. The broker sends it before it answers the subscription.
+    @Test func ownMessagesOfTheSessionAreOfNoSecondMachine() {
+        let bench = Bench(
+            [
+                .line(
+                    LineRecord(
+                        first: 1, cursor: .init(scanned: 1000, said: 1000), seen: 1000, connection: 1, counter: 1,
+                        hasJoined: true, version: Message.version))
+            ], isConnected: false)
+        bench.give(.connecting)
+        for number in 1001...1020 as ClosedRange<UInt64> {
+            bench.hear(
+                .stream(LinkTests.own),
+                .said(Said(number: number, previous: number - 1, content: .event(bench.event(number)))),
+                from: LinkTests.own)
+        }
+        bench.time += 1_000_000
+        let effects = bench.give(.connected)
+        #expect(!effects.contains { if case .fail = $0 { true } else { false } })
+    }
+
+    /// What the broker has kept of a description may be older than the last event.
+    @Test func aNewDeviceBeginsWithThePresentThoughTheDescriptionIsOld() {
+        let bench = Bench()
+        describe(bench, last: 2000)
+        #expect(published(bench.hearEvent(2011, previous: 2010)) == ["2011"])
+        // From then on everything counts.
+        #expect(published(bench.hearEvent(2013, previous: 2012)) == ["2013"])
+        let asked = (0..<10).flatMap { _ in questions(bench.wait(seconds: 1)) }
+        #expect(asked.map(\.after) == [2011] && asked.map(\.through) == [2012])
+
+        let another = Bench()
+        describe(another, last: 2000)
+        describe(another, last: 2010)
+        #expect((0..<10).flatMap { _ in questions(another.wait(seconds: 1)) }.isEmpty)
+    }
+
+    /// Somebody who has recorded it sends it again.
+    @Test func whatWasSaidBeforeIsNothingForANewDevice() {
+        let bench = Bench()
+        describe(bench, last: 2000)
+        bench.time -= 61_000_000
+        #expect(published(bench.hearEvent(2005, previous: 2004)).isEmpty)
+        bench.time += 61_000_000
+        #expect(published(bench.hearEvent(2011, previous: 2010)) == ["2011"])
+    }
+
+    /// A description is 10 s old at most; who connects in between is not to wait for the next one.
+    @Test func whoConnectsIsDescribedTo() {
+        let bench = Bench()
+        func answer(_ effects: [LinkEffect], _ number: UInt64) {
+            let row = Change(number: number, kind: .event(bench.event(number)))
+            for case .readChanges(let token, _, _) in effects {
+                bench.give(.changes(token, ChangesPage(changes: [row], isLast: true)))
+            }
+            for case .say(let token, .stream, _) in bench.effects { bench.give(.acknowledged(token)) }
+        }
+        answer(bench.effects, 1001)
+        bench.wait(seconds: 10)
+        answer(bench.give(.journalChanged), 1002)
+        #expect(bench.descriptions == [])
+        bench.wait(seconds: 2)
+        bench.hear(.presence(LinkTests.other), .presence(Presence(connection: 5, isOnline: true)))
+        #expect(bench.descriptions == [1002])
+        // Nothing new, or the same connection: nothing to say.
+        bench.hear(.presence(LinkTests.other), .presence(Presence(connection: 6, isOnline: true)))
+        #expect(bench.descriptions == [])
+    }
+}
