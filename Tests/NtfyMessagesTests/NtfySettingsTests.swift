@@ -68,9 +68,31 @@ struct NtfySettingsTests {
         ("[[server]]\nurl = \"https://a\"", "nothing comes or goes"),
         ("[[server]]\nurl = \"http://a\"\nmap = []", "insecure = true"),
         ("[[server]]\nurl = \"ntfy.sh\"\nmap = []", "'url' is such as"),
-        ("[[server]]\nurl = \"https://a\"\nmap = []\ntoken = \"tk_x\"", "it is a table"),
+        ("[[server]]\nurl = \"https://a\"\nmap = []\ntoken = \"tk_x\"", "it is { credential = \"NAME\" }"),
+        ("[[server]]\nurl = \"https://a/ntfy\"\nmap = []", "without a path"),
+        ("[[server]]\nurl = \"https://a\"\nsilence = \"1s\"\nmap = []", "something every 45s only"),
+        ("[[server]]\nurl = \"https://a\"\nsilence = \"5m\"\nkeepalive = \"5m\"\nmap = []", "every 5m only"),
+        (
+            "[[server]]\nurl = \"https://a\"\nmap = [{ subscribe = [\"a\"], topic = \"/a\", urgency = \"high\" }]",
+            "one of \"low\", \"normal\", \"critical\""
+        ),
+        (
+            "[[server]]\nurl = \"https://a\"\nmap = [{ subscribe = [\"a\"], topic = \"/a\", urgency = 3 }]",
+            "\"low\", \"normal\", \"critical\""
+        ),
+        (
+            "[[server]]\nurl = \"https://a\"\nmap = [{ subscribe = [\"a\"], topic = \"/a\", title = \"{{nope}}\" }]",
+            "has {{nope}}; the names are name, id, title, message,"
+        ),
+        (
+            "[[server]]\nurl = \"https://a\"\nmap = [{ subscribes = [\"a\"], topic = \"/a\" }]",
+            "no key 'subscribes' here; the keys are after, body,"
+        ),
         ("[[server]]\nurl = \"https://a\"\nmap = []\nuser = \"a\"", "belong together"),
-        ("[[server]]\nurl = \"https://a\"\nmap = []\n[[server]]\nurl = \"https://A/\"\nmap = []", "two servers a"),
+        (
+            "[[server]]\nurl = \"https://a\"\nmap = []\n[[server]]\nurl = \"https://A/\"\nmap = []",
+            "toml:5:1: there is a already"
+        ),
         ("[[server]]\nurl = \"https://a\"\nmap = [{ topic = \"/a\" }]", "either 'subscribe'"),
         ("[[server]]\nurl = \"https://a\"\nmap = [{ subscribe = [\"a b\"], topic = \"/a\" }]", "1 to 64 letters"),
         (
@@ -98,5 +120,52 @@ struct NtfySettingsTests {
     ])
     func mistakesAreToldWithWhatWouldBeRight(_ text: String, _ words: String) {
         #expect(mistakes(text).contains(words))
+    }
+
+    @Test(arguments: ["", "subscribe = [\"a\"]\npublish = \"b\"\n"])
+    func whoMixesBothWaysIsToldThatAlone(_ keys: String) {
+        let text = "[[server]]\nurl = \"https://a\"\n[[server.map]]\n\(keys)topic = \"/a\"\nafter = \"1m\"\n"
+        #expect(mistakes(text).split(separator: "\n").count == 1)
+        #expect(mistakes(text).contains("a map has either 'subscribe'"))
+    }
+
+    @Test func aServerMayBeSilentForLongerThanItsKeepalive() throws {
+        func silence(_ keys: String) throws -> Duration? {
+            try read(
+                "[[server]]\nurl = \"https://a\"\n\(keys)\nmap = [{ subscribe = [\"a\"], topic = \"/a\" }]"
+            ).servers.first?.silence
+        }
+        #expect(try silence("") == .seconds(100))
+        #expect(try silence("silence = \"1m\"") == .seconds(60))
+        #expect(try silence("keepalive = \"3m\"") == .seconds(370))
+        #expect(try silence("keepalive = \"5s\"\nsilence = \"6s\"") == .seconds(6))
+    }
+
+    @Test(arguments: [
+        (#"["/home"]"#, true), (#"["/home", "/ntfy/a"]"#, true), (#"["/ntfy"]"#, true), (#"["/home/x"]"#, true),
+        (#"["/home", "/run"]"#, false), (#"["/"]"#, false), (#"["/homes"]"#, false),
+    ])
+    func topicsThatOnlyTheServerFillsAreAWarning(_ topics: String, _ isOne: Bool) throws {
+        let settings = try read(
+            """
+            [[server]]
+            url = "https://ntfy.sh"
+            [[server.map]]
+            subscribe = ["home"]
+            topic = "/home"
+            [[server.map]]
+            subscribe = ["a"]
+            topic = "/ntfy/{name}"
+            [[server.map]]
+            publish = "phone"
+            topics = \(topics)
+            """)
+        #expect(settings.warnings.count == (isOne ? 1 : 0))
+        #expect(settings.warnings.allSatisfy { $0.contains("publish = \"phone\"") })
+    }
+
+    @Test(arguments: ["[[server]\nurl = \"https://ntfy.sh\"", "[[server]]\nurl = \"https://ntfy.sh\"\n[[server.map]\n"])
+    func aMistakeInTheSyntaxIsTheOnlyOne(_ text: String) {
+        #expect(mistakes(text).split(separator: "\n").count == 1, "\(mistakes(text))")
     }
 }

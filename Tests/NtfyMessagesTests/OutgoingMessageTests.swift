@@ -40,13 +40,20 @@ struct OutgoingMessageTests {
         #expect(json["message"]?.string == "New post")
     }
 
+    @Test func aTextThatComesOutEmptyIsThatOfTheEvent() throws {
+        let json = try json(event(), map(title: "{{nope}}", message: " {{nope}}"))
+        #expect(json["title"]?.string == "New post")
+        #expect(json["message"]?.string == "by Jan")
+        #expect(try self.json(event("", ""), map())["message"]?.string == "/post/27")
+    }
+
     @Test func textsNameWhatTheEventHas() throws {
         let json = try json(event(), map(title: "{{topic}}", message: "{{from}}: {{title}}"))
         #expect(json["title"]?.string == "/post/27")
         #expect(json["message"]?.string == "Jan: New post")
     }
 
-    @Test(arguments: ["ö", "\"", "€", "\u{1}", "x", "\n"])
+    @Test(arguments: ["ö", "\"", "€", "\u{1}", "x", "\\"])
     func aLongMessageIsCutOnACharacter(_ character: String) throws {
         let message = try OutgoingMessage(event("", String(repeating: character, count: 9000)), for: map())
         #expect(message.bytes.count <= 8192)

@@ -94,6 +94,47 @@ struct SubscribeMapTests {
         #expect(try map.event(of: message).buttons.map(\.label).contains("Go") == false)
     }
 
+    @Test(arguments: [
+        ("{{nope}}", ["nope"]), ("{{title}} {{name.x}}{{! note }}", ["name.x"]),
+        ("{{attachment}}{{attachment.name}}", []),
+        ("{{#json.alerts}}{{annotations.summary}} {{/json.alerts}}{{annotations}}", ["annotations"]),
+        ("{{#tags}}{{.}}{{x}}{{/tags}}", ["x"]), ("{{^json}}{{y}}{{/json}}{{{z}}}{{&z}}", ["y", "z"]), ("plain", []),
+    ])
+    func namesThatNoMessageHasAreFound(_ text: String, _ unknown: [String]) throws {
+        #expect(SubscribeMap.unknownNames(in: try MessageTemplate(text)) == unknown)
+    }
+
+    @Test func aTextThatComesOutEmptyIsTheUsualOne() throws {
+        let map = try map("/a", title: "{{json.title}}", body: " {{#json.rows}}{{.}}{{/json.rows}}\n")
+        #expect(try map.event(of: message).title == "Done")
+        #expect(try map.event(of: message).body == "all of it")
+        // Who wants no text has none, but not none at all.
+        #expect(try self.map("/a", body: "").event(of: message).body == "")
+        #expect(try self.map("/a", title: "", body: "").event(of: message).title == "Done")
+    }
+
+    @Test func punctuationAloneIsNothing() throws {
+        let map = try map("/a", title: "{{json.a}}: {{json.b}}", body: "({{json.a}}) – {{json.b}}!")
+        #expect(try map.event(of: message).title == "Done")
+        #expect(try map.event(of: message).body == "all of it")
+        var message = message
+        message.text = #"{"a": "🚪", "b": ""}"#
+        #expect(try map.event(of: message).title == "🚪: ")
+        // What is written so is meant so.
+        #expect(try self.map("/a", title: "…").event(of: message).title == "…")
+    }
+
+    @Test(arguments: ["javascript:alert(1)", "file:///etc/passwd", "data:text/html,x", "vnc://a", "nothing"])
+    func whatIsNotOpenedHasNoButton(_ address: String) throws {
+        var message = message
+        message.click = address
+        message.attachment = .init(name: "a.jpg", type: nil, size: nil, url: address)
+        message.actions = [NtfyAction(label: "View", kind: .view(url: address))]
+        let event = try map().event(of: message)
+        #expect(event.buttons.isEmpty)
+        #expect(event.fields.contains { $0.name == "click" })
+    }
+
     @Test func aSequenceIsInTheNameOfItsEvents() throws {
         var message = message
         message.sequence = "door-1"

@@ -162,6 +162,9 @@ extension NtfyMessage {
 }
 
 extension String {
+    /// Whether nothing of it is seen.
+    var isBlank: Bool { unicodeScalars.allSatisfy(\.properties.isWhitespace) }
+
     /// The text without what no message on the bus can carry, such as NUL.
     var deliverable: String {
         fitsIntoMessage ? self : String(String.UnicodeScalarView(unicodeScalars.filter { String($0).fitsIntoMessage }))

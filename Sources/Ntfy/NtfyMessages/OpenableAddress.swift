@@ -2,7 +2,7 @@ import NotifyText
 
 /// Whether a button may open an address. Others, such as `file:`, would let a stranger reach into this machine.
 public enum OpenableAddress {
-    static let schemes = ["https", "http", "mailto", "tel", "sms", "geo", "xmpp", "matrix"]
+    static let schemes = ["https", "http", "mailto", "tel", "sms", "geo", "xmpp", "matrix", "ntfy"]
     private static let maximumBytes = 4096
 
     public static func isOpenable(_ address: String) -> Bool {

@@ -55,10 +55,10 @@ public struct OutgoingMessage: Equatable, Sendable {
     public init(_ event: Event, for map: PublishMap) throws(MapError) {
         sequence = SequenceName.make(source: event.source, eventID: event.eventID)
         let values = map.title == nil && map.message == nil ? JSON.null : event.values
-        var title = try (map.title?.render(values) ?? event.title).cut(toBytes: Self.maximumTitle)
-        var text = try map.message?.render(values) ?? event.body
+        var title = try Self.text(map.title, values, or: event.title).cut(toBytes: Self.maximumTitle)
+        var text = try Self.text(map.message, values, or: event.body)
         // ntfy writes "triggered" for nothing.
-        if text.isEmpty { (title, text) = ("", title) }
+        if text.isBlank { (title, text) = ("", title.isBlank ? event.topic : title) }
         let click = event.fields.first { $0.name == NtfyEvent.clickField }?.value
         var limit = Self.maximumMessage
         while true {
@@ -76,6 +76,15 @@ public struct OutgoingMessage: Equatable, Sendable {
             }
             limit = limit * 3 / 4
         }
+    }
+
+    /// The text of a template; that of the event if there is none, or if the event has nothing of what it names.
+    private static func text(
+        _ template: MessageTemplate?, _ values: JSON, or usual: String
+    ) throws(MapError) -> String {
+        guard let template else { return usual }
+        let text = try template.render(values)
+        return text.saysNothing && !template.names.isEmpty ? usual : text
     }
 
     static func priority(of urgency: UInt8?) -> Int {

@@ -6,10 +6,8 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
     /// In lower case; an address of version 6 without brackets.
     public let host: String
     public let port: UInt16
-    /// What stands before the topics: empty, or `/` and more.
-    public let path: String
 
-    /// - Returns: `nil` if it is no such address, or holds a user or a query.
+    /// - Returns: `nil` if it is no such address, or holds a user, a path or a query: ntfy is at the root of its host.
     public init?(_ text: String) {
         isEncrypted = text.hasPrefix("https://")
         guard isEncrypted || text.hasPrefix("http://") else { return nil }
@@ -17,10 +15,7 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
         let authority = rest.prefix { $0 != "/" }
         var path = rest.dropFirst(authority.count)
         while path.last == "/" { path.removeLast() }
-        let isPath = path.utf8.allSatisfy {
-            (0x21...0x7E).contains($0) && !"?#\\\"<>".utf8.contains($0)
-        }
-        guard path.isEmpty || isPath else { return nil }
+        guard path.isEmpty else { return nil }
         var host = authority
         var port: UInt16 = isEncrypted ? 443 : 80
         if let colon = authority.lastIndex(of: ":"), authority.first != "[" || authority[..<colon].last == "]" {
@@ -42,13 +37,12 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
         guard !host.isEmpty, host.utf8.count <= 253 else { return nil }
         self.host = host.lowercased()
         self.port = port
-        self.path = String(path)
     }
 
-    /// Host, port unless it is the usual one, and path: its name in global names and for people.
+    /// Host, and port unless it is the usual one: its name in global names and for people.
     public var name: String {
         let usual: UInt16 = isEncrypted ? 443 : 80
-        return (host.contains(":") ? "[\(host)]" : host) + (port == usual ? "" : ":\(port)") + path
+        return (host.contains(":") ? "[\(host)]" : host) + (port == usual ? "" : ":\(port)")
     }
 
     public var description: String { (isEncrypted ? "https://" : "http://") + name }

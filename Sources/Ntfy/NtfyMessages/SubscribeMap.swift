@@ -38,6 +38,19 @@ public struct SubscribeMap: Equatable, Sendable {
 
     /// The capture that a topic may have.
     public static let capture = "name"
+    /// What texts can name.
+    public static let names = [
+        "name", "id", "title", "message", "emoji", "tags", "priority", "time", "click", "attachment.name",
+        "attachment.url",
+    ]
+    /// The message, if it is a JSON object, with whatever is in it.
+    public static let openName = "json"
+
+    /// The names in a text that no message has.
+    public static func unknownNames(in text: MessageTemplate) -> [String] {
+        TemplateNames.unknown(in: text, known: names, open: [openName])
+    }
+
     /// What notifyd takes.
     private static let maximumTitle = 1024
     private static let maximumBody = 8192
@@ -52,13 +65,23 @@ public struct SubscribeMap: Equatable, Sendable {
             .filter { !$0.isEmpty }.joined(separator: " ")
         var event = NtfyEvent(topic: try place(message.topic), message: message)
         let values = title == nil && body == nil ? JSON.null : values(of: message, emoji)
-        event.title = try (title?.render(values).deliverable ?? usualTitle).beginning(ofBytes: Self.maximumTitle)
-        event.body = try (body?.render(values).deliverable ?? Self.usualBody(message)).beginning(
-            ofBytes: Self.maximumBody)
+        let usualBody = Self.usualBody(message)
+        event.title = try Self.text(title, values, or: usualTitle).beginning(ofBytes: Self.maximumTitle)
+        event.body = try Self.text(body, values, or: usualBody).beginning(ofBytes: Self.maximumBody)
+        if event.title.isBlank, event.body.isBlank { event.title = usualTitle.beginning(ofBytes: Self.maximumTitle) }
         event.urgency = urgency ?? Self.urgency(of: message.priority)
         event.fields = Self.fields(of: message)
         event.buttons = buttons(of: message)
         return event
+    }
+
+    /// The text of a template; the usual one if there is none, or if nothing of what it names is in the message.
+    private static func text(
+        _ template: MessageTemplate?, _ values: JSON, or usual: String
+    ) throws(MapError) -> String {
+        guard let template else { return usual }
+        let text = try template.render(values).deliverable
+        return text.saysNothing && !template.names.isEmpty ? usual : text
     }
 
     /// What the priorities of ntfy are here: low for 1 and 2, critical for 5.
@@ -122,13 +145,19 @@ public struct SubscribeMap: Equatable, Sendable {
 
     private func buttons(of message: NtfyMessage) -> [(key: String, label: String)] {
         var buttons: [(key: String, label: String)] = []
-        if message.click != nil { buttons += [("default", "Open"), (NtfyEvent.openKey, "Open")] }
-        if message.attachment != nil { buttons.append((NtfyEvent.attachmentKey, "Open file")) }
+        if OpenableAddress.isOpenable(message.click ?? "") {
+            buttons += [("default", "Open"), (NtfyEvent.openKey, "Open")]
+        }
+        if OpenableAddress.isOpenable(message.attachment?.url ?? "") {
+            buttons.append((NtfyEvent.attachmentKey, "Open file"))
+        }
         guard NtfyAction.text(of: message.actions).utf8.count <= NtfyEvent.maximumActions else { return buttons }
         for (index, action) in message.actions.enumerated() {
             let label = action.label.beginning(ofBytes: 200)
             switch action.kind {
-            case .view: buttons.append((NtfyEvent.actionKey(index), label))
+            case .view(let url) where OpenableAddress.isOpenable(url):
+                buttons.append((NtfyEvent.actionKey(index), label))
+            case .view: break
             case .http where makesRequests: buttons.append((NtfyEvent.actionKey(index), label))
             case .http: break
             case .broadcast, .unknown: buttons.append((NtfyEvent.actionKey(index), label + " (not supported here)"))

@@ -16,9 +16,13 @@ struct MapReader {
         case always, away
     }
 
+    private static let inboundKeys = ["subscribe", "topic", "title", "body", "urgency", "clear", "images", "requests"]
+    private static let outboundKeys = ["publish", "topics", "when", "after", "title", "message", "clear", "link"]
+
     /// - Returns: something, because `nil` would be a mistake without a note.
     mutating func read(from table: inout TableReader) -> Bool {
         if table.has("subscribe") == table.has("publish") {
+            table.accept(Self.inboundKeys + Self.outboundKeys)
             table.note(
                 "subscribe", "a map has either 'subscribe', for what comes in, or 'publish', for what goes out")
             return false
@@ -34,13 +38,13 @@ struct MapReader {
     private func readInbound(from table: inout TableReader) -> SubscribeMap? {
         let names = table.strings("subscribe")
         let topic = table.required("topic") { $0.topicPattern($1) }
-        let title = table.template("title")
-        let body = table.template("body")
+        let title = Self.text("title", of: &table)
+        let body = Self.text("body", of: &table)
         let urgency = table.word("urgency", of: Urgency.self)
         let clears = table.boolean("clear") ?? true
         let hasImages = table.boolean("images") ?? false
         let makesRequests = table.boolean("requests") ?? true
-        for key in ["publish", "topics", "when", "after", "message", "link"] {
+        for key in Self.outboundKeys where !Self.inboundKeys.contains(key) {
             table.refuse(key, "'\(key)' belongs to what goes out, and 'subscribe' takes in")
         }
         for (name, offset) in names ?? [] {
@@ -69,6 +73,19 @@ struct MapReader {
             makesRequests: makesRequests)
     }
 
+    /// A text whose names are those of a message.
+    private static func text(_ key: String, of table: inout TableReader) -> MessageTemplate? {
+        guard let text = table.template(key) else { return nil }
+        let unknown = SubscribeMap.unknownNames(in: text)
+        guard !unknown.isEmpty else { return text }
+        let list = unknown.map { "{{\($0)}}" }.joined(separator: ", ")
+        let names = SubscribeMap.names.joined(separator: ", ")
+        table.note(
+            key,
+            "'\(key)' has \(list); the names are \(names), and \(SubscribeMap.openName).… for members of the message")
+        return nil
+    }
+
     private func readOutbound(from table: inout TableReader) -> PublishMap? {
         let name = table.string("publish")
         let topics = table.required("topics") { $0.prefixes($1) }
@@ -78,7 +95,7 @@ struct MapReader {
         let message = table.template("message")
         let clears = table.boolean("clear") ?? true
         let isLinked = table.boolean("link") ?? false
-        for key in ["subscribe", "topic", "body", "urgency", "images", "requests"] {
+        for key in Self.inboundKeys where !Self.outboundKeys.contains(key) {
             table.refuse(key, "'\(key)' belongs to what comes in, and 'publish' sends out")
         }
         if moment == .always { table.refuse("after", "'after' belongs to when = \"away\"") }

@@ -50,7 +50,8 @@ public struct NtfySettings: Equatable, Sendable {
     static let maximumMaps = 64
     /// Topics in one connection.
     static let maximumTopics = 64
-    /// Servers say something every 45 seconds, unless their configuration says something else.
+    /// Servers say something so often, unless their configuration says something else.
+    static let usualKeepalive: Duration = .seconds(45)
     public static let usualSilence: Duration = .seconds(100)
     /// The time that `after` has by default.
     public static let usualDelay: Duration = .seconds(120)
@@ -60,13 +61,18 @@ public struct NtfySettings: Equatable, Sendable {
     /// - Parameter root: the table; mistakes are noted there.
     /// - Returns: `nil` if something that is needed is missing or wrong.
     public static func read(from root: inout TableReader) -> NtfySettings? {
-        let servers = root.tables("server", upTo: maximumServers) { readServer(from: &$0) }
-        if !root.has("server") {
-            root.note("server", "there is no [[server]]; one begins with: url = \"https://ntfy.sh\"")
+        var servers: [Server] = []
+        _ = root.tables("server", upTo: maximumServers) { table in
+            guard let server = readServer(from: &table) else { return false }
+            if servers.contains(where: { $0.address.name == server.address.name }) {
+                table.note(
+                    "url", "there is \(server.address.name) already; the maps of a server are all below one [[server]]")
+            }
+            servers.append(server)
+            return true
         }
-        for (index, server) in servers.enumerated()
-        where servers[..<index].contains(where: { $0.address.name == server.address.name }) {
-            root.note("server", "there are two servers \(server.address.name); each is written once")
+        if !root.has("server"), root.isWhole {
+            root.note("server", "there is no [[server]]; one begins with: url = \"https://ntfy.sh\"")
         }
         return NtfySettings(servers: servers)
     }
@@ -74,7 +80,7 @@ public struct NtfySettings: Equatable, Sendable {
     private static func readServer(from table: inout TableReader) -> Server? {
         let isInsecure = table.boolean("insecure") ?? false
         let authorities = table.path("authorities")
-        let silence = table.duration("silence", upTo: .seconds(3600), from: .seconds(1))
+        let silence = readSilence(from: &table)
         let login = readLogin(from: &table)
         let text = table.required("url") { $0.string($1) }
         var server: Server?
@@ -83,7 +89,10 @@ public struct NtfySettings: Equatable, Sendable {
                 server = Server(address: address, login: login, authorities: authorities)
                 if let silence { server?.silence = silence }
             } else {
-                table.note("url", "'url' is such as \"https://ntfy.sh\"; user, token and topics have keys of their own")
+                table.note(
+                    "url",
+                    "'url' is such as \"https://ntfy.sh\" or \"https://HOST:PORT\", without a path, because ntfy is at the root "
+                        + "of its host; user, token and topics have keys of their own")
             }
         }
         if let address = server?.address, !address.isEncrypted {
@@ -97,13 +106,31 @@ public struct NtfySettings: Equatable, Sendable {
         }
         var maps = MapReader()
         _ = table.tables("map", upTo: maximumMaps) { maps.read(from: &$0) }
-        if !table.has("map") { table.note("map", "this server has no [[server.map]], so nothing comes or goes") }
+        if !table.has("map"), table.isWhole {
+            table.note("map", "this server has no [[server.map]], so nothing comes or goes")
+        }
         server?.inbound = maps.inbound
         server?.outbound = maps.outbound
         if let count = server?.topics.count, count > maximumTopics {
             table.note("map", "\(count) topics are listened to here; a server has at most \(maximumTopics)")
         }
         return server
+    }
+
+    /// A server that says something more rarely than we believe it to be there would be connected again and again.
+    private static func readSilence(from table: inout TableReader) -> Duration? {
+        let keepalive = table.duration("keepalive", upTo: .seconds(1800), from: .milliseconds(100))
+        let silence = table.duration("silence", upTo: .seconds(3600), from: .milliseconds(100))
+        let least = keepalive ?? usualKeepalive
+        guard let silence else { return keepalive.map { $0 * 2 + .seconds(10) } }
+        guard silence > least else {
+            table.note(
+                "silence",
+                "'silence' is \(silence.text), and the server says something every \(least.text) only; make it longer, or say "
+                    + "the keepalive-interval of the server: keepalive = \"10s\"")
+            return nil
+        }
+        return silence
     }
 
     private static func readLogin(from table: inout TableReader) -> Login? {

@@ -19,14 +19,14 @@ actor Buttons {
     init(_ servers: [NtfySettings.Server], _ services: BridgeServices, on group: any EventLoopGroup) {
         self.servers = servers
         self.services = services
-        opener = Opener(connection: services.connection, logger: services.logger)
+        opener = Opener(connection: services.connection, bus: services.address, logger: services.logger)
         requests = ButtonRequests(group: group, logger: services.logger)
     }
 
     /// Listens until the task is cancelled.
     func run() async throws {
         let (presses, continuation) = AsyncStream.makeStream(of: Action.self, bufferingPolicy: .bufferingNewest(16))
-        let observation = services.daemon.observe { notice in
+        let observation = services.daemon.observe([.action]) { notice in
             if case .action(let action) = notice { continuation.yield(action) }
         }
         for await press in presses where running < Self.maximumRunning {
@@ -40,20 +40,32 @@ actor Buttons {
     }
 
     private func pressed(_ press: Action) async {
-        guard let (fields, map) = await event(of: press) else { return }
-        if press.action == "default" || press.action == NtfyEvent.openKey {
-            if let address = fields[NtfyEvent.clickField]?.string { await opener.open(address) }
-        } else if press.action == NtfyEvent.attachmentKey {
-            if let address = fields[NtfyEvent.attachmentField]?.string { await opener.open(address) }
-        } else if let index = NtfyEvent.actionIndex(ofKey: press.action),
-            let text = fields[NtfyEvent.actionsField]?.string
-        {
+        guard let (fields, map) = await event(of: press), await isDone(press, fields, map) else { return }
+        // The banner is resident: what has done nothing leaves it where it is.
+        _ = await services.daemon.perform(.claim(press.id))
+    }
+
+    /// Does what a button is for.
+    ///
+    /// - Returns: whether it is done.
+    private func isDone(_ press: Action, _ fields: Fields, _ map: SubscribeMap) async -> Bool {
+        let key = press.action
+        switch key {
+        case "default", NtfyEvent.openKey:
+            guard let address = fields[NtfyEvent.clickField]?.string else { return false }
+            return await opener.open(address)
+        case NtfyEvent.attachmentKey:
+            guard let address = fields[NtfyEvent.attachmentField]?.string else { return false }
+            return await opener.open(address)
+        default:
+            guard let index = NtfyEvent.actionIndex(ofKey: key), let text = fields[NtfyEvent.actionsField]?.string
+            else { return false }
             let actions = NtfyAction.list(from: text)
-            guard index < actions.count, let action = actions[index] else { return }
+            guard index < actions.count, let action = actions[index] else { return false }
             switch action.kind {
-            case .view(let url): await opener.open(url)
-            case .http where map.makesRequests: await requests.make(action)
-            case .http, .broadcast, .unknown: break
+            case .view(let url): return await opener.open(url)
+            case .http where map.makesRequests: return await requests.make(action, of: press.id.rawValue)
+            case .http, .broadcast, .unknown: return false
             }
         }
     }

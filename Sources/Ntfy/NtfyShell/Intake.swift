@@ -6,41 +6,62 @@ import NtfyMessages
 import NtfySettings
 import Routing
 
-/// Takes what a server says to notifyd, one message after the other. The cursor moves when notifyd has the event on disk, so what is
-/// said again after a crash is told by its global name.
+/// Takes what a server says to notifyd: several messages at once, and what ends one alone. The cursor moves when notifyd has everything
+/// before it on disk, so what is said again after a crash is told by its global name.
 actor Intake {
-    private let server: NtfySettings.Server
-    private let services: BridgeServices
+    let server: NtfySettings.Server
+    let services: BridgeServices
     /// The global name of the event that a message was made of which this bridge has sent, unless it has ended.
-    private let own: @Sendable (NtfyMessage) async -> (source: String, eventID: String)?
-    private let pictures: Pictures?
+    let own: @Sendable (NtfyMessage) async -> (source: String, eventID: String)?
+    let pictures: Pictures?
     private let turn = Turn()
 
     /// The newest time of the server up to which everything is done; `nil` before the first connection.
     private var cursor: Int64?
     /// The cursor on disk.
     private var written: Int64?
-    /// The newest time of all, also of what waits for notifyd.
+    /// The newest time of what is done.
     private var newest: Int64 = 0
+    /// The first connection of all; `nil` before it.
+    private var beginning: ServerClock.Beginning?
+    private var clock = ServerClock()
+    private let start = ContinuousClock.now
     /// Whether a sweep has found what was said while the stream began. Until then the cursor stays.
     private var isSwept = true
-    private var sequences = SequenceTable()
-    /// What waits for notifyd, which is away or full.
-    private var held: [Held] = []
-    private var holding: Task<Void, Never>?
+    var sequences = SequenceTable()
+    /// Whether notifyd is being told that a sequence has ended.
+    var isEnding = false
+    /// The last write to the disk, and the next one.
+    private var lastWrite = ContinuousClock.now
+    private var timer: WorkTimer?
+    /// Changes that the disk has not taken.
+    private var unsaved: [String: RecordChange] = [:]
+    /// What is not done.
+    var flights = Flights()
+    /// Calls without an answer, by the tickets of their messages.
+    var underWay: Set<UInt64> = []
+    var pictureWaits = PictureWaits<PictureWait>()
+    /// Nothing more is asked for: what is not done comes again after the next start.
+    var isStopped = false
+    /// Who waits for an answer.
+    var waiters: [CheckedContinuation<Void, Never>] = []
+    /// What waits for notifyd, which is away or full; by their tickets.
+    var held: [Held] = []
+    var holding: Task<Void, Never>?
     /// Messages that were taken in this run.
     private var taken = RecentSet(capacity: 2000)
     private var strange = RecentSet(capacity: 200)
 
-    private struct Held: Sendable {
+    struct Held: Sendable {
+        let ticket: UInt64
         let call: DaemonCall
         let letter: DeadLetter
+        let isClaim: Bool
     }
 
-    /// What waits at most; then the connection waits too.
-    static let maximumHeld = 100
-    /// Messages of a second come in any order, and some are late.
-    private static let margin: Int64 = 30
+    /// The cursor is written once in so long while messages come, and when none has come for a moment.
+    private static let cursorPause: Duration = .seconds(10)
+    private static let quietTime: Duration = .milliseconds(300)
     /// What a server keeps, in seconds.
     private static let cacheTime: Int64 = 12 * 3600
 
@@ -63,6 +84,9 @@ actor Intake {
         cursor = try await services.store.number(prefix + "cursor").map(Int64.init(clamping:))
         written = cursor
         newest = cursor ?? 0
+        beginning = try await services.store.value(self.prefix + "beginning").flatMap {
+            ServerClock.Beginning(record: $0)
+        }
         let prefix = self.prefix + "sequence "
         for (key, value) in try await services.store.all(prefix: prefix) {
             let parts = key.dropFirst(prefix.count).split(separator: "/")
@@ -72,21 +96,52 @@ actor Intake {
     }
 
     /// From where the server is asked for messages; `nil`: nothing that is past.
-    var since: Int64? { cursor.map { max($0 - Self.margin, 0) } }
+    var since: Int64? { cursor.map { max($0 - ServerClock.margin, 0) } }
 
     private func save() {
-        var changes = sequences.takeChanges().map { key, value -> RecordChange in
-            let key = "\(prefix)sequence \(key.topic)/\(key.sequence)"
-            return value.map { .put(key, $0) } ?? .remove(key)
+        // That a sequence has ended is written when notifyd knows it: what is said again is passed over then.
+        if !isEnding, !held.contains(where: \.isClaim) {
+            for (key, value) in sequences.takeChanges() {
+                let key = "\(prefix)sequence \(key.topic)/\(key.sequence)"
+                unsaved[key] = value.map { .put(key, $0) } ?? .remove(key)
+            }
         }
-        if held.isEmpty, isSwept, newest != written {
-            (cursor, written) = (newest, newest)
-            changes.append(.put(prefix + "cursor", UInt64(newest)))
+        if isSwept, newest > 0 { cursor = newest }
+        guard !unsaved.isEmpty || cursor != written else { return }
+        if unsaved.isEmpty, written != nil, ContinuousClock.now - lastWrite < Self.cursorPause { return writeLater() }
+        write()
+    }
+
+    /// While messages come, the disk is left to notifyd, which answers when they are on it. A cursor that is a bit old costs a few
+    /// repeats after a crash.
+    private func writeLater() {
+        timer?.cancel()
+        timer = services.loop.perform(after: Self.quietTime) { [self, loop = services.loop] in
+            loop.task { await self.write() }
         }
-        guard !changes.isEmpty else { return }
-        services.store.write(changes) { [logger = services.logger] error in
-            if let error { logger.error("The state cannot be written", metadata: ["error": "\(error)"]) }
+    }
+
+    private func write() {
+        timer?.cancel()
+        timer = nil
+        lastWrite = .now
+        if let cursor, cursor != written {
+            written = cursor
+            unsaved[prefix + "cursor"] = .put(prefix + "cursor", UInt64(cursor))
         }
+        guard !unsaved.isEmpty, !isStopped else { return }
+        let changes = unsaved
+        unsaved = [:]
+        services.store.write(Array(changes.values)) { [weak self, logger = services.logger] error in
+            guard let error else { return }
+            logger.error("The state cannot be written", metadata: ["error": "\(error)"])
+            Task { await self?.keepUnsaved(changes) }
+        }
+    }
+
+    /// They are written with the next ones.
+    private func keepUnsaved(_ changes: [String: RecordChange]) {
+        unsaved.merge(changes) { newer, _ in newer }
     }
 
     // MARK: Messages
@@ -125,32 +180,56 @@ actor Intake {
     }
 
     private func take(_ message: NtfyMessage, _ line: [UInt8]) async -> Next {
+        guard !isStopped else { return .nothing }
         switch message.event {
         case .open: return opened(at: message.time)
-        case .keepalive, .unknown: return .nothing
+        case .keepalive:
+            tellClock(message.time)
+            return .nothing
+        case .unknown: return .nothing
         case .pollRequest:
             guard let id = message.pollID, NtfyMessage.isName(id), NtfyMessage.isName(message.topic) else {
                 return .nothing
             }
             return .fetch(topic: message.topic, id: id)
         case .message, .clear, .delete:
-            guard taken.insert("\(message.topic)/\(message.id)") else { return .nothing }
+            guard message.time >= clock.floor, taken.insert("\(message.topic)/\(message.id)") else { return .nothing }
+            let ticket = flights.begin(message)
             if SequenceName.isOwn(message.sequence) {
                 if message.event != .message { await endOwn(message) }
             } else if let map = server.map(ofTopic: message.topic) {
                 if message.event == .message {
-                    await publish(message, map, line)
-                } else {
-                    await end(message)
+                    await publish(message, map, line, ticket)
+                    return .nothing
                 }
+                await end(message, ticket)
             }
-            newest = max(newest, message.time)
-            save()
+            done(ticket)
             return .nothing
         }
     }
 
+    /// A message is with notifyd, or never will be.
+    func done(_ ticket: UInt64) {
+        guard !isStopped else { return }
+        if let time = flights.end(ticket), let time = clock.limited(time, at: ContinuousClock.now - start) {
+            newest = max(newest, time)
+        }
+        save()
+        wake()
+    }
+
+    private func tellClock(_ time: Int64) { clock.tell(time, at: ContinuousClock.now - start) }
+
     private func opened(at time: Int64) -> Next {
+        let local = SystemClock.wall / 1_000_000
+        let begun = cursor == nil ? ServerClock.Beginning(server: time, local: local) : known(local)
+        if begun != beginning {
+            beginning = begun
+            unsaved[prefix + "beginning"] = .put(prefix + "beginning", begun.record)
+        }
+        clock.open(at: time, local: local, since: begun)
+        tellClock(time)
         guard let cursor else {
             // The first connection of all: from now on nothing is missed.
             newest = time
@@ -158,114 +237,48 @@ actor Intake {
             return .opened(clockWentBack: false)
         }
         isSwept = false
-        guard time + 2 * Self.margin < cursor, held.isEmpty else { return .opened(clockWentBack: false) }
+        guard time + 2 * ServerClock.margin < cursor, flights.isEmpty else { return .opened(clockWentBack: false) }
         newest = max(time - Self.cacheTime, 0)
         self.cursor = newest
         return .opened(clockWentBack: true)
     }
 
+    /// The first connection of all. A version before 0.2 did not write it; what the server keeps is taken then.
+    private func known(_ local: Int64) -> ServerClock.Beginning {
+        beginning
+            ?? ServerClock.Beginning(
+                server: max((cursor ?? 0) - Self.cacheTime, 0), local: local - Self.cacheTime)
+    }
+
     /// What was said while the stream began is taken, too.
-    func swept() {
+    func swept() async {
+        let last = flights.lastTicket
+        while !flights.isDone(upTo: last), !isStopped { await answer() }
+        // A later connection has a sweep of its own.
+        guard !isStopped, !Task.isCancelled else { return }
         isSwept = true
         save()
     }
 
-    private func publish(_ message: NtfyMessage, _ map: SubscribeMap, _ line: [UInt8]) async {
+    private func publish(_ message: NtfyMessage, _ map: SubscribeMap, _ line: [UInt8], _ ticket: UInt64) async {
         let origin = "\(server.address.name)/\(message.topic)"
         let event: NtfyEvent
         do throws(MapError) {
             event = try map.event(of: message)
         } catch {
-            return await keep(DeadLetter(origin: origin, reason: error.description, content: line))
+            await keep(DeadLetter(origin: origin, reason: error.description, content: line))
+            return done(ticket)
         }
         let letter = DeadLetter(topic: event.topic.description, origin: origin, reason: "", content: line)
+        // An update comes after what it updates.
+        await settle(before: ticket)
+        guard let ending = sequences.received(message) else {
+            return await submit(event, of: message, withPicture: map.hasImages, letter, ticket)
+        }
         // It was read elsewhere before it came: with its claim before it, it never gets a banner.
-        if let ending = sequences.received(message) {
-            await perform(claim(event.eventID, ofTopic: message.topic, ending), letter)
-        }
-        let picture = map.hasImages ? await pictures?.fetch(for: message, from: server) : nil
-        await perform(event.call(from: server.address, message.topic, picture: picture), letter)
-    }
-
-    private func end(_ message: NtfyMessage) async {
-        let ending: SequenceTable.Ending = message.event == .clear ? .cleared : .deleted
-        let letter = DeadLetter(origin: "\(server.address.name)/\(message.topic)", reason: "")
-        for name in sequences.ended(message, ending) {
-            await perform(claim(name, ofTopic: message.topic, ending), letter, mayPass: true)
-        }
-    }
-
-    /// The user has read or deleted there what this bridge has sent.
-    private func endOwn(_ message: NtfyMessage) async {
-        guard let name = await own(message) else { return }
-        let letter = DeadLetter(origin: "\(server.address.name)/\(message.topic)", reason: "")
-        await perform(claim(source: name.source, name.eventID, .cleared), letter, mayPass: true)
-    }
-
-    private func claim(_ eventID: String, ofTopic topic: String, _ ending: SequenceTable.Ending) -> DaemonCall {
-        claim(source: server.address.source(ofTopic: topic), eventID, ending)
-    }
-
-    private func claim(source: String, _ eventID: String, _ ending: SequenceTable.Ending) -> DaemonCall {
-        .claimNamed(
-            source: source, eventID: eventID,
-            options: [
-                "via": .string(server.address.via), "device": .string(server.address.device),
-                ending == .cleared ? "dismissed" : "withdrawn": .boolean(true),
-            ])
-    }
-
-    // MARK: notifyd
-
-    /// Asks notifyd, and returns when it has answered, or when the call waits for it.
-    ///
-    /// - Parameter mayPass: claims make room, so they go before what waits.
-    private func perform(_ call: DaemonCall, _ letter: DeadLetter, mayPass: Bool = false) async {
-        if held.isEmpty || mayPass {
-            switch await services.daemon.perform(call) {
-            case .done: return
-            case .refused(let error): return await keep(letter, error)
-            case .refusedForNow: break
-            }
-        }
-        held.append(Held(call: call, letter: letter))
-        if holding == nil { holding = Task { await self.deliverHeld() } }
-        if held.count >= Self.maximumHeld { await holding?.value }
-    }
-
-    private func deliverHeld() async {
-        var backoff = Backoff(upTo: .seconds(15))
-        while let first = held.first, !Task.isCancelled {
-            switch await services.daemon.perform(first.call) {
-            case .done: backoff.reset()
-            case .refused(let error): await keep(first.letter, error)
-            case .refusedForNow:
-                try? await Task.sleep(for: backoff.next())
-                continue
-            }
-            held.removeFirst()
-        }
-        holding = nil
-        save()
-    }
-
-    /// The task that waits for notifyd ends; what waits is asked for again after the next start.
-    func stop() { holding?.cancel() }
-
-    private func keep(_ letter: DeadLetter, _ error: NotifyError) async {
-        var letter = letter
-        letter.reason = error.message
-        await keep(letter)
-    }
-
-    private func keep(_ letter: DeadLetter) async {
-        // Who knows the name of a topic can read it, so it is not logged.
-        services.logger.warning(
-            "A message cannot be taken", metadata: ["server": "\(server.address.name)", "error": "\(letter.reason)"])
-        do throws(StoreError) {
-            try await services.store.keep(letter)
-        } catch {
-            services.logger.error("A dead letter cannot be kept", metadata: ["error": "\(error)"])
-        }
+        await perform(claim(event.eventID, ofTopic: message.topic, ending), letter, message)
+        let next = flights.begin(message)
+        done(ticket)
+        await submit(event, of: message, withPicture: map.hasImages, letter, next)
     }
 }

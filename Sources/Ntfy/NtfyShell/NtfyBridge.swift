@@ -1,3 +1,4 @@
+import Logging
 import NIOCore
 import NIOPosix
 public import NotifyBridge
@@ -20,12 +21,17 @@ public struct NtfyBridge: Bridge {
         settings.mistakes(isRunning: isRunning)
     }
 
+    public static func warnings(in settings: NtfySettings) -> [String] { settings.warnings }
+
     public init(_ settings: NtfySettings, _ services: BridgeServices) {
         self.settings = settings
         self.services = services
     }
 
     public func run() async throws {
+        for warning in settings.warnings {
+            services.logger.warning("The configuration may not be what is meant", metadata: ["error": "\(warning)"])
+        }
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         var clients: [ServerClient] = []
         do {
@@ -43,8 +49,7 @@ public struct NtfyBridge: Bridge {
     private func work(_ clients: [ServerClient], on group: any EventLoopGroup) async throws {
         let board = StatusBoard(services.status)
         let buttons = Buttons(settings.servers, services, on: group)
-        let wantsPictures = settings.servers.contains { $0.inbound.contains(where: \.hasImages) }
-        let pictures = wantsPictures ? Pictures(on: group, logger: services.logger) : nil
+        let pictures = makePictures(on: group)
         try await withThrowingTaskGroup { tasks in
             tasks.addTask { try await buttons.run() }
             for client in clients {
@@ -57,13 +62,35 @@ public struct NtfyBridge: Bridge {
                 guard !server.topics.isEmpty else { continue }
                 board.add(server.address.name, .inbound)
                 let intake = Intake(server, services, pictures: pictures) { await outlet?.ended($0) }
-                let subscription = Subscription(client: client, intake: intake, board: board, logger: services.logger)
+                let subscription = Subscription(
+                    client: client, intake: intake, access: TopicAccess(client, services.status), board: board,
+                    logger: services.logger)
                 tasks.addTask {
-                    defer { Task { await intake.stop() } }
-                    try await subscription.run()
+                    try await withTaskCancellationHandler {
+                        try await subscription.run()
+                    } onCancel: {
+                        Task { await intake.stop() }
+                    }
                 }
             }
             try await tasks.waitForAll()
+        }
+    }
+
+    /// - Returns: `nil` if no map wants pictures, or they cannot be kept, which is a problem of the bridge then.
+    private func makePictures(on group: any EventLoopGroup) -> Pictures? {
+        var problem: BridgeStatus.Problem?
+        defer { services.status.setProblem("pictures", problem) }
+        guard settings.servers.contains(where: { $0.inbound.contains(where: \.hasImages) }) else { return nil }
+        do throws(PictureFolder.Failure) {
+            return try Pictures(on: group, logger: services.logger)
+        } catch {
+            services.logger.warning("Banners have no pictures", metadata: ["error": "\(error)"])
+            problem = BridgeStatus.Problem(
+                "banners have no pictures: \(error)",
+                "Make that folder one that only you can write to, and restart notifyd-ntfy; its unit makes it by RuntimeDirectory=."
+            )
+            return nil
         }
     }
 }

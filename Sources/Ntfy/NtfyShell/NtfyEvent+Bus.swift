@@ -22,7 +22,9 @@ extension NtfyEvent {
         var fields = Fields()
         for (name, value) in self.fields { fields[name] = value.value }
         let appearance = BannerOptions(
-            app: "ntfy", image: picture, buttons: buttons.map { BannerOptions.Button(key: $0.key, label: $0.label) })
+            // A button that does nothing leaves the banner where it is; otherwise the event is claimed.
+            app: "ntfy", image: picture, isResident: buttons.isEmpty ? nil : true,
+            buttons: buttons.map { BannerOptions.Button(key: $0.key, label: $0.label) })
         let options = PublishOptions(
             source: server.source(ofTopic: name), eventID: eventID, urgency: PublishOptions.Urgency(rawValue: urgency),
             published: published, collapse: collapse, via: server.via, appearance: appearance)

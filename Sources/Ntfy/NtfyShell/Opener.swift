@@ -1,53 +1,60 @@
+import ChildProcesses
 import Glibc
 import Logging
 import NotifyClient
 import NtfyMessages
 
-/// Opens addresses for the user: by the portal of the desktop, or where there is none by xdg-open(1), which the service manager
-/// starts. The bridge itself starts no program.
+/// Opens addresses for the user: by the portal of the desktop, or where there is none with xdg-open(1). The service manager starts it,
+/// outside of the sandbox; without one there is no sandbox, and the bridge starts it itself.
 struct Opener: Sendable {
     let connection: Connection
+    /// The address of the bus.
+    let bus: String
     let logger: Logger
+    /// xdg-open(1).
+    var program = "/usr/bin/xdg-open"
 
-    func open(_ address: String) async {
+    /// A program that has not failed for so long has opened the address, and may be the browser itself.
+    private static let patience: Duration = .seconds(10)
+
+    /// - Returns: whether it is opened, as far as that can be known. Why not is in the log.
+    func open(_ address: String) async -> Bool {
         guard OpenableAddress.isOpenable(address) else {
-            return logger.notice("An address of a message is of a kind that is not opened")
+            logger.notice("An address of a message is of a kind that is not opened")
+            return false
         }
         let portal = Message.call(
             "OpenURI", of: "org.freedesktop.portal.OpenURI", at: "/org/freedesktop/portal/desktop",
             on: "org.freedesktop.portal.Desktop", [.string(""), .string(address), .variants([:])])
-        do throws(NotifyError) {
-            _ = try await connection.call(portal)
-        } catch {
-            await start(address)
+        if await isDone(portal) { return true }
+        guard access(program, X_OK) == 0 else {
+            logger.warning("An address cannot be opened: there is neither a desktop portal nor \(program)")
+            return false
+        }
+        switch await OpeningUnit(bus: bus, program: program).run(address, patience: Self.patience) {
+        case .opened: return true
+        case .failed:
+            // Its log has what it has said.
+            logger.warning("An address cannot be opened: xdg-open has failed; the journal of the user says why")
+            return false
+        case .notStarted: return await start(address)
         }
     }
 
-    /// org.freedesktop.systemd1(5), `StartTransientUnit`.
-    private func start(_ address: String) async {
-        let command = BusValue.structure([
-            .string("/usr/bin/xdg-open"), .strings(["xdg-open", address]), .boolean(false),
-        ])
-        let properties: [BusValue] = [
-            .structure([.string("Description"), .variant(.string("An address of a message of ntfy"))]),
-            .structure([.string("CollectMode"), .variant(.string("inactive-or-failed"))]),
-            .structure([.string("ExecStart"), .variant(.array([command], of: command.type))]),
-        ]
-        let pair = ValueType.structure([.string, .variant])
-        let unit = "notifyd-ntfy-open-\(UInt32.random(in: 0 ... .max)).service"
-        let call = Message.call(
-            "StartTransientUnit", of: "org.freedesktop.systemd1.Manager", at: "/org/freedesktop/systemd1",
-            on: "org.freedesktop.systemd1",
-            [
-                .string(unit), .string("fail"), .array(properties, of: pair),
-                .array([], of: .structure([.string, .array(of: pair)])),
-            ])
-        do throws(NotifyError) {
-            _ = try await connection.call(call)
+    private func isDone(_ call: Message) async -> Bool { (try? await connection.call(call)) != nil }
+
+    private func start(_ address: String) async -> Bool {
+        let child: ChildProcess
+        do throws(ProcessError) {
+            child = try ChildProcess(
+                program, [address], environment: ChildProcess.currentEnvironment, inOwnGroup: true)
         } catch {
-            logger.warning(
-                "An address cannot be opened: there is neither a desktop portal nor a service manager",
-                metadata: ["error": "\(error.name ?? "\(error.code)")"])
+            logger.warning("An address cannot be opened", metadata: ["error": "\(error)"])
+            return false
         }
+        guard let exit = await child.waitForExit(within: Self.patience) else { return true }
+        if exit == .code(0) { return true }
+        logger.warning("An address cannot be opened", metadata: ["error": "xdg-open ended with \(exit)"])
+        return false
     }
 }

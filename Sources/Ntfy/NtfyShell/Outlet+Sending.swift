@@ -17,30 +17,42 @@ extension Outlet {
         var slow = Backoff(from: .seconds(60))
         while !Task.isCancelled {
             await decide()
-            guard let job = jobs.first else {
+            await giveUpOldest()
+            // Others may come meanwhile, behind it.
+            guard let index = jobs.firstIndex(where: { !closed.isClosed($0.key.topic, at: now) }) else {
                 await waitForWork()
                 continue
             }
+            let job = jobs[index]
             do {
                 try await perform(job)
                 backoff.reset()
                 slow.reset()
-                board.set(server.address.name, .outbound, .connected)
+                closed.open(job.key.topic)
+                tellClosed()
             } catch let failure as ServerFailure {
-                guard try await isGivenUp(job, failure) else {
+                if case .send = job, case .forbidden = failure {
+                    closed.close(job.key.topic, at: now)
+                    tellClosed()
+                    continue
+                }
+                guard await isGivenUp(job, failure) else {
                     board.set(
                         server.address.name, .outbound, failure.needsSomebody ? .failed : .waiting, failure.description)
                     services.logger.notice(
                         "The server takes nothing",
-                        metadata: ["server": "\(server.address.name)", "error": "\(failure)"])
+                        metadata: ["server": "\(server.address.name)", "error": "\(failure.kind)"])
                     try await Task.sleep(for: failure.needsSomebody ? .seconds(10) + slow.next() : backoff.next())
                     continue
                 }
             }
-            jobs.removeFirst()
+            jobs.remove(at: index)
             try await save()
         }
     }
+
+    /// The time by which topics are closed.
+    var now: Duration { ContinuousClock.now - start }
 
     /// Events whose time has come become jobs.
     private func decide() async {
@@ -75,6 +87,9 @@ extension Outlet {
             try await end(key, isDeletion)
         }
     }
+
+    /// An answer that is no stream ends within this time.
+    private static var pollPatience: Duration { .seconds(300) }
 
     // MARK: Messages
 
@@ -117,16 +132,15 @@ extension Outlet {
         let since = max((sent[key]?.at ?? 0) / 1_000_000 - 60, 0)
         do {
             try await client.waitForTurn()
-            let body = try await client.messages(of: key.topic, query: "poll=1&since=\(since)")
-            return try await ServerClient.translating {
-                var reader = LineReader()
-                for try await buffer in body {
-                    for line in reader.append(buffer.readableBytesView) {
-                        if let message = try? NtfyMessage(line: line), message.sequence == key.sequence { return true }
-                    }
+            var lines = try await client.messages(of: key.topic, query: "poll=1&since=\(since)").lines
+            let deadline = ContinuousClock.now + Self.pollPatience
+            while let piece = try await lines.next() {
+                for line in piece.lines {
+                    if let message = try? NtfyMessage(line: line), message.sequence == key.sequence { return true }
                 }
-                return false
+                if deadline < .now { throw ServerFailure.rude("an answer of it has no end") }
             }
+            return false
         } catch ServerFailure.forbidden {
             return false
         }
@@ -145,26 +159,75 @@ extension Outlet {
     // MARK: Failures
 
     /// Whether a job is done with although it has failed.
-    private func isGivenUp(_ job: Job, _ failure: ServerFailure) async throws -> Bool {
+    private func isGivenUp(_ job: Job, _ failure: ServerFailure) async -> Bool {
         switch (job, failure) {
-        case (.end(_, let key, _, _), .forbidden), (.end(_, let key, _, _), .rejected):
+        case (.end(_, let key, _, _), .forbidden), (.end(_, let key, _, _), .missing),
+            (.end(_, let key, _, _), .rejected):
             // An old server knows no clear, and some topics are only for reading. What is at stake is a notification that stays.
             services.logger.notice(
                 "A claim cannot be said to the server",
-                metadata: ["server": "\(server.address.name)", "error": "\(failure)"])
+                metadata: ["server": "\(server.address.name)", "error": "\(failure.kind)"])
             if case .forbidden = failure { readOnly.insert(key.topic) }
+            if case .missing = failure { tellOld() }
             sent.set(key, .ended)
             return true
         case (.send(let event), .rejected(let reason)):
-            sent.forget(event.key)
-            let letter = DeadLetter(topic: event.topic, origin: "map \(event.map.name)", reason: reason)
-            services.logger.warning(
-                "An event cannot be sent out",
-                metadata: ["topic": "\(event.topic)", "server": "\(server.address.name)", "error": "\(reason)"])
-            try await services.store.keep(letter)
+            await giveUp(event, reason)
             return true
         default: return false
         }
+    }
+
+    private func giveUp(_ event: Waiting, _ reason: String) async {
+        sent.forget(event.key)
+        let letter = DeadLetter(topic: event.topic, origin: "map \(event.map.name)", reason: reason)
+        services.logger.warning(
+            "An event cannot be sent out",
+            metadata: ["topic": "\(event.topic)", "server": "\(server.address.name)", "error": "\(reason)"])
+        do throws(StoreError) {
+            try await services.store.keep(letter)
+        } catch {
+            services.logger.error("A dead letter cannot be kept", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// What waits for a topic where nobody lets us write is old one day.
+    private func giveUpOldest() async {
+        for name in closed.names {
+            let isFull = { (jobs: [Job]) in jobs.count { $0.key.topic == name } > ClosedTopics.maximumWaiting }
+            while isFull(jobs), let index = jobs.firstIndex(where: { $0.key.topic == name }) {
+                if case .send(let event) = jobs.remove(at: index) {
+                    await giveUp(event, "the server does not allow this user to write there, and too much waits")
+                }
+            }
+        }
+    }
+
+    /// Topics where this user may not write are a problem while others go on, and a failure if there is no other.
+    private func tellClosed() {
+        let name = server.address.name
+        let refused = closed.names
+        let list = refused.map { "\"\($0)\"" }.joined(separator: ", ")
+        let isAll = !refused.isEmpty && server.outbound.allSatisfy { refused.contains($0.name) }
+        let reason = "it does not allow this user to write \(list)"
+        board.set(name, .outbound, isAll ? .failed : .connected, isAll ? reason : "")
+        services.status.setProblem(
+            "\(name) publish",
+            isAll || refused.isEmpty
+                ? nil
+                : BridgeStatus.Problem(
+                    "\(name): \(reason); what goes there waits",
+                    "Allow it at the server, or give a 'token' of somebody who may in ntfy.toml."))
+    }
+
+    /// There is nothing at the address of a clear: no attempt is made again before the next start.
+    private func tellOld() {
+        knowsNoClear = true
+        services.status.setProblem(
+            "\(server.address.name) version",
+            BridgeStatus.Problem(
+                "\(server.address.name): it knows no clear (404), so what is claimed here stays on the phone",
+                "Update the server to ntfy 2.16 or newer, or write clear = false into its maps."))
     }
 }
 

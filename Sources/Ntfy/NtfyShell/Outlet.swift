@@ -21,6 +21,14 @@ actor Outlet {
     var sent = SentTable()
     /// Topics where this user may not write: a claim cannot be said there.
     var readOnly: Set<String> = []
+    /// Topics of maps where this user may not write.
+    var closed = ClosedTopics()
+    /// Whether the server is too old to know a clear.
+    var knowsNoClear = false
+    /// Since when times of ``closed`` are counted.
+    let start = ContinuousClock.now
+    /// Changes that the disk has not taken.
+    private var unsaved: [String: RecordChange] = [:]
     /// The number of the last row that was read.
     private var position: UInt64 = 0
     /// That of the cursor on disk.
@@ -55,6 +63,13 @@ actor Outlet {
             case .end(let number, _, _, _): number
             }
         }
+
+        var key: SentTable.Key {
+            switch self {
+            case .send(let event): event.key
+            case .end(_, let key, _, _): key
+            }
+        }
     }
 
     /// What waits at most; then rows are not read.
@@ -62,6 +77,8 @@ actor Outlet {
     /// Rows that say nothing may be read again after a restart, but not too many.
     private static let rowsUnwritten: UInt64 = 500
     private static let pause: Duration = .seconds(1)
+    /// A disk that takes nothing is asked again after this time.
+    private static let diskPause: Duration = .seconds(2)
 
     init(_ client: ServerClient, _ services: BridgeServices, _ board: StatusBoard) {
         self.client = client
@@ -96,7 +113,8 @@ actor Outlet {
         } else {
             // The first start of all: what is past is not told.
             position = try await retrying { [daemon = services.daemon] in try? await daemon.newestChange() }
-            try await services.store.write([.put(self.prefix + "cursor", position)])
+            unsaved[self.prefix + "cursor"] = .put(self.prefix + "cursor", position)
+            try await writeUnsaved()
         }
         written = position
     }
@@ -110,16 +128,31 @@ actor Outlet {
     /// Writes what has changed. When it returns, it is on the disk.
     func save(isFinal: Bool = true) async throws {
         let done = done
-        var changes = sent.takeChanges().map { key, value -> RecordChange in
+        for (key, value) in sent.takeChanges() {
             let key = "\(prefix)sent \(key.topic)/\(key.sequence)"
-            return value.map { .put(key, $0) } ?? .remove(key)
+            unsaved[key] = value.map { .put(key, $0) } ?? .remove(key)
         }
         if done > written, isFinal || done - written > Self.rowsUnwritten {
             written = done
-            changes.append(.put(prefix + "cursor", done))
+            unsaved[prefix + "cursor"] = .put(prefix + "cursor", done)
         }
         board.setBacklog(server.address.name, waiting.count + jobs.count)
-        if !changes.isEmpty { try await services.store.write(changes) }
+        try await writeUnsaved()
+    }
+
+    /// Nothing is sent that could be sent twice after a crash, so a full disk is waited for. The status says so.
+    private func writeUnsaved() async throws {
+        while !unsaved.isEmpty {
+            let changes = unsaved
+            do throws(StoreError) {
+                try await services.store.write(Array(changes.values))
+                for (key, change) in changes where unsaved[key] == change { unsaved[key] = nil }
+            } catch {
+                guard !error.isDamage else { throw error }
+                services.logger.error("The state cannot be written", metadata: ["error": "\(error)"])
+                try await Task.sleep(for: Self.diskPause)
+            }
+        }
     }
 
     // MARK: Rows
@@ -184,14 +217,14 @@ actor Outlet {
         for map in server.outbound {
             let key = SentTable.Key(topic: map.name, sequence: sequence)
             guard let entry = sent[key], entry.state != .ended else { continue }
-            if isEcho || !map.clears {
+            if isEcho || !map.clears || knowsNoClear {
                 sent.set(key, .ended)
             } else {
                 jobs.append(.end(number: row.number, key, isOwn: true, isDeletion: isDeletion))
             }
         }
         if isClaim, !isEcho, let topic = server.address.topic(ofSource: source),
-            server.map(ofTopic: topic)?.clears == true, !readOnly.contains(topic)
+            server.map(ofTopic: topic)?.clears == true, !readOnly.contains(topic), !knowsNoClear
         {
             let key = SentTable.Key(topic: topic, sequence: NtfyEvent.sequence(ofEventID: eventID))
             jobs.append(.end(number: row.number, key, isOwn: false, isDeletion: false))
@@ -213,10 +246,11 @@ actor Outlet {
 
     /// Waits until there may be something to do.
     func waitForWork() async {
-        let due = waiting.map(\.due).min()
-        let alarm = due.map { due in
+        let due = waiting.map { Duration.microseconds($0.due - SystemClock.wall) }.min()
+        let opening = jobs.isEmpty ? nil : closed.next.map { $0 - now }
+        let alarm = [due, opening].compactMap { $0 }.min().map { pause in
             Task { [wake] in
-                try? await Task.sleep(for: .microseconds(max(due - SystemClock.wall, 1000)))
+                try? await Task.sleep(for: max(pause, .milliseconds(1)))
                 if !Task.isCancelled { wake.yield() }
             }
         }

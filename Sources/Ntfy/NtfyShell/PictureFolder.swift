@@ -1,24 +1,6 @@
 import Glibc
 import NotifyClient
-
-/// What a picture is, by its first bytes.
-enum PictureKind: String {
-    case png, jpeg, gif, webp
-
-    init?(_ bytes: [UInt8]) {
-        if bytes.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) {
-            self = .png
-        } else if bytes.starts(with: [0xFF, 0xD8, 0xFF]) {
-            self = .jpeg
-        } else if bytes.starts(with: "GIF8".utf8) {
-            self = .gif
-        } else if bytes.starts(with: "RIFF".utf8), bytes.dropFirst(8).starts(with: "WEBP".utf8) {
-            self = .webp
-        } else {
-            return nil
-        }
-    }
-}
+import NtfyMessages
 
 /// The pictures of the last banners, in the user's run-time folder, which only the user can read.
 final class PictureFolder: Sendable {
@@ -28,11 +10,22 @@ final class PictureFolder: Sendable {
     /// The oldest first.
     private let files: Locked<[String]>
 
-    /// - Returns: `nil` if there is no such folder.
-    init?(_ runtime: String? = getenv("XDG_RUNTIME_DIR").map { String(cString: $0) }) {
-        guard let runtime, runtime.hasPrefix("/") else { return nil }
+    /// Why pictures cannot be kept.
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    init(_ runtime: String? = getenv("XDG_RUNTIME_DIR").map { String(cString: $0) }) throws(Failure) {
+        guard let runtime, runtime.hasPrefix("/") else {
+            throw Failure(description: "XDG_RUNTIME_DIR is not set, so there is no folder for them")
+        }
         path = runtime + "/notifyd-ntfy"
-        guard mkdir(path, 0o700) == 0 || errno == EEXIST else { return nil }
+        guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
+            throw Failure(description: "the folder \(path) cannot be made: \(String(cString: strerror(errno)))")
+        }
+        guard access(path, R_OK | W_OK | X_OK) == 0 else {
+            throw Failure(description: "the folder \(path) cannot be used: \(String(cString: strerror(errno)))")
+        }
         // What the run before has left.
         var old: [String] = []
         if let folder = opendir(path) {
@@ -50,15 +43,21 @@ final class PictureFolder: Sendable {
 
     /// Keeps a picture.
     ///
-    /// - Returns: its path; `nil` if it cannot be written.
-    func keep(_ bytes: [UInt8]) -> String? {
-        guard let kind = PictureKind(bytes) else { return nil }
+    /// - Returns: its path.
+    func keep(_ bytes: [UInt8]) throws(Failure) -> String {
+        guard let kind = PictureHeader(bytes)?.kind else {
+            throw Failure(description: "it is of no kind that is known")
+        }
         let file = "\(path)/\(UInt64.random(in: 0 ... .max)).\(kind.rawValue)"
         let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { return nil }
+        guard descriptor >= 0 else {
+            throw Failure(description: "no file can be made in \(path): \(String(cString: strerror(errno)))")
+        }
         defer { close(descriptor) }
         files.withLock { $0.append(file) }
-        guard write(descriptor, bytes, bytes.count) == bytes.count else { return nil }
+        guard write(descriptor, bytes, bytes.count) == bytes.count else {
+            throw Failure(description: "a file in \(path) cannot be written; is there room?")
+        }
         limit()
         return file
     }

@@ -16,14 +16,12 @@ struct Pictures: Sendable {
     let logger: Logger
 
     static let maximumBytes = 256 << 10
-    /// The event waits for its picture; not longer than this.
-    private static let patience: Duration = .seconds(4)
+    /// The event waits for each address of its picture; not longer than this.
+    static let patience: Duration = .seconds(4)
     private static let timeout = TimeAmount.seconds(3)
 
-    /// - Returns: `nil` if there is no folder for them.
-    init?(on group: any EventLoopGroup, logger: Logger) {
-        guard let folder = PictureFolder() else { return nil }
-        self.folder = folder
+    init(on group: any EventLoopGroup, logger: Logger) throws(PictureFolder.Failure) {
+        folder = try PictureFolder()
         self.group = group
         self.logger = logger
     }
@@ -31,10 +29,11 @@ struct Pictures: Sendable {
     /// - Returns: the path of a file with the attachment, if it is a picture, or the icon of a message.
     func fetch(for message: NtfyMessage, from server: NtfySettings.Server) async -> String? {
         for url in Self.addresses(of: message) {
-            if let bytes = await Self.within(Self.patience, { await fetch(url, server) }),
-                let path = folder.keep(bytes)
-            {
-                return path
+            guard let bytes = await Self.within(Self.patience, { await fetch(url, server) }) else { continue }
+            do throws(PictureFolder.Failure) {
+                return try folder.keep(bytes)
+            } catch {
+                logger.warning("A picture cannot be kept", metadata: ["error": "\(error)"])
             }
         }
         return nil
@@ -87,7 +86,7 @@ struct Pictures: Sendable {
             let body = try? await response.body.collect(upTo: maximumBytes)
         else { return nil }
         let bytes = Array(body.readableBytesView)
-        return PictureKind(bytes) == nil ? nil : bytes
+        return PictureHeader(bytes)?.isDrawable == true ? bytes : nil
     }
 
     /// Scheme, host and port of an address.

@@ -16,6 +16,7 @@ final class ServerClient: Sendable {
     private let http: HTTPClient
     private let limit: Locked<RequestLimit>
     private let start = ContinuousClock.now
+    private let pace = ServerPace()
 
     /// How long a server may take for the head of its answer.
     private static let patience = TimeAmount.seconds(30)
@@ -56,15 +57,15 @@ final class ServerClient: Sendable {
     /// - Parameters:
     ///   - query: after the question mark.
     ///   - topics: separated by commas.
-    func messages(of topics: String, query: String) async throws -> HTTPClientResponse.Body {
+    func messages(of topics: String, query: String) async throws -> ServerAnswer {
         let response = try await answer(to: try request(.GET, "/\(topics)/json?\(query)"))
         let type = response.headers.first(name: "content-type")?.lowercased() ?? ""
         guard type.hasPrefix("application/x-ndjson") || type.hasPrefix("application/json") else {
-            throw ServerFailure.away("it answers with something else than messages; is 'url' a server of ntfy?")
+            throw ServerFailure.rude("it answers with something else than messages; is 'url' a server of ntfy?")
         }
         let coding = response.headers.first(name: "content-encoding")?.lowercased() ?? "identity"
-        guard coding == "identity" else { throw ServerFailure.away("its answer is compressed, unasked") }
-        return response.body
+        guard coding == "identity" else { throw ServerFailure.rude("its answer is compressed, unasked") }
+        return ServerAnswer(response.body, at: pace)
     }
 
     /// A request whose answer is short.
@@ -134,8 +135,8 @@ final class ServerClient: Sendable {
             .limited(
                 response.headers.first(name: "retry-after").flatMap(Int64.init).map { .seconds(min(max($0, 0), 3600)) })
         case 401: .denied("it does not let us in; the token or the password is wrong")
-        case 403: .forbidden("it does not allow this user to read or write one of the topics")
-        case 404: .forbidden("there is nothing at this address (404); is 'url' a server of ntfy?")
+        case 403: .forbidden("it does not allow this user to read or write a topic")
+        case 404: .missing("there is nothing at this address (404); is 'url' a server of ntfy?")
         case 300..<400: .away("it redirects to another address, which is not followed; if it has moved, change 'url'")
         case 408, 425, 500...: .away("it answers with an error (\(response.status.code))")
         default: .rejected("the server refuses it (\(response.status.code))")

@@ -38,6 +38,18 @@ final class StatusBoard: Sendable {
         show()
     }
 
+    /// Tells that a server says what no server of ntfy says, also while it is tried again.
+    ///
+    /// - Parameter reason: `nil` if it does not any more.
+    func setRude(_ name: String, _ reason: String?) {
+        status.setProblem(
+            "\(name) rude",
+            reason.map {
+                BridgeStatus.Problem(
+                    "\(name): \($0)", "It is tried again by itself. If it stays so, take this server out of ntfy.toml.")
+            })
+    }
+
     /// How much waits to be sent there.
     func setBacklog(_ name: String, _ count: Int) {
         change(name, .outbound) { $0.backlog = count }

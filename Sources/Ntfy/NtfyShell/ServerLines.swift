@@ -1,0 +1,76 @@
+import AsyncHTTPClient
+import NIOCore
+import NotifyClient
+import NtfyMessages
+
+/// The messages of an answer, which are read later.
+struct ServerAnswer: Sendable {
+    fileprivate let body: HTTPClientResponse.Body
+    fileprivate let pace: ServerPace
+
+    init(_ body: HTTPClientResponse.Body, at pace: ServerPace) {
+        self.body = body
+        self.pace = pace
+    }
+
+    /// For one reader.
+    var lines: ServerLines { ServerLines(self) }
+}
+
+/// The lines of an answer, piece by piece. They are read as they are taken, and at the pace of ``ReadingLimit`` at most: what the server
+/// says meanwhile stays in the network.
+struct ServerLines {
+    private var iterator: HTTPClientResponse.Body.AsyncIterator
+    private let pace: ServerPace
+    private var reader = LineReader()
+    private var pause = Duration.zero
+    private var lastLine = ContinuousClock.now
+    private var isOver = false
+
+    /// A line takes at most so long.
+    private static let patience: Duration = .seconds(300)
+
+    fileprivate init(_ answer: ServerAnswer) {
+        iterator = answer.body.makeAsyncIterator()
+        pace = answer.pace
+    }
+
+    /// Lines that were too long to be messages.
+    var dropped: Int { reader.dropped }
+
+    /// - Returns: the next piece, also one without a line; `nil` at the end.
+    mutating func next(isolation: isolated (any Actor)? = #isolation) async throws -> LineReader.Piece? {
+        guard !isOver else { return nil }
+        // Other servers have their turn.
+        if pause > .zero { try await Task.sleep(for: pause) } else { await Task.yield() }
+        if let piece = try split() { return piece }
+        guard let buffer = try await ServerClient.translating({ try await iterator.next(isolation: isolation) }) else {
+            isOver = true
+            return reader.finish().map { LineReader.Piece(lines: [$0]) }
+        }
+        reader.append(Array(buffer.readableBytesView))
+        return try split() ?? LineReader.Piece()
+    }
+
+    /// Splits some of what was read, and counts it before anybody looks at it.
+    private mutating func split() throws -> LineReader.Piece? {
+        guard let piece = reader.next() else { return nil }
+        pause = pace.read(lines: piece.ends, bytes: piece.bytes)
+        if reader.isEndless { throw ServerFailure.rude("one of its lines has no end; is 'url' a server of ntfy?") }
+        if !piece.lines.isEmpty { lastLine = .now }
+        guard ContinuousClock.now - lastLine < Self.patience else {
+            throw ServerFailure.away("it has said nothing whole for too long")
+        }
+        return piece
+    }
+}
+
+/// The pace at which all answers of a server are read.
+final class ServerPace: Sendable {
+    private let limit = Locked(ReadingLimit())
+    private let start = ContinuousClock.now
+
+    func read(lines: Int, bytes: Int) -> Duration {
+        limit.withLock { $0.read(lines: lines, bytes: bytes, at: ContinuousClock.now - start) }
+    }
+}
