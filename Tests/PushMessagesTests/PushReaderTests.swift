@@ -53,7 +53,11 @@ struct PushReaderTests {
         #expect(try event(#"{"title": "a", "topic": "/27"}"#).topic.description == "/post/27")
         #expect(try event(#"{"title": "a", "topic": ""}"#).topic.description == "/post")
         // Nothing leads out of it.
-        #expect(try event(#"{"title": "a", "topic": "/../bank"}"#).topic.description == "/post/../bank")
+        for topic in ["..", "../..", "/../bank", "a/./b", "."] {
+            let text = try error(#"{"title": "a", "topic": "\#(topic)"}"#)
+            #expect(text?.contains("right is one below /post") == true, "\(topic)")
+        }
+        #expect(try event(#"{"title": "a", "topic": "v1..2/.x"}"#).topic.description == "/post/v1..2/.x")
         #expect(try error(#"{"title": "a", "topic": "a*"}"#)?.contains("none below /post") == true)
         #expect(try error(#"{"title": "a", "topic": "\#(String(repeating: "a/", count: 20))"}"#) != nil)
     }
@@ -90,7 +94,29 @@ struct PushReaderTests {
         #expect(try error("{\"title\": \"a\"}", map)?.contains("neither a title nor a body") == true)
     }
 
+    @Test(arguments: [" \n\t ", #"{"title": " ", "body": "\n"}"#])
+    func whiteSpaceIsNoBanner(_ text: String) throws {
+        #expect(try error(text)?.contains("neither a title nor a body") == true)
+    }
+
     // MARK: With a configuration
+
+    @Test func punctuationThatATemplateLeavesIsNothing() throws {
+        var map = PushMap()
+        map.title = try MessageTemplate("{{a}}: {{b}}")
+        #expect(try error("{}", map)?.contains("neither a title nor a body") == true)
+        map.body = try MessageTemplate("{{c}}")
+        #expect(try event(#"{"c": "x"}"#, map).title == "")
+        #expect(try event(#"{"a": "+"}"#, map).title == "+: ")
+    }
+
+    @Test func anUrgencyThatIsNoneIsToldOfATemplateAlone() throws {
+        var map = PushMap()
+        map.urgency = try MessageTemplate("{{severity}}")
+        #expect(try error(#"{"title": "a", "severity": "fatal"}"#, map)?.contains("very-low, low") == true)
+        #expect(try event(#"{"title": "a"}"#, map).urgency == nil)
+        #expect(try event(#"{"title": "a", "urgency": "fatal"}"#).urgency == nil)
+    }
 
     @Test func templatesSayWhatIsShown() throws {
         var map = PushMap()

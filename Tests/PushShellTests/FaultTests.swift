@@ -38,7 +38,7 @@ struct FaultTests {
                         try stage.armBridge("\(step):\(hit)")
                         let refusals = try await stage.distributorState()["refusals"]?.elements?.count
                         // A bad one, so that something is written.
-                        let bytes = Value.array([.byte(7)], of: .byte)
+                        let bytes = Value.bytes([7])
                         try await stage.ask("Push", [.string(post.endpoint), bytes, .boolean(true)])
                         for part in 0..<2 {
                             titles.append("\(step) \(hit) \(part)")

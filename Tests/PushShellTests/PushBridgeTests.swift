@@ -52,10 +52,17 @@ struct PushBridgeTests {
             #expect(shown.output.contains { $0.contains(post.auth) }, "\(shown)")
             #expect(try await stage.notifyctl("push-endpoint", "show", "x").code == 1)
             #expect(try await stage.notifyctl("push-endpoint", "create", "post", "--topic", "/x").code == 1)
-            #expect(try await stage.notifyctl("push-endpoint", "create", "a b", "--topic", "/x").code == 64)
-            #expect(try await stage.notifyctl("push-endpoint", "create", "a", "--topic", "x").code == 64)
+            #expect(try await stage.notifyctl("push-endpoint", "create", "a b", "--topic", "/x").code == 65)
+            #expect(try await stage.notifyctl("push-endpoint", "create", "a", "--topic", "x").code == 65)
             #expect(
-                try await stage.notifyctl("push-endpoint", "create", "a", "--topic", "/x", "--vapid", "k").code == 64)
+                try await stage.notifyctl("push-endpoint", "create", "a", "--topic", "/x", "--vapid", "k").code == 65)
+
+            // A sender with a key of its own signs with it, also where it tries.
+            let key = post.json["vapid"]?["public"]?.string ?? ""
+            let theirs = try await stage.notifyctl(
+                "push-endpoint", "create", "theirs", "--topic", "/theirs", "--vapid", key)
+            #expect(theirs.output.last?.contains(#"vapid_private_key="private_key.pem""#) == true, "\(theirs)")
+            #expect(try await stage.notifyctl("push-endpoint", "remove", "theirs").code == 0)
 
             let removed = try await stage.notifyctl("push-endpoint", "remove", "chat")
             #expect(removed.code == 0)
@@ -73,18 +80,22 @@ struct PushBridgeTests {
             let other = try await stage.create("other", "/other")
             try await stage.ask(
                 "Send", [post.endpoint, other.publicKey, other.auth, "secret"].map(Value.string))
-            let bytes = Value.array(Array("Hello".utf8).map { .byte($0) }, of: .byte)
+            let bytes = Value.bytes(Array("Hello".utf8))
             try await stage.ask("Push", [.string(post.endpoint), bytes, .boolean(false)])
+            // A distributor that gives rubbish does not stop the bridge.
+            let long = Value.bytes(Array(repeating: 7, count: 8_000_000))
+            try await stage.ask("Push", [.string(post.endpoint), long, .boolean(false)])
             try await stage.send("", to: post)
             try await stage.send(#"{"title": "a", "topic": "*"}"#, to: post)
             try await stage.send("good", to: post)
-            try await stage.waitForAcknowledgements(5)
+            try await stage.waitForAcknowledgements(6)
             #expect(try await stage.titles() == ["good"])
             try await eventually("they are counted") {
-                await stage.property("DeadLetters")?.integer() == 4 ? true : nil
+                await stage.property("DeadLetters")?.integer() == 5 ? true : nil
             }
             let letters = try await stage.notifyctl("bridges", "unifiedpush", "--dead-letters", "--json=short")
-            #expect(letters.output.count == 4)
+            #expect(letters.output.count == 5)
+            #expect(letters.output.contains { $0.contains("4096") }, "\(letters)")
             #expect(letters.output.contains { $0.contains("encrypted for other keys") }, "\(letters)")
             #expect(letters.output.contains { $0.contains("ends within its header") }, "\(letters)")
         }
@@ -92,13 +103,13 @@ struct PushBridgeTests {
 
     /// Every program on the bus may send calls, and some could learn a token.
     @Test func onlyTheDistributorIsBelieved() async throws {
-        try await withPushStage(distributors: [PushStage.distributor, "org.unifiedpush.Distributor.Other"]) { stage in
+        try await withPushStage(distributors: [PushStage.distributor, PushStage.other]) { stage in
             try stage.configure("distributor = \"\(PushStage.distributor)\"\n")
             let post = try await stage.create("post", "/post")
             let token = try #require(try await stage.distributorState()["clients"]?.members?.first?.0)
             let forger = try await Connection.open(stage.bus.address)
             defer { forger.close() }
-            for name in [nil, "org.unifiedpush.Distributor.Other"] {
+            for name in [nil, PushStage.other] {
                 // Another distributor is as little believed as anybody.
                 if let name { try await forger.requestName(name) }
                 for member in ["Message", "NewEndpoint", "Unregistered"] {
@@ -152,7 +163,7 @@ struct PushBridgeTests {
             let contract = URL(filePath: #filePath).deletingLastPathComponent()
                 .appending(path: "../../systemd/org.notifyd.Push1.xml")
             let own = try methods(try #require(text))
-            #expect(try own == methods(String(contentsOf: contract, encoding: .utf8)) && own.count == 4)
+            #expect(try own == methods(String(contentsOf: contract, encoding: .utf8)) && own.count == 5)
         }
     }
 
@@ -194,6 +205,13 @@ struct PushBridgeTests {
             let list = try await stage.notifyctl("push-endpoint", "list")
             #expect(list.output.allSatisfy { $0.contains("new address since") }, "\(list)")
 
+            // One that senders cannot use is told, and waited for no longer.
+            try await stage.ask("Serve", ["ftp://push.example"])
+            let bad = try await stage.notifyctl("push-endpoint", "create", "bad", "--topic", "/bad", "--json=short")
+            #expect(bad.output.first?.contains("none of https://") == true, "\(bad)")
+            try await stage.ask("Serve", ["https://push.example/Test"])
+            #expect(try await stage.notifyctl("push-endpoint", "remove", "bad").code == 0)
+
             // A registration that the user has ended comes back while the endpoint is there.
             try await stage.ask("Drop")
             try await stage.waitFor("waiting", "unregistered")
@@ -203,19 +221,63 @@ struct PushBridgeTests {
     }
 
     @Test func ofSeveralDistributorsOneIsChosen() async throws {
-        try await withPushStage(distributors: [PushStage.distributor, "org.unifiedpush.Distributor.Other"]) { stage in
+        try await withPushStage(distributors: [PushStage.distributor, PushStage.other]) { stage in
             let post = try await stage.create("post", "/post")
             #expect(post.json["state"]?.string == "failed", "\(post.json)")
             try await stage.waitFor("failed", "several distributors")
-            try stage.configure("distributor = \"\(PushStage.distributor)\"\n")
-            let process = try #require(try await stage.connection.process(of: PushStage.bridge))
-            kill(pid_t(process), SIGHUP)
+            try await stage.reconfigure("distributor = \"\(PushStage.distributor)\"\n")
             try await stage.waitFor("connected", PushStage.distributor)
         }
         try await withPushStage(distributors: []) { stage in
             let post = try await stage.create("post", "/post")
             #expect(post.json["state"]?.string == "waiting")
             try await stage.waitFor("waiting", "no distributor")
+        }
+    }
+
+    /// Its sender knows an address of one distributor: another one is taken only where the user says so.
+    @Test func anEndpointStaysWithItsDistributor() async throws {
+        try await withPushStage { stage in
+            let post = try await stage.create("post", "/post")
+            try await stage.uninstall(PushStage.distributor)
+            try await stage.install(PushStage.other)
+            try await stage.start(PushStage.other)
+            for isRestarted in [false, true] {
+                if isRestarted {
+                    await stage.kill(PushStage.bridge)
+                    try await stage.start()
+                }
+                try await stage.waitFor("waiting", "is away")
+                let list = try await stage.notifyctl("push-endpoint", "list", "--json=short").output.first
+                #expect(list?.contains(post.endpoint + "\"") == true && list?.contains("waiting") == true)
+            }
+            // One that cannot be had changes nothing either.
+            try await stage.reconfigure("distributor = \"org.unifiedpush.Distributor.Nobody\"\n")
+            try await stage.waitFor("waiting", "is it installed")
+            #expect(try await stage.distributorState(PushStage.other)["clients"]?.members?.isEmpty == true)
+
+            try await stage.reconfigure("")
+            let moved = try await stage.notifyctl("push-endpoint", "move", "post", "--json=short")
+            #expect(moved.code == 0 && moved.output.first?.contains("push.example/Other/") == true, "\(moved)")
+            let list = try await stage.notifyctl("push-endpoint", "list")
+            #expect(list.output.first?.contains("new address since") == true, "\(list)")
+            try await stage.waitForClients(1, of: PushStage.other)
+
+            // The one that was away is told, and does not get it back.
+            try await stage.install(PushStage.distributor)
+            try await stage.start(PushStage.distributor)
+            try await stage.waitForClients(0, of: PushStage.distributor)
+            try await stage.waitFor("connected", PushStage.other)
+            let refused = try await stage.notifyctl("push-endpoint", "move", "post")
+            #expect(refused.code == 77 && refused.errors.joined().contains("is installed"), "\(refused)")
+
+            // The configuration moves it.
+            try await stage.reconfigure("distributor = \"\(PushStage.distributor)\"\n")
+            try await stage.waitForClients(1, of: PushStage.distributor)
+            try await stage.waitForClients(0, of: PushStage.other)
+            try await stage.waitFor("connected", PushStage.distributor)
+            let shown = try await stage.notifyctl("push-endpoint", "show", "post", "--json=short").output.first
+            #expect(shown?.contains("push.example/Test/") == true && shown?.contains(post.publicKey) == true)
         }
     }
 }

@@ -11,6 +11,7 @@ final class PushStage: Sendable {
     static let connector = "org.notifyd.UnifiedPush"
     static let bridge = "org.notifyd.Bridge.unifiedpush"
     static let distributor = "org.unifiedpush.Distributor.Test"
+    static let other = "org.unifiedpush.Distributor.Other"
 
     let folder: TemporaryFolder
     let bus: PrivateBus
@@ -22,11 +23,7 @@ final class PushStage: Sendable {
         folder = try TemporaryFolder()
         try Self.writeScript("bridge", BuiltPrograms.notifydUnifiedPush, "", folder)
         try Self.writeService(Self.connector, "bridge", folder)
-        let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "distributor.py").path
-        for name in distributors {
-            try Self.writeScript(name, "/usr/bin/python3 \(script) \(name) \(folder.path)/\(name).json", "", folder)
-            try Self.writeService(name, name, folder)
-        }
+        for name in distributors { try Self.writeDistributor(name, folder) }
         bus = try await PrivateBus(serviceFolder: folder.path + "/services")
         daemon = try await DaemonProcess.start(
             BuiltPrograms.notifyd, on: bus, configuration: "[banner]\nmax_per_second = 0\n")
@@ -50,6 +47,12 @@ final class PushStage: Sendable {
             "[D-BUS Service]\nName=\(name)\nExec=/bin/sh \(folder.path)/\(script).sh\n", to: "services/\(name).service")
     }
 
+    private static func writeDistributor(_ name: String, _ folder: TemporaryFolder) throws {
+        let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "distributor.py").path
+        try writeScript(name, "/usr/bin/python3 \(script) \(name) \(folder.path)/\(name).json", "", folder)
+        try writeService(name, name, folder)
+    }
+
     private static func writeScript(
         _ name: String, _ command: String, _ variables: String, _ folder: TemporaryFolder
     ) throws {
@@ -65,6 +68,12 @@ final class PushStage: Sendable {
     // MARK: The bridge
 
     func configure(_ text: String) throws { try folder.write(text, to: "config/notifyd/unifiedpush.toml") }
+
+    func reconfigure(_ text: String) async throws {
+        try configure(text)
+        guard let process = try await connection.process(of: Self.bridge) else { throw RehearsalError("no bridge") }
+        Glibc.kill(pid_t(process), SIGHUP)
+    }
 
     /// From its next start on, it is killed at a step; an empty text ends that.
     func armBridge(_ failpoint: String) throws {
@@ -131,10 +140,12 @@ final class PushStage: Sendable {
     // MARK: The distributor
 
     @discardableResult
-    func ask(_ member: String, _ arguments: [Value] = []) async throws -> String {
+    func ask(
+        _ member: String, _ arguments: [Value] = [], of distributor: String = distributor
+    ) async throws -> String {
         try await connection.call(
             .call(
-                member, of: "org.notifyd.Test.Distributor", at: "/org/unifiedpush/Distributor", on: Self.distributor,
+                member, of: "org.notifyd.Test.Distributor", at: "/org/unifiedpush/Distributor", on: distributor,
                 arguments)
         ).arguments.first?.string ?? ""
     }
@@ -145,7 +156,27 @@ final class PushStage: Sendable {
             "Send", [subscription.endpoint, subscription.publicKey, subscription.auth, text].map(Value.string))
     }
 
-    func distributorState() async throws -> JSON { try JSONParser.parse(Array(try await ask("State").utf8)) }
+    func distributorState(_ name: String = distributor) async throws -> JSON {
+        try JSONParser.parse(Array(try await ask("State", of: name).utf8))
+    }
+
+    func waitForClients(_ count: Int, of name: String) async throws {
+        try await eventually("\(count) endpoints are registered with \(name); the bridge said: \(log)") {
+            try await distributorState(name)["clients"]?.members?.count == count ? true : nil
+        }
+    }
+
+    /// Ends a distributor, and leaves nothing of it that the bus could start.
+    func uninstall(_ name: String) async throws {
+        try FileManager.default.removeItem(atPath: "\(folder.path)/services/\(name).service")
+        _ = try await connection.call(.toBus("ReloadConfig"))
+        await kill(name, SIGTERM)
+    }
+
+    func install(_ name: String) async throws {
+        try Self.writeDistributor(name, folder)
+        _ = try await connection.call(.toBus("ReloadConfig"))
+    }
 
     /// Until the push server has nothing more that was not acknowledged.
     ///

@@ -36,8 +36,22 @@ struct RecordTests {
 
     @Test func namesAreForPeopleAndFiles() {
         for name in ["post", "a", "A-1_b.c", String(repeating: "a", count: 32)] { #expect(PushEndpoint.isName(name)) }
-        for name in ["", "a b", "a/b", "é", "a\n", String(repeating: "a", count: 33)] {
+        for name in ["", ".", "..", ".a", "-a", "_", "a b", "a/b", "é", "a\n", String(repeating: "a", count: 33)] {
             #expect(!PushEndpoint.isName(name))
+        }
+    }
+
+    @Test func aBadAddressIsToldWithoutIt() {
+        for address in ["https://push.example/1", "http://[::1]:8080/a?b=c"] {
+            #expect(PushEndpoint.flaw(ofAddress: address) == nil)
+        }
+        for (address, part) in [
+            ("", "gives no address"), ("https://", "none of https://"), ("ftp://secret/", "none of https://"),
+            ("https://secret/ä", "not printable ASCII"), ("https://secret/ a", "a space"),
+            ("https://secret/" + String(repeating: "a", count: 1000), "of 1015 bytes"),
+        ] {
+            let flaw = PushEndpoint.flaw(ofAddress: address) ?? ""
+            #expect(flaw.contains(part) && flaw.contains("right is one such as") && !flaw.contains("secret"), "\(flaw)")
         }
     }
 

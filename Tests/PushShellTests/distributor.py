@@ -49,6 +49,7 @@ class Distributor(dbus.service.Object):
         super().__init__(dbus.service.BusName(name, bus, do_not_queue=True), "/org/unifiedpush/Distributor")
         self.bus = bus
         self.file = file
+        self.server = f"https://push.example/{name.rpartition('.')[2]}"
         self.reason = ""
         self.clients: dict[str, dict] = {}
         # What the push server keeps until it is acknowledged: endpoint, message, id.
@@ -80,7 +81,7 @@ class Distributor(dbus.service.Object):
         token = str(arguments["token"])
         if token not in self.clients:
             self.count += 1
-            self.clients[token] = {"endpoint": f"https://push.example/{self.count}"}
+            self.clients[token] = {"endpoint": f"{self.server}/{self.count}"}
         client = self.clients[token]
         client.update(service=str(arguments["service"]), vapid=str(arguments.get("vapid", "")),
                       description=str(arguments.get("description", "")))
@@ -181,12 +182,17 @@ class Distributor(dbus.service.Object):
     def Refuse(self, reason):
         self.reason = str(reason)
 
+    @dbus.service.method(TEST, in_signature="s")
+    def Serve(self, server):
+        """The push server has another address from now on."""
+        self.server = str(server)
+
     @dbus.service.method(TEST)
     def Move(self):
         """Gives every connector a new address; messages to the old one are lost."""
         for token, client in self.clients.items():
             self.count += 1
-            client["endpoint"] = f"https://push.example/{self.count}"
+            client["endpoint"] = f"{self.server}/{self.count}"
             self.tell("NewEndpoint", token, endpoint=client["endpoint"])
         self.keep()
 

@@ -28,16 +28,16 @@ extension PushSource {
         var body = usual.body
         if map.title != nil || map.body != nil {
             // What one template leaves out is meant to be left out.
-            title = try render(map.title, values) ?? ""
-            body = try render(map.body, values) ?? ""
+            title = try filled(map.title, values)
+            body = try filled(map.body, values)
         }
-        guard !title.isEmpty || !body.isEmpty else {
+        guard !title.isWhiteSpace || !body.isWhiteSpace else {
             throw PushError("neither a title nor a body comes of the message")
         }
         return PushEvent(
             topic: try place(try render(map.below, values) ?? object?["topic"]?.string ?? ""),
             title: title.beginning(ofBytes: Self.maximumTitle), body: body.beginning(ofBytes: Self.maximumBody),
-            urgency: PushUrgency.number(of: try render(map.urgency, values) ?? object?["urgency"]?.shortText ?? ""),
+            urgency: try urgency(object, values),
             id: try checkedID(try render(map.id, values) ?? object?["id"]?.shortText ?? ""),
             fields: try fields(object, values))
     }
@@ -65,9 +65,32 @@ extension PushSource {
         }
     }
 
+    /// What is left of a template. Punctuation alone is nothing.
+    private func filled(_ template: MessageTemplate?, _ values: JSON) throws(PushError) -> String {
+        guard let template, let text = try render(template, values) else { return "" }
+        return text.saysNothing && !template.names.isEmpty ? "" : text
+    }
+
+    /// What a sender means by another word is not known, so it counts as none. A template should not become one.
+    private func urgency(_ object: JSON?, _ values: JSON) throws(PushError) -> UInt8? {
+        guard let text = try render(map.urgency, values) else {
+            return PushUrgency.number(of: object?["urgency"]?.shortText ?? "")
+        }
+        let number = PushUrgency.number(of: text)
+        guard number != nil || text.isWhiteSpace else {
+            let words = PushUrgency.words.joined(separator: ", ")
+            throw PushError("the template 'urgency' becomes a word that is none; right are \(words), or nothing")
+        }
+        return number
+    }
+
     /// The topic of the endpoint, or one below it. Nothing that a sender writes leads out of it.
     private func place(_ below: String) throws(PushError) -> Topic {
         let segments = below.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
+        // A sender that writes these wants to go somewhere else.
+        guard !segments.contains(where: { $0 == "." || $0 == ".." }) else {
+            throw PushError("its topic has . or ..; right is one below \(topic), such as 27/likes")
+        }
         do throws(TopicError) {
             return try Topic(([topic.description] + segments).joined(separator: "/"))
         } catch {
@@ -142,6 +165,10 @@ package enum PushUrgency {
         default: nil
         }
     }
+}
+
+extension String {
+    fileprivate var isWhiteSpace: Bool { allSatisfy(\.isWhitespace) }
 }
 
 extension JSON {

@@ -13,19 +13,13 @@ final class DistributorLink: Sendable {
     private static let path = "/org/unifiedpush/Distributor"
     private static let interface = "org.unifiedpush.Distributor2"
 
-    private struct State {
-        /// Unique names by names of distributors.
-        var owners: [String: String] = [:]
-        /// The one that is believed.
-        var distributor: String?
-    }
-
     private let connection: Connection
-    private let state: Locked<State>
+    /// Unique names by names of distributors.
+    private let owners: Locked<[String: String]>
 
-    private init(_ connection: Connection, _ state: Locked<State>) {
+    private init(_ connection: Connection, _ owners: Locked<[String: String]>) {
         self.connection = connection
-        self.state = state
+        self.owners = owners
     }
 
     /// Connects, and finds the distributors that are there.
@@ -34,29 +28,26 @@ final class DistributorLink: Sendable {
     ///   - address: of the bus.
     ///   - loop: where calls are delivered.
     ///   - onOwners: runs when a distributor has come or gone.
-    ///   - onCall: runs for each call of the connector's interface, with whether it is the distributor's.
+    ///   - onCall: runs for each call of the connector's interface, with the names of distributors that the caller owns.
     static func open(
         _ address: String, on loop: WorkLoop, onOwners: @escaping @Sendable () -> Void,
-        onCall: @escaping @Sendable (IncomingCall, _ isDistributor: Bool) -> Void
+        onCall: @escaping @Sendable (IncomingCall, _ distributors: Set<String>) -> Void
     ) async throws(NotifyError) -> DistributorLink {
-        let state = Locked(State())
+        let owners = Locked<[String: String]>([:])
         let connection = try await Connection.open(
             address, on: loop,
             onSignal: { signal in
                 guard signal.sender == Bus.name, signal.member == "NameOwnerChanged", signal.arguments.count == 3,
                     let name = signal.arguments[0].string, let owner = signal.arguments[2].string
                 else { return }
-                Self.note(owner, of: name, state)
+                Self.note(owner, of: name, owners)
                 onOwners()
             })
         connection.export(connectorInterface) { call in
-            let isDistributor = state.withLock { state in
-                guard let sender = call.message.sender, let name = state.distributor else { return false }
-                return state.owners[name] == sender
-            }
-            onCall(call, isDistributor)
+            let sender = call.message.sender
+            onCall(call, Set(owners.withLock { $0.filter { $0.value == sender }.keys }))
         }
-        let link = DistributorLink(connection, state)
+        let link = DistributorLink(connection, owners)
         do throws(NotifyError) {
             // Matches the names below the prefix too.
             let rule =
@@ -71,16 +62,16 @@ final class DistributorLink: Sendable {
         return link
     }
 
-    private static func note(_ owner: String, of name: String, _ state: Locked<State>) {
+    private static func note(_ owner: String, of name: String, _ owners: Locked<[String: String]>) {
         guard DistributorName.isOne(name) else { return }
-        state.withLock { $0.owners[name] = owner.isEmpty ? nil : owner }
+        owners.withLock { $0[name] = owner.isEmpty ? nil : owner }
     }
 
     /// The answer is noted in order with the signals.
     private func ask(_ name: String) async {
         await withCheckedContinuation { continuation in
-            connection.call(.toBus("GetNameOwner", [.string(name)])) { [state] answer in
-                if let owner = (try? answer.get())?.arguments.first?.string { Self.note(owner, of: name, state) }
+            connection.call(.toBus("GetNameOwner", [.string(name)])) { [owners] answer in
+                if let owner = (try? answer.get())?.arguments.first?.string { Self.note(owner, of: name, owners) }
                 continuation.resume()
             }
         }
@@ -91,17 +82,12 @@ final class DistributorLink: Sendable {
 
     // MARK: Distributors
 
-    /// Whom to believe; `nil`: nobody.
-    func choose(_ name: String?) { state.withLock { $0.distributor = name } }
-
-    var chosen: String? { state.withLock { $0.distributor } }
-
-    func owner(of name: String) -> String? { state.withLock { $0.owners[name] } }
+    func owner(of name: String) -> String? { owners.withLock { $0[name] } }
 
     /// The distributors that are there or can be started, by name.
     func available() async throws(NotifyError) -> [String] {
         let activatable = try await names("ListActivatableNames")
-        return Set(activatable).union(state.withLock { Array($0.owners.keys) }).sorted()
+        return Set(activatable).union(owners.withLock { Array($0.keys) }).sorted()
     }
 
     private func names(_ member: String) async throws(NotifyError) -> [String] {

@@ -7,8 +7,6 @@ import WebPush
 /// `org.notifyd.Push1`, for `notifyctl push-endpoint`. systemd/org.notifyd.Push1.xml is its contract.
 extension PushBridge {
     private static let interface = "org.notifyd.Push1"
-    /// Tokens of endpoints that were removed, for the distributor that has not heard of it.
-    static let removedPrefix = "removed/"
     /// How long a command waits for the address.
     private static let patience = Duration.seconds(20)
 
@@ -33,6 +31,9 @@ extension PushBridge {
                     BridgeMethod("List", out: [("endpoints", "aa{sv}")]) { _ in
                         let entries = await self.list().map { BusValue.variants($0) }
                         return [.array(entries, of: .dictionary(keys: .string, values: .variant))]
+                    },
+                    BridgeMethod("Move", in: [("name", "s")], out: [("endpoint", "a{sv}")]) { arguments in
+                        [.variants(try await self.move(arguments[0].string ?? ""))]
                     },
                     BridgeMethod("Remove", in: [("name", "s")]) { arguments in
                         try await self.remove(arguments[0].string ?? "")
@@ -82,7 +83,7 @@ extension PushBridge {
             throw Self.error("Failed", "The endpoint cannot be written; is the disk full?")
         }
         // Who makes an endpoint wants the distributor to run.
-        usedDistributor = nil
+        usedDistributors = []
         wake()
         await waitForAddress(endpoint.token)
         guard let made = endpoints[endpoint.token] else {
@@ -139,14 +140,53 @@ extension PushBridge {
 
     private func remove(_ name: String) async throws {
         let endpoint = try find(name)
-        var changes: [RecordChange] = [.remove(PushEndpoint.recordPrefix + name)]
-        if !endpoint.distributor.isEmpty {
-            changes.append(.put(Self.removedPrefix + endpoint.token, text: endpoint.distributor))
+        let token = endpoint.token
+        let distributors = Set([endpoint.distributor, registrations[token]?.distributor ?? ""]).subtracting([""])
+        let old = distributors.map { FormerRegistration(token: token, distributor: $0) }
+        // What is said of it while it is written counts no more.
+        endpoints[token] = nil
+        do throws(StoreError) {
+            try await services.store.write([.remove(PushEndpoint.recordPrefix + name)] + old.map(\.change))
+        } catch {
+            endpoints[token] = endpoint
+            throw error
         }
-        try await services.store.write(changes)
-        endpoints[endpoint.token] = nil
-        registrations[endpoint.token] = nil
-        endWait(for: endpoint.token)
+        former += old.filter { !former.contains($0) }
+        registrations[token] = nil
+        endWait(for: token)
         wake()
+    }
+
+    // MARK: Move
+
+    /// Has another distributor make a new address for an endpoint whose own one is not installed any more.
+    private func move(_ name: String) async throws -> [String: BusValue] {
+        let endpoint = try find(name)
+        let token = endpoint.token
+        guard !endpoint.distributor.isEmpty else {
+            throw Self.error("Failed", "The endpoint \(name) has no distributor yet that it could leave.")
+        }
+        let choice = try await self.choice()
+        guard !choice.available.contains(endpoint.distributor) else {
+            throw Self.error(
+                "Failed",
+                "The distributor of \(name), \(endpoint.distributor), is installed. To take another one, name it in "
+                    + "unifiedpush.toml: distributor = \"\(DistributorName.prefix)…\"")
+        }
+        if case .wait(let problem) = choice.answer(for: "") {
+            throw Self.error("Failed", "The endpoint \(name) cannot be moved: \(problem.text).")
+        }
+        let old = FormerRegistration(token: token, distributor: endpoint.distributor)
+        endpoints[token]?.distributor = ""
+        guard await keep(token, [old.change]) else {
+            endpoints[token]?.distributor = endpoint.distributor
+            throw Self.error("Failed", "The endpoint cannot be written; is the disk full?")
+        }
+        if !former.contains(old) { former.append(old) }
+        registrations[token] = nil
+        usedDistributors = []
+        wake()
+        await waitForAddress(token)
+        return secrets(of: try find(name))
     }
 }

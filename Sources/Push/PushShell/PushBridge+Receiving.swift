@@ -17,12 +17,7 @@ extension PushBridge {
             return call.fail(
                 "org.freedesktop.DBus.Error.UnknownObject", "The connector is \(DistributorLink.connectorPath).")
         }
-        guard delivered.isDistributor else {
-            services.logger.warning(
-                "A call does not come from the distributor", metadata: ["sender": "\(call.message.sender ?? "")"])
-            return call.fail(
-                "org.freedesktop.DBus.Error.AccessDenied", "Only the distributor of UnifiedPush may call this.")
-        }
+        guard !delivered.distributors.isEmpty else { return deny(call) }
         guard call.message.signature == "a{sv}", let arguments = call.message.arguments.first?.entries,
             let token = arguments["token"]?.string, token.utf8.count <= PushEndpoint.maximumToken
         else {
@@ -30,11 +25,20 @@ extension PushBridge {
                 "org.freedesktop.DBus.Error.InvalidArgs",
                 "This takes a dictionary a{sv} with \"token\", a string of at most \(PushEndpoint.maximumToken) bytes.")
         }
+        // It was removed, and the distributor has not heard of it yet.
+        guard let endpoint = endpoints[token] else { return call.done() }
+        let asked = registrations[token]?.distributor ?? ""
+        // The one that was asked last comes first: a program may own several names.
+        let current = [asked, endpoint.distributor].first(where: delivered.distributors.contains)
+        let isFormer = former.contains { $0.token == token && delivered.distributors.contains($0.distributor) }
+        guard current != nil || isFormer else { return deny(call) }
         switch call.message.member {
-        case "Message": await takeMessage(call, token, arguments)
-        case "NewEndpoint": await takeAddress(call, token, arguments["endpoint"]?.string ?? "")
+        case "Message": await takeMessage(call, endpoint, arguments)
+        case "NewEndpoint":
+            guard let current else { return call.done() }
+            await takeAddress(call, endpoint, arguments["endpoint"]?.string ?? "", of: current)
         case "Unregistered":
-            unregistered(token)
+            if current != nil { unregistered(endpoint) }
             call.done()
         default:
             call.fail(
@@ -43,20 +47,22 @@ extension PushBridge {
         }
     }
 
+    private func deny(_ call: IncomingCall) {
+        services.logger.warning(
+            "A call does not come from the distributor", metadata: ["sender": "\(call.message.sender ?? "")"])
+        call.fail(
+            "org.freedesktop.DBus.Error.AccessDenied", "Only the distributor of the endpoint may call this.")
+    }
+
     // MARK: Message
 
-    private func takeMessage(_ call: IncomingCall, _ token: String, _ arguments: [String: BusValue]) async {
-        guard let elements = arguments["message"]?.elements, case let bytes = elements.compactMap({ $0.byte }),
-            bytes.count == elements.count
-        else {
+    private func takeMessage(
+        _ call: IncomingCall, _ endpoint: PushEndpoint, _ arguments: [String: BusValue]
+    ) async {
+        guard let bytes = arguments["message"]?.bytes else {
             return call.fail("org.freedesktop.DBus.Error.InvalidArgs", "\"message\" is an array of bytes.")
         }
-        let push = DeliveredPush(at: SystemClock.wall, token: token, message: bytes)
-        guard let endpoint = endpoints[token] else {
-            // It was removed, and the distributor has not heard of it yet.
-            services.logger.info("A message is for no endpoint")
-            return call.done()
-        }
+        let push = DeliveredPush(at: SystemClock.wall, token: endpoint.token, message: bytes)
         let publication: DaemonCall
         do throws(PushRefusal) { publication = try endpoint.publication(of: push, settings) } catch {
             await bury(error, endpoint)
@@ -122,44 +128,54 @@ extension PushBridge {
 
     // MARK: Addresses
 
-    private func takeAddress(_ call: IncomingCall, _ token: String, _ address: String) async {
-        guard let endpoint = endpoints[token] else { return call.done() }
-        let isAddress =
-            address.utf8.count <= PushEndpoint.maximumAddress
-            && ["https://", "http://"].contains { address.hasPrefix($0) && address.utf8.count > $0.utf8.count }
-            && address.utf8.allSatisfy { 0x21...0x7E ~= $0 }
-        guard isAddress else {
-            return call.fail(
-                "org.freedesktop.DBus.Error.InvalidArgs",
-                "\"endpoint\" is an address such as https://push.example/… of at most \(PushEndpoint.maximumAddress) bytes."
-            )
+    private func takeAddress(
+        _ call: IncomingCall, _ endpoint: PushEndpoint, _ address: String, of distributor: String
+    ) async {
+        let token = endpoint.token
+        if let flaw = PushEndpoint.flaw(ofAddress: address) {
+            registrations[token, default: Registration(distributor: distributor)].flaw = flaw
+            services.logger.warning(
+                "An endpoint has no good address", metadata: ["endpoint": "\(endpoint.name)", "error": "\(flaw)"])
+            show()
+            endWait(for: token)
+            wake(after: pauseAfterTrouble())
+            return call.fail("org.freedesktop.DBus.Error.InvalidArgs", "Of \"endpoint\": \(flaw).")
         }
-        if endpoint.address != address {
-            if !endpoint.address.isEmpty {
+        registrations[token]?.flaw = nil
+        if endpoint.address != address || endpoint.distributor != distributor {
+            if !endpoint.address.isEmpty, endpoint.address != address {
                 endpoints[token]?.changed = SystemClock.wall
                 services.logger.notice(
                     "The address of an endpoint has changed: its sender has to be told",
                     metadata: ["endpoint": "\(endpoint.name)"])
             }
             endpoints[token]?.address = address
-            endpoints[token]?.distributor = link.chosen ?? ""
-            guard await keep(token) else {
+            endpoints[token]?.distributor = distributor
+            var others: [RecordChange] = []
+            if endpoint.distributor != distributor, !endpoint.distributor.isEmpty {
+                let old = FormerRegistration(token: token, distributor: endpoint.distributor)
+                if !former.contains(old) { former.append(old) }
+                others.append(old.change)
+            }
+            guard await keep(token, others) else {
+                // When it is said again, it is written again.
+                if endpoints[token] != nil { endpoints[token] = endpoint }
                 return call.fail(
                     "org.freedesktop.DBus.Error.Failed", "The address cannot be written; say it again later.")
             }
+            wake()
         }
         call.done()
-        if registrations[token]?.owner != nil { endWait(for: token) }
+        endWaitIfRegistered(token)
         show()
     }
 
     /// The distributor, or its user, has ended a registration. The endpoint goes on until it is removed here.
-    private func unregistered(_ token: String) {
-        guard let endpoint = endpoints[token] else { return }
+    private func unregistered(_ endpoint: PushEndpoint) {
         services.logger.notice(
             "The distributor has unregistered an endpoint; it is registered again",
             metadata: ["endpoint": "\(endpoint.name)"])
-        registrations[token] = Registration(
+        registrations[endpoint.token] = Registration(
             problem: Registration.Problem(text: "the distributor has unregistered it; it is registered again soon"))
         show()
         wake(after: pauseAfterTrouble())
@@ -212,10 +228,6 @@ extension JSON {
         case .array, .object: .string(text())
         }
     }
-}
-
-extension BusValue {
-    fileprivate var byte: UInt8? { if case .byte(let byte) = self { byte } else { nil } }
 }
 
 extension IncomingCall {

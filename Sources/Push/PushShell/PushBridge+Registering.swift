@@ -10,89 +10,97 @@ extension PushBridge {
     /// Pauses are short again when all was well for so long.
     private static let memoryOfTrouble = Duration.seconds(600)
 
-    /// The distributor to use: that of the configuration, else the one that knows the endpoints, else the only one.
-    func distributor() async -> Result<String, Registration.Problem> {
-        let available: [String]
-        do throws(NotifyError) { available = try await link.available() } catch {
-            return .failure(Registration.Problem(text: "the bus does not tell which distributors there are"))
-        }
-        if let name = settings.distributor {
-            guard available.contains(name) else {
-                return .failure(
-                    Registration.Problem(text: "the distributor \(name) is not there; is it installed?"))
-            }
-            return .success(name)
-        }
-        let known = Set(endpoints.values.map(\.distributor))
-        if let name = available.first(where: known.contains) { return .success(name) }
-        guard let name = available.first else {
-            return .failure(
-                Registration.Problem(
-                    text: "there is no distributor of UnifiedPush on the bus; install one, such as KUnifiedPush"))
-        }
-        guard available.count == 1 else {
-            return .failure(
-                Registration.Problem(
-                    text: "there are several distributors: \(available.joined(separator: ", ")); "
-                        + "choose one in unifiedpush.toml: distributor = \"\(name)\"", needsUser: true))
-        }
-        return .success(name)
+    /// By which an endpoint gets its distributor.
+    func choice() async throws(NotifyError) -> DistributorChoice {
+        DistributorChoice(
+            configured: settings.distributor, available: try await link.available(),
+            known: Set(endpoints.values.map(\.distributor)))
     }
 
-    /// Registers every endpoint that is not registered, and unregisters those that were removed.
+    /// Registers every endpoint that is not registered, and ends registrations that have no use any more.
     ///
     /// - Returns: how long to wait without a change.
     func register() async -> Duration {
-        let removed = (try? await services.store.all(prefix: Self.removedPrefix)) ?? []
-        guard !endpoints.isEmpty || !removed.isEmpty else {
+        await endFormer()
+        guard !endpoints.isEmpty else {
             services.status.set(.connected, Self.noEndpoint)
             return Self.usualPause
         }
-        let name: String
-        switch await distributor() {
-        case .success(let found): name = found
-        case .failure(let problem):
-            link.choose(nil)
-            note(problem)
+        let choice: DistributorChoice
+        do throws(NotifyError) { choice = try await self.choice() } catch {
+            let problem = Registration.Problem(text: "the bus does not tell which distributors there are")
+            for token in endpoints.keys { fail(token, problem) }
+            show()
             return pauseAfterTrouble()
         }
-        link.choose(name)
-        if let patience = timeToComeBack(name) { return patience }
+        // By distributor, with what is wrong with that one.
+        var places: [String: [String: Registration.Problem?]] = [:]
+        for endpoint in endpoints.values {
+            switch choice.answer(for: endpoint.distributor) {
+            case .register(let name, let problem): places[name, default: [:]][endpoint.token] = .some(problem)
+            case .wait(let problem): fail(endpoint.token, problem)
+            }
+        }
+        var patience: [Duration] = []
+        var patient: Set<String> = []
+        for (name, tokens) in places.sorted(by: { $0.key < $1.key }) {
+            if let time = timeToComeBack(name) {
+                patience.append(time)
+                patient.formUnion(tokens.keys)
+                let problem = Registration.Problem(
+                    text: "\(name) has ended; if it does not come back, it is started in some minutes")
+                for token in tokens.keys { fail(token, problem) }
+            } else {
+                await register(tokens, with: name)
+            }
+        }
+        // One that was away may be there now.
+        await endFormer()
+        show()
+        let hasTrouble = endpoints.values.contains { !patient.contains($0.token) && problem(of: $0) != nil }
+        return (patience + [hasTrouble ? pauseAfterTrouble() : Self.usualPause]).min() ?? Self.usualPause
+    }
+
+    private func register(_ tokens: [String: Registration.Problem?], with name: String) async {
         var startProblem = ""
         do throws(NotifyError) { try await link.start(name) } catch { startProblem = ": \(error.message)" }
         guard let owner = link.owner(of: name) else {
-            note(Registration.Problem(text: "\(name) cannot be started\(startProblem)"))
-            return pauseAfterTrouble()
+            let problem = Registration.Problem(text: "\(name) cannot be started\(startProblem)")
+            for token in tokens.keys { fail(token, problem) }
+            return
         }
-        (usedDistributor, goneSince) = (name, nil)
-        await unregister(removed.map { ($0.key, String(decoding: $0.value, as: UTF8.self)) })
-        let due = endpoints.values.filter { registrations[$0.token]?.owner != owner || $0.address.isEmpty }.map(\.token)
+        usedDistributors.insert(name)
+        goneSince[name] = nil
         await withTaskGroup { group in
-            for token in due { group.addTask { await self.register(token, with: name, owner) } }
+            for (token, remark) in tokens {
+                guard let endpoint = endpoints[token] else { continue }
+                let isThere = registrations[token]?.owner == owner && registrations[token]?.flaw == nil
+                if isThere, endpoint.distributor == name, !endpoint.address.isEmpty {
+                    registrations[token]?.problem = remark
+                } else {
+                    group.addTask { await self.register(token, with: name, owner, remark) }
+                }
+            }
             await group.waitForAll()
         }
-        show()
-        return endpoints.values.contains { problem(of: $0) != nil } ? pauseAfterTrouble() : Self.usualPause
     }
 
     /// A distributor that was there and has ended may be restarting, or its user has stopped it: it is not started again at once.
     ///
     /// - Returns: how long it has yet to come back by itself; `nil` if it is to be started.
     private func timeToComeBack(_ name: String) -> Duration? {
-        guard link.owner(of: name) == nil, usedDistributor == name else { return nil }
+        guard link.owner(of: name) == nil, usedDistributors.contains(name) else { return nil }
         let now = ContinuousClock.now
-        let since = goneSince ?? now
-        goneSince = since
+        let since = goneSince[name] ?? now
+        goneSince[name] = since
         guard now - since < Self.timeToComeBack else { return nil }
-        note(Registration.Problem(text: "\(name) has ended; if it does not come back, it is started in some minutes"))
         return Self.timeToComeBack - (now - since)
     }
 
-    /// Says why nothing is registered.
-    private func note(_ problem: Registration.Problem) {
-        services.status.set(problem.needsUser ? .failed : .waiting, problem.text)
-        for token in endpoints.keys { registrations[token] = Registration(problem: problem) }
-        for token in waiters.keys { endWait(for: token) }
+    /// Notes why an endpoint is not registered.
+    private func fail(_ token: String, _ problem: Registration.Problem) {
+        registrations[token] = Registration(problem: problem)
+        endWait(for: token)
     }
 
     func pauseAfterTrouble() -> Duration {
@@ -102,11 +110,12 @@ extension PushBridge {
         return backoff.next() + .milliseconds(100)
     }
 
-    private func register(_ token: String, with name: String, _ owner: String) async {
+    private func register(
+        _ token: String, with name: String, _ owner: String, _ remark: Registration.Problem?
+    ) async {
         guard let endpoint = endpoints[token] else { return }
-        if !endpoint.distributor.isEmpty, endpoint.distributor != name, let old = link.owner(of: endpoint.distributor) {
-            _ = try? await link.call("Unregister", on: old, ["token": .string(token)])
-        }
+        // It may say the address before it answers.
+        registrations[token] = Registration(distributor: name)
         var arguments: [String: BusValue] = [
             "service": .string(DistributorLink.service), "token": .string(token),
             "description": .string("notifyd: \(endpoint.name)"),
@@ -123,19 +132,20 @@ extension PushBridge {
         }
         guard endpoints[token] != nil else { return }
         if let problem {
-            registrations[token] = Registration(problem: problem)
+            registrations[token] = Registration(distributor: name, problem: problem)
             services.logger.warning(
                 "An endpoint cannot be registered",
                 metadata: ["endpoint": "\(endpoint.name)", "error": "\(problem.text)"])
             endWait(for: token)
             return
         }
-        registrations[token] = Registration(owner: owner)
-        if endpoints[token]?.distributor != name {
+        registrations[token]?.owner = owner
+        registrations[token]?.problem = remark
+        if endpoints[token]?.distributor == "", endpoints[token]?.address == "" {
             endpoints[token]?.distributor = name
             await keep(token)
         }
-        if endpoints[token]?.address.isEmpty == false { endWait(for: token) }
+        endWaitIfRegistered(token)
     }
 
     private static func explanation(of reason: String) -> Registration.Problem {
@@ -154,12 +164,18 @@ extension PushBridge {
         }
     }
 
-    private func unregister(_ removed: [(key: String, distributor: String)]) async {
-        for (key, name) in removed {
-            let token = String(key.dropFirst(Self.removedPrefix.count))
-            guard let owner = link.owner(of: name) else { continue }
-            guard (try? await link.call("Unregister", on: owner, ["token": .string(token)])) != nil else { continue }
-            try? await services.store.write([.remove(key)])
+    /// Ends registrations that have no use any more where the distributor is there.
+    private func endFormer() async {
+        for old in former {
+            // It may be registered there again, or about to be.
+            if endpoints[old.token]?.distributor != old.distributor {
+                guard registrations[old.token]?.distributor != old.distributor,
+                    let owner = link.owner(of: old.distributor),
+                    (try? await link.call("Unregister", on: owner, ["token": .string(old.token)])) != nil
+                else { continue }
+            }
+            former.removeAll { $0 == old }
+            try? await services.store.write([old.removal])
         }
     }
 
@@ -170,9 +186,12 @@ extension PushBridge {
         guard let registration = registrations[endpoint.token] else {
             return Registration.Problem(text: "it is not registered yet")
         }
+        if let flaw = registration.flaw { return Registration.Problem(text: flaw) }
         if let problem = registration.problem { return problem }
-        return endpoint.address.isEmpty
-            ? Registration.Problem(text: "the distributor has not said its address yet") : nil
+        guard !endpoint.address.isEmpty, registration.distributor == endpoint.distributor else {
+            return Registration.Problem(text: "the distributor \(registration.distributor) has not said an address yet")
+        }
+        return nil
     }
 
     /// Sets the status by what is registered.
@@ -186,25 +205,33 @@ extension PushBridge {
             services.status.set(.connected, Self.noEndpoint)
         } else {
             let count = endpoints.count == 1 ? "1 endpoint" : "\(endpoints.count) endpoints"
-            services.status.set(.connected, "\(link.chosen ?? ""), \(count)")
+            let distributors = Set(endpoints.values.map(\.distributor)).sorted().joined(separator: " and ")
+            services.status.set(.connected, "\(distributors), \(count)")
         }
     }
 
     private static let noEndpoint = "no endpoint yet; make one: notifyctl push-endpoint create NAME --topic /…"
 
-    /// Writes the record of an endpoint.
+    /// Writes the record of an endpoint, and others at once.
     ///
     /// - Returns: whether it is on disk.
     @discardableResult
-    func keep(_ token: String) async -> Bool {
+    func keep(_ token: String, _ others: [RecordChange] = []) async -> Bool {
         guard let endpoint = endpoints[token] else { return true }
         do throws(StoreError) {
-            try await services.store.write([endpoint.change])
+            try await services.store.write([endpoint.change] + others)
             return true
         } catch {
             services.logger.error("An endpoint cannot be kept", metadata: ["error": "\(error)"])
             return false
         }
+    }
+
+    func endWaitIfRegistered(_ token: String) {
+        guard let endpoint = endpoints[token], registrations[token]?.owner != nil, !endpoint.address.isEmpty,
+            registrations[token]?.distributor == endpoint.distributor
+        else { return }
+        endWait(for: token)
     }
 
     /// Ends the wait of commands for an endpoint.

@@ -31,10 +31,12 @@ public actor PushBridge: Bridge {
     var backoff = Backoff()
     /// When registering failed last.
     var lastTrouble: ContinuousClock.Instant?
-    /// The distributor with which something was registered since the start.
-    var usedDistributor: String?
-    /// Since when it is not there.
-    var goneSince: ContinuousClock.Instant?
+    /// Registrations that are to be ended when their distributors are there.
+    var former: [FormerRegistration] = []
+    /// The distributors with which something was registered since the start.
+    var usedDistributors: Set<String> = []
+    /// Since when those are not there.
+    var goneSince: [String: ContinuousClock.Instant] = [:]
     /// Publications without an answer.
     var underWay = 0
 
@@ -54,8 +56,8 @@ public actor PushBridge: Bridge {
         do throws(NotifyError) {
             link = try await DistributorLink.open(services.address, on: services.loop) {
                 wakeup.yield()
-            } onCall: { message, isDistributor in
-                if case .dropped = call.yield(DeliveredCall(call: message, isDistributor: isDistributor)) {
+            } onCall: { message, distributors in
+                if case .dropped = call.yield(DeliveredCall(call: message, distributors: distributors)) {
                     message.fail(
                         "org.freedesktop.DBus.Error.LimitsExceeded",
                         "\(Self.maximumCalls) messages wait to be taken; deliver this one later.")
@@ -71,9 +73,10 @@ public actor PushBridge: Bridge {
             }
             endpoints[endpoint.token] = endpoint
         }
+        former = try await services.store.all(prefix: FormerRegistration.recordPrefix)
+            .compactMap { FormerRegistration(key: $0.key) }
         exportMethods()
         // A distributor that has started this program delivers as soon as the name is taken.
-        link.choose(try? await distributor().get())
         do throws(NotifyError) {
             try await link.takeName()
         } catch {
@@ -138,19 +141,6 @@ public actor PushBridge: Bridge {
 /// A call of the connector's interface.
 struct DeliveredCall: Sendable {
     let call: IncomingCall
-    let isDistributor: Bool
-}
-
-/// What is known of an endpoint since the start.
-struct Registration: Sendable {
-    /// The unique name of the distributor that has registered it.
-    var owner: String?
-    /// Why it is not registered.
-    var problem: Problem?
-
-    struct Problem: Error, Equatable, Sendable {
-        var text: String
-        /// Whether nothing changes until somebody does something.
-        var needsUser = false
-    }
+    /// The names of distributors that the caller owned when it called; none if it is no distributor.
+    let distributors: Set<String>
 }

@@ -30,7 +30,7 @@ struct PushEndpoint: Sendable {
     /// What the specification of UnifiedPush allows.
     static let maximumAddress = 1000
     static let maximumToken = 100
-    static let nameRule = "1 to \(maximumName) letters, digits, -, _ and ."
+    static let nameRule = "1 to \(maximumName) letters, digits, -, _ and ., the first a letter or a digit"
     static let recordPrefix = "endpoint/"
 
     /// Makes an endpoint with keys of its own.
@@ -50,6 +50,7 @@ struct PushEndpoint: Sendable {
 
     static func isName(_ text: String) -> Bool {
         1...maximumName ~= text.utf8.count
+            && text.utf8.first.map { ![UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: ".")].contains($0) } == true
             && text.utf8.allSatisfy { character in
                 switch character {
                 case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -58,6 +59,26 @@ struct PushEndpoint: Sendable {
                 default: false
                 }
             }
+    }
+
+    /// Why senders cannot push to an address; `nil` if they can. An address is secret, and is not quoted.
+    static func flaw(ofAddress text: String) -> String? {
+        let count = text.utf8.count
+        let given: String? =
+            if count == 0 {
+                "no address"
+            } else if count > maximumAddress {
+                "an address of \(count) bytes"
+            } else if !["https://", "http://"].contains(where: { text.hasPrefix($0) && count > $0.utf8.count }) {
+                "an address that is none of https:// or http://"
+            } else if !text.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) {
+                "an address with a space or another character that is not printable ASCII"
+            } else {
+                nil
+            }
+        return given.map {
+            "the distributor gives \($0); right is one such as https://push.example/… of at most \(maximumAddress) bytes"
+        }
     }
 
     /// The `source` of its events.
@@ -83,7 +104,7 @@ struct PushEndpoint: Sendable {
 
     /// `nil` if it is no record of an endpoint.
     init?(record: [UInt8]) {
-        guard let json = try? JSONParser.parse(record), let name = json["name"]?.string, Self.isName(name),
+        guard let json = try? JSONParser.parse(record), let name = json["name"]?.string, !name.isEmpty,
             let topic = json["topic"]?.string.flatMap({ try? Topic($0) }), let token = json["token"]?.string,
             let generation = json["generation"]?.string, let bytes = json.bytes("private"),
             let authentication = json.bytes("auth"),

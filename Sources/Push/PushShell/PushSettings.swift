@@ -38,6 +38,11 @@ public struct PushSettings: Equatable, Sendable {
         map.title = table.template("title")
         map.body = table.template("body")
         map.below = table.template("below")
+        if let below = map.below, below.source.split(separator: "/").contains(where: { $0 == "." || $0 == ".." }) {
+            table.note(
+                "below",
+                "'below' has . or .., and nothing leads out of the topic of the endpoint; right is \"27/likes\"")
+        }
         map.urgency = table.template("urgency")
         map.id = table.template("id")
         if let urgency = map.urgency, urgency.names.isEmpty, PushUrgency.number(of: urgency.source) == nil {
