@@ -53,18 +53,34 @@ function connectLater() {
 
 api.alarms.onAlarm.addListener(connect);
 
+// Sends the tabs, unless they are not known (null) or were sent last.
 function send(tabs) {
+    if (!port || !tabs) return;
     const message = { version: 1, tabs };
     const text = JSON.stringify(message);
-    if (!port || text === sent) return;
+    if (text === sent) return;
     sent = text;
     port.postMessage(message);
 }
 
 // MARK: The tabs
 
+// The windows, each with the tab in front of it: as the last look has found them, and as events have changed them since.
+let windows = new Map();
+// The addresses of tabs that load nothing.
+const addresses = new Map();
 let isLooking = false;
 let hasChanged = false;
+// What events have told since the last look began.
+let changes = [];
+
+// Takes over what an event tells, sends it at once, because browsers take long to answer, and looks whether it is so.
+function take(change) {
+    change();
+    if (isLooking) changes.push(change);
+    send(describe());
+    look();
+}
 
 // Finds out what is in front. Of events that come meanwhile, only the last one is worth another look.
 async function look() {
@@ -74,29 +90,41 @@ async function look() {
     try {
         while (hasChanged) {
             hasChanged = false;
-            const [tabs, windows] = await Promise.all([api.tabs.query({ active: true }), api.windows.getAll()]);
-            send(describe(tabs, new Map(windows.map((window) => [window.id, window]))));
+            changes = [];
+            const [tabs, found] = await Promise.all([api.tabs.query({ active: true }), api.windows.getAll()]);
+            windows = new Map(found.map(({ id, focused, state }) => [id, { focused, state, tab: null }]));
+            for (const tab of tabs) {
+                const window = windows.get(tab.windowId);
+                if (window) window.tab = tab.id;
+                remember(tab);
+            }
+            // The answers may be older than these.
+            for (const change of changes) change();
+            send(describe(new Map(tabs.map((tab) => [tab.id, tab.url ?? ""]))));
         }
     } finally {
         isLooking = false;
     }
 }
 
-// The tabs as the host wants them, the focused one first, and no more than fit into a message.
-function describe(tabs, windows) {
+function remember(tab) {
+    if (tab.status === "complete") addresses.set(tab.id, tab.url ?? "");
+    else addresses.delete(tab.id);
+}
+
+// The tabs in front as the host wants them, the focused one first, and no more than fit into a message.
+// null if the address of one is neither known nor among the given ones: a look that finds it is under way or comes next.
+function describe(found) {
     const described = [];
-    for (const tab of tabs) {
-        const window = windows.get(tab.windowId);
-        const address = tab.url ?? "";
-        if (!window || !/^https?:/.test(address) || address.length > LONGEST_ADDRESS || !address.isWellFormed()) continue;
-        const entry = {
-            id: tab.id,
-            address,
-            focused: window.focused,
-            visible: window.state !== "minimized",
-        };
-        const said = topics.get(tab.id);
-        if (said === undefined) ask(tab.id);
+    for (const window of windows.values()) {
+        const id = window.tab;
+        if (id === null) continue;
+        const address = addresses.get(id) ?? found?.get(id);
+        if (address === undefined) return null;
+        if (!/^https?:/.test(address) || address.length > LONGEST_ADDRESS || !address.isWellFormed()) continue;
+        const entry = { id, address, focused: window.focused, visible: window.state !== "minimized" };
+        const said = topics.get(id);
+        if (said === undefined) ask(id);
         // What the page before has said does not count for another origin.
         else if (said.topic !== null && said.origin === new URL(address).origin) entry.topic = said.topic;
         described.push(entry);
@@ -130,22 +158,37 @@ function ask(tab) {
     });
 }
 
-for (const event of [
-    api.tabs.onActivated, api.tabs.onAttached, api.tabs.onDetached, api.tabs.onReplaced, api.windows.onCreated,
-    api.windows.onFocusChanged, api.windows.onRemoved,
-]) {
-    event?.addListener(() => void look());
+for (const event of [api.tabs.onAttached, api.tabs.onDetached, api.windows.onCreated, api.windows.onRemoved]) {
+    event.addListener(() => void look());
 }
 
-api.tabs.onRemoved.addListener((tab) => {
-    topics.delete(tab);
-    look();
-});
+api.tabs.onActivated.addListener(({ tabId, windowId }) => take(() => {
+    const window = windows.get(windowId);
+    if (window) window.tab = tabId;
+}));
 
-api.tabs.onUpdated.addListener((tab, changes) => {
+// Nothing is taken from a loss of the focus: on the way from one window to another there is one too.
+api.windows.onFocusChanged.addListener((focused) => take(() => {
+    // Whether a window that was minimised still is, the event does not say.
+    if ((windows.get(focused)?.state ?? "minimized") === "minimized") return;
+    for (const [id, window] of windows) window.focused = id === focused;
+}));
+
+function forget(tab) {
+    take(() => {
+        topics.delete(tab);
+        addresses.delete(tab);
+    });
+}
+
+api.tabs.onRemoved.addListener((tab) => forget(tab));
+api.tabs.onReplaced?.addListener((_, tab) => forget(tab));
+
+api.tabs.onUpdated.addListener((id, { status, url }, tab) => {
+    if (status === undefined && url === undefined) return;
     // Another document of the same origin may be one without page.js.
-    if (changes.status === "complete" && topics.get(tab)?.topic) ask(tab);
-    if (changes.url !== undefined || changes.status !== undefined) look();
+    if (status === "complete" && topics.get(id)?.topic) ask(id);
+    take(() => remember(tab));
 });
 
 api.runtime.onMessage.addListener((message, sender, reply) => {

@@ -114,6 +114,20 @@ struct BrowserHostTests {
         }
     }
 
+    @Test func thatNotifydTakesLongToAnswerIsReported() async throws {
+        try await withHost { rig, browser, _ in
+            browser.show(StandInBrowser.tab(1, "https://example.org/posts/27"))
+            #expect(await browser.report { $0["screen"] == .string("open") } != nil)
+            rig.daemon.signal(SIGSTOP)
+            browser.show(StandInBrowser.tab(2, "https://example.org/posts/28"))
+            try await waitUntil("that is reported", within: .seconds(30), rig.daemon) {
+                browser.reports.all.last?["tabs"]?.elements?.first?["screen"]?.string == "opening"
+            }
+            rig.daemon.signal(SIGCONT)
+            #expect(await browser.report(of: 2) { $0["screen"] == .string("open") } != nil)
+        }
+    }
+
     @Test func theRulesAreReadAgainWhenATabChanges() async throws {
         try await withHost { rig, browser, folder in
             browser.show(StandInBrowser.tab(1, "https://example.org/posts/27"))

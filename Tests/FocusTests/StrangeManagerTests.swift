@@ -36,6 +36,14 @@ import Testing
             try await rig.expect("/post/28 focused")
             manager.set("_NET_ACTIVE_WINDOW", [gone])
             try await rig.expect()
+            manager.close(other)
+            try await rig.until("it knows no window") { try await rig.state()["windows"]?.integer() == 0 }
+            // More than are asked about at once.
+            let many = (1...300).map { manager.openUnmanaged("Post \($0) – Example", app: "Firefox") }
+            manager.set("_NET_CLIENT_LIST", many)
+            manager.set("_NET_ACTIVE_WINDOW", [many[299]])
+            try await rig.expect("/post/300 focused")
+            try await rig.until("it knows all windows") { try await rig.state()["windows"]?.integer() == 300 }
         }
     }
 }

@@ -24,7 +24,16 @@ package final class BrowserHost {
     /// Messages that were not understood.
     private var passedOver = 0
     /// The last report.
-    private var told: JSON?
+    private var told: [UInt8] = []
+    /// Goes off when a report has waited for long enough.
+    private var reportTimer: EventSource?
+    private var isWaiting = false
+    /// Until when reports wait after the last one; microseconds of the monotonic clock.
+    private var quietUntil: Int64 = 0
+    /// The longest time that a report waits, in microseconds. Each wakes the browser. notifyd answers in less than a
+    /// millisecond, and a report before that would be out of date at once; so would one for each of many tabs that somebody
+    /// passes on the way to another.
+    private static let longestWait: Int64 = 100_000
 
     /// - Parameters:
     ///   - bus: attached to the loop.
@@ -38,6 +47,7 @@ package final class BrowserHost {
         holder = try ScreenHolder(on: bus)
         writer = try FrameWriter(output, loop: loop) { [unowned self] in end() }
         readable = try loop.input(input) { [unowned self] in read() }
+        reportTimer = try loop.timer(.monotonic) { [unowned self] in tell() }
         holder.onChange = { [unowned self] in report() }
     }
 
@@ -92,18 +102,30 @@ package final class BrowserHost {
         report()
     }
 
-    /// Tells the extension what has changed, if something has.
+    /// Tells the extension what has changed: when notifyd has answered, and not long after the last time.
     private func report() {
+        let now = Clock.monotonic()
+        if !holder.isOpening, now >= quietUntil { return tell() }
+        guard !isWaiting else { return }
+        isWaiting = true
+        reportTimer?.arm(at: now + Self.longestWait)
+    }
+
+    /// Tells the extension what has changed, if something has.
+    private func tell() {
+        if isWaiting { reportTimer?.disarm() }
+        isWaiting = false
         guard tabs != nil || passedOver > 0 else { return }
         let report = HostReport(
             isConnected: holder.isConnected, file: rules.path,
             rules: rules.rules.sites.count + rules.rules.pages.count,
             mistake: rules.mistake?.summary, passedOver: passedOver,
             tabs: zip(tabs ?? [], decisions).map { ($0.id, $1) }, held: holder.held
-        ).json
+        ).json.bytes
         guard report != told else { return }
         told = report
-        writer?.send(report.bytes)
+        quietUntil = Clock.monotonic() + Self.longestWait
+        writer?.send(report)
     }
 }
 

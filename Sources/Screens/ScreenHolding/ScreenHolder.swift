@@ -6,12 +6,13 @@ package import Systemd
 ///
 /// The screens are leases of the connection: they end with it, and so with the process. Whoever owns the connection handles its
 /// end.
+///
+/// Its calls have no timeout: a screen whose reply is given up would stay open unseen. The reply comes, or notifyd leaves the
+/// bus.
 package final class ScreenHolder {
     private static let name = "org.notifyd.Router1"
     private static let path = "/org/notifyd/Router1"
     private static let unknownScreen = "org.notifyd.Router1.Error.UnknownScreen"
-    /// A screen whose reply is given up would stay open unseen. The reply comes, or notifyd leaves the bus.
-    private static let patience = Duration.seconds(86_400 * 365)
 
     private let bus: BusConnection
     private var reconciler = ScreenReconciler()
@@ -28,7 +29,7 @@ package final class ScreenHolder {
             ownerChanged(to: owner)
         }
         // The bus handles calls in order, so no change of the owner is missed.
-        try bus.call(bus.busCall("GetNameOwner", about: Self.name), timeout: Self.patience) { [weak self] reply in
+        try bus.call(bus.busCall("GetNameOwner", about: Self.name), timeout: nil) { [weak self] reply in
             guard let self, reply.failure == nil, let owner = try? reply.readString() else { return }
             ownerChanged(to: owner)
         }
@@ -36,6 +37,9 @@ package final class ScreenHolder {
 
     /// Whether notifyd is on the bus.
     package var isConnected: Bool { owner != nil }
+
+    /// Whether notifyd was asked to open a screen, and has not replied yet.
+    package var isOpening: Bool { reconciler.isOpening }
 
     /// Every wanted screen.
     package var held: [Topic: HeldScreen] { reconciler.held }
@@ -71,7 +75,7 @@ package final class ScreenHolder {
         let call = call("OpenScreen", of: owner)
         call.append(topic.description)
         append(state, to: call)
-        try? bus.call(call, timeout: Self.patience) { [weak self] reply in
+        try? bus.call(call, timeout: nil) { [weak self] reply in
             // A reply that comes after notifyd's end is of no screen that exists.
             guard let self, self.owner == owner else { return }
             if let failure = reply.failure {
@@ -89,7 +93,7 @@ package final class ScreenHolder {
         let call = call("UpdateScreen", of: owner)
         call.append(id.rawValue, as: "t")
         append(state, to: call)
-        try? bus.call(call, timeout: Self.patience) { [weak self] reply in
+        try? bus.call(call, timeout: nil) { [weak self] reply in
             guard let self, self.owner == owner, let failure = reply.failure else { return }
             perform(
                 reconciler.updateFailed(

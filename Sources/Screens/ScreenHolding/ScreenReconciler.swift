@@ -25,6 +25,9 @@ package struct ScreenReconciler {
 
     package init() {}
 
+    /// Whether a reply to `open` is awaited.
+    package var isOpening: Bool { opening > 0 }
+
     /// Every wanted screen.
     package var held: [Topic: HeldScreen] {
         wanted.states.reduce(into: [:]) { $0[$1.key] = known[$1.key] ?? .waiting }

@@ -57,6 +57,7 @@ extension Substring {
     ///
     /// - Parameter isQuery: whether `+` stands for a space, as in queries.
     func percentDecoded(isQuery: Bool = false) -> String? {
+        guard utf8.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "+") }) else { return String(self) }
         var bytes: [UInt8] = []
         var rest = utf8.makeIterator()
         while let byte = rest.next() {

@@ -52,18 +52,3 @@ extension TabRules {
         return PageRule(origin: origin, topics: topics, state: state.screenState)
     }
 }
-
-extension TableReader {
-    /// Reads a text that has a syntax of its own.
-    fileprivate mutating func parsed<Content, Failure: Error & CustomStringConvertible>(
-        _ key: String, _ parse: (String) throws(Failure) -> Content
-    ) -> Content? {
-        guard let text = string(key) else { return nil }
-        do throws(Failure) {
-            return try parse(text)
-        } catch {
-            note(key, "'\(key)': \(error)")
-            return nil
-        }
-    }
-}

@@ -148,6 +148,7 @@ public final class WindowFollower {
             var isSilent = true
             let say: (SourceReport) -> Void = { [unowned self] report in
                 guard number == attempt else { return }
+                if isSilent { silence?.disarm() }
                 isSilent = false
                 take(report, of: candidate, environments)
             }

@@ -45,6 +45,8 @@ final class X11Connection {
     let root: UInt32
     /// Replies come in the order of the requests.
     private var awaited: Deque<(sequence: UInt32, answer: Answer)> = []
+    /// How many of those were sent to the server; the others cannot have been answered.
+    private var sent = 0
     private var source: EventSource?
     private let changed: (Change) -> Void
     private let drained: () -> Void
@@ -120,12 +122,9 @@ final class X11Connection {
             ))
     }
 
-    /// From now on reports changes of the properties of a window.
-    ///
-    /// - Parameter withEnd: whether its end is reported, too.
-    func watch(_ window: UInt32, withEnd: Bool = false) {
-        let end = withEnd ? XCB_EVENT_MASK_STRUCTURE_NOTIFY.rawValue : 0
-        select(XCB_EVENT_MASK_PROPERTY_CHANGE.rawValue | end, window)
+    /// From now on reports changes of the properties of a window, and its end.
+    func watch(_ window: UInt32) {
+        select(XCB_EVENT_MASK_PROPERTY_CHANGE.rawValue | XCB_EVENT_MASK_STRUCTURE_NOTIFY.rawValue, window)
     }
 
     func ignore(_ window: UInt32) {
@@ -142,19 +141,21 @@ final class X11Connection {
 
     /// Handles all that has come, and what comes of it. Call it after the first requests, too.
     func drain() {
-        var isBusy = true
-        while isBusy {
-            isBusy = false
-            while let event = xcb_poll_for_event(raw) {
-                isBusy = true
-                handle(event)
-                free(event)
+        // This reads once. The loop tells of what comes later, unless libxcb reads it while it looks for a reply or writes.
+        var event = xcb_poll_for_event(raw)
+        var bytes: UInt64
+        repeat {
+            bytes = xcb_total_read(raw)
+            while let next = event {
+                handle(next)
+                free(next)
+                event = xcb_poll_for_queued_event(raw)
             }
-            while let first = awaited.first, poll(first) { isBusy = true }
-        }
-        // An emptied queue keeps its memory, and a thousand windows are six thousand requests.
-        if awaited.isEmpty { awaited = [] }
-        xcb_flush(raw)
+            while sent > 0, let first = awaited.first, poll(first) {}
+            xcb_flush(raw)
+            sent = awaited.count
+            event = xcb_poll_for_queued_event(raw)
+        } while event != nil || xcb_total_read(raw) != bytes
         drained()
         if xcb_connection_has_error(raw) != 0 {
             source = nil
@@ -183,6 +184,7 @@ final class X11Connection {
         var error: UnsafeMutablePointer<xcb_generic_error_t>?
         guard xcb_poll_for_reply(raw, request.sequence, &reply, &error) != 0 else { return false }
         awaited.removeFirst()
+        sent -= 1
         request.answer(reply)
         free(reply)
         free(error)

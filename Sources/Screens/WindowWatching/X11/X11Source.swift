@@ -1,55 +1,21 @@
 internal import CXCB
+import DequeModule
 import Systemd
 import WindowRules
 
 /// The windows of an X server, as a window manager with the Extended Window Manager Hints (EWMH 1.5) describes them.
 final class X11Source: WindowSource {
-    private enum Name: String, CaseIterable {
-        case manager = "_NET_SUPPORTING_WM_CHECK"
-        case clients = "_NET_CLIENT_LIST"
-        case active = "_NET_ACTIVE_WINDOW"
-        case currentDesktop = "_NET_CURRENT_DESKTOP"
-        case desktop = "_NET_WM_DESKTOP"
-        case state = "_NET_WM_STATE"
-        case hidden = "_NET_WM_STATE_HIDDEN"
-        case title = "_NET_WM_NAME"
-        case oldTitle = "WM_NAME"
-        case programClass = "WM_CLASS"
-        case utf8 = "UTF8_STRING"
-
-        static let ofRoot: [Name] = [.manager, .currentDesktop, .active, .clients]
-        static let ofWindow: [Name] = [.programClass, .title, .oldTitle, .state, .desktop]
-
-        /// Bytes that are read.
-        var longest: Int {
-            switch self {
-            case .clients: 4 * 4096
-            // A scalar has four bytes at most.
-            case .title, .oldTitle: 4 * Window.longestTitle
-            default: 1024
-            }
-        }
-    }
-
-    private struct Client {
-        var title = ""
-        var oldTitle = ""
-        var instance = ""
-        var programClass = ""
-        var isHidden = false
-        var desktop: UInt32 = everyDesktop
-        /// Properties that have not come yet.
-        var isUnknown = Set(Name.ofWindow)
-    }
-
     private struct Request: Hashable {
         let name: Name
         let window: UInt32
     }
 
+    /// Requests that are under way when more windows are asked about. Each costs memory, and a thousand windows are five
+    /// thousand.
+    private static let mostAsked = 128
     /// After so many new windows, what it took to ask about them is given back.
     private static let manyWindows = 100
-    private static let everyDesktop: UInt32 = 0xFFFF_FFFF
+    static let everyDesktop: UInt32 = 0xFFFF_FFFF
     private let report: (SourceReport) -> Void
     private let display: String
     private var connection: X11Connection?
@@ -66,10 +32,10 @@ final class X11Source: WindowSource {
     private var isKnown = false
     /// What was asked and not answered; true: it has changed since.
     private var asked: [Request: Bool] = [:]
+    /// Windows that are still to be asked about.
+    private var unasked: Deque<UInt32> = []
     /// Windows that have come since memory was given back.
     private var newcomers = 0
-    /// Where each window is in what was told.
-    private var places: [UInt32: Int] = [:]
     /// Windows that may have changed.
     private var changed: Set<UInt32> = []
     /// Whether more than single windows has changed.
@@ -112,6 +78,8 @@ final class X11Source: WindowSource {
         case .property(let atom, let window):
             guard let name = names[atom] else { return }
             let isOfRoot = window == connection?.root
+            // Programs set the old title with the new one, and nobody looks at it then.
+            if name == .oldTitle, clients[window]?.hasOldTitle == false { return }
             let isAsked = isOfRoot ? Name.ofRoot.contains(name) : Name.ofWindow.contains(name)
             if isAsked, isOfRoot || clients[window] != nil { ask(Request(name: name, window: window)) }
             // A window manager may set it on the root first, or before its window is there.
@@ -136,6 +104,7 @@ final class X11Source: WindowSource {
                 take(request.name, property, of: request.window)
             }
             if hasChangedSince { ask(request) }
+            askMore()
         }
     }
 
@@ -153,7 +122,7 @@ final class X11Source: WindowSource {
     private func takeManager(_ window: UInt32) {
         managerWindow = window
         guard window != 0 else { return update(&hasManager, false) }
-        connection?.watch(window, withEnd: true)
+        connection?.watch(window)
         ask(Request(name: .manager, window: window))
     }
 
@@ -170,7 +139,16 @@ final class X11Source: WindowSource {
         for window in order where clients[window] == nil {
             clients[window] = Client()
             newcomers += 1
-            connection?.watch(window, withEnd: window == active)
+            connection?.watch(window)
+            unasked.append(window)
+        }
+        askMore()
+    }
+
+    private func askMore() {
+        while asked.count < Self.mostAsked, let window = unasked.popFirst() {
+            // It may be gone by now.
+            guard clients[window] != nil else { continue }
             for name in Name.ofWindow { ask(Request(name: name, window: window)) }
         }
     }
@@ -180,8 +158,15 @@ final class X11Source: WindowSource {
         guard var client = clients[window] else { return }
         guard !property.isOfNoWindow else { return drop(window) }
         switch name {
-        case .title: client.title = property.text(utf8: atoms[.utf8]!)
-        case .oldTitle: client.oldTitle = property.text(utf8: atoms[.utf8]!)
+        case .title:
+            let title = property.text(utf8: atoms[.utf8]!)
+            if !title.isEmpty {
+                (client.title, client.hasOldTitle) = (title, false)
+            } else if !client.hasOldTitle {
+                client.hasOldTitle = true
+                ask(Request(name: .oldTitle, window: window))
+            }
+        case .oldTitle: if client.hasOldTitle { client.title = property.text(utf8: atoms[.utf8]!) }
         case .state: client.isHidden = property.numbers.contains(atoms[.hidden]!)
         case .desktop: client.desktop = property.numbers.first ?? Self.everyDesktop
         case .programClass:
@@ -191,14 +176,13 @@ final class X11Source: WindowSource {
             client.programClass = parts.count > 1 ? String(parts[1]) : ""
         default: break
         }
-        let isNew = client.isUnknown.remove(name) != nil && client.isUnknown.isEmpty
-        // An emptied set keeps its memory.
-        if isNew { client.isUnknown = [] }
+        let wasKnown = client.isKnown
+        client.unknown &= ~name.bit
         clients[window] = client
-        if isNew {
-            isStale = true
-        } else if client.isUnknown.isEmpty {
+        if wasKnown {
             changed.insert(window)
+        } else if client.isKnown {
+            isStale = true
         }
     }
 
@@ -212,15 +196,10 @@ final class X11Source: WindowSource {
     private func takeActive(_ window: UInt32) {
         guard window != active else { return }
         changed.formUnion([active, window])
-        if clients[active] != nil { connection?.watch(active) }
         active = window
-        // That a window is gone its window manager may tell late, or never.
-        guard clients[window] != nil else { return }
-        connection?.watch(window, withEnd: true)
-        ask(Request(name: .state, window: window))
     }
 
-    /// Forgets a window that is gone, whatever the list says.
+    /// Forgets a window that is gone, whatever the list says: its window manager may tell that late, or never.
     private func drop(_ window: UInt32) {
         guard clients.removeValue(forKey: window) != nil else { return }
         order.removeAll { $0 == window }
@@ -239,8 +218,8 @@ final class X11Source: WindowSource {
             isStale = true
         }
         if asked.isEmpty, newcomers > Self.manyWindows {
-            newcomers = 0
-            asked = [:]
+            // What is empty keeps its memory.
+            (newcomers, asked, unasked) = (0, [:], [])
             Memory.release()
         }
         let (changed, wasStale) = (changed, isStale)
@@ -249,32 +228,32 @@ final class X11Source: WindowSource {
         guard wasStale || !changed.isEmpty else { return }
         guard hasManager else {
             // What changes meanwhile is told with all windows then.
-            places = [:]
+            for window in order { clients[window]?.place = -1 }
             return report(.blind("no window manager on the X server \(display) tells of its windows (EWMH)"))
         }
         report(wasStale ? .windows(collect()) : .changes(changed.compactMap { change(of: $0) }))
     }
 
     private func collect() -> [Window] {
-        places = [:]
         var windows: [Window] = []
+        windows.reserveCapacity(order.count)
         for number in order {
-            guard let client = clients[number], client.isUnknown.isEmpty else { continue }
-            places[number] = windows.count
+            guard let client = clients[number], client.isKnown else { continue }
+            clients[number]?.place = Int32(windows.count)
             windows.append(window(number, client))
         }
         return windows
     }
 
     private func change(of number: UInt32) -> (place: Int, window: Window)? {
-        guard let place = places[number], let client = clients[number] else { return nil }
-        return (place, window(number, client))
+        guard let client = clients[number], client.place >= 0 else { return nil }
+        return (Int(client.place), window(number, client))
     }
 
     private func window(_ number: UInt32, _ client: Client) -> Window {
         Window(
             id: UInt64(number), number: UInt64(number), app: client.programClass, instance: client.instance,
-            title: client.title.isEmpty ? client.oldTitle : client.title, isFocused: number == active,
+            title: client.title, isFocused: number == active,
             isVisible: !client.isHidden && (client.desktop == currentDesktop || client.desktop == Self.everyDesktop))
     }
 }
