@@ -78,6 +78,30 @@ struct BridgeObjectTests {
         }
     }
 
+    @Test func whatIsWrongWithAPartOfItIsToldUntilItIsNot() async throws {
+        try await withBridge { stage in
+            func problems() async throws -> [[String]] {
+                let value = try await stage.property("Problems")
+                return (value?.elements ?? []).map { ($0.elements ?? []).compactMap(\.string) }
+            }
+            stage.status.setProblem("b", .init("the second", "mend it"))
+            stage.status.setProblem("a", .init("the first", "mend it too"))
+            var found = try await problems()
+            #expect(found == [["the first", "mend it too"], ["the second", "mend it"]])
+            stage.status.setDisk(StoreError(.unavailable, "the disk is full"), "/folder")
+            stage.status.setProblem("b", nil)
+            found = try await problems()
+            #expect(found.map { $0[0] } == ["the first", "its state cannot be written to /folder: the disk is full"])
+            // Those of a bridge with other settings are forgotten, and not that of the disk.
+            stage.status.clearProblems()
+            found = try await problems()
+            #expect(found.count == 1)
+            stage.status.setDisk(nil, "/folder")
+            found = try await problems()
+            #expect(found.isEmpty)
+        }
+    }
+
     @Test func whatIsNotThereIsRefused() async throws {
         try await withBridge { stage in
             func name(_ body: () async throws(NotifyError) -> [Value]) async -> String? {
@@ -136,7 +160,7 @@ struct BridgeObjectTests {
             let file = URL(filePath: #filePath).deletingLastPathComponent()
                 .appending(path: "../../systemd/org.notifyd.Bridge1.xml")
             let contract = try members(of: BridgeStatus.interface, String(contentsOf: file, encoding: .utf8))
-            #expect(own == contract && own.count == 9)
+            #expect(own == contract && own.count == 10)
             let root = try await stage.ask("Introspect", of: "org.freedesktop.DBus.Introspectable", at: "/", []).first?
                 .string
             #expect(root?.contains("<node name=\"org\"/>") == true)

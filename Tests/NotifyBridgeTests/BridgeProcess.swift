@@ -74,6 +74,17 @@ final class BridgeProcess: Sendable {
         return try await property(name, connection)
     }
 
+    /// What is wrong although it works.
+    func problems() async throws -> [String] {
+        let connection = try await Connection.open(address)
+        defer { connection.close() }
+        let answer = try await connection.call(
+            .call(
+                "Get", of: "org.freedesktop.DBus.Properties", at: "/org/notifyd/Bridge1", on: Self.name,
+                autoStart: false, ["org.notifyd.Bridge1", "Problems"]))
+        return (answer.arguments.first?.elements ?? []).compactMap { $0.elements?.first?.string }
+    }
+
     var log: String { process.withLock { $0 }?.lines(of: 2).all.joined(separator: "\n") ?? "" }
 
     /// The lines of its log, to wait for.

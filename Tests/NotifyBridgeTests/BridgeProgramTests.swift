@@ -108,6 +108,11 @@ struct BridgeProgramTests {
             bridge.signal(SIGHUP)
             #expect(await bridge.lines.next(within: .seconds(5)) { $0.contains("stays in force") } != nil)
             #expect(try await bridge.property("Detail") == other)
+            let problem = try await bridge.problems().first
+            #expect(problem?.contains("is bad, so that the one before is in force") == true)
+            try bridge.configure("folder = \"\(other)\"\n")
+            bridge.signal(SIGHUP)
+            try await eventually("the problem is gone") { try await bridge.problems().isEmpty ? true : nil }
         }
     }
 

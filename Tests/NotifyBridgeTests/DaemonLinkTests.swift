@@ -123,7 +123,9 @@ struct DaemonLinkTests {
                 case answer
             }
             let steps = Mailbox<Step>()
-            let observation = link.observe { if case .event(let event) = $0 { steps.put(.event(event.title)) } }
+            let observation = link.observe([.event]) {
+                if case .event(let event) = $0 { steps.put(.event(event.title)) }
+            }
             for number in 0..<50 {
                 link.submit(.publish("/a", title: "\(number)", options: [:])) { _ in steps.put(.answer) }
             }
@@ -140,7 +142,7 @@ struct DaemonLinkTests {
         try await withDaemon { _, _, link in
             let notices = Mailbox<Bool>()
             do {
-                let observation = link.observe { _ in notices.put(true) }
+                let observation = link.observe([.event]) { _ in notices.put(true) }
                 #expect(await notices.next(within: .seconds(5)) == true)
                 withExtendedLifetime(observation) {}
             }

@@ -129,6 +129,30 @@ struct DoctorCheckTests {
         #expect(token.first?.advice?.contains("~/.config/notifyd/ntfy.toml") == true)
     }
 
+    @Test func aBridgeThatShouldRunIsMissedAndItsProblemsAreTold() {
+        func finding(_ change: (inout AbsentBridge) -> Void) -> Finding? {
+            var bridge = AbsentBridge(name: "ntfy", hasManager: true)
+            change(&bridge)
+            return BridgeCheck(absent: [bridge]).findings.first
+        }
+        #expect(finding { _ in }?.advice == "Start it: systemctl --user enable --now notifyd-ntfy")
+        #expect(finding { $0.hasManager = false }?.advice == "Start it: notifyd-ntfy --check-config && notifyd-ntfy")
+        let waiting = finding { $0.missing = "/home/mina/.config/notifyd/ntfy.toml" }
+        #expect(waiting?.level == .warning && waiting?.advice?.hasPrefix("Write /home/mina/") == true)
+        let bad = finding {
+            $0.hasFailed = true
+            $0.exitStatus = 78
+        }
+        #expect(bad?.level == .problem && bad?.advice?.contains("--check-config says") == true)
+        let problem = Value.structure(["ntfy.sh: it does not allow this user to read \"a\"", "Allow it at the server."])
+        let bridge = BridgeInfo(
+            name: "ntfy",
+            ["State": "connected", "Detail": "ntfy.sh", "Problems": .array([problem], of: problem.type)])
+        #expect(BridgeCheck(bridges: [bridge]).findings.map(\.level) == [.ok, .warning])
+        #expect(BridgeCheck(bridges: [bridge]).findings.last?.advice == "Allow it at the server.")
+        #expect(bridge.fullWords == "connected (ntfy.sh); ntfy.sh: it does not allow this user to read \"a\"")
+    }
+
     @Test func aProcessIsLookedAt() throws {
         let facts = try #require(ProcessFacts(of: Int(getpid())))
         #expect(!facts.hasOwnUsers)

@@ -31,6 +31,11 @@ public protocol Bridge: Sendable {
     /// - Returns: what is wrong and what would be right, a sentence for each mistake. None unless a bridge says something else.
     static func mistakes(in settings: Settings, isRunning: Bool) -> [String]
 
+    /// What is allowed and most likely not meant: `--check-config` prints it, and a start logs it.
+    ///
+    /// - Returns: a sentence for each. None unless a bridge says something else.
+    static func warnings(in settings: Settings) -> [String]
+
     /// Prepares the bridge, before it says that it is ready. It exports its own methods here.
     init(_ settings: Settings, _ services: BridgeServices) async throws
 
@@ -55,6 +60,9 @@ public protocol Bridge: Sendable {
 extension Bridge {
     /// None.
     public static func mistakes(in settings: Settings, isRunning: Bool) -> [String] { [] }
+
+    /// None.
+    public static func warnings(in settings: Settings) -> [String] { [] }
 
     /// Begins anew with the new settings.
     public func reload(_ settings: Settings) async -> Bool { false }

@@ -32,7 +32,9 @@ struct BridgeCommand<Program: Bridge>: ParsableCommand {
         completion: .directory)
     var state: String?
 
-    @Option(help: ArgumentHelp("How much to log: debug, info, notice, warning or error.", valueName: "level"))
+    @Option(
+        help: ArgumentHelp(
+            "How much to log: trace, debug, info, notice, warning, error or critical, and above.", valueName: "level"))
     var logLevel: LogLevel?
 
     @Flag(help: "Check the configuration, say what is wrong, and exit.")
@@ -44,7 +46,10 @@ struct BridgeCommand<Program: Bridge>: ParsableCommand {
         let file = ConfigurationFile<Program>(path: config)
         if checkConfig {
             do throws(ConfigurationError) {
-                _ = try file.readWithSecrets(isRunning: false)
+                let settings = try file.readWithSecrets(isRunning: false)
+                for warning in Program.warnings(in: settings) {
+                    StandardStreams.writeToError("\(file.path): warning: \(warning)\n")
+                }
                 StandardStreams.write("The configuration is good (\(file.path)).\n")
             } catch {
                 StandardStreams.writeToError(error.description + "\n")

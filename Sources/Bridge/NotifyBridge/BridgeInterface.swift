@@ -155,7 +155,7 @@ struct BridgeObject: Sendable {
 
     private static let types = [
         ("State", "s"), ("Detail", "s"), ("Since", "x"), ("Backlog", "t"), ("DeadLetters", "t"), ("RoundTrip", "t"),
-        ("Peers", "aa{sv}"),
+        ("Peers", "aa{sv}"), ("Problems", "a(ss)"),
     ]
 
     private func introspection(at path: String) -> String {

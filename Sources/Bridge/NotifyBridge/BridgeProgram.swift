@@ -87,9 +87,12 @@ final class BridgeProgram<Program: Bridge>: Sendable {
         manager.reloading()
         loop.task { [self] in
             do throws(ConfigurationError) {
-                await supervisor.reload(try file.readWithSecrets(isRunning: true))
+                let settings = try file.readWithSecrets(isRunning: true)
+                status.setConfiguration(nil, of: Program.name)
+                await supervisor.reload(settings)
                 logger.info("The configuration was read again")
             } catch {
+                status.setConfiguration(error, of: Program.name)
                 for line in error.lines {
                     logger.error(
                         "The configuration is bad; the previous one stays in force", metadata: ["error": "\(line)"])
@@ -135,7 +138,9 @@ final class BridgeProgram<Program: Bridge>: Sendable {
         // The owner of the name owns the state.
         let store: BridgeStore
         do throws(StoreError) {
-            store = try BridgeStore(folder: folder, onLetters: { [status] in status.setDeadLetters($0) })
+            store = try BridgeStore(
+                folder: folder, onLetters: { [status] in status.setDeadLetters($0) },
+                onWrite: { [status, folder] in status.setDisk($0, folder) })
         } catch {
             logger.error("The state cannot be used", metadata: ["folder": "\(folder)", "error": "\(error)"])
             return error.isTooNew ? BridgeExit.badData : BridgeExit.systemFailure
@@ -175,6 +180,7 @@ final class BridgeProgram<Program: Bridge>: Sendable {
         var settings = first
         do {
             while true {
+                status.clearProblems()
                 let bridge = try await Program(settings, services)
                 manager.ready(status.line)
                 switch try await supervisor.run(bridge) {

@@ -37,6 +37,19 @@ public final class BridgeStatus: Sendable {
         }
     }
 
+    /// What is wrong although the bridge works, for people.
+    public struct Problem: Hashable, Sendable {
+        /// What is wrong. No secret, and nothing of events.
+        public var reason: String
+        /// What would be right.
+        public var advice: String
+
+        public init(_ reason: String, _ advice: String) {
+            self.reason = reason
+            self.advice = advice
+        }
+    }
+
     private struct Values {
         var state = State.connecting
         var detail = ""
@@ -45,6 +58,8 @@ public final class BridgeStatus: Sendable {
         var deadLetters: UInt64 = 0
         var roundTrip: Int64 = 0
         var peers: [Peer] = []
+        /// By what they are about.
+        var problems: [String: Problem] = [:]
         /// Properties that have changed since the last signal.
         var changed: Set<String> = []
         /// When the last signal was sent.
@@ -122,6 +137,22 @@ public final class BridgeStatus: Sendable {
     /// The other devices.
     public func setPeers(_ peers: [Peer]) { change("Peers") { Self.update(&$0.peers, peers) } }
 
+    /// Tells what is wrong although the bridge works, or that it is not any more.
+    ///
+    /// - Parameters:
+    ///   - subject: what it is about; a later call about the same replaces it.
+    ///   - problem: `nil` if nothing is wrong.
+    public func setProblem(_ subject: String, _ problem: Problem?) {
+        change("Problems") { Self.update(&$0.problems[subject], problem) }
+    }
+
+    /// Forgets the problems about everything else.
+    func keepProblems(_ subjects: Set<String>) {
+        change("Problems") { values in
+            Self.update(&values.problems, values.problems.filter { subjects.contains($0.key) })
+        }
+    }
+
     func setDeadLetters(_ count: Int) { change("DeadLetters") { Self.update(&$0.deadLetters, UInt64(count)) } }
 
     /// The state and its detail, for the service manager.
@@ -170,6 +201,11 @@ public final class BridgeStatus: Sendable {
                         "seen": .int64(peer.seen), "behind": .uint64(peer.behind),
                     ])
                 }, of: .dictionary(keys: .string, values: .variant)),
+            "Problems": .array(
+                values.problems.sorted { $0.key < $1.key }.map {
+                    .structure([.string($0.value.reason), .string($0.value.advice)])
+                },
+                of: .structure([.string, .string])),
         ]
     }
 

@@ -32,6 +32,8 @@ public final class BridgeStore: Sendable {
     let path: String
     /// Reports how many dead letters there are, on the thread of the store.
     private let onLetters: @Sendable (Int) -> Void
+    /// Reports whether the disk takes what is written, on the thread of the store.
+    private let onWrite: @Sendable (StoreError?) -> Void
     private let clock: @Sendable () -> Int64
     private let limits: LetterLimits
     /// It waits for the disk, and nothing else waits for it.
@@ -52,15 +54,18 @@ public final class BridgeStore: Sendable {
     ///   - limits: of the dead letters.
     ///   - clock: microseconds since the epoch.
     ///   - onLetters: is called whenever the number of dead letters may have changed.
+    ///   - onWrite: is called after each write, with its error.
     package init(
         folder: String, limits: LetterLimits = LetterLimits(),
         clock: @escaping @Sendable () -> Int64 = { SystemClock.wall },
-        onLetters: @escaping @Sendable (Int) -> Void = { _ in }
+        onLetters: @escaping @Sendable (Int) -> Void = { _ in },
+        onWrite: @escaping @Sendable (StoreError?) -> Void = { _ in }
     ) throws(StoreError) {
         path = folder + "/state.db"
         self.limits = limits
         self.clock = clock
         self.onLetters = onLetters
+        self.onWrite = onWrite
         do throws(NotifyError) {
             loop = try WorkLoop()
         } catch {
@@ -248,6 +253,7 @@ public final class BridgeStore: Sendable {
             failure = error
         }
         BridgeFailpoint.afterWrite.hit()
+        onWrite(failure)
         for write in writes { write.completion(failure) }
     }
 

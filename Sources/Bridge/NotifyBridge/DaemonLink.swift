@@ -16,14 +16,15 @@ public enum DaemonNotice: Sendable {
     case attention(Attention)
     /// The signal `ActionInvoked`.
     case action(Action)
+}
 
-    /// Whether there may be new rows for ``DaemonCall/changes(after:limit:)``. Read marks are not announced.
-    public var tellsOfChanges: Bool {
-        switch self {
-        case .appeared, .event, .resolved, .removed: true
-        case .vanished, .attention, .action: false
-        }
-    }
+/// The signals of notifyd that a bridge may ask for. What nobody asks for is not sent to the bridge at all.
+public enum DaemonSignal: String, CaseIterable, Sendable {
+    case event = "Event"
+    case resolved = "Resolved"
+    case removed = "Removed"
+    case attention = "ScreensChanged"
+    case action = "ActionInvoked"
 }
 
 /// The connection of a bridge to the bus, and so to notifyd.
@@ -55,7 +56,6 @@ public final class DaemonLink: Sendable {
             onSignal: { notices.receive($0) }, onClose: onLoss)
         do throws(NotifyError) {
             try await connection.addMatch(.ownerChanged(of: Router.name))
-            try await connection.addMatch(MatchRule(sender: Router.name, interface: Router.interface))
         } catch {
             connection.close()
             throw error
@@ -75,10 +75,22 @@ public final class DaemonLink: Sendable {
 
     // MARK: Notices
 
-    /// Delivers notices from now on, until the observation is released. The first one says whether notifyd is there.
-    public func observe(_ handler: @escaping @Sendable (DaemonNotice) -> Void) -> DaemonObservation {
-        let observation = DaemonObservation(notices)
-        connection.perform { [notices, id = observation.id] in notices.add(handler, id: id) }
+    /// Delivers notices from now on, until the observation is released. The first one says whether notifyd is there. What is
+    /// submitted after this is done after the signals are asked for, so that its signals are delivered.
+    ///
+    /// - Parameters:
+    ///   - signals: the signals that are wanted beside ``DaemonNotice/appeared`` and ``DaemonNotice/vanished``.
+    ///   - handler: runs on the thread of the notices.
+    public func observe(
+        _ signals: Set<DaemonSignal> = [], _ handler: @escaping @Sendable (DaemonNotice) -> Void
+    ) -> DaemonObservation {
+        let observation = DaemonObservation { [connection, notices] id in
+            connection.perform { notices.remove(id, on: connection) }
+        }
+        notices.want(signals, on: connection)
+        connection.perform { [notices, id = observation.id] in
+            notices.add(NoticeTable.Entry(id: id, signals: signals, handler: handler))
+        }
         return observation
     }
 
@@ -135,92 +147,4 @@ public final class DaemonLink: Sendable {
 
     /// Waits until everything that was sent has reached the bus.
     func flush() async { _ = try? await connection.call(.toBus("GetId"), timeout: .seconds(1)) }
-}
-
-/// Delivers notices for as long as it is retained.
-public final class DaemonObservation: Sendable {
-    private let notices: NoticeTable
-    let id: UInt64
-
-    fileprivate init(_ notices: NoticeTable) {
-        self.notices = notices
-        id = notices.newID()
-    }
-
-    deinit { notices.remove(id) }
-}
-
-/// Who gets the notices of a connection.
-final class NoticeTable: Sendable {
-    private struct State {
-        /// The unique name of the daemon, while it is there.
-        var daemon: String?
-        var lastID: UInt64 = 0
-        /// An observation that is released before its handler is added.
-        var ended: Set<UInt64> = []
-        var handlers: [(id: UInt64, handler: @Sendable (DaemonNotice) -> Void)] = []
-    }
-
-    private let state = Locked(State())
-
-    var daemon: String? { state.withLock { $0.daemon } }
-
-    func newID() -> UInt64 {
-        state.withLock { state in
-            state.lastID += 1
-            return state.lastID
-        }
-    }
-
-    /// Call it on the loop of the connection.
-    func add(_ handler: @escaping @Sendable (DaemonNotice) -> Void, id: UInt64) {
-        let isThere: Bool? = state.withLock { state in
-            if state.ended.remove(id) != nil { return nil }
-            state.handlers.append((id, handler))
-            return state.daemon != nil
-        }
-        if let isThere { handler(isThere ? .appeared : .vanished) }
-    }
-
-    func remove(_ id: UInt64) {
-        // The handler is released without the lock: what it has captured may hold another observation.
-        let removed = state.withLock { state in
-            guard let index = state.handlers.firstIndex(where: { $0.id == id }) else {
-                state.ended.insert(id)
-                return (@Sendable (DaemonNotice) -> Void)?.none
-            }
-            return state.handlers.remove(at: index).handler
-        }
-        withExtendedLifetime(removed) {}
-    }
-
-    func setDaemon(_ name: String?) {
-        let changes: [DaemonNotice] = state.withLock { state in
-            let before = state.daemon
-            state.daemon = name
-            if before == name { return [] }
-            return (before == nil ? [] : [.vanished]) + (name == nil ? [] : [.appeared])
-        }
-        for notice in changes { deliver(notice) }
-    }
-
-    /// Handles every signal of the connection, in order. The bus delivers unicast signals of anybody, so the sender is checked.
-    func receive(_ signal: Message) {
-        if signal.sender == Bus.name, signal.member == "NameOwnerChanged", signal.arguments.count == 3 {
-            guard signal.arguments[0].string == Router.name, let owner = signal.arguments[2].string else { return }
-            setDaemon(owner.isEmpty ? nil : owner)
-        } else if let sender = signal.sender, sender == daemon, let signal = RouterSignal(signal) {
-            switch signal {
-            case .event(let event): deliver(.event(event))
-            case .resolved(let outcome): deliver(.resolved(outcome))
-            case .removed(let removal): deliver(.removed(removal))
-            case .attention(let attention): deliver(.attention(attention))
-            case .action(let action): deliver(.action(action))
-            }
-        }
-    }
-
-    private func deliver(_ notice: DaemonNotice) {
-        for entry in state.withLock({ $0.handlers }) { entry.handler(notice) }
-    }
 }

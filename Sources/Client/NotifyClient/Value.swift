@@ -34,6 +34,8 @@ public enum Value: Sendable {
     case signature(String)
     /// The type is named because an empty array has one as well.
     case array([Value], of: ValueType)
+    /// D-Bus type `ay`: an array of bytes, in one piece. It equals the ``array(_:of:)`` of the same bytes, and is what is read.
+    case bytes([UInt8])
     /// D-Bus type `a{…}`. The types are kept for the sake of empty dictionaries.
     case dictionary([Value: Value], keys: ValueType, values: ValueType)
     /// D-Bus type `(…)`.
@@ -57,6 +59,7 @@ public enum Value: Sendable {
         case .objectPath: .objectPath
         case .signature: .signature
         case .array(_, let element): .array(of: element)
+        case .bytes: .array(of: .byte)
         case .dictionary(_, let keys, let values): .dictionary(keys: keys, values: values)
         case .structure(let members): .structure(members.map(\.type))
         case .variant: .variant
@@ -119,7 +122,19 @@ extension Value {
     public var elements: [Value]? {
         switch self {
         case .array(let elements, _), .structure(let elements): elements
+        case .bytes(let bytes): bytes.map(Value.byte)
         case .variant(let inner): inner.elements
+        default: nil
+        }
+    }
+
+    /// The bytes of an array of bytes.
+    public var bytes: [UInt8]? {
+        switch self {
+        case .bytes(let bytes): bytes
+        case .array(let elements, of: .byte):
+            elements.compactMap { if case .byte(let byte) = $0 { byte } else { nil } }
+        case .variant(let inner): inner.bytes
         default: nil
         }
     }
@@ -152,6 +167,8 @@ extension Value {
                 if let flaw = element.flaw(depth: depth + 1) { return flaw }
             }
             return ValueType(signature: self.type.signature) == nil ? "the type of an array is malformed" : nil
+        case .bytes(let bytes):
+            return bytes.count > 1 << 26 ? "an array has more than 64 MiB" : nil
         case .dictionary(let entries, let keys, let values):
             for (key, value) in entries {
                 if key.type != keys {
@@ -192,6 +209,9 @@ extension Value: Hashable {
         case (.string(let left), .string(let right)), (.objectPath(let left), .objectPath(let right)),
             (.signature(let left), .signature(let right)):
             left.bytes == right.bytes
+        case (.bytes(let left), .bytes(let right)): left == right
+        case (.bytes(let bytes), .array(let elements, of: .byte)), (.array(let elements, of: .byte), .bytes(let bytes)):
+            elements.elementsEqual(bytes) { $0 == .byte($1) }
         case (.array(let left, let type), .array(let right, let otherType)): type == otherType && left == right
         case (.dictionary(let left, let keys, let values), .dictionary(let right, let otherKeys, let otherValues)):
             keys == otherKeys && values == otherValues && left == right
@@ -207,6 +227,9 @@ extension Value: Hashable {
         case .boolean(let flag): hasher.combine(flag)
         case .double(let number): hasher.combine(number)
         case .string(let text), .objectPath(let text), .signature(let text): hasher.combine(text.bytes)
+        case .bytes(let bytes): hasher.combine(bytes)
+        // As the same bytes in one piece are hashed.
+        case .array(_, of: .byte): hasher.combine(bytes ?? [])
         case .array(let elements, _), .structure(let elements): hasher.combine(elements)
         case .dictionary(let entries, _, _): hasher.combine(entries)
         case .variant(let value): hasher.combine(value)

@@ -145,7 +145,9 @@ extension TableReader {
     /// Where a secret is: `{ credential = "NAME" }` or `{ file = "PATH" }`. The secret itself is not read yet.
     public mutating func credential(_ key: String) -> Credential? {
         let folder = self.folder
-        return table(key) { table in
+        let wanted =
+            "{ credential = \"NAME\" } or { file = \"PATH\" }, because a secret is never in the configuration itself"
+        return table(key, wanted: wanted) { table in
             let name = table.string("credential")
             let file = table.string("file")
             switch (name, file) {

@@ -69,23 +69,46 @@ extension JSON {
 
         private mutating func quote(_ text: String) {
             result.append(UInt8(ascii: "\""))
-            for scalar in text.unicodeScalars {
-                switch scalar {
-                case "\"": result += "\\\"".utf8
-                case "\\": result += "\\\\".utf8
-                case "\n": result += "\\n".utf8
-                case "\t": result += "\\t".utf8
-                case "\r": result += "\\r".utf8
-                // Escaped because JSON may be printed on a terminal; a parser gets the same text.
-                case _ where scalar.isActive:
-                    let digits = String(scalar.value, radix: 16)
-                    result += "\\u".utf8
-                    result += repeatElement(UInt8(ascii: "0"), count: 4 - digits.utf8.count)
-                    result += digits.utf8
-                default: result += UTF8.encode(scalar)!
-                }
+            var text = text
+            let isASCII = text.withUTF8 { bytes in
+                guard bytes.allSatisfy({ $0 < 0x80 }) else { return false }
+                quote(ascii: bytes)
+                return true
             }
+            if !isASCII { for scalar in text.unicodeScalars { escape(scalar) } }
             result.append(UInt8(ascii: "\""))
+        }
+
+        /// Copies what is plain between two escapes at once.
+        private mutating func quote(ascii bytes: UnsafeBufferPointer<UInt8>) {
+            var start = 0
+            for (index, byte) in bytes.enumerated() where !Self.isPlain(byte) {
+                result += bytes[start..<index]
+                escape(Unicode.Scalar(byte))
+                start = index + 1
+            }
+            result += bytes[start...]
+        }
+
+        private static func isPlain(_ byte: UInt8) -> Bool {
+            (0x20..<0x7F).contains(byte) && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+        }
+
+        private mutating func escape(_ scalar: Unicode.Scalar) {
+            switch scalar {
+            case "\"": result += "\\\"".utf8
+            case "\\": result += "\\\\".utf8
+            case "\n": result += "\\n".utf8
+            case "\t": result += "\\t".utf8
+            case "\r": result += "\\r".utf8
+            // Escaped because JSON may be printed on a terminal; a parser gets the same text.
+            case _ where scalar.isActive:
+                let digits = String(scalar.value, radix: 16)
+                result += "\\u".utf8
+                result += repeatElement(UInt8(ascii: "0"), count: 4 - digits.utf8.count)
+                result += digits.utf8
+            default: result += UTF8.encode(scalar)!
+            }
         }
     }
 }

@@ -18,6 +18,8 @@ package struct JSONParser {
     /// Values in a text: each costs memory beyond its bytes.
     package static let maximumValues = 65_536
 
+    private static let fewMembers = 8
+
     private let bytes: [UInt8]
     private let depthLimit: Int
     private let valueLimit: Int
@@ -94,6 +96,7 @@ package struct JSONParser {
         try check(depth)
         index += 1
         var members: [JSON.Member] = []
+        // Only of an object with many members: to look through a few costs less.
         var names: Set<ByteString> = []
         skipSpace()
         if take("}") { return .object([]) }
@@ -101,7 +104,11 @@ package struct JSONParser {
             skipSpace()
             guard next == UInt8(ascii: "\"") else { throw error("there is no name") }
             let name = try string()
-            guard names.insert(ByteString(name)).inserted else { throw error("a name is there twice") }
+            if members.count == Self.fewMembers { names = Set(members.map { ByteString($0.0) }) }
+            let isNew =
+                members.count < Self.fewMembers
+                ? !members.contains { $0.0.hasBytes(of: name) } : names.insert(ByteString(name)).inserted
+            guard isNew else { throw error("a name is there twice") }
             skipSpace()
             guard take(":") else { throw error("':' is missing") }
             skipSpace()

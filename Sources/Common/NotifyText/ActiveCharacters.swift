@@ -2,6 +2,7 @@ extension Unicode.Scalar {
     /// Whether a terminal or a notification server interprets it instead of drawing it: a control character (C0, DEL, C1), a line
     /// or paragraph separator, a bidirectional or digit-shape control, or an interlinear annotation character. Joiners of emoji
     /// and letters are not included.
+    @inlinable
     package var isActive: Bool {
         switch value {
         case 0...0x1F, 0x7F...0x9F, 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x206F, 0xFFF9...0xFFFB: true

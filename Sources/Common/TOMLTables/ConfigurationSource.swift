@@ -34,6 +34,8 @@ package final class ConfigurationSource {
     }
 
     package let file: String
+    /// Whether all of the text could be read. What seems to be missing may be what could not.
+    package internal(set) var isWhole = true
     private let bytes: [UInt8]
     /// Where each line begins.
     private let lines: [Int]

@@ -32,6 +32,9 @@ public struct TableReader {
     /// Whether the key is there, whatever its value.
     public func has(_ key: String) -> Bool { table[key] != nil }
 
+    /// Whether the whole text could be read. Otherwise what is not here may be what could not be read, and is no mistake of its own.
+    public var isWhole: Bool { source.isWhole }
+
     package func isEmptyList(_ key: String) -> Bool { table[key]?.node.array?.isEmpty == true }
 
     // MARK: Values
@@ -111,8 +114,8 @@ public struct TableReader {
         return entry.pointee.pw_uid
     }
 
-    package mutating func subtable(_ key: String) -> TOMLTable? {
-        value(key, "a table" + (isRoot ? ", which begins with [\(key)]" : ""), \.table)?.0
+    package mutating func subtable(_ key: String, wanted: String? = nil) -> TOMLTable? {
+        value(key, wanted ?? "a table" + (isRoot ? ", which begins with [\(key)]" : ""), \.table)?.0
     }
 
     /// A list of strings, each with its place.
@@ -165,9 +168,13 @@ public struct TableReader {
 
     /// Reads the table of a key, if it is there.
     ///
-    /// - Parameter read: reads every key that the table may have; `nil` if something was wrong.
-    public mutating func table<Content>(_ key: String, _ read: (inout TableReader) -> Content?) -> Content? {
-        subtable(key).flatMap { Self.read($0, in: source, read) }
+    /// - Parameters:
+    ///   - wanted: what the table is, in words, for who has written something else.
+    ///   - read: reads every key that the table may have; `nil` if something was wrong.
+    public mutating func table<Content>(
+        _ key: String, wanted: String? = nil, _ read: (inout TableReader) -> Content?
+    ) -> Content? {
+        subtable(key, wanted: wanted).flatMap { Self.read($0, in: source, read) }
     }
 
     /// Reads a list of tables, such as those that begin with `[[route]]`. Tables with a mistake are left out.
@@ -203,6 +210,7 @@ public struct TableReader {
         let mistakes = ConfigurationSource.Mistakes()
         let source = ConfigurationSource(file: file, text: text, mistakes)
         let (root, syntaxMistakes) = TOMLParser.parse(text)
+        source.isWhole = syntaxMistakes.isEmpty
         for mistake in syntaxMistakes { source.note(at: mistake.offset, mistake.reason) }
         let content = Self.read(root, in: source, isRoot: true, read)
         if let error = mistakes.error { throw error }
@@ -223,9 +231,13 @@ public struct TableReader {
 
     // MARK: The end
 
-    /// Notes every key that was not read.
+    /// Keys that may be here, although they are not read because something else is wrong.
+    public mutating func accept(_ keys: [String]) { known += keys }
+
+    /// Notes every key that was not read. Where none was, the mistake that kept them from being read is noted already.
     package func finish() {
-        let names = known.sorted().joined(separator: ", ")
+        guard !known.isEmpty else { return }
+        let names = Set(known).sorted().joined(separator: ", ")
         let expected = Set(known.map(\.bytes))
         for entry in table.entries
         where !expected.contains(entry.key.bytes) && !refused.contains(entry.key.bytes) {

@@ -13,9 +13,14 @@ extension Connection {
         _ = try await call(.toBus("AddMatch", [.string(rule.text)]))
     }
 
+    /// Adds a rule without waiting for the reply. What is sent after this reaches the bus after it.
+    package func requestMatch(_ rule: MatchRule) { tellBus("AddMatch", rule) }
+
     /// Removes one rule, without waiting for the reply.
-    package func removeMatch(_ rule: MatchRule) {
-        var message = Message.toBus("RemoveMatch", [.string(rule.text)])
+    package func removeMatch(_ rule: MatchRule) { tellBus("RemoveMatch", rule) }
+
+    private func tellBus(_ member: String, _ rule: MatchRule) {
+        var message = Message.toBus(member, [.string(rule.text)])
         message.expectsReply = false
         send(message)
     }

@@ -229,7 +229,13 @@ package final class Connection: @unchecked Sendable {
             if let message { onSignal(message) }
             return true
         case DBUS_MESSAGE_TYPE_METHOD_CALL:
-            guard let message, let handler = message.interface.flatMap({ handlers[$0] }) else { return false }
+            guard let interface = dbus_message_get_interface(pointer).map({ String(cString: $0) }),
+                let handler = handlers[interface]
+            else { return false }
+            guard let message else {
+                refuse(pointer)
+                return true
+            }
             handler(IncomingCall(message: message, connection: self))
             return true
         default:
@@ -238,6 +244,16 @@ package final class Connection: @unchecked Sendable {
                 isError: dbus_message_get_type(pointer) == DBUS_MESSAGE_TYPE_ERROR, outcome(of: message))
             return true
         }
+    }
+
+    /// Answers a call that cannot be read.
+    private func refuse(_ call: OpaquePointer) {
+        let text = "A call has at most \(Message.maximumValuesOfCall) values, and no file descriptor."
+        guard let raw, dbus_message_get_no_reply(call) == 0,
+            let answer = dbus_message_new_error(call, "org.freedesktop.DBus.Error.LimitsExceeded", text)
+        else { return }
+        defer { dbus_message_unref(answer) }
+        dbus_connection_send(raw, answer, nil)
     }
 
     private func outcome(of reply: Message?) -> Result<Message, NotifyError> {

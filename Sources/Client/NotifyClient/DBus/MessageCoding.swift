@@ -97,6 +97,17 @@ private func append(_ value: Value, to iterator: inout DBusMessageIter) -> Bool 
         appendContainer(DBusType.array, type.signature, to: &iterator) { inner in
             elements.allSatisfy { append($0, to: &inner) }
         }
+    case .bytes(let bytes):
+        appendContainer(DBusType.array, ValueType.byte.signature, to: &iterator) { inner in
+            // libdbus wants a pointer to the pointer, which may not be null.
+            bytes.withUnsafeBufferPointer { bytes in
+                guard let start = bytes.baseAddress, !bytes.isEmpty else { return true }
+                return withUnsafePointer(to: start) {
+                    dbus_message_iter_append_fixed_array(
+                        &inner, CInt(ValueType.byte.code), $0, CInt(bytes.count)) != 0
+                }
+            }
+        }
     case .dictionary(let entries, let keys, let values):
         appendContainer(DBusType.array, "{" + keys.signature + values.signature + "}", to: &iterator) { inner in
             entries.allSatisfy { key, value in
@@ -142,12 +153,18 @@ private enum DBusType {
 // MARK: - Reading
 
 extension Message {
-    /// Reads a message that libdbus has validated. `nil` when it holds a file descriptor, which a ``Value`` cannot hold.
+    /// The most values that a call of another program may hold; the bytes of an array count as one. No method takes as many, and
+    /// whoever may call can send megabytes of them.
+    static let maximumValuesOfCall = 10_000
+
+    /// Reads a message that libdbus has validated. `nil` when it holds a file descriptor, which a ``Value`` cannot hold, and when
+    /// it is a call with too many values.
     init?(decoding raw: OpaquePointer) {
         guard let kind = Kind(code: dbus_message_get_type(raw)) else { return nil }
         var iterator = DBusMessageIter()
         let hasArguments = dbus_message_iter_init(raw, &iterator) != 0
-        guard let arguments = hasArguments ? readAll(&iterator) : [] else { return nil }
+        var reader = ValueReader(remaining: kind == .methodCall ? Self.maximumValuesOfCall : .max)
+        guard let arguments = hasArguments ? reader.readAll(&iterator) : [] else { return nil }
         self.init(
             kind: kind,
             path: dbus_message_get_path(raw).map(String.init(cString:)),
@@ -164,29 +181,62 @@ extension Message {
     }
 }
 
-private func readAll(_ iterator: inout DBusMessageIter) -> [Value]? {
-    var values: [Value] = []
-    while dbus_message_iter_get_arg_type(&iterator) != DBusType.invalid {
-        guard let value = read(&iterator) else { return nil }
-        values.append(value)
-        dbus_message_iter_next(&iterator)
-    }
-    return values
-}
+/// Reads values until there are too many.
+private struct ValueReader {
+    /// How many more it reads.
+    var remaining: Int
 
-private func read(_ iterator: inout DBusMessageIter) -> Value? {
-    switch dbus_message_iter_get_arg_type(&iterator) {
-    case DBusType.array: return readArray(&iterator)
-    case DBusType.structure:
+    mutating func readAll(_ iterator: inout DBusMessageIter) -> [Value]? {
+        var values: [Value] = []
+        while dbus_message_iter_get_arg_type(&iterator) != DBusType.invalid {
+            guard remaining > 0 else { return nil }
+            remaining -= 1
+            guard let value = read(&iterator) else { return nil }
+            values.append(value)
+            dbus_message_iter_next(&iterator)
+        }
+        return values
+    }
+
+    private mutating func read(_ iterator: inout DBusMessageIter) -> Value? {
+        switch dbus_message_iter_get_arg_type(&iterator) {
+        case DBusType.array: return readArray(&iterator)
+        case DBusType.structure:
+            var inner = DBusMessageIter()
+            dbus_message_iter_recurse(&iterator, &inner)
+            return readAll(&inner).map(Value.structure)
+        case DBusType.variant:
+            var inner = DBusMessageIter()
+            dbus_message_iter_recurse(&iterator, &inner)
+            return read(&inner).map { .variant($0) }
+        case let code:
+            return UInt8(exactly: code).flatMap(ValueType.init(code:)).flatMap { readBasic($0, &iterator) }
+        }
+    }
+
+    private mutating func readArray(_ iterator: inout DBusMessageIter) -> Value? {
+        guard dbus_message_iter_get_element_type(&iterator) != CInt(ValueType.byte.code) else {
+            return .bytes(readBytes(&iterator))
+        }
+        guard let signature = dbus_message_iter_get_signature(&iterator) else { return nil }
+        defer { dbus_free(signature) }
+        let type = ValueType(signature: String(cString: signature))
         var inner = DBusMessageIter()
         dbus_message_iter_recurse(&iterator, &inner)
-        return readAll(&inner).map(Value.structure)
-    case DBusType.variant:
-        var inner = DBusMessageIter()
-        dbus_message_iter_recurse(&iterator, &inner)
-        return read(&inner).map { .variant($0) }
-    case let code:
-        return UInt8(exactly: code).flatMap(ValueType.init(code:)).flatMap { readBasic($0, &iterator) }
+        switch type {
+        case .array(let element): return readAll(&inner).map { .array($0, of: element) }
+        case .dictionary(let keys, let values):
+            var entries: [Value: Value] = [:]
+            while dbus_message_iter_get_arg_type(&inner) == DBusType.entry {
+                var entry = DBusMessageIter()
+                dbus_message_iter_recurse(&inner, &entry)
+                guard let pair = readAll(&entry), pair.count == 2 else { return nil }
+                entries[pair[0]] = pair[1]
+                dbus_message_iter_next(&inner)
+            }
+            return .dictionary(entries, keys: keys, values: values)
+        default: return nil
+        }
     }
 }
 
@@ -216,24 +266,12 @@ private func readBasic(_ type: ValueType, _ iterator: inout DBusMessageIter) -> 
     }
 }
 
-private func readArray(_ iterator: inout DBusMessageIter) -> Value? {
-    guard let signature = dbus_message_iter_get_signature(&iterator) else { return nil }
-    defer { dbus_free(signature) }
-    let type = ValueType(signature: String(cString: signature))
+/// The bytes of an array, which are copied once.
+private func readBytes(_ iterator: inout DBusMessageIter) -> [UInt8] {
     var inner = DBusMessageIter()
     dbus_message_iter_recurse(&iterator, &inner)
-    switch type {
-    case .array(let element): return readAll(&inner).map { .array($0, of: element) }
-    case .dictionary(let keys, let values):
-        var entries: [Value: Value] = [:]
-        while dbus_message_iter_get_arg_type(&inner) == DBusType.entry {
-            var entry = DBusMessageIter()
-            dbus_message_iter_recurse(&inner, &entry)
-            guard let pair = readAll(&entry), pair.count == 2 else { return nil }
-            entries[pair[0]] = pair[1]
-            dbus_message_iter_next(&inner)
-        }
-        return .dictionary(entries, keys: keys, values: values)
-    default: return nil
-    }
+    var start: UnsafePointer<UInt8>?
+    var count: CInt = 0
+    dbus_message_iter_get_fixed_array(&inner, &start, &count)
+    return Array(UnsafeBufferPointer(start: start, count: Int(count)))
 }

@@ -1,0 +1,34 @@
+import TOMLTables
+
+/// What the program itself tells for every bridge, beside what a bridge tells.
+extension BridgeStatus {
+    /// The configuration that was read last cannot be used.
+    private static let configurationSubject = "configuration"
+    /// The disk takes nothing.
+    private static let diskSubject = "disk"
+
+    /// Forgets what a bridge with other settings has told; what the program itself has told stays.
+    func clearProblems() { keepProblems([Self.configurationSubject, Self.diskSubject]) }
+
+    /// Tells that a changed configuration is not in force, until it is.
+    func setConfiguration(_ error: ConfigurationError?, of name: String) {
+        setProblem(
+            Self.configurationSubject,
+            error.map {
+                Problem(
+                    "the configuration has changed and is bad, so that the one before is in force: \($0.summary)",
+                    "Correct it, then: notifyd-\(name) --check-config && systemctl --user reload notifyd-\(name)")
+            })
+    }
+
+    /// Tells that the state is not written, until it is.
+    func setDisk(_ error: StoreError?, _ folder: String) {
+        setProblem(
+            Self.diskSubject,
+            error.map {
+                Problem(
+                    "its state cannot be written to \(folder): \($0)",
+                    "Make room on that disk. What it knows is written when there is some.")
+            })
+    }
+}
