@@ -22,6 +22,7 @@ extension JSON {
         case .double(let number): self = number.isFinite ? .number("\(number)") : .null
         case .string(let text), .objectPath(let text), .signature(let text): self = .string(text)
         case .array(let elements, _), .structure(let elements): self = .array(elements.map(JSON.init))
+        case .bytes(let bytes): self = .array(bytes.map(JSON.integer))
         case .dictionary(let entries, _, _):
             self = JSON(sorted: entries.map { ($0.text, JSON($1)) })
         case .variant(let inner): self = JSON(inner)

@@ -113,7 +113,7 @@ private struct Status {
             rows.append(
                 (
                     "Bridge \(bridge.name)",
-                    bridge.words + (letters > 0 ? ", \(letters) dead letter\(letters == 1 ? "" : "s")" : "")
+                    bridge.fullWords + (letters > 0 ? ", \(letters) dead letter\(letters == 1 ? "" : "s")" : "")
                 ))
         }
         if version != projectVersion { rows.append(("notifyctl", projectVersion)) }

@@ -28,6 +28,13 @@ struct BridgeInfo {
     /// `nil` while it is unknown.
     let roundTrip: Duration?
     let peers: [Peer]
+    /// What is wrong although it works.
+    let problems: [Problem]
+
+    struct Problem: Equatable {
+        let reason: String
+        let advice: String
+    }
 
     init(name: String, _ properties: [String: Value]) {
         self.name = name
@@ -43,6 +50,12 @@ struct BridgeInfo {
                 device: peer["device"]?.string ?? "", name: peer["name"]?.string ?? "",
                 isOnline: peer["online"]?.boolean ?? false, seen: peer["seen"]?.integer() ?? 0,
                 behind: peer["behind"]?.integer() ?? 0)
+        }
+        problems = (properties["Problems"]?.elements ?? []).compactMap { problem in
+            guard let parts = problem.elements, parts.count == 2, let reason = parts[0].string,
+                let advice = parts[1].string
+            else { return nil }
+            return Problem(reason: reason, advice: advice)
         }
     }
 
@@ -68,6 +81,9 @@ struct BridgeInfo {
         return detail.isEmpty ? state : "\(state) (\(detail))"
     }
 
+    /// The same, and what is wrong besides.
+    var fullWords: String { ([words] + problems.map(\.reason)).joined(separator: "; ") }
+
     var json: JSON {
         .object([
             ("name", .string(name)), ("state", state.map(JSON.string) ?? .null), ("detail", .string(detail)),
@@ -84,6 +100,11 @@ struct BridgeInfo {
                             ("behind", .integer(peer.behind)),
                         ])
                     })
+            ),
+            (
+                "problems",
+                .array(
+                    problems.map { .object([("reason", .string($0.reason)), ("advice", .string($0.advice))]) })
             ),
         ])
     }
@@ -105,6 +126,7 @@ struct BridgeInfo {
         var facts: [String] = []
         if let roundTrip { facts.append("round trip \(roundTrip.displayText)") }
         if backlog > 0 { facts.append("\(backlog) waiting") }
+        facts += problems.map(\.reason)
         if deadLetters > 0 { facts.append("\(deadLetters) dead letter\(deadLetters == 1 ? "" : "s")") }
         return [
             Cell(name, .bold, isImportant: true), Cell(state ?? "silent", colour, isImportant: true),

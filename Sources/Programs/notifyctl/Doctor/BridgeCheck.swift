@@ -1,11 +1,17 @@
 /// Whether the bridges on the bus work.
 struct BridgeCheck {
     var bridges: [BridgeInfo] = []
+    var absent: [AbsentBridge] = []
     /// Microseconds since the epoch.
     var now = Timestamp.now
 
     /// None without a bridge: most people need none.
-    var findings: [Finding] { bridges.flatMap(findings) }
+    var findings: [Finding] { bridges.flatMap(findings) + absent.map(\.finding) }
+
+    static func ask(_ query: BusQuery) async -> BridgeCheck {
+        let bridges = await BridgeInfo.all(query)
+        return BridgeCheck(bridges: bridges, absent: await AbsentBridge.all(query, running: bridges.map(\.name)))
+    }
 
     private func findings(_ bridge: BridgeInfo) -> [Finding] {
         let check = "bridge \(bridge.name)"
@@ -31,6 +37,7 @@ struct BridgeCheck {
                     "It tries again by itself. To try now: systemctl --user restart notifyd-\(bridge.name)"))
         default: findings.append(.ok(check, bridge.words))
         }
+        findings += bridge.problems.map { .warning(check, $0.reason, $0.advice) }
         if bridge.deadLetters > 0 {
             let count = bridge.deadLetters
             findings.append(
@@ -59,7 +66,7 @@ struct BridgeCheck {
                 "Correct the secret where 'token' or 'password' in \(file) says it is; it is read before each request. "
                 + "To try now: \(restart)"
         }
-        if bridge.detail.contains("to read or write one of the topics") {
+        if bridge.detail.contains("does not allow this user to") {
             return "Allow it at the server, or give a 'token' of somebody who may in \(file)."
         }
         if bridge.detail.contains("certificate") {

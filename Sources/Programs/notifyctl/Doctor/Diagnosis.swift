@@ -49,7 +49,7 @@ struct Diagnosis {
         return router.findings + [unit.finding] + [sandbox.finding].compactMap { $0 } + [server.finding]
             + [buttons.finding].compactMap { $0 }
             + journal(of: router.process, properties, sandbox.wantsNamespaces == nil ? [:] : service).findings
-            + BridgeCheck(bridges: await BridgeInfo.all(query)).findings
+            + (await BridgeCheck.ask(query)).findings
             + (await LinkCheck.ask(query)).findings
             + (await PushCheck.ask(query, activatable: activatable)).findings
             + (await FocusCheck.ask(query)).findings

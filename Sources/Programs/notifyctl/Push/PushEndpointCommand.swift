@@ -5,7 +5,7 @@ import NotifyJSON
 struct PushEndpointCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "push-endpoint",
-        abstract: "Receive pushes of UnifiedPush and Web Push: make, list and remove endpoints.",
+        abstract: "Receive pushes of UnifiedPush and Web Push: make, list, move and remove endpoints.",
         discussion: """
             An endpoint is an address on the web to which one sender pushes; what it sends becomes an event at the topic of the \
             endpoint or below. The messages are encrypted for this machine. A distributor of UnifiedPush has to be installed; \
@@ -19,7 +19,7 @@ struct PushEndpointCommand: AsyncParsableCommand {
             """,
         subcommands: [
             PushEndpointCreateCommand.self, PushEndpointListCommand.self, PushEndpointShowCommand.self,
-            PushEndpointRemoveCommand.self,
+            PushEndpointMoveCommand.self, PushEndpointRemoveCommand.self,
         ])
 }
 
@@ -29,14 +29,15 @@ struct PushEndpointCreateCommand: AsyncParsableCommand {
         abstract: "Make an endpoint, and print what its sender needs.",
         discussion: """
             The sender needs the address, both keys and, unless it has a VAPID key of its own, the private key that is made for \
-            it. They are as secret as a password. Exit code 1 if there is such an endpoint already.
+            it. They are as secret as a password. A VAPID key of a sender is what its site or its administrator shows: 87 \
+            characters that begin with B. Exit code 1 if there is such an endpoint already.
 
             Examples:
               notifyctl push-endpoint create post --topic /post
-              notifyctl push-endpoint create mastodon --topic /mastodon --vapid BEl62iUYgU…
+              notifyctl push-endpoint create web --topic /web --vapid "$(cat web.key)"
             """)
 
-    @Argument(help: "The name of the endpoint: letters, digits, -, _ and .")
+    @Argument(help: "The name of the endpoint: letters, digits, -, _ and ., a letter or a digit first.")
     var name: String
 
     @Option(
@@ -115,6 +116,33 @@ struct PushEndpointShowCommand: AsyncParsableCommand {
     func run() async throws {
         try await bus.withQuery { query in
             let endpoint = PushEndpointInfo(try await query.askPush("Get", [.string(name)]).first?.entries ?? [:])
+            output.write(endpoint.json, text: endpoint.text)
+        }
+    }
+}
+
+struct PushEndpointMoveCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "move",
+        abstract: "Take another distributor for an endpoint whose own one is not installed any more.",
+        discussion: """
+            The endpoint gets a new address, which its sender has to be told; the keys stay. While its distributor is installed, \
+            name another one in unifiedpush.toml instead: then all endpoints move. Exit code 1 if there is no such endpoint.
+
+            Examples:
+              notifyctl push-endpoint move post
+            """)
+
+    @Argument(help: "The name of the endpoint.", completion: Completion.pushEndpoints)
+    var name: String
+
+    @OptionGroup var bus: BusOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        try await bus.withQuery { query in
+            let answer = try await query.askPush("Move", [.string(name)], within: .seconds(30))
+            let endpoint = PushEndpointInfo(answer.first?.entries ?? [:])
             output.write(endpoint.json, text: endpoint.text)
         }
     }

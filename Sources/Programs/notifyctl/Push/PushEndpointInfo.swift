@@ -82,14 +82,17 @@ struct PushEndpointInfo {
         } else if let vapid {
             lines += ["  VAPID     \(vapid) (the sender has the private key)"]
         }
-        return (lines + ["To try it, with pywebpush:", "  \(trial)"]).joined(separator: "\n")
+        let hasKey = vapid == nil || vapidPrivate != nil
+        let heading = "To try it, with pywebpush\(hasKey ? "" : " and the private key of the sender, private_key.pem"):"
+        return (lines + [heading, "  \(trial)"]).joined(separator: "\n")
     }
 
     private var trial: String {
         let file = "\(name).json"
+        // What the push server asks for, if the endpoint has a key.
+        let key = vapidPrivate == nil ? #""private_key.pem""# : #"s["vapid"]["private"]"#
         let signature =
-            vapidPrivate == nil
-            ? "" : #", vapid_private_key=s["vapid"]["private"], vapid_claims={"sub": "mailto:you@example.org"}"#
+            vapid == nil ? "" : #", vapid_private_key=\#(key), vapid_claims={"sub": "mailto:you@example.org"}"#
         return "(umask 077; notifyctl push-endpoint show \(name) --json=short > \(file)) && python3 -c '"
             + #"import json; from pywebpush import webpush; s = json.load(open("\#(file)")); "#
             + #"webpush(s, "Hello"\#(signature))'"#
@@ -141,8 +144,6 @@ extension NotifyError {
         case (.refused, errors + "Unknown"), (.refused, errors + "Exists"):
             Terminal.complain(Terminal.plain(message))
             throw ExitCode.nothing
-        case (.refused, "org.freedesktop.DBus.Error.InvalidArgs"):
-            throw ValidationError(Terminal.plain(message))
         default: return self
         }
     }
