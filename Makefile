@@ -46,57 +46,46 @@ EXTENSION := manifest.json background.js page.js popup.html popup.css popup.js $
 PACK := /usr/bin/python3 -m zipfile -c
 PACKED := $(filter-out icons/%,$(EXTENSION)) icons
 
+# What is installed, each list in one folder. A new program has a line in these, and no other here.
+PROGRAMS := notifyd notifyctl notifyd-browser notifyd-focus notifyd-mqtt notifyd-ntfy notifyd-unifiedpush
+UNITS := $(foreach unit,notifyd notifyd-mqtt notifyd-ntfy notifyd-unifiedpush,$(unit).service $(unit).service.d/namespaces.conf) \
+    notifyd-focus.service
+DBUS_SERVICES := $(foreach name,Router1 UnifiedPush,org.notifyd.$(name).service)
+INTERFACES := $(foreach name,Router1 Bridge1 Focus1 Link1 Push1,org.notifyd.$(name).xml)
+PAGES := notifyctl.1 org.notifyd.Router1.5 notifyd.toml.5 notifyd.8 \
+    $(foreach name,browser focus mqtt ntfy unifiedpush,notifyd-$(name).toml.5 notifyd-$(name).8)
+# Those in Swift are built in the source.
+EXAMPLES := $(filter-out examples/bridge/% examples/swift/% %/__pycache__,$(wildcard examples/*/*))
+EXTENSIONS_OF_SHELL := notifyd-focus@notifyd.org notifyd-focus-43@notifyd.org
+
+# The links of examples/README.md, as if it were one folder above, and back.
+FROM_EXAMPLES := s|](\([a-z0-9-]*/\)|](examples/\1|g
+TO_EXAMPLES := s|](examples/|](|g
+
+# Where a manual page is installed.
+page = $(MAN_DIR)/man$(patsubst .%,%,$(suffix $(1)))/$(1)
+
 INSTALLED := \
-    $(BIN_DIR)/notifyd \
-    $(BIN_DIR)/notifyctl \
-    $(BIN_DIR)/notifyd-mqtt \
-    $(BIN_DIR)/notifyd-focus \
-    $(BIN_DIR)/notifyd-browser \
-    $(BIN_DIR)/notifyd-unifiedpush \
+    $(addprefix $(BIN_DIR)/,$(PROGRAMS)) \
     $(addprefix $(EXTENSION_DIR)/,$(EXTENSION)) \
     $(EXTENSION_DIR).xpi \
-    $(UNIT_DIR)/notifyd.service \
-    $(UNIT_DIR)/notifyd.service.d/namespaces.conf \
-    $(UNIT_DIR)/notifyd-mqtt.service \
-    $(UNIT_DIR)/notifyd-mqtt.service.d/namespaces.conf \
-    $(UNIT_DIR)/notifyd-focus.service \
-    $(UNIT_DIR)/notifyd-unifiedpush.service \
-    $(UNIT_DIR)/notifyd-unifiedpush.service.d/namespaces.conf \
-    $(foreach name,notifyd-focus notifyd-focus-43,$(SHELL_DIR)/$(name)@notifyd.org/extension.js \
-        $(SHELL_DIR)/$(name)@notifyd.org/metadata.json) \
-    $(DBUS_DIR)/services/org.notifyd.Router1.service \
-    $(DBUS_DIR)/interfaces/org.notifyd.Router1.xml \
-    $(DBUS_DIR)/interfaces/org.notifyd.Bridge1.xml \
-    $(DBUS_DIR)/interfaces/org.notifyd.Link1.xml \
-    $(DBUS_DIR)/interfaces/org.notifyd.Focus1.xml \
-    $(DBUS_DIR)/services/org.notifyd.UnifiedPush.service \
-    $(DBUS_DIR)/interfaces/org.notifyd.Push1.xml \
+    $(addprefix $(UNIT_DIR)/,$(UNITS)) \
+    $(foreach name,$(EXTENSIONS_OF_SHELL),$(addprefix $(SHELL_DIR)/$(name)/,extension.js metadata.json)) \
+    $(addprefix $(DBUS_DIR)/services/,$(DBUS_SERVICES)) \
+    $(addprefix $(DBUS_DIR)/interfaces/,$(INTERFACES)) \
     $(APPLICATION_DIR)/org.notifyd.desktop \
     $(ICON_DIR)/org.notifyd.svg \
-    $(DOC_DIR)/README.md \
-    $(DOC_DIR)/LICENSE \
-    $(DOC_DIR)/config.toml \
-    $(MAN_DIR)/man1/notifyctl.1 \
-    $(MAN_DIR)/man5/notifyd.toml.5 \
-    $(MAN_DIR)/man5/notifyd-mqtt.toml.5 \
-    $(MAN_DIR)/man5/notifyd-focus.toml.5 \
-    $(MAN_DIR)/man5/org.notifyd.Router1.5 \
-    $(MAN_DIR)/man8/notifyd.8 \
-    $(MAN_DIR)/man8/notifyd-mqtt.8 \
-    $(MAN_DIR)/man8/notifyd-focus.8 \
-    $(MAN_DIR)/man5/notifyd-browser.toml.5 \
-    $(MAN_DIR)/man8/notifyd-browser.8 \
-    $(MAN_DIR)/man5/notifyd-unifiedpush.toml.5 \
-    $(MAN_DIR)/man8/notifyd-unifiedpush.8 \
+    $(addprefix $(DOC_DIR)/,README.md LICENSE config.toml bridges.md examples/README.md $(EXAMPLES)) \
+    $(foreach name,$(PAGES),$(call page,$(name))) \
     $(BASH_DIR)/notifyctl \
     $(ZSH_DIR)/_notifyctl \
     $(FISH_DIR)/notifyctl.fish \
-    $(BIN_DIR)/notifyd-ntfy \
-    $(UNIT_DIR)/notifyd-ntfy.service \
-    $(UNIT_DIR)/notifyd-ntfy.service.d/namespaces.conf \
-    $(MAN_DIR)/man5/notifyd-ntfy.toml.5 \
-    $(MAN_DIR)/man8/notifyd-ntfy.8 \
     $(if $(CATALOG_DIR),$(CATALOG_DIR)/notifyd.catalog)
+
+# The folders that nothing else is in, the inner ones first.
+FOLDERS := $(addprefix $(DOC_DIR)/,$(sort $(dir $(EXAMPLES))) examples) $(DOC_DIR) \
+    $(addprefix $(UNIT_DIR)/,$(filter %.d/,$(dir $(UNITS)))) $(EXTENSION_DIR)/icons $(EXTENSION_DIR) $(PREFIX)/share/notifyd \
+    $(addprefix $(SHELL_DIR)/,$(EXTENSIONS_OF_SHELL))
 
 .PHONY: help demo build test model kills cuts flips bench release install install-files uninstall format lint clean
 .DEFAULT_GOAL := help
@@ -124,9 +113,11 @@ build: ## Build for development
 	$(SWIFT) build
 
 test: ## Build and run all tests; installs the Debian packages they lack
-	.ci/packages build test
+	.ci/packages build
+	# What only the tests need is many packages. They come while the build runs.
+	.ci/packages test & packages=$$!; $(SWIFT) build --build-tests; built=$$?; wait $$packages && exit $$built
 	# One after the other: many of them measure time.
-	$(SWIFT) test --no-parallel
+	$(SWIFT) test --skip-build --no-parallel
 
 .PHONY: docs
 docs: ## Compile the documentation of the libraries with DocC
@@ -254,31 +245,20 @@ install: release install-files ## Install under PREFIX; PREFIX=~/.local needs no
 
 # For root, who should not build and may not have Swift, and for packages and tests, which have built before.
 install-files: ## Install what is built already: make release && sudo make install-files
-	$(INSTALL) -D $(STRIP) -m 755 '$(BUILT)/notifyd' '$(DESTDIR)$(BIN_DIR)/notifyd'
-	$(INSTALL) -D $(STRIP) -m 755 '$(BUILT)/notifyctl' '$(DESTDIR)$(BIN_DIR)/notifyctl'
-	$(INSTALL) -D $(STRIP) -m 755 '$(BUILT)/notifyd-mqtt' '$(DESTDIR)$(BIN_DIR)/notifyd-mqtt'
-	$(INSTALL) -D $(STRIP) -m 755 '$(BUILT)/notifyd-focus' '$(DESTDIR)$(BIN_DIR)/notifyd-focus'
-	$(INSTALL) -D $(STRIP) -m 755 '$(BUILT)/notifyd-browser' '$(DESTDIR)$(BIN_DIR)/notifyd-browser'
-	$(INSTALL) -D $(STRIP) -m 755 '$(BUILT)/notifyd-unifiedpush' '$(DESTDIR)$(BIN_DIR)/notifyd-unifiedpush'
+	for name in $(PROGRAMS); do $(INSTALL) -D $(STRIP) -m 755 "$(BUILT)/$$name" "$(DESTDIR)$(BIN_DIR)/$$name" || exit; done
 	for file in $(EXTENSION); do $(INSTALL) -D -m 644 "browser/$$file" "$(DESTDIR)$(EXTENSION_DIR)/$$file" || exit; done
 	# The same in one file, for Firefox. It is packed elsewhere: root may be the one who installs, and leaves no files here.
 	folder=$$(mktemp -d) && (cd browser && $(PACK) "$$folder/notifyd.xpi" $(PACKED)) && \
 	    $(INSTALL) -D -m 644 "$$folder/notifyd.xpi" '$(DESTDIR)$(EXTENSION_DIR).xpi' && rm -r "$$folder"
-	$(INSTALL) -D -m 644 systemd/notifyd.service '$(DESTDIR)$(UNIT_DIR)/notifyd.service'
-	$(INSTALL) -D -m 644 systemd/notifyd-mqtt.service '$(DESTDIR)$(UNIT_DIR)/notifyd-mqtt.service'
-	$(INSTALL) -D -m 644 systemd/notifyd-mqtt.service.d/namespaces.conf \
-	    '$(DESTDIR)$(UNIT_DIR)/notifyd-mqtt.service.d/namespaces.conf'
-	$(INSTALL) -D -m 644 systemd/notifyd-focus.service '$(DESTDIR)$(UNIT_DIR)/notifyd-focus.service'
-	$(INSTALL) -D -m 644 systemd/notifyd-unifiedpush.service '$(DESTDIR)$(UNIT_DIR)/notifyd-unifiedpush.service'
-	$(INSTALL) -D -m 644 systemd/notifyd-unifiedpush.service.d/namespaces.conf \
-	    '$(DESTDIR)$(UNIT_DIR)/notifyd-unifiedpush.service.d/namespaces.conf'
-	$(INSTALL) -D -m 644 systemd/notifyd.service.d/namespaces.conf \
-	    '$(DESTDIR)$(UNIT_DIR)/notifyd.service.d/namespaces.conf'
-	$(INSTALL) -D -m 644 systemd/org.notifyd.Router1.service '$(DESTDIR)$(DBUS_DIR)/services/org.notifyd.Router1.service'
-	$(INSTALL) -D -m 644 systemd/org.notifyd.UnifiedPush.service \
-	    '$(DESTDIR)$(DBUS_DIR)/services/org.notifyd.UnifiedPush.service'
+	for file in $(UNITS); do $(INSTALL) -D -m 644 "systemd/$$file" "$(DESTDIR)$(UNIT_DIR)/$$file" || exit; done
+	$(INSTALL) -d '$(DESTDIR)$(DBUS_DIR)/services' '$(DESTDIR)$(DBUS_DIR)/interfaces'
+	$(INSTALL) -m 644 $(addprefix systemd/,$(DBUS_SERVICES)) '$(DESTDIR)$(DBUS_DIR)/services'
+	$(INSTALL) -m 644 $(addprefix systemd/,$(INTERFACES)) '$(DESTDIR)$(DBUS_DIR)/interfaces'
+	# They name the programs where Debian has them.
+	sed -i -e 's|/usr/bin/notifyd|$(BIN_DIR)/notifyd|' -e 's|/usr/share/doc/notifyd|$(DOC_DIR)|' \
+	    $(foreach file,$(addprefix $(UNIT_DIR)/,$(UNITS)) $(addprefix $(DBUS_DIR)/services/,$(DBUS_SERVICES)),'$(DESTDIR)$(file)')
 	# GNOME Shell takes extensions for 45 and later, and those for 43 and 44, under names of their own.
-	$(INSTALL) -d '$(DESTDIR)$(SHELL_DIR)/notifyd-focus@notifyd.org' '$(DESTDIR)$(SHELL_DIR)/notifyd-focus-43@notifyd.org'
+	$(INSTALL) -d $(foreach name,$(EXTENSIONS_OF_SHELL),'$(DESTDIR)$(SHELL_DIR)/$(name)')
 	$(INSTALL) -m 644 $(SHELL_SOURCE)/extension.js $(SHELL_SOURCE)/metadata.json \
 	    '$(DESTDIR)$(SHELL_DIR)/notifyd-focus@notifyd.org'
 	for file in extension.js metadata.json; do \
@@ -286,47 +266,24 @@ install-files: ## Install what is built already: make release && sudo make insta
 	        > '$(DESTDIR)$(SHELL_DIR)/notifyd-focus-43@notifyd.org'/$$file || exit; \
 	    chmod 644 '$(DESTDIR)$(SHELL_DIR)/notifyd-focus-43@notifyd.org'/$$file; \
 	done
-	sed -i -e 's|/usr/bin/notifyd|$(BIN_DIR)/notifyd|' -e 's|/usr/share/doc/notifyd|$(DOC_DIR)|' \
-	    '$(DESTDIR)$(UNIT_DIR)/notifyd.service' '$(DESTDIR)$(UNIT_DIR)/notifyd-mqtt.service' \
-	    '$(DESTDIR)$(UNIT_DIR)/notifyd-focus.service' \
-	    '$(DESTDIR)$(UNIT_DIR)/notifyd-unifiedpush.service' \
-	    '$(DESTDIR)$(DBUS_DIR)/services/org.notifyd.UnifiedPush.service' \
-	    '$(DESTDIR)$(DBUS_DIR)/services/org.notifyd.Router1.service'
-	$(INSTALL) -D -m 644 systemd/org.notifyd.Router1.xml '$(DESTDIR)$(DBUS_DIR)/interfaces/org.notifyd.Router1.xml'
-	$(INSTALL) -D -m 644 systemd/org.notifyd.Bridge1.xml '$(DESTDIR)$(DBUS_DIR)/interfaces/org.notifyd.Bridge1.xml'
-	$(INSTALL) -D -m 644 systemd/org.notifyd.Link1.xml '$(DESTDIR)$(DBUS_DIR)/interfaces/org.notifyd.Link1.xml'
-	$(INSTALL) -D -m 644 systemd/org.notifyd.Focus1.xml '$(DESTDIR)$(DBUS_DIR)/interfaces/org.notifyd.Focus1.xml'
-	$(INSTALL) -D -m 644 systemd/org.notifyd.Push1.xml '$(DESTDIR)$(DBUS_DIR)/interfaces/org.notifyd.Push1.xml'
 	$(INSTALL) -D -m 644 systemd/org.notifyd.desktop '$(DESTDIR)$(APPLICATION_DIR)/org.notifyd.desktop'
 	$(INSTALL) -D -m 644 systemd/org.notifyd.svg '$(DESTDIR)$(ICON_DIR)/org.notifyd.svg'
 	$(INSTALL) -d '$(DESTDIR)$(DOC_DIR)'
-	$(INSTALL) -m 644 README.md LICENSE systemd/config.toml '$(DESTDIR)$(DOC_DIR)'
-	# Its links are those of the source.
-	sed -i -f docs/installed-readme.sed '$(DESTDIR)$(DOC_DIR)/README.md'
-	$(INSTALL) -D -m 644 docs/notifyctl.1 '$(DESTDIR)$(MAN_DIR)/man1/notifyctl.1'
-	$(INSTALL) -D -m 644 docs/notifyd.toml.5 '$(DESTDIR)$(MAN_DIR)/man5/notifyd.toml.5'
-	$(INSTALL) -D -m 644 docs/notifyd-mqtt.toml.5 '$(DESTDIR)$(MAN_DIR)/man5/notifyd-mqtt.toml.5'
-	$(INSTALL) -D -m 644 docs/notifyd-browser.toml.5 '$(DESTDIR)$(MAN_DIR)/man5/notifyd-browser.toml.5'
-	$(INSTALL) -D -m 644 docs/notifyd-browser.8 '$(DESTDIR)$(MAN_DIR)/man8/notifyd-browser.8'
-	$(INSTALL) -D -m 644 docs/notifyd-mqtt.8 '$(DESTDIR)$(MAN_DIR)/man8/notifyd-mqtt.8'
-	$(INSTALL) -D -m 644 docs/notifyd-focus.toml.5 '$(DESTDIR)$(MAN_DIR)/man5/notifyd-focus.toml.5'
-	$(INSTALL) -D -m 644 docs/notifyd-focus.8 '$(DESTDIR)$(MAN_DIR)/man8/notifyd-focus.8'
-	$(INSTALL) -D -m 644 docs/notifyd-unifiedpush.toml.5 '$(DESTDIR)$(MAN_DIR)/man5/notifyd-unifiedpush.toml.5'
-	$(INSTALL) -D -m 644 docs/notifyd-unifiedpush.8 '$(DESTDIR)$(MAN_DIR)/man8/notifyd-unifiedpush.8'
-	$(INSTALL) -D -m 644 docs/org.notifyd.Router1.5 '$(DESTDIR)$(MAN_DIR)/man5/org.notifyd.Router1.5'
-	$(INSTALL) -D -m 644 docs/notifyd.8 '$(DESTDIR)$(MAN_DIR)/man8/notifyd.8'
+	$(INSTALL) -m 644 README.md LICENSE systemd/config.toml docs/bridges.md '$(DESTDIR)$(DOC_DIR)'
+	for file in $(EXAMPLES); do \
+	    if test -x "$$file"; then mode=755; else mode=644; fi; \
+	    $(INSTALL) -D -m $$mode "$$file" "$(DESTDIR)$(DOC_DIR)/$$file" || exit; \
+	done
+	$(INSTALL) -m 644 examples/README.md '$(DESTDIR)$(DOC_DIR)/examples'
+	# Their links are those of the source.
+	sed -i -f docs/installed-links.sed '$(DESTDIR)$(DOC_DIR)/README.md' '$(DESTDIR)$(DOC_DIR)/bridges.md'
+	sed -i -e '$(FROM_EXAMPLES)' -f docs/installed-links.sed -e '$(TO_EXAMPLES)' '$(DESTDIR)$(DOC_DIR)/examples/README.md'
+	for page in $(PAGES); do $(INSTALL) -D -m 644 "docs/$$page" "$(DESTDIR)$(MAN_DIR)/man$${page##*.}/$$page" || exit; done
 	$(INSTALL) -d '$(DESTDIR)$(BASH_DIR)' '$(DESTDIR)$(ZSH_DIR)' '$(DESTDIR)$(FISH_DIR)'
 	'$(BUILT)/notifyctl' --generate-completion-script bash > '$(DESTDIR)$(BASH_DIR)/notifyctl'
 	'$(BUILT)/notifyctl' --generate-completion-script zsh > '$(DESTDIR)$(ZSH_DIR)/_notifyctl'
 	'$(BUILT)/notifyctl' --generate-completion-script fish > '$(DESTDIR)$(FISH_DIR)/notifyctl.fish'
 	chmod 644 '$(DESTDIR)$(BASH_DIR)/notifyctl' '$(DESTDIR)$(ZSH_DIR)/_notifyctl' '$(DESTDIR)$(FISH_DIR)/notifyctl.fish'
-	$(INSTALL) -D $(STRIP) -m 755 '$(BUILT)/notifyd-ntfy' '$(DESTDIR)$(BIN_DIR)/notifyd-ntfy'
-	$(INSTALL) -D -m 644 systemd/notifyd-ntfy.service '$(DESTDIR)$(UNIT_DIR)/notifyd-ntfy.service'
-	$(INSTALL) -D -m 644 systemd/notifyd-ntfy.service.d/namespaces.conf \
-	    '$(DESTDIR)$(UNIT_DIR)/notifyd-ntfy.service.d/namespaces.conf'
-	sed -i -e 's|/usr/bin/notifyd|$(BIN_DIR)/notifyd|' '$(DESTDIR)$(UNIT_DIR)/notifyd-ntfy.service'
-	$(INSTALL) -D -m 644 docs/notifyd-ntfy.toml.5 '$(DESTDIR)$(MAN_DIR)/man5/notifyd-ntfy.toml.5'
-	$(INSTALL) -D -m 644 docs/notifyd-ntfy.8 '$(DESTDIR)$(MAN_DIR)/man8/notifyd-ntfy.8'
 ifdef CATALOG_DIR
 	$(INSTALL) -D -m 644 systemd/notifyd.catalog '$(DESTDIR)$(CATALOG_DIR)/notifyd.catalog'
 	@echo 'For journalctl -x to explain the log, run as root: journalctl --update-catalog'
@@ -335,12 +292,11 @@ endif
 
 uninstall: ## Remove what install has installed
 	rm -f $(foreach file,$(INSTALLED),'$(DESTDIR)$(file)')
-	rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(DOC_DIR)' '$(DESTDIR)$(UNIT_DIR)/notifyd.service.d' \
-	    '$(DESTDIR)$(UNIT_DIR)/notifyd-mqtt.service.d' '$(DESTDIR)$(UNIT_DIR)/notifyd-unifiedpush.service.d' \
-	    '$(DESTDIR)$(EXTENSION_DIR)/icons' '$(DESTDIR)$(EXTENSION_DIR)' \
-	    '$(DESTDIR)$(PREFIX)/share/notifyd' '$(DESTDIR)$(SHELL_DIR)/notifyd-focus@notifyd.org' \
-	    '$(DESTDIR)$(SHELL_DIR)/notifyd-focus-43@notifyd.org' '$(DESTDIR)$(UNIT_DIR)/notifyd-ntfy.service.d' \
-	    2> /dev/null || true
+	rmdir --ignore-fail-on-non-empty $(foreach folder,$(FOLDERS),'$(DESTDIR)$(folder)') 2> /dev/null || true
+
+.PHONY: installed
+installed: ## List what install installs
+	@printf '%s\n' $(foreach file,$(INSTALLED),'$(file)')
 
 .PHONY: screenshot
 screenshot: ## Make docs/screenshot.png and docs/browser.png anew, with real windows and a real notification server

@@ -6,23 +6,44 @@
 A mail is an event at /mail/FOLDER. One that is read elsewhere meanwhile is claimed here, so that its banner goes. What
 came while this program was not there is told when it is back; nothing is told twice, because an event has the number of
 its mail as its id.
+A folder whose name has other letters than those of an address is written with %XX: Entw%C3%BCrfe.
 Needs the package notifyd for Python, and a server with IDLE (RFC 2177), as all usual ones are.
 """
 
 import asyncio
+import base64
 import email
 import email.policy
 import imaplib
 import os
 import re
+import select
+import ssl
 import sys
+import time
 from collections.abc import Iterator
 from urllib.parse import unquote, urlsplit
 
-import notifyd
+try:
+    import notifyd
+except ImportError:
+    sys.exit("The package notifyd for Python is missing: install the package python3-notifyd, or what \"make wheel\" builds; see python/README.md.")
 
 ROUND = 25 * 60  # seconds; servers end a connection that says nothing for half an hour
 PAUSE = 30  # seconds before another attempt
+PATIENCE = 60  # seconds for an answer
+
+
+class Mistake(Exception):
+    """What only the user can mend."""
+
+
+def encoded(folder: str) -> str:
+    """The name of a folder as IMAP writes it: "modified UTF-7", RFC 3501, 5.1.3."""
+    def shifted(part: re.Match) -> str:
+        return "&" + base64.b64encode(part[0].encode("utf-16-be")).decode().rstrip("=").replace("/", ",") + "-"
+
+    return re.sub(r"[^ -~]+", shifted, folder.replace("&", "&-"))
 
 
 class Folder:
@@ -32,9 +53,14 @@ class Folder:
         url = urlsplit(address)
         folder = unquote(url.path.lstrip("/")) or "INBOX"
         make = imaplib.IMAP4_SSL if url.scheme == "imaps" else imaplib.IMAP4
-        self.imap = make(url.hostname or "localhost", url.port or make.__init__.__defaults__[1], timeout=60)
+        self.imap = make(url.hostname or "localhost", url.port or make.__init__.__defaults__[1], timeout=PATIENCE)
         self.imap.login(unquote(url.username or ""), password)
-        self.imap.select(f'"{folder}"', readonly=True)
+        name = re.sub(r'(["\\])', r"\\\1", encoded(folder))
+        kind, answer = self.imap.select(f'"{name}"', readonly=True)
+        if kind != "OK":
+            raise Mistake(
+                f"The server does not open the folder {folder} ({answer[0].decode(errors='replace')}). Write its whole name, "
+                "such as INBOX or Lists/Debian, and %XX for what is no letter of an address.")
         (validity,) = self.imap.response("UIDVALIDITY")[1]
         self.source = f"imap:{url.username}@{url.hostname}/{folder}/{validity.decode()}"
         self.topic = "/mail/" + re.sub(r"[^\w.-]", "_", folder)
@@ -50,26 +76,56 @@ class Folder:
         return str(mail["From"] or "somebody"), str(mail["Subject"] or "")
 
     def changes(self) -> Iterator[None]:
-        """Yields whenever something may have changed. The library has no IDLE before Python 3.14."""
+        """Yields whenever something may have changed."""
         while True:
             yield
-            tag = self.imap._new_tag()
-            self.imap.send(tag + b" IDLE\r\n")
-            self.imap.sock.settimeout(ROUND)
-            line = b""
+            if hasattr(self.imap, "idle"):  # since Python 3.14
+                with self.imap.idle(duration=ROUND) as answers:
+                    for kind, _ in answers:
+                        if kind in ("EXISTS", "EXPUNGE", "FETCH"):
+                            break
+            else:
+                self.idle()
+
+    def idle(self) -> None:
+        """Returns when something has changed, or after a round."""
+        tag = self.imap._new_tag()
+        self.imap.send(tag + b" IDLE\r\n")
+        until = time.monotonic() + ROUND
+        line = b""
+        while not line.startswith(b"+"):
+            line = self.line()
+            if line.startswith(tag):
+                raise Mistake("The server knows no IDLE, and this program needs it.")
+        while not re.match(rb"\* \d+ (EXISTS|EXPUNGE|FETCH)", line) and self.has_line(until):
+            line = self.line()
+        self.imap.send(b"DONE\r\n")
+        while not line.startswith(tag):
+            line = self.line()
+
+    def line(self) -> bytes:
+        line = self.imap.readline()
+        if not line:
+            raise self.imap.abort("the server has ended the connection")
+        return line
+
+    def has_line(self, until: float) -> bool:
+        """Waits for something to read. It is waited for outside of the reader, which cannot be used any more after a timeout."""
+        is_ready = False
+        while True:
+            # The reader may have it already; with TLS, a socket that is ready may have nothing of a line.
+            self.imap.sock.settimeout(0)
             try:
-                while not re.match(rb"\* \d+ (EXISTS|EXPUNGE|FETCH)", line):
-                    line = self.imap.readline()
-                    if not line:
-                        raise self.imap.abort("the server has ended the connection")
-            except TimeoutError:
+                if self.imap.file.peek(1) or is_ready:
+                    return True
+            except ssl.SSLWantReadError:
                 pass
-            self.imap.sock.settimeout(60)
-            self.imap.send(b"DONE\r\n")
-            while not line.startswith(tag):
-                line = self.imap.readline()
-                if not line:
-                    raise self.imap.abort("the server has ended the connection")
+            finally:
+                self.imap.sock.settimeout(PATIENCE)
+            rest = until - time.monotonic()
+            if rest <= 0:
+                return False
+            is_ready = bool(select.select([self.imap.sock], [], [], rest)[0])
 
 
 async def watch(client: notifyd.Client, folder: Folder, told: set[tuple[str, int]]) -> None:
@@ -102,4 +158,7 @@ async def main(address: str, file: str) -> None:
 
 if len(sys.argv) != 3 or not os.path.isfile(sys.argv[2]):
     sys.exit(__doc__)
-asyncio.run(main(*sys.argv[1:]))
+try:
+    asyncio.run(main(*sys.argv[1:]))
+except Mistake as mistake:
+    sys.exit(str(mistake))
