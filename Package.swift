@@ -12,6 +12,14 @@ let strict: [SwiftSetting] = [
 /// Steps at which a test can kill the daemon or a bridge: in what is built for development, and never in what is installed.
 let failpoints: SwiftSetting = .define("FAILPOINTS", .when(configuration: .debug))
 
+/// What is installed takes less memory: the places to be relocated take a bit each instead of 24 bytes, which only LLVM's linker can,
+/// and no symbol is exported, since nothing is loaded that could ask for one.
+let compact: LinkerSetting = .unsafeFlags(
+    ["-use-ld=lld"]
+        + ["-z", "pack-relative-relocs", "--no-export-dynamic", "--no-rosegment", "--icf=safe"]
+        .flatMap { ["-Xlinker", $0] },
+    .when(configuration: .release))
+
 let package = Package(
     name: "notifyd",
     products: [
@@ -117,6 +125,7 @@ let package = Package(
                 "CZlib",
                 "Routing",
                 "UserFiles",
+                .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
@@ -154,7 +163,7 @@ let package = Package(
                 "Journal", "NotifyDaemon", "StandardStreams",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            path: "Sources/Programs/notifyd", swiftSettings: strict
+            path: "Sources/Programs/notifyd", swiftSettings: strict, linkerSettings: [compact]
         ),
 
         // Screens for programs that know nothing of notifyd. Programs that follow them hold screens with this.
@@ -177,7 +186,7 @@ let package = Package(
             dependencies: [
                 "BrowserHost", "NotifyVersion", "Systemd", "TOMLTables", "TabRules", "UserFiles",
             ],
-            path: "Sources/Programs/notifyd-browser", swiftSettings: strict),
+            path: "Sources/Programs/notifyd-browser", swiftSettings: strict, linkerSettings: [compact]),
 
         // The client side, which knows nothing of the daemon but its D-Bus interface.
         .target(
@@ -243,7 +252,7 @@ let package = Package(
             path: "Sources/Link/LinkShell", swiftSettings: strict),
         .executableTarget(
             name: "notifyd-mqtt", dependencies: ["LinkShell", "NotifyBridge"], path: "Sources/Programs/notifyd-mqtt",
-            swiftSettings: strict),
+            swiftSettings: strict, linkerSettings: [compact]),
 
         // The screens of windows: by rules, from the desktop there is.
         .target(
@@ -263,7 +272,8 @@ let package = Package(
                 "UserFiles", "WindowRules", "WindowWatching",
                 .product(name: "Logging", package: "swift-log"),
             ],
-            path: "Sources/Programs/notifyd-focus", exclude: ["gnome-shell"], swiftSettings: strict),
+            path: "Sources/Programs/notifyd-focus", exclude: ["gnome-shell"], swiftSettings: strict,
+            linkerSettings: [compact]),
 
         // Web Push: the keys of a receiver, and messages that are encrypted for them. No Foundation.
         .target(
@@ -284,7 +294,7 @@ let package = Package(
             path: "Sources/Push/PushShell", swiftSettings: strict),
         .executableTarget(
             name: "notifyd-unifiedpush", dependencies: ["NotifyBridge", "PushShell"],
-            path: "Sources/Programs/notifyd-unifiedpush", swiftSettings: strict),
+            path: "Sources/Programs/notifyd-unifiedpush", swiftSettings: strict, linkerSettings: [compact]),
 
         // Programs that are started and waited for; it takes a lock from the client library.
         .target(
@@ -317,7 +327,7 @@ let package = Package(
             path: "Sources/Programs/notifyctl",
             // What shells run; with the program, and without Foundation.
             resources: ["bash", "zsh", "fish"].map { .embedInCode("Shell/notifyd.\($0)") },
-            swiftSettings: strict
+            swiftSettings: strict, linkerSettings: [compact]
         ),
         .executableTarget(
             name: "notifyload",
@@ -533,8 +543,8 @@ let package = Package(
         .target(
             name: "NtfyShell",
             dependencies: [
-                "Credentials", "NotifyBridge", "NotifyClient", "NotifyJSON", "NotifyText", "NtfyMessages",
-                "NtfySettings", "Routing", "TOMLTables",
+                "ChildProcesses", "Credentials", "NotifyBridge", "NotifyClient", "NotifyJSON", "NotifyText",
+                "NtfyMessages", "NtfySettings", "Routing", "TOMLTables",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -545,7 +555,7 @@ let package = Package(
             path: "Sources/Ntfy/NtfyShell", swiftSettings: strict),
         .executableTarget(
             name: "notifyd-ntfy", dependencies: ["NotifyBridge", "NtfyShell"], path: "Sources/Programs/notifyd-ntfy",
-            swiftSettings: strict),
+            swiftSettings: strict, linkerSettings: [compact]),
         .testTarget(
             name: "NtfyMessagesTests",
             dependencies: [

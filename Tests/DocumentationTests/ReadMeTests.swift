@@ -1,19 +1,64 @@
 import ChildProcesses
+import Foundation
 import NotifyTestSupport
 import Testing
 
-/// The README as `make install` leaves it.
+/// The documents as `make install` leaves them: every link in them leads to another file that is installed.
 @Suite(.timeLimit(.minutes(1))) struct ReadMeTests {
-    @Test func theInstalledReadMeLinksToNothingThatIsNotInstalled() async throws {
+    private func output(_ program: String, _ arguments: String...) async throws -> [String] {
         let process = try ChildProcess(
-            "sed", ["-f", Project.path("docs/installed-readme.sed"), Project.path("README.md")],
-            environment: ChildProcess.currentEnvironment, capturing: [1])
-        let text = (await process.allLines(of: 1) ?? []).joined(separator: "\n")
+            program, arguments, environment: ChildProcess.currentEnvironment, capturing: [1])
+        let lines = await process.allLines(of: 1) ?? []
         #expect(await process.waitForExit() == .code(0))
-        let targets = text.matches(of: /\]\(([^)]*)\)/).map { String($0.1) }
-        #expect(targets.contains("config.toml"))
+        return lines
+    }
+
+    private let script = Project.path("docs/installed-links.sed")
+
+    @Test func everyLinkLeadsToWhatIsInstalled() async throws {
+        let folder = "/p/share/doc/notifyd/"
+        let installed = try await output("make", "-s", "-C", Project.path(""), "installed", "PREFIX=/p")
+        let files = installed.filter { $0.hasPrefix(folder) }.map { String($0.dropFirst(folder.count)) }
+        #expect(files.contains("config.toml") && files.contains("examples/python/mail.py"))
+        #expect(!files.contains { $0.contains("examples/swift") || $0.contains("__pycache__") })
+
+        let readMe = try await output("sed", "-f", script, Project.path("README.md"))
+        try check(readMe, in: "", files, contains: "bridges.md")
+        let bridges = try await output("sed", "-f", script, Project.path("docs/bridges.md"))
+        try check(bridges, in: "", files, contains: "examples/python/mail.py")
+        // As in the Makefile.
+        let examples = try await output(
+            "sed", "-e", #"s|](\([a-z0-9-]*/\)|](examples/\1|g"#, "-f", script, "-e", "s|](examples/|](|g",
+            Project.path("examples/README.md"))
+        try check(examples, in: "examples/", files, contains: "python/mail.py")
+    }
+
+    private func check(_ lines: [String], in folder: String, _ files: [String], contains target: String) throws {
+        let targets = lines.joined(separator: "\n").matches(of: /\]\(([^)]*)\)/).map { String($0.1) }
+        #expect(targets.contains(target))
         for target in targets where !target.hasPrefix("https://") {
-            #expect(["config.toml", "LICENSE"].contains(target), "\(target) is not installed beside the README")
+            let path = folder + target
+            #expect(files.contains { $0 == path || $0.hasPrefix(path + "/") }, "\(target) is not installed")
+        }
+    }
+
+    /// The Makefile has lists of them.
+    @Test func everyUnitAndPageOfTheSourceIsInstalled() async throws {
+        let installed = Set(try await output("make", "-s", "-C", Project.path(""), "installed", "PREFIX=/p"))
+        let files = FileManager.default
+        for name in try files.contentsOfDirectory(atPath: Project.path("docs")) {
+            guard let section = name.split(separator: ".").last, ["1", "5", "8"].contains(section) else { continue }
+            #expect(installed.contains("/p/share/man/man\(section)/\(name)"), "\(name) is not installed")
+        }
+        for name in try files.contentsOfDirectory(atPath: Project.path("systemd")) {
+            let folder =
+                switch (name.hasSuffix(".service"), name.hasSuffix(".xml"), name.hasPrefix("org.")) {
+                case (true, _, true): "share/dbus-1/services"
+                case (true, _, false): "lib/systemd/user"
+                case (_, true, _): "share/dbus-1/interfaces"
+                default: ""
+                }
+            #expect(folder.isEmpty || installed.contains("/p/\(folder)/\(name)"), "\(name) is not installed")
         }
     }
 }

@@ -3,18 +3,23 @@ import NotifyText
 import NtfyMessages
 import Routing
 
-/// What a server of ntfy says: the bytes of a stream, which the first byte cuts into pieces.
+/// What a server of ntfy says: the bytes of a stream, which the first byte cuts into pieces; or of a picture.
 public func fuzzNtfy(_ bytes: [UInt8]) {
     guard let first = bytes.first else { return }
+    if let picture = PictureHeader(bytes), picture.isDrawable {
+        precondition(picture.width * picture.height <= PictureHeader.maximumPixels, "pictures have limits")
+    }
     let size = max(Int(first), 1)
     var reader = LineReader(limit: 1000)
     var whole = LineReader(limit: 1000)
     var lines: [[UInt8]] = []
     let stream = Array(bytes.dropFirst())
     for start in stride(from: 0, to: stream.count, by: size) {
-        lines += reader.append(stream[start..<min(start + size, stream.count)])
+        reader.append(Array(stream[start..<min(start + size, stream.count)]))
+        lines += read(&reader)
     }
-    precondition(lines == whole.append(stream), "lines are the same however they are cut")
+    whole.append(stream)
+    precondition(lines == read(&whole), "lines are the same however they are cut")
     precondition(reader.dropped == whole.dropped, "so is what was too long")
     var sequences = SequenceTable()
     for line in lines {
@@ -31,6 +36,17 @@ public func fuzzNtfy(_ bytes: [UInt8]) {
     }
     var restored = SequenceTable()
     for (key, value) in sequences.takeChanges() { if let value { restored.restore(key, value) } }
+}
+
+private func read(_ reader: inout LineReader) -> [[UInt8]] {
+    var lines: [[UInt8]] = []
+    while let piece = reader.next() {
+        precondition(piece.bytes <= LineReader.bytesOfPiece, "pieces have limits")
+        precondition(piece.ends <= LineReader.linesOfPiece, "also in lines")
+        precondition(piece.lines.count + piece.empty <= piece.ends, "every line is counted")
+        lines += piece.lines
+    }
+    return lines
 }
 
 private let map = SubscribeMap(

@@ -139,6 +139,9 @@ def check(browser, daemon, allowed, other):
     holds("another tab holds another screen", "/post/28")
     browser.select(first)
     holds("the first tab again the first", "/post/27")
+    for tab in [second, first] * 5:
+        browser.select(tab)
+    holds("after quick switches the last tab counts", "/post/27")
     browser.run("history.pushState({}, '', '/posts/31')")
     holds("an address that a script pushes counts", "/post/31")
     browser.run("history.back()")

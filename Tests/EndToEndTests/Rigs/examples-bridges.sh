@@ -51,6 +51,21 @@ echo 'new Later' >&8
 start_mail
 eventually "what came without mail.py is told too, and nothing twice" bodies_are 'Before Now Later'
 stop "$MAIL"
+mail_ends() { "$EXAMPLES/python/mail.py" "imap://mina@127.0.0.1:$(cat "$T/imap.port")/$1" "$T/password" 2>&1; }
+case $(mail_ends Nowhere) in
+*Traceback* | '') fail "a folder that is not there ends mail.py with a traceback" ;;
+'The server does not open the folder Nowhere'*) ok "a folder that is not there is a mistake that mail.py explains" ;;
+*) fail "mail.py does not say that the folder is not there" ;;
+esac
+# Rounds without news, one after the other; IMAP writes the folder in modified UTF-7.
+sed 's/^ROUND = .*/ROUND = 0.1/' "$EXAMPLES/python/mail.py" > "$T/mail.py"
+background "$T/rounds.log" /usr/bin/python3 "$T/mail.py" \
+    "imap://mina@127.0.0.1:$(cat "$T/imap.port")/Entw%C3%BCrfe" "$T/password"
+ROUNDS=$!
+echo "idled $T/idled" >&8
+eventually "mail.py ends quiet rounds, and opens a folder whose name is not ASCII" test -e "$T/idled"
+equal "without an error" '' "$(cat "$T/rounds.log")"
+stop "$ROUNDS"
 
 # --- a phone
 

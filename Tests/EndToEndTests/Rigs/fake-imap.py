@@ -1,7 +1,7 @@
 """A stand-in for an IMAP server with one folder and IDLE: fake-imap.py PORT-FILE COMMAND-FIFO
 
 It knows the commands that examples/python/mail.py uses, for one client at a time. The fifo takes lines: “new SUBJECT”,
-“read NUMBER”, “drop” ends the connection.
+“read NUMBER”, “drop” ends the connection, “idled FILE” makes the file after three rounds of IDLE.
 """
 
 import asyncio
@@ -15,6 +15,8 @@ class Server:
         self.unread: set[int] = set()
         self.writer: asyncio.StreamWriter | None = None
         self.idle = False
+        self.rounds = 0
+        self.sign = ""
 
     def say(self, line: str) -> None:
         if self.writer:
@@ -28,6 +30,9 @@ class Server:
             if line == "DONE":
                 self.idle = False
                 self.say(f"{idle_tag} OK idled")
+                self.rounds += 1
+                if self.rounds == 3 and self.sign:
+                    open(self.sign, "w").close()
                 continue
             tag, command, *rest = line.split(" ", 2)
             arguments = rest[0] if rest else ""
@@ -38,6 +43,9 @@ class Server:
                     if arguments != 'mina "secret"':
                         self.say(f"{tag} NO wrong password")
                         continue
+                case "SELECT" | "EXAMINE" if arguments not in ("INBOX", '"INBOX"', '"Entw&APw-rfe"'):
+                    self.say(f"{tag} NO there is no such folder")
+                    continue
                 case "SELECT" | "EXAMINE":
                     self.say(f"* {len(self.mails)} EXISTS")
                     self.say("* OK [UIDVALIDITY 7] valid")
@@ -66,6 +74,8 @@ class Server:
             self.unread.discard(int(rest))
             if self.idle:
                 self.say(f"* {rest} FETCH (FLAGS (\\Seen))")
+        elif verb == "idled":
+            self.rounds, self.sign = 0, rest
         elif verb == "drop" and self.writer:
             self.writer.close()
 

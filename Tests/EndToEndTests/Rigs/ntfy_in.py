@@ -152,13 +152,23 @@ async def faults(rig):
     expect("dead letters", await rig.property("DeadLetters"), 5)
     say("5 dead letters are counted")
     await during("nothing but rubbish", before=rubbish)
+    await during("nothing but empty lines", before=lambda: server.say(b"\n" * (1 << 20)))
     # Who connects between the two hears it from neither: only the sweep does.
     server.cache_delay = 0.5
     server.clock = -3600
     await rig.restart_bridge()
     await during("messages that the stream has missed, and a clock that is set back", unheard=4)
     server.cache_delay = 0
+    # What is older than the first connection is not taken, also after a message with a time that has not come.
+    for clock, text in ((-86400, "from yesterday"), (86400, "from tomorrow")):
+        server.clock = clock
+        server.faults["unheard"] = 1 if clock < 0 else 0
+        server.publish("a", text)
     server.clock = 0
+    rig.expected["from tomorrow"] += 1
+    await rig.all_came("a time that has not come")
+    await rig.restart_bridge()
+    await during("messages that are older than the first connection", unheard=4)
 
 
 async def during_away(rig):
@@ -188,10 +198,22 @@ async def kills(rig):
             until = time.monotonic() + 10
             while rig.bridge.poll() is None and time.monotonic() < until:
                 rig.publish()
-                await asyncio.sleep(0.1)
+                # The disk is written when nothing has come for a moment.
+                await asyncio.sleep(0.5 if "write" in step else 0.1)
             expect(f"killed {step}", rig.bridge.poll(), -signal.SIGKILL)
             await rig.start_bridge()
     await rig.all_came("the bridge is killed at each step")
+    # Many are under way then.
+    for step in ("before-call:20", "after-answer:9", "after-answer:25", "after-write:2"):
+        await rig.end(rig.bridge)
+        for _ in range(20):
+            rig.publish("a")
+            rig.publish("b", sequence_id=f"sequence-{rig.number % 4}")
+        await rig.start_bridge(wait=False, NOTIFYD_FAILPOINT=step)
+        await eventually("it is killed", lambda: rig.bridge.poll() is not None)
+        expect(f"killed {step}", rig.bridge.poll(), -signal.SIGKILL)
+        await rig.start_bridge()
+    await rig.all_came("the bridge is killed while many messages are under way")
     rig.publish()
     await rig.end(rig.daemon)
     for _ in range(5):
@@ -203,6 +225,75 @@ async def kills(rig):
     await rig.all_came("notifyd is killed")
     await eventually("it is claimed", lambda: rig.outcome(text, ["claimed"]))
     say("what was cleared meanwhile is claimed")
+
+
+async def rude(rig):
+    """A second server, which says more than anybody can want to hear."""
+    server = Server(burst=100000)
+    server.endless = "lines"
+    await server.start()
+    rig.configure(more=f"""
+        [[server]]
+        url = "http://localhost:{server.port}"
+        [[server.map]]
+        subscribe = ["c"]
+        topic = "/c"
+        """)
+    await rig.restart_bridge()
+    await asyncio.sleep(0.3)
+    for topic in "aabb":
+        rig.publish(topic)
+    await rig.all_came("another server says lines as fast as they are taken")
+    await asyncio.sleep(0.5)
+    before = work(rig.bridge), time.monotonic()
+    await asyncio.sleep(1)
+    share = (work(rig.bridge) - before[0]) / (time.monotonic() - before[1])
+    if share > 0.5:
+        raise Failed(f"reading takes {share:.0%} of a core")
+    say("it is read at a pace that costs little")
+
+    # What was said so far is still read from the network, line by line.
+    server.endless = "line"
+    await rig.restart_bridge()
+    await eventually("it is given up", lambda: rig.problem(["has no end"]))
+    for topic in "ab":
+        rig.publish(topic)
+    await rig.all_came("another server says a line without an end")
+    await server.stop()
+    rig.configure()
+    await rig.restart_bridge()
+
+
+def work(process):
+    """The seconds of processor time that a process has used."""
+    with open(f"/proc/{process.pid}/stat") as file:
+        words = file.read().rsplit(")", 1)[1].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+async def forbidden(rig):
+    server = rig.server
+    server.forbidden = {"b", "locked"}
+    await rig.restart_bridge()
+    rig.publish("a")
+    await rig.all_came("some topics may not be read")
+    for words in (['read "b"', "others are received"], ['read "locked"', "not heard here"]):
+        if not await rig.problem(words):
+            raise Failed(f"the problems are {await rig.property('Problems')!r}")
+    say("the topics that may not be read are named")
+    server.readonly = {"phone"}
+    await rig.client.publish("/post/9", "", "refused")
+    await rig.client.publish("/run/9", "", "not refused")
+    await eventually("it is named", lambda: rig.problem(['write "phone"']))
+    await eventually("the other goes out", lambda: "not refused" in rig.told("later"))
+    expect("what was refused", rig.told("phone").count("refused"), 0)
+    say("a topic that may not be written is named, and does not keep the others from being sent")
+    server.forbidden, server.readonly = set(), set()
+    await rig.restart_bridge()
+    await eventually("it goes out when it may", lambda: "refused" in rig.told("phone"))
+    rig.publish("b")
+    await rig.all_came("they may be read again")
+    expect("problems", await rig.property("Problems"), [])
 
 
 async def denied(rig):

@@ -91,6 +91,24 @@ async def login(member, signature, *arguments, path=""):
     expect("logind", await process.wait(), 0)
 
 
+async def full_disk(rig):
+    def limit(size):
+        subprocess.run(["prlimit", f"--pid={rig.bridge.pid}", f"--fsize={size}:unlimited"], check=True)
+
+    limit(0)
+    await rig.client.publish("/post/10", "", "while the disk is full")
+    await eventually("it is told", lambda: rig.problem(["its state cannot be written"]))
+    expect("what goes out", rig.told("phone").count("while the disk is full"), 0)
+    limit("unlimited")
+    await eventually("it goes out", lambda: "while the disk is full" in rig.told("phone"))
+    await eventually("it is not told any more", lambda: no_problem(rig))
+    say("a full disk is told, and waited for")
+
+
+async def no_problem(rig):
+    return not await rig.property("Problems")
+
+
 async def faults_out(rig):
     server, client = rig.server, rig.client
     count = 0
@@ -149,6 +167,29 @@ async def faults_out(rig):
     say("notifyd is killed: what was claimed is not told, and a claim is said")
 
 
+async def opens_by_a_unit(rig, number):
+    """What the service manager says of xdg-open decides whether an event is claimed."""
+    for result in ("failed", "done"):
+        manager = subprocess.Popen(
+            ["/usr/bin/python3", os.path.join(os.path.dirname(__file__), "service_manager.py"), result])
+        try:
+            await eventually("the service manager is there", lambda: rig.has_name("org.freedesktop.systemd1"))
+            await rig.client.press(number, "ntfy-open")
+            if result == "done":
+                await eventually("what was opened is claimed", lambda: explained(rig, number, "retracted"))
+                continue
+
+            def is_told():
+                with open(f"{FOLDER}/notifyd-ntfy.log") as file:
+                    return "xdg-open has failed" in file.read()
+            await eventually("the log says that xdg-open has failed", is_told)
+            expect("outcome", (await rig.client.explain(number))["outcome"], "shown")
+        finally:
+            manager.kill()
+            manager.wait()
+    say("an event is claimed when xdg-open has succeeded, and not when it has failed")
+
+
 async def buttons(rig):
     server, client = rig.server, rig.client
     portal = subprocess.Popen(
@@ -166,16 +207,19 @@ async def buttons(rig):
             {"action": "view", "label": "Look", "url": "https://example.com/view"},
             {"action": "http", "label": "Do", "url": url, "method": "PUT", "headers": {"X-A": "b"}, "body": "done"},
             {"action": "view", "label": "Steal", "url": "file:///etc/passwd"}])
+        # What it steals has no button at all.
         text = f"message {rig.number}"
         number = (await eventually("the message is an event", lambda: rig.event(text))).event.id
         # A button of an event that stays unread: each of a new event.
-        for index, key in enumerate(("ntfy-open", "ntfy-action-0", "ntfy-action-1", "ntfy-action-2")):
+        for index, key in enumerate(("ntfy-open", "ntfy-action-0", "ntfy-action-1")):
             if index:
                 rig.publish(**{key: value for key, value in found.items() if key in ("click", "actions")})
                 text = f"message {rig.number}"
                 number = (await eventually("the message is an event", lambda: rig.event(text))).event.id
             found = next(one for one in server.cache if one.get("message") == text)
             await client.press(number, key)
+            if key == "ntfy-open":
+                await eventually("what was opened is claimed", lambda: explained(rig, number, "claimed"))
         request = await eventually("the request is made", lambda: next((
             one for one in server.requests if one.path == "/hook"), None))
         expect("request", (request.method, request.body, request.headers.get("x-a")), ("PUT", b"done", "b"))
@@ -186,15 +230,32 @@ async def buttons(rig):
                 return [line.split('"')[3] for line in file if "OpenURI" in line and "AddMethod" not in line]
         await eventually("addresses are opened", lambda: len(opened()) >= 2)
         expect("opened", opened(), ["https://example.com/click", "https://example.com/view"])
+        # The server wants a login for it.
+        expect("a request that was refused", (await client.explain(number)).get("outcome") in (None, "", "shown"), True)
         say("buttons open addresses and make requests, and no button opens a file")
     finally:
         portal.kill()
+        portal.wait()
+
+    server.publish("a", "to be opened", click="https://example.com/nobody")
+    rig.expected["to be opened"] += 1
+    number = (await eventually("a banner is shown", lambda: rig.outcome("to be opened", ["shown"]))).event.id
+    await client.press(number, "ntfy-open")
+
+    def is_told():
+        with open(f"{FOLDER}/notifyd-ntfy.log") as file:
+            return "An address cannot be opened" in file.read()
+    await eventually("the log says why", is_told)
+    expect("outcome", (await client.explain(number))["outcome"], "shown")
+    say("where nothing can open an address, its event is not claimed")
+    if os.access("/usr/bin/xdg-open", os.X_OK):
+        await opens_by_a_unit(rig, number)
 
     png = bytes.fromhex(
         "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c6360606060000000050001a5f6"
         "45400000000049454e44ae426082")
     server.files = {"/good.png": ("image/png", png), "/page.png": ("image/png", b"<html>"), "/large.png": (
-        "image/png", png + bytes(300 << 10))}
+        "image/png", png + bytes(300 << 10)), "/huge.png": ("image/png", png[:16] + b"\xff" * 8 + png[24:])}
     other = Server()
     await other.start()
     other.files = server.files
@@ -206,7 +267,7 @@ async def buttons(rig):
         with open(f"{FOLDER}/server.log") as file:
             return f"{folder}/{files[0]}" in file.read()
     await eventually("the banner has the picture", is_shown)
-    for name in ("page", "large"):
+    for name in ("page", "large", "huge"):
         server.publish("pictures", name, icon=f"http://localhost:{server.port}/{name}.png")
     server.publish("pictures", "private", icon=f"http://127.0.0.1:{other.port}/good.png")
     await eventually("all are events", lambda: rig.event("private", "/pictures"))
@@ -214,3 +275,15 @@ async def buttons(rig):
     await other.stop()
     expect("pictures", os.listdir(folder), files)
     say("a small picture is in the banner; others are not fetched or not kept")
+    server.files["/never.png"] = ("image/png", None)
+    begin = time.monotonic()
+    for number in range(100):
+        server.publish("pictures", f"never {number}", icon=f"http://localhost:{server.port}/never.png")
+    server.publish("pictures", "first", sequence_id="door", icon=f"http://localhost:{server.port}/never.png")
+    server.publish("pictures", "second", sequence_id="door", icon=f"http://localhost:{server.port}/never.png")
+    await eventually("what comes later is an event", lambda: rig.event("second", "/pictures"))
+    passed = time.monotonic() - begin
+    # One after the other they would wait for a minute.
+    expect(f"whether they are passed after {passed:.1f} s", passed < 20, True)
+    await eventually("all are events", lambda: rig.event("never 0", "/pictures"))
+    say("pictures that never come hold up no other message")

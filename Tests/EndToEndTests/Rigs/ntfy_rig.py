@@ -51,6 +51,7 @@ class Rig:
         self.server = Server(token="tk_secret", burst=100000, keepalive=0.3)
         self.daemon = self.bridge = None
         self.client = None
+        self.maps = ""
         self.expected = collections.Counter()
         self.number = 0
 
@@ -90,18 +91,22 @@ class Rig:
         await self.start_daemon()
         self.client = await notifyd.Client().__aenter__()
 
-    def configure(self, maps):
+    def configure(self, maps=None, more=""):
+        """The maps stay if no others are given; further servers do not."""
+        self.maps = maps = maps or self.maps
         with open(f"{FOLDER}/config/notifyd/ntfy.toml", "w") as file:
             file.write(f"""
                 [[server]]
                 url = "http://localhost:{self.server.port}"
                 token = {{ file = "token" }}
+                keepalive = "300ms"
                 silence = "1s"
 
                 [[server.map]]
                 subscribe = ["a", "b"]
                 topic = "/ntfy/{{name}}"
                 {maps}
+                {more}
                 """)
 
     # Processes
@@ -134,6 +139,10 @@ class Rig:
             "/org/notifyd/Bridge1", "org.notifyd.Bridge1", name, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         output, _ = await process.communicate()
         return json.loads(output)["data"] if output else None
+
+    async def problem(self, words):
+        """Whether a problem is told with all these words."""
+        return any(all(word in reason for word in words) for reason, _ in await self.property("Problems") or [])
 
     async def end(self, process, number=signal.SIGKILL):
         process.send_signal(number)

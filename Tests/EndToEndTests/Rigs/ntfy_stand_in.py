@@ -54,6 +54,10 @@ class Server:
         self.keepalive = keepalive
         self.cache_delay = cache_delay
         self.readonly = set()
+        # Topics that nobody may read, and not together with others either.
+        self.forbidden = set()
+        # What is said to listeners without an end: "line" has none, "lines" come as fast as they are taken.
+        self.endless = ""
         # Seconds by which its clock is wrong.
         self.clock = 0
         # Messages are cut into chunks of so many bytes; 0 is whole.
@@ -205,6 +209,8 @@ class Server:
         self.requests.append(request)
         if request.path in self.files:
             kind, content = self.files[request.path]
+            if content is None:
+                await asyncio.sleep(3600)
             return self._reply(writer, 200, content, kind)
         if self._takes("status"):
             return self._reply(writer, self.refusal[0], extra=self.refusal[1])
@@ -221,6 +227,8 @@ class Server:
             return self._reply(writer, 401 if login else 403)
         parts = list(filter(None, request.path.split("/")))
         if request.method == "GET" and len(parts) == 2 and parts[1] == "json":
+            if self.forbidden & set(parts[0].split(",")):
+                return self._reply(writer, 403)
             return await self._subscribe(request, writer, parts[0].split(","))
         message = self._message(request, parts)
         if message is None:
@@ -312,6 +320,10 @@ class Server:
                 await asyncio.sleep(3600)
             for message in self._kept(topics, since, False):
                 chunk(self.line(message))
+            lines = self.line(self.message("keepalive", ",".join(topics))) * 100
+            while self.endless:
+                chunk(lines if self.endless == "lines" else b"x" * 65536)
+                await writer.drain()
             while True:
                 await writer.drain()
                 try:
@@ -330,8 +342,11 @@ async def main():
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--burst", type=int, default=60)
     parser.add_argument("--token", default="")
+    parser.add_argument("--picture", help="a PNG, as a number in hexadecimal; it is at /icon.png")
     options = parser.parse_args()
     server = Server(token=options.token, burst=options.burst)
+    if options.picture:
+        server.files = {"/icon.png": ("image/png", bytes.fromhex(options.picture))}
     await server.start(options.port)
     print(server.port, flush=True)
     await asyncio.Event().wait()

@@ -48,7 +48,7 @@ record_signals
 # Records of single events are of the level debug; at the default level the journal gets what happens to notifyd.
 configure <<'TOML'
 [defaults]
-window = "200ms"
+window = "1s"
 [log]
 level = "debug"
 TOML
