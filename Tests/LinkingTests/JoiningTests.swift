@@ -64,6 +64,20 @@ struct JoiningTests {
         #expect((0..<10).flatMap { _ in questions(another.wait(seconds: 1)) }.isEmpty)
     }
 
+    /// The broker is lost while a device joins. What the other says meanwhile is missing, and no past.
+    @Test func whatIsSaidBetweenTwoConnectionsIsMissed() {
+        let bench = Bench()
+        describe(bench, last: 2000)
+        bench.give(.disconnected(wasTakenOver: false))
+        bench.time += 1_000_000
+        bench.give(.connecting)
+        bench.give(.connected)
+        bench.hear(.presence(LinkTests.other), .presence(Presence(connection: 6, isOnline: true)))
+        describe(bench, last: 2001)
+        let asked = (0..<10).flatMap { _ in questions(bench.wait(seconds: 1)) }
+        #expect(asked.first?.after == 2000 && asked.first?.through == 2001)
+    }
+
     /// Somebody who has recorded it sends it again.
     @Test func whatWasSaidBeforeIsNothingForANewDevice() {
         let bench = Bench()

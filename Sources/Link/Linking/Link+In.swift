@@ -159,13 +159,15 @@ extension Link {
     mutating func begin(_ device: Device, at number: UInt64) {
         peers[device]!.record.start = number
         peers[device]!.record.taken = number
+        peers[device]!.isBegun = true
         disk.devices.insert(device)
     }
 
-    /// Whether the present of a device is not known yet: this one is new, and has heard nothing but what the broker had kept.
+    /// Whether the present of a device is not known yet: this one is new, and has heard nothing but what the broker had kept. What is
+    /// said between two connections comes after the present.
     func isJoining(_ device: Device) -> Bool {
-        guard let line, !line.hasJoined, let record = peers[device]?.record else { return false }
-        return record.start == record.taken
+        guard let line, !line.hasJoined, let peer = peers[device] else { return false }
+        return peer.isBegun && peer.record.start == peer.record.taken
     }
 
     /// Whether a message was said before this device was there, as far as the clocks can tell: somebody says it again. If it is not so,

@@ -81,6 +81,7 @@ extension Link {
         connection.joined = nil
         connection.describe = nil
         connection.drainBy = nil
+        for device in peers.keys { peers[device]!.isBegun = false }
         values.check = nil
         asking.question = nil
         answering.waiting = []

@@ -12,6 +12,9 @@ struct Peer {
     /// What is asked for only after an upgrade.
     var unknown: RangeSet
 
+    /// Its stream begins during this connection.
+    var isBegun = false
+
     // Presence.
     var isOnline = false
     var connection: UInt64 = 0
