@@ -215,12 +215,16 @@ extension Journal {
     public func event(named origin: Origin) throws(JournalError) -> EventID? {
         guard let source = origin.source, let name = origin.eventID else { return nil }
         return try read { db in
+            // Most names are new, and a row costs much more than a number.
+            let known = try db.cachedStatement(sql: Self.knownQuery)
+            guard try Int64.fetchOne(known, arguments: [source, name]) != nil else { return nil }
             let rows = try Row.fetchCursor(
                 db.cachedStatement(sql: Self.namedQuery), arguments: [source, name])
             return try next(rows) { try RowReader($0).event().id }
         }
     }
 
+    static let knownQuery = "SELECT id FROM event INDEXED BY event_name WHERE source = ? AND source_id = ? LIMIT 1"
     static let namedQuery = """
         SELECT * FROM event INDEXED BY event_name WHERE source = ? AND source_id = ? ORDER BY id
         """

@@ -10,9 +10,27 @@ struct RecentChanges {
     private static let limit = 64
     private static let bytesLimit = 128 << 10
 
+    /// An event with its present outcome. The changes of an event share it.
+    private final class Known {
+        var event: StoredEvent
+
+        init(_ event: StoredEvent) { self.event = event }
+    }
+
+    private struct Row {
+        var number: Int64
+        var id: EventID
+        var isOutcome: Bool
+        /// In bytes.
+        var cost: Int
+        var known: Known
+
+        var change: StoredChange { StoredChange(number, isOutcome ? .outcome(known.event) : .event(known.event)) }
+    }
+
     /// Every change with a higher number is here.
     private var start: Int64
-    private var changes: Deque<StoredChange> = []
+    private var rows: Deque<Row> = []
     private var bytes = 0
 
     /// - Parameter number: of the last change.
@@ -21,51 +39,38 @@ struct RecentChanges {
     /// The changes above a number; `nil` if they are not all here.
     func after(_ number: Int64) -> [StoredChange]? {
         guard number >= start else { return nil }
-        let later = changes.reversed().prefix { $0.number > UInt64(clamping: number) }
-        return later.reversed()
+        let later = rows.reversed().prefix { $0.number > number }
+        return later.reversed().map(\.change)
     }
 
     /// An event that was accepted or decided lately, with its present outcome.
-    func event(_ id: EventID) -> StoredEvent? { changes.last { $0.id == id }?.event }
+    func event(_ id: EventID) -> StoredEvent? { rows.last { $0.id == id }?.known.event }
 
     mutating func accepted(_ event: StoredEvent, number: Int64) {
-        append(StoredChange(number, .event(event)))
+        let cost = StoredChange(number, .event(event)).memoryCost
+        append(Row(number: number, id: event.id, isOutcome: false, cost: cost, known: Known(event)))
     }
 
     /// An event has another outcome. An event has one row for its outcome: the one before it is gone.
     mutating func decided(_ id: EventID, _ decision: StoredDecision, number: Int64) {
-        guard var event = event(id) else { return end(at: number) }
-        event.decision = decision
-        changes.removeAll { change in
-            guard case .outcome(let decided) = change.content, decided.id == id else { return false }
-            bytes -= change.memoryCost
-            return true
+        guard let known = rows.last(where: { $0.id == id })?.known else { return end(at: number) }
+        if known.event.decision != nil, let index = rows.firstIndex(where: { $0.id == id && $0.isOutcome }) {
+            bytes -= rows.remove(at: index).cost
         }
-        for index in changes.indices where changes[index].id == id {
-            if case .event = changes[index].content { changes[index].content = .event(event) }
-        }
-        append(StoredChange(number, .outcome(event)))
+        known.event.decision = decision
+        let cost = StoredChange(number, .outcome(known.event)).memoryCost
+        append(Row(number: number, id: id, isOutcome: true, cost: cost, known: known))
     }
 
     /// Something else was written, up to this number.
     mutating func end(at number: Int64) { self = RecentChanges(after: number) }
 
-    private mutating func append(_ change: StoredChange) {
-        changes.append(change)
-        bytes += change.memoryCost
-        while changes.count > Self.limit || bytes > Self.bytesLimit, let first = changes.popFirst() {
-            bytes -= first.memoryCost
-            start = Int64(clamping: first.number)
-        }
-    }
-}
-
-extension StoredChange {
-    /// The event that was accepted or decided.
-    fileprivate var event: StoredEvent? {
-        switch content {
-        case .event(let event), .outcome(let event): event
-        case .read, .removed, .start, .deleted: nil
+    private mutating func append(_ row: Row) {
+        rows.append(row)
+        bytes += row.cost
+        while rows.count > Self.limit || bytes > Self.bytesLimit, let first = rows.popFirst() {
+            bytes -= first.cost
+            start = first.number
         }
     }
 }

@@ -15,18 +15,22 @@ public enum Address: Hashable, Sendable, CustomStringConvertible {
     case answers(Device)
 
     /// `nil` if the text is no such topic.
-    public init?(_ text: some StringProtocol) {
-        let rest = text.dropFirst(2)
-        switch text.prefix(2) {
-        case "s/": self.init(Device(rest).map(Address.stream))
-        case "v/": self.init(Digest(rest).map(Address.value))
-        case "d/": self.init(Device(rest).map(Address.description))
-        case "o/": self.init(Device(rest).map(Address.presence))
-        case "r/": self.init(Device(rest).map(Address.questions))
-        case "u/": self.init(Device(rest).map(Address.answers))
+    public init?(_ text: Substring) {
+        guard let slash = text.utf8.dropFirst().first, slash == UInt8(ascii: "/") else { return nil }
+        let rest = text[text.utf8.index(text.startIndex, offsetBy: 2)...]
+        switch text.utf8.first {
+        case UInt8(ascii: "s"): self.init(Device(rest).map(Address.stream))
+        case UInt8(ascii: "v"): self.init(Digest(rest).map(Address.value))
+        case UInt8(ascii: "d"): self.init(Device(rest).map(Address.description))
+        case UInt8(ascii: "o"): self.init(Device(rest).map(Address.presence))
+        case UInt8(ascii: "r"): self.init(Device(rest).map(Address.questions))
+        case UInt8(ascii: "u"): self.init(Device(rest).map(Address.answers))
         default: return nil
         }
     }
+
+    /// `nil` if the text is no such topic.
+    public init?(_ text: String) { self.init(text[...]) }
 
     private init?(_ address: Address?) {
         guard let address else { return nil }

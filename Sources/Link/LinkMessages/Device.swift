@@ -6,13 +6,16 @@ public struct Device: Hashable, Comparable, Sendable, CustomStringConvertible {
     public let description: String
 
     /// `nil` if the text is anything else.
-    public init?(_ text: some StringProtocol) {
+    public init?(_ text: Substring) {
         let isDigit: (UInt8) -> Bool = {
             (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
         }
         guard text.utf8.count == 32, text.utf8.allSatisfy(isDigit) else { return nil }
         description = String(text)
     }
+
+    /// `nil` if the text is anything else.
+    public init?(_ text: String) { self.init(text[...]) }
 
     public static func < (left: Device, right: Device) -> Bool { left.description < right.description }
 }
@@ -24,10 +27,13 @@ public struct Digest: Hashable, Comparable, Sendable, CustomStringConvertible {
     public let description: String
 
     /// `nil` if the text is anything else.
-    public init?(_ text: some StringProtocol) {
+    public init?(_ text: Substring) {
         guard let device = Device(text) else { return nil }
         description = device.description
     }
+
+    /// `nil` if the text is anything else.
+    public init?(_ text: String) { self.init(text[...]) }
 
     public static func < (left: Digest, right: Digest) -> Bool { left.description < right.description }
 }

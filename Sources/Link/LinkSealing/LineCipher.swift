@@ -27,6 +27,9 @@ public struct LineCipher: Sendable {
     /// Whether the line has a key.
     public var isSealed: Bool { !keys.isEmpty }
 
+    /// Bytes of a nonce: RFC 8439, section 2.8. A combined box begins with it.
+    private static let nonceCount = 12
+
     // MARK: Names that the broker sees
 
     /// The name of a topic on the broker: `v/DIGEST`, and screens.
@@ -49,7 +52,7 @@ public struct LineCipher: Sendable {
         func inside(_ count: Int, _ frame: Envelope) -> Int { max(0, (count - frame.encoded.count) / 4 * 3) }
         var count = count
         if let key = keys.first {
-            let nonce = [UInt8](repeating: 0, count: 12)
+            let nonce = [UInt8](repeating: 0, count: Self.nonceCount)
             count = inside(count, .sealed(key: "\(key.id).\(own)", nonce: nonce, ciphertext: [])) - 16
         }
         if let signer {
@@ -74,8 +77,11 @@ public struct LineCipher: Sendable {
         let name = "\(key.id).\(own)"
         let box = try ChaChaPoly.seal(
             text, using: messageKey(key, of: own, name), nonce: nonce, authenticating: Self.header(name, topic))
-        return Envelope.sealed(key: name, nonce: Array(nonce), ciphertext: Array(box.ciphertext) + Array(box.tag))
-            .encoded
+        let combined = Array(box.combined)
+        return Envelope.sealed(
+            key: name, nonce: Array(combined.prefix(Self.nonceCount)),
+            ciphertext: Array(combined.dropFirst(Self.nonceCount))
+        ).encoded
     }
 
     /// What came from the broker.
@@ -117,9 +123,7 @@ public struct LineCipher: Sendable {
         guard case .sealed(let name, let nonce, let ciphertext) = try? Envelope.decode(payload),
             let dot = name.firstIndex(of: "."), let key = keys.first(where: { $0.id == name[..<dot] }),
             let device = Device(name[name.index(after: dot)...]),
-            ciphertext.count >= 16, let nonce = try? ChaChaPoly.Nonce(data: nonce),
-            let box = try? ChaChaPoly.SealedBox(
-                nonce: nonce, ciphertext: ciphertext.dropLast(16), tag: ciphertext.suffix(16)),
+            let box = try? ChaChaPoly.SealedBox(combined: nonce + ciphertext),
             let text = try? ChaChaPoly.open(
                 box, using: messageKey(key, of: device, name), authenticating: Self.header(name, topic))
         else { return nil }

@@ -226,12 +226,17 @@ private struct ValueReader {
         switch type {
         case .array(let element): return readAll(&inner).map { .array($0, of: element) }
         case .dictionary(let keys, let values):
-            var entries: [Value: Value] = [:]
+            // Most have a few entries, and each step of growing costs as much as reading one.
+            var entries = [Value: Value](minimumCapacity: 8)
             while dbus_message_iter_get_arg_type(&inner) == DBusType.entry {
                 var entry = DBusMessageIter()
                 dbus_message_iter_recurse(&inner, &entry)
-                guard let pair = readAll(&entry), pair.count == 2 else { return nil }
-                entries[pair[0]] = pair[1]
+                guard remaining > 1 else { return nil }
+                remaining -= 2
+                guard let key = read(&entry) else { return nil }
+                dbus_message_iter_next(&entry)
+                guard let value = read(&entry) else { return nil }
+                entries[key] = value
                 dbus_message_iter_next(&inner)
             }
             return .dictionary(entries, keys: keys, values: values)
