@@ -56,7 +56,10 @@ final class SystemHost: Host {
         recoveryTimer = try loop.timer(.monotonic) { [unowned self] in endTurnWhenIdle() }
         throttleTimer = try loop.timer(.monotonic) { [unowned self] in interface.refillThrottle() }
         wallTimer = try WallTimer(on: loop) { [unowned daemon] in daemon.updateSchedules() }
-        endOfTurn = try loop.deferred { [unowned daemon] in daemon.finishTurn() }
+        endOfTurn = try loop.deferred { [unowned self, unowned daemon] in
+            daemon.finishTurn()
+            interface.answerAwaiting()
+        }
         for signal in [SIGTERM, SIGINT] {
             sources.append(try loop.signal(signal) { [unowned self] in stop() })
         }

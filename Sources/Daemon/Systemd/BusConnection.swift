@@ -94,6 +94,11 @@ public final class BusConnection {
         pump?.resume()
     }
 
+    /// Takes ``resume()`` back: everything is handled.
+    public func pause() {
+        pump?.pause()
+    }
+
     /// Requests a well-known name, without queueing for it and without allowing replacement. Waits for the bus.
     /// Messages before its reply are handled later: dbus-daemon delivers the calls that have started this process
     /// first.

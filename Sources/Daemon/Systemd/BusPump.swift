@@ -106,6 +106,10 @@ final class BusPump {
         must(sd_event_source_set_enabled(deferred, CInt(SD_EVENT_ONESHOT)), "sd_event_source_set_enabled")
     }
 
+    func pause() {
+        must(sd_event_source_set_enabled(deferred, CInt(SD_EVENT_OFF)), "sd_event_source_set_enabled")
+    }
+
     private func stop() {
         armedFor = nil
         for source in [input, timer, deferred] {

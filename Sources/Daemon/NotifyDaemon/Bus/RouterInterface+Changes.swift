@@ -47,6 +47,7 @@ extension RouterInterface {
     /// There are new changes on disk: the calls that wait for them are queued as if they came now.
     func changesCommitted() {
         guard !awaiting.isEmpty else { return }
+        areAwaitingNext = queue.isEmpty
         for (caller, waiting) in awaiting.takeAll() {
             queue.enqueue(
                 { [unowned self] in
@@ -56,6 +57,14 @@ extension RouterInterface {
                 }, of: caller, bytes: 0, kind: .reading)
         }
         bus.resume()
+    }
+
+    /// Who waits for changes and for nobody before them is answered in the same turn of the loop.
+    func answerAwaiting() {
+        guard areAwaitingNext else { return }
+        areAwaitingNext = false
+        if !handleBatch() { bus.pause() }
+        daemon.endTurn()
     }
 
     private typealias Portion = (changes: [StoredChange], position: Journal.ChangePosition?)

@@ -25,6 +25,8 @@ final class RouterInterface {
     var chunkedReplies = 0
     /// Calls that are answered when something changes.
     var awaiting = AwaitingCalls()
+    /// Whether nothing else was queued when those that something has changed for were queued.
+    var areAwaitingNext = false
     /// Filters the calls that sd-bus handles itself.
     var builtInCalls: BusSlot?
 
