@@ -61,7 +61,8 @@ extension Daemon {
     }
 
     private func endRecovery() {
-        if recovery?.isLong == true { releaseMemory(after: configuration.recoveryWindow + .seconds(1)) }
+        // Much of what the start needs is not needed again.
+        releaseMemory(after: configuration.recoveryWindow + .seconds(1))
         recovery = nil
     }
 

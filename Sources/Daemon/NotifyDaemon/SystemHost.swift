@@ -182,7 +182,10 @@ final class SystemHost: Host {
 
     func device(of seed: String) -> String { Machine.mix(seed) }
     func lookUpProgram(of claimant: String) -> ProgramDirectory.Lookup { programs.lookUp(claimant) }
-    func releaseMemory() { Memory.release() }
+    func releaseMemory() {
+        Memory.release()
+        Memory.releaseCode()
+    }
     func checkIntegrity(of file: String, _ ended: @escaping (IntegrityCheck) -> Void) {
         integrityChecker.check(file, ended)
     }

@@ -1,4 +1,5 @@
 internal import CSystemd
+import Glibc
 
 /// The process's memory.
 public enum Memory {
@@ -17,5 +18,30 @@ public enum Memory {
     /// Returns free memory to the system, which the C library would keep; malloc_trim(3).
     public static func release() {
         malloc_trim(0)
+    }
+
+    /// Takes the pages of code out of the process: MADV_DONTNEED of madvise(2). What runs on is mapped again from the page cache
+    /// as it is called, and what only the start needs stays away.
+    public static func releaseCode() {
+        for (start, count) in codeMappings() { madvise(start, count, MADV_DONTNEED) }
+    }
+
+    /// Mappings of files that can be executed and not written: proc_pid_maps(5). What can be written holds what was written.
+    private static func codeMappings() -> [(start: UnsafeMutableRawPointer, count: Int)] {
+        guard let file = fopen("/proc/self/maps", "re") else { return [] }
+        defer { fclose(file) }
+        var mappings: [(start: UnsafeMutableRawPointer, count: Int)] = []
+        var line: UnsafeMutablePointer<CChar>?
+        var capacity = 0
+        defer { free(line) }
+        while getline(&line, &capacity, file) > 0, let line {
+            // For example: 7f0a3c022000-7f0a3c17e000 r-xp 00022000 fe:00 131 /usr/lib/libc.so.6
+            let words = String(cString: line).split(separator: " ")
+            guard words.count >= 6, words[1] == "r-xp", words[5].hasPrefix("/") else { continue }
+            let ends = words[0].split(separator: "-").compactMap { UInt($0, radix: 16) }
+            guard ends.count == 2, let start = UnsafeMutableRawPointer(bitPattern: ends[0]) else { continue }
+            mappings.append((start, Int(ends[1] - ends[0])))
+        }
+        return mappings
     }
 }

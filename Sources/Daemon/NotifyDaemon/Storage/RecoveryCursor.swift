@@ -34,9 +34,6 @@ struct RecoveryCursor {
     /// Events announced early.
     private var outOfTurn: Set<EventID> = []
 
-    /// Global ids and events read so far.
-    private var count = 0
-
     /// - Parameters:
     ///   - server: the identity of the current notification server.
     ///   - portion: global ids or events per turn.
@@ -56,8 +53,6 @@ struct RecoveryCursor {
     var hasGlobalIDs: Bool { lastGlobalID != nil }
     var hasBanners: Bool { !banners.isEmpty }
     var isOver: Bool { !hasBanners && !hasGlobalIDs && ids.isEmpty }
-    /// Whether it took so many turns that much free memory is left over.
-    var isLong: Bool { count > 8 * portion }
     /// Events that are not loaded yet.
     var remaining: Int { ids.count - outOfTurn.count }
 
@@ -81,7 +76,6 @@ struct RecoveryCursor {
             size += max(1, events.count)
         }
         banners = banners.dropFirst(found.count)
-        count += size
         return found
     }
 
@@ -102,7 +96,6 @@ struct RecoveryCursor {
         let names = try storage.read { journal throws(JournalError) in
             try journal.named(after: lastGlobalID, limit: limit)
         }
-        count += names.count
         self.lastGlobalID = names.count < limit ? nil : names.last?.id
         return names
     }
@@ -112,7 +105,6 @@ struct RecoveryCursor {
         let events = try storage.read { [outOfTurn] journal throws(JournalError) in
             try journal.undecided(next.filter { !outOfTurn.contains($0) })
         }
-        count += next.count
         ids = ids.dropFirst(portion)
         outOfTurn.subtract(next)
         return events
