@@ -35,6 +35,7 @@ extension Link {
         guard let line else { return }
         out.position = line.cursor
         out.cursor = line.cursor
+        out.isReset = line.connection == 0
         // After an upgrade, what was not understood may be.
         guard line.version < Message.version else { return }
         for device in peers.keys {

@@ -26,6 +26,8 @@ extension Link {
         /// The number of the newest row must not be below this, which was known when it was asked for. Rows that are read before the
         /// answer is there may be newer than it.
         var leastNewest: UInt64 = 0
+        /// Whether the device has a new name, and has not been connected under it.
+        var isReset = false
         var flights = Deque<Flight>()
         /// The highest number this program has said.
         var highest: UInt64 = 0
@@ -97,8 +99,8 @@ extension Link {
             out.position = cursor
             disk.lineChanged = true
         }
-        if line!.connection == 0, number < line!.seen {
-            // After a reset, because numbers fell back: nobody knows what the journal has lost.
+        if out.isReset, number < line!.seen {
+            // Because numbers fell back: nobody knows what the journal has lost.
             line!.seen = number
             out.leastNewest = out.foreign
             if number < line!.first {
@@ -112,6 +114,7 @@ extension Link {
             disk.lineChanged = true
             journalWasRestored(to: 0)
         }
+        out.isReset = false
         // Numbers that others have taken cannot be given out again.
         if number < out.leastNewest {
             fail(.numbersFellBack, at: now)
