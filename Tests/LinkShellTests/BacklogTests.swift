@@ -95,4 +95,41 @@ struct BacklogTests {
             try await rig.one.until("they are counted") { try await rig.one.property("Backlog")?.integer() == 2 }
         }
     }
+
+    /// The journal goes on while the link begins again further back in it.
+    @Test func whatIsPublishedWhileTheBrokerComesBackArrives() async throws {
+        try await withLink { rig in
+            let isOver = Locked(false)
+            let publishing = Task {
+                var count = 0
+                while !isOver.withLock({ $0 }) {
+                    count += 1
+                    try await rig.one.client.publish("/log/a", title: "\(count)", options: Self.silent)
+                    try await Task.sleep(for: .milliseconds(5))
+                }
+                return count
+            }
+            for _ in 1...4 {
+                await rig.broker.kill()
+                try await rig.one.until("the broker is missed") {
+                    try await rig.one.property("State")?.string != "connected"
+                }
+                try await rig.broker.start()
+                for device in rig.devices {
+                    try await device.until("it is connected again", within: .seconds(60)) {
+                        try await device.property("State")?.string == "connected"
+                    }
+                }
+                // Publishing goes on for a while on this connection.
+                let heard = try await rig.one.titles().count
+                try await rig.one.until("more is published") { try await rig.one.titles().count > heard + 20 }
+            }
+            isOver.withLock { $0 = true }
+            let count = try await publishing.value
+            try await rig.two.until("all is heard", within: .seconds(120)) {
+                try await Set(rig.two.titles()).count == count
+            }
+            #expect(try await rig.two.titles().count == count)
+        }
+    }
 }
