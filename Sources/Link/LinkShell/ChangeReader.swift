@@ -21,10 +21,17 @@ final class ChangeReader: @unchecked Sendable {
     private var awaited: UInt64?
     /// Its answer, until the line asks for these rows.
     private var found: (after: UInt64, page: ChangesPage)?
-    /// A reader who has asked for what is awaited.
-    private var reader: (after: UInt64, completion: Completion, timer: WorkTimer)?
+    /// Those who have asked for what is awaited.
+    private var readers: [Reader] = []
     /// Answers of calls of an earlier notifyd are passed over.
     private var life: UInt64 = 0
+
+    private struct Reader {
+        let id: UInt64
+        let completion: Completion
+        let timer: WorkTimer
+    }
+    private var lastReader: UInt64 = 0
 
     /// A reader who asks although nothing was committed is not kept waiting.
     private static let patience: Duration = .milliseconds(10)
@@ -43,8 +50,8 @@ final class ChangeReader: @unchecked Sendable {
         life += 1
         awaited = nil
         found = nil
-        reader?.timer.cancel()
-        reader = nil
+        for reader in readers { reader.timer.cancel() }
+        readers = []
     }
 
     /// Reads the rows after a number.
@@ -59,13 +66,15 @@ final class ChangeReader: @unchecked Sendable {
                 guard life == self.life else { return }
                 deliver(found.page, after: number, limit, completion)
             }
-        } else if awaited == number, reader == nil {
+        } else if awaited == number {
+            lastReader += 1
+            let id = lastReader
             let timer = services.loop.perform(after: Self.patience) { [weak self, life] in
-                guard let self, life == self.life, let reader else { return }
-                self.reader = nil
-                call(after: reader.after, limit: limit, reader.completion)
+                guard let self, life == self.life, let index = readers.firstIndex(where: { $0.id == id }) else { return }
+                readers.remove(at: index)
+                call(after: number, limit: limit, completion)
             }
-            reader = (number, completion, timer)
+            readers.append(Reader(id: id, completion: completion, timer: timer))
         } else {
             call(after: number, limit: limit, completion)
         }
@@ -81,12 +90,21 @@ final class ChangeReader: @unchecked Sendable {
 
     private func deliver(_ page: ChangesPage, after number: UInt64, _ limit: UInt32, _ completion: Completion) {
         completion(page)
-        if page.isLast { awaitNext(after: page.changes.last?.number ?? number, limit) }
+        guard page.isLast else { return }
+        guard let last = page.changes.last?.number else { return awaitNext(after: number, limit) }
+        // Somebody else has read further. What is awaited comes after that, so this reader would not hear of what is between.
+        if let awaited, awaited > last { return onRows() }
+        awaitNext(after: last, limit)
     }
 
     /// Of several who have read everything, each knows the end.
     private func awaitNext(after number: UInt64, _ limit: UInt32) {
-        guard awaited.map({ $0 < number }) ?? true, found == nil else { return }
+        guard awaited.map({ $0 < number }) ?? true else { return }
+        if let found {
+            // The line was told of it, and has begun again further back since then.
+            guard found.after != number else { return onRows() }
+            self.found = nil
+        }
         awaited = number
         services.daemon.submit(.awaitChanges(after: number, limit: limit)) { [weak self, life] answer in
             guard let self, life == self.life, awaited == number else { return }
@@ -99,13 +117,14 @@ final class ChangeReader: @unchecked Sendable {
                 return
             }
             backoff.reset()
-            guard let reader, reader.after == number else {
+            guard !readers.isEmpty else {
                 found = (number, page)
                 return onRows()
             }
-            self.reader = nil
-            reader.timer.cancel()
-            deliver(page, after: number, limit, reader.completion)
+            let completions = readers.map(\.completion)
+            for reader in readers { reader.timer.cancel() }
+            readers = []
+            deliver(page, after: number, limit) { page in for completion in completions { completion(page) } }
         }
     }
 }
