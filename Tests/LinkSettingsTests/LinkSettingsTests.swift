@@ -80,6 +80,8 @@ struct LinkSettingsTests {
         ("mqtt://localhost", LinkSettings.Server.Address.host("localhost", port: 1883), false),
         ("mqtt://127.0.0.1:1999/", .host("127.0.0.1", port: 1999), false),
         ("mqtts://[::1]", .host("::1", port: 8883), true), ("mqtts://[fe80::1]:99", .host("fe80::1", port: 99), true),
+        ("mqtts://[fe80::1%eth0]", .host("fe80::1%eth0", port: 8883), true),
+        ("mqtts://bücher.example", .host("bücher.example", port: 8883), true),
         ("unix:/run/broker", .socket(path: "/run/broker"), false),
     ])
     func anAddressIsParsed(_ text: String, _ address: LinkSettings.Server.Address, _ isEncrypted: Bool) throws {
@@ -92,6 +94,7 @@ struct LinkSettingsTests {
     @Test(arguments: [
         "", "broker.example", "https://broker.example", "mqtts://", "mqtts://:8883", "mqtts://a b", "mqtts://a:0",
         "mqtts://a:65536", "mqtts://a:b", "mqtts://mina@a", "mqtts://a/b", "mqtts://[::1", "mqtts://::1",
+        "mqtts://[::", "mqtts://[]", "mqtts://[a b]", "mqtts://..", "mqtts://10.0.0.300", "mqtts://a:",
         "mqtts://\(String(repeating: "a", count: 254))",
     ])
     func whatIsNoAddressIsRefused(_ text: String) { #expect(LinkSettings.Server(text) == nil) }

@@ -2,11 +2,16 @@ import NtfyMessages
 import Testing
 
 struct AddressTests {
-    @Test(arguments: ["https://a", "HTTP://a/b?c", "mailto:a@b", "tel:+49", "geo:1,2"])
+    @Test(arguments: [
+        "https://a", "HTTP://a/b?c", "https://bücher.example", "https://[::1]:8/a", "https://mina@a",
+        "mailto:a@b", "tel:+49", "geo:1,2",
+    ])
     func usualAddressesAreOpened(_ address: String) { #expect(OpenableAddress.isOpenable(address)) }
 
     @Test(arguments: [
         "", "a", "file:///etc/passwd", "javascript:1", "https://a b", "https://a\n", "smb://a", "-x:https:",
+        "http://[::", "https://",
+        "https:a", "https://a:99999", "https://a:b/", "HTTPS://[::1", "https://256.1.1.1/",
     ])
     func othersAreNot(_ address: String) { #expect(!OpenableAddress.isOpenable(address)) }
 

@@ -17,6 +17,7 @@ struct ServerAddressTests {
     @Test(arguments: [
         "", "ntfy.sh", "ftp://a", "https://", "https://a b", "https://user@a", "https://a:0", "https://a:99999",
         "https://a/b", "https://a/?b", "https://a/#b", "https://a/ö", "https://[::1", "https://a:b", "https://ö",
+        "http://[::", "https://[1::2::3]", "https://..", "https://1.2.3.400", "https://a:",
     ])
     func othersAreRefused(_ text: String) { #expect(ServerAddress(text) == nil) }
 

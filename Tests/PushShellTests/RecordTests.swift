@@ -48,6 +48,8 @@ struct RecordTests {
         for (address, part) in [
             ("", "gives no address"), ("https://", "none of https://"), ("ftp://secret/", "none of https://"),
             ("https://secret/ä", "not printable ASCII"), ("https://secret/ a", "a space"),
+            ("http://[::", "host or port"), ("https://secret:99999/", "host or port"),
+            ("https:///secret", "host or port"),
             ("https://secret/" + String(repeating: "a", count: 1000), "of 1015 bytes"),
         ] {
             let flaw = PushEndpoint.flaw(ofAddress: address) ?? ""

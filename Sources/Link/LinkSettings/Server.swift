@@ -53,22 +53,10 @@ extension LinkSettings {
             guard isEncrypted || text.hasPrefix("mqtt://") else { return nil }
             var rest = text.dropFirst(isEncrypted ? 8 : 7)
             if rest.last == "/" { rest.removeLast() }
-            var port = Self.usualPort(isEncrypted: isEncrypted)
-            let colon = rest.lastIndex(of: ":")
-            if let colon, rest.first != "[" || rest[..<colon].last == "]" {
-                guard let number = UInt16(rest[rest.index(after: colon)...]), number > 0 else { return nil }
-                port = number
-                rest = rest[..<colon]
-            }
-            if rest.first == "[" {
-                guard rest.last == "]" else { return nil }
-                rest = rest.dropFirst().dropLast()
-            } else if rest.contains(":") {
-                return nil
-            }
-            let isName = rest.unicodeScalars.allSatisfy { !$0.isActive && !" /@".unicodeScalars.contains($0) }
-            guard !rest.isEmpty, rest.utf8.count <= 253, isName else { return nil }
-            self.init(address: .host(String(rest), port: port), isEncrypted: isEncrypted)
+            guard let broker = Authority(rest, [.international, .zones]) else { return nil }
+            self.init(
+                address: .host(broker.host, port: broker.port ?? Self.usualPort(isEncrypted: isEncrypted)),
+                isEncrypted: isEncrypted)
         }
 
         private init(address: Address, isEncrypted: Bool) {

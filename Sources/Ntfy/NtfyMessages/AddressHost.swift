@@ -7,9 +7,6 @@ public enum AddressHost {
 
     /// - Returns: the host and the port; nothing if there is none.
     public static func host(of address: String) -> String {
-        guard let begin = address.firstRange(of: "://")?.upperBound else { return "" }
-        let authority = address[begin...].prefix { !"/?#\\".contains($0) }
-        let host = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
-        return String(host).visible().beginning(ofBytes: maximumBytes)
+        String(Authority.text(ofAddress: address) ?? "").visible().beginning(ofBytes: maximumBytes)
     }
 }

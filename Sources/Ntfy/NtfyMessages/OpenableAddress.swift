@@ -9,6 +9,8 @@ public enum OpenableAddress {
         guard let colon = address.firstIndex(of: ":"), address.utf8.count <= maximumBytes,
             !address.unicodeScalars.contains(where: { $0.isActive || $0 == " " })
         else { return false }
-        return schemes.contains(address[..<colon].lowercased())
+        let scheme = address[..<colon].lowercased()
+        guard ["https", "http"].contains(scheme) else { return schemes.contains(scheme) }
+        return Authority(ofAddress: address, .international) != nil
     }
 }

@@ -16,27 +16,9 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
         var path = rest.dropFirst(authority.count)
         while path.last == "/" { path.removeLast() }
         guard path.isEmpty else { return nil }
-        var host = authority
-        var port: UInt16 = isEncrypted ? 443 : 80
-        if let colon = authority.lastIndex(of: ":"), authority.first != "[" || authority[..<colon].last == "]" {
-            guard let number = UInt16(authority[authority.index(after: colon)...]), number > 0 else { return nil }
-            port = number
-            host = authority[..<colon]
-        }
-        if host.first == "[" {
-            guard host.last == "]", host.count > 2 else { return nil }
-            host = host.dropFirst().dropLast()
-            guard host.utf8.allSatisfy({ "0123456789abcdefABCDEF:.".utf8.contains($0) }) else { return nil }
-        } else {
-            let isName = host.utf8.allSatisfy {
-                (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0)
-                    || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "_")
-            }
-            guard isName else { return nil }
-        }
-        guard !host.isEmpty, host.utf8.count <= 253 else { return nil }
-        self.host = host.lowercased()
-        self.port = port
+        guard let server = Authority(authority) else { return nil }
+        host = server.host
+        port = server.port ?? (isEncrypted ? 443 : 80)
     }
 
     /// Host, and port unless it is the usual one: its name in global names and for people.

@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import Logging
 import NIOCore
 import NIOHTTP1
+import NotifyText
 import NtfyMessages
 
 /// Makes the requests of buttons. They have nothing of ours: no secret, no cookie.
@@ -52,7 +53,9 @@ struct ButtonRequests: Sendable {
     static func request(
         _ url: String, _ method: String, _ headers: [(name: String, value: String)], _ body: String
     ) -> HTTPClientRequest? {
-        guard url.hasPrefix("https://") || url.hasPrefix("http://"), methods.contains(method) else { return nil }
+        guard url.hasPrefix("https://") || url.hasPrefix("http://"), Authority(ofAddress: url) != nil,
+            methods.contains(method)
+        else { return nil }
         var request = HTTPClientRequest(url: url)
         request.method = HTTPMethod(rawValue: method)
         request.headers.add(name: "User-Agent", value: "notifyd-ntfy")

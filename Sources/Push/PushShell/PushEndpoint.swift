@@ -1,5 +1,6 @@
 import NotifyBridge
 import NotifyJSON
+import NotifyText
 import PushMessages
 import Routing
 import WebPush
@@ -73,6 +74,8 @@ struct PushEndpoint: Sendable {
                 "an address that is none of https:// or http://"
             } else if !text.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) {
                 "an address with a space or another character that is not printable ASCII"
+            } else if Authority(ofAddress: text) == nil {
+                "an address whose host or port is none: \(Authority.rule)"
             } else {
                 nil
             }

@@ -1,3 +1,5 @@
+import NotifyText
+
 /// Whose a page is: scheme, host and port. [RFC 6454](https://www.rfc-editor.org/rfc/rfc6454)
 package struct WebOrigin: Hashable, Sendable, CustomStringConvertible {
     package enum Scheme: String, Sendable {
@@ -54,19 +56,7 @@ package struct WebOrigin: Hashable, Sendable, CustomStringConvertible {
             throw AddressError(
                 "the host has letters beyond ASCII; write it as browsers send it, such as xn--bcher-kva.example")
         }
-        let isAddress = name.hasPrefix("[") && name.hasSuffix("]")
-        let inner = isAddress ? name.dropFirst().dropLast() : name[...]
-        let isRight = inner.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."): true
-            case UInt8(ascii: "-"), UInt8(ascii: "_"): !isAddress
-            case UInt8(ascii: ":"): isAddress
-            default: false
-            }
-        }
-        guard !inner.isEmpty, inner.utf8.count <= 253, isRight else {
-            throw AddressError("a host such as example.org follows ://")
-        }
+        guard Authority(name) != nil else { throw AddressError("a host such as example.org follows ://") }
         return name
     }
 
