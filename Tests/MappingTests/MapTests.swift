@@ -51,6 +51,15 @@ struct MapTests {
         #expect(throws: MapError.self) { try map().result(of: [0xFF, 0xFE], at: "home/bath/door") }
     }
 
+    /// The configuration may write them, and they mean themselves; a sender may not.
+    @Test func aSenderCannotMakeSegmentsThatMeanAnotherPlace() throws {
+        for level in [".", ".."] {
+            #expect(throws: MapError.self) { try event(map(), "a", at: "home/\(level)/door") }
+        }
+        #expect(try event(map(), "a", at: "home/.../door")?.topic.description == "/home/...")
+        #expect(try event(map("a/{room}", "/../{room}"), "a", at: "a/b")?.topic.description == "/../b")
+    }
+
     @Test func anEmptyMessageTakesTheValueAway() throws {
         #expect(try map(retain: true).result(of: [], at: "home/bath/door") == .removal(Topic("/home/bath")))
         #expect(try map().result(of: [], at: "home/bath/door") == .nothing)

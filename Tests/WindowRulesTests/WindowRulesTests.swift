@@ -64,7 +64,7 @@ import Testing
         #expect(rules.fit(Self.firefox("Post 27 "))?.rule == 0)
     }
 
-    @Test(arguments: ["a/b", "a*", "it's", "{x}", String(repeating: "x", count: 65), "a\u{7}", "a\u{FFFE}"])
+    @Test(arguments: ["a/b", "a*", "it's", "{x}", String(repeating: "x", count: 65), "a\u{7}", "a\u{FFFE}", ".", ".."])
     func aCaptureThatIsNoSegmentGivesNoScreen(_ capture: String) throws {
         var rules = try Self.rules(Self.posts)
         let window = Self.firefox("Post \(capture) ")

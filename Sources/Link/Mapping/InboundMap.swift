@@ -110,6 +110,10 @@ public struct InboundMap: Equatable, Sendable {
             if let capture, capture.value.isEmpty {
                 throw MapError("{\(capture.name)} is empty, and no topic has an empty segment")
             }
+            // A sender that writes these wants to go somewhere else.
+            if let capture, [".", ".."].contains(capture.value) {
+                throw MapError("{\(capture.name)} is \(capture.value), which no sender may make a segment of a topic")
+            }
             text += "/" + (capture?.value ?? segment)
         }
         do throws(TopicError) { return try Topic(text) } catch { throw MapError(error.reason) }

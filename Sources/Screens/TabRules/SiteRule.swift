@@ -27,7 +27,9 @@ extension TopicPattern {
                 text += "/" + segment
                 continue
             }
-            guard let value = captures[String(segment.dropFirst().dropLast())] else { return nil }
+            guard let value = captures[String(segment.dropFirst().dropLast())], ![".", ".."].contains(value) else {
+                return nil
+            }
             text += "/" + value
         }
         // A slash in a value would be two segments, and an active character would deceive who reads the topic.
