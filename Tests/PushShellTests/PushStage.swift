@@ -81,6 +81,38 @@ final class PushStage: Sendable {
         try Self.writeScript("bridge", BuiltPrograms.notifydUnifiedPush, variables, folder)
     }
 
+    /// From its next start on, the most memory that it has had is known when it has ended.
+    func measureBridge() throws {
+        let program = """
+            import resource, subprocess, sys
+            subprocess.run(sys.argv[2:])
+            print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=open(sys.argv[1], "w"))
+            """
+        let path = try folder.write(program, to: "measure.py")
+        try Self.writeScript(
+            "bridge", "/usr/bin/python3 \(path) \(folder.path)/peak \(BuiltPrograms.notifydUnifiedPush)", "", folder)
+    }
+
+    /// In KiB; `nil` while it runs.
+    var peakMemory: Int? {
+        (try? String(contentsOfFile: folder.path + "/peak", encoding: .utf8)).flatMap {
+            Int($0.trimmingCharacters(in: .whitespacesAndNewlines))
+        }
+    }
+
+    /// Sets the longest file that the bridge may write: with 0 the disk is as good as full.
+    func limitFiles(_ limit: String) async throws {
+        guard let process = try await connection.process(of: Self.bridge) else { throw RehearsalError("no bridge") }
+        let child = try ChildProcess(
+            "/usr/bin/prlimit", ["--pid=\(process)", "--fsize=\(limit)"], environment: ["PATH": "/usr/bin:/bin"],
+            capturing: [2])
+        guard await child.waitForExit() == .code(0) else { throw RehearsalError("prlimit failed") }
+    }
+
+    func problems() async -> [String] {
+        (await property("Problems")?.elements ?? []).compactMap { $0.elements?.first?.string }
+    }
+
     func start(_ name: String = connector) async throws {
         _ = try await connection.call(.toBus("StartServiceByName", [.string(name), .uint32(0)]))
     }

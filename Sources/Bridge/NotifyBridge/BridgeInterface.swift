@@ -14,7 +14,7 @@ public struct BridgeInterface: Sendable {
 }
 
 /// A method that a bridge exports. A call is answered with what the handler returns, also much later. Several calls are handled at
-/// once, at most 64; further ones are refused.
+/// once, at most 64; further ones are refused, and so are arguments of more than 64 KiB.
 public struct BridgeMethod: Sendable {
     /// The name and the D-Bus type of an argument.
     public typealias Argument = (name: String, type: String)
@@ -65,6 +65,8 @@ struct BridgeObject: Sendable {
     private let running = Locked(0)
     /// Calls that are handled at once.
     private static let maximumCalls = 64
+    /// Bytes of the arguments of a call: each is kept while it is handled.
+    private static let maximumArguments = 64 << 10
 
     init(_ connection: Connection, _ status: BridgeStatus) {
         self.connection = connection
@@ -99,6 +101,11 @@ struct BridgeObject: Sendable {
                 return call.fail(
                     "org.freedesktop.DBus.Error.InvalidArgs",
                     "\(method.name) takes “\(wanted)”, and this call has “\(call.message.signature)”.")
+            }
+            guard call.message.argumentBytes <= Self.maximumArguments else {
+                return call.fail(
+                    "org.freedesktop.DBus.Error.LimitsExceeded",
+                    "The arguments of \(method.name) have at most \(Self.maximumArguments >> 10) KiB.")
             }
             let isTaken = running.withLock { running in
                 guard running < Self.maximumCalls else { return false }

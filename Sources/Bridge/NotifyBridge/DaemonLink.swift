@@ -36,6 +36,15 @@ public final class DaemonLink: Sendable {
     package let connection: Connection
     private let notices: NoticeTable
 
+    /// The longest message that a bridge receives, in bytes. A page of notifyd has some 100 KiB; whoever is on the bus may send 128 MiB,
+    /// and a bridge has less memory than that.
+    package static let maximumMessage = 8 << 20
+
+    /// Why a connection was cut here, and what follows, for the log.
+    package static let cutReason =
+        "Somebody on the bus has sent a message of more than \(maximumMessage >> 20) MiB, or a damaged one. That ends the connection, "
+        + "and with it this process; it is started again"
+
     private init(connection: Connection, notices: NoticeTable) {
         self.connection = connection
         self.notices = notices
@@ -47,13 +56,16 @@ public final class DaemonLink: Sendable {
     ///   - address: of the bus.
     ///   - loop: where notices and answers are delivered; with `nil` the connection has a loop of its own.
     ///   - onLoss: called once when the bus is gone.
+    ///   - onCut: called instead, if it is given, when a message was longer than ``maximumMessage``, or none at all.
     package static func open(
-        _ address: String, on loop: WorkLoop? = nil, onLoss: @escaping @Sendable () -> Void = {}
+        _ address: String, on loop: WorkLoop? = nil, onLoss: @escaping @Sendable () -> Void = {},
+        onCut: (@Sendable () -> Void)? = nil
     ) async throws(NotifyError) -> DaemonLink {
         let notices = NoticeTable()
         let connection = try await Connection.open(
-            address, on: loop, isOwner: { connection, name in name != Router.name || connection == notices.daemon },
-            onSignal: { notices.receive($0) }, onClose: onLoss)
+            address, on: loop, maximumMessage: maximumMessage,
+            isOwner: { connection, name in name != Router.name || connection == notices.daemon },
+            onSignal: { notices.receive($0) }, onClose: onLoss, onCut: onCut)
         do throws(NotifyError) {
             try await connection.addMatch(.ownerChanged(of: Router.name))
         } catch {

@@ -1,5 +1,7 @@
+import Mapping
 import NotifyBridge
 import NotifyClient
+import WebPush
 
 /// The side of the bus where distributors are: a connection of its own, which owns the name of the connector.
 ///
@@ -28,24 +30,27 @@ final class DistributorLink: Sendable {
     ///   - address: of the bus.
     ///   - loop: where calls are delivered.
     ///   - onOwners: runs when a distributor has come or gone.
-    ///   - onCall: runs for each call of the connector's interface, with the names of distributors that the caller owns.
+    ///   - onCall: runs for each call of the connector's interface, with the names of distributors that the caller owns. Of its arguments,
+    ///     it has as much as is looked at.
+    ///   - onLoss: runs once when the connection is lost, with the reason.
     static func open(
         _ address: String, on loop: WorkLoop, onOwners: @escaping @Sendable () -> Void,
-        onCall: @escaping @Sendable (IncomingCall, _ distributors: Set<String>) -> Void
+        onCall: @escaping @Sendable (IncomingCall, _ distributors: Set<String>) -> Void,
+        onLoss: @escaping @Sendable (_ reason: String) -> Void
     ) async throws(NotifyError) -> DistributorLink {
         let owners = Locked<[String: String]>([:])
         let connection = try await Connection.open(
-            address, on: loop,
+            address, on: loop, maximumMessage: DaemonLink.maximumMessage,
             onSignal: { signal in
                 guard signal.sender == Bus.name, signal.member == "NameOwnerChanged", signal.arguments.count == 3,
                     let name = signal.arguments[0].string, let owner = signal.arguments[2].string
                 else { return }
                 Self.note(owner, of: name, owners)
                 onOwners()
-            })
+            }, onClose: { onLoss("The bus is gone") }, onCut: { onLoss(DaemonLink.cutReason) })
         connection.export(connectorInterface) { call in
             let sender = call.message.sender
-            onCall(call, Set(owners.withLock { $0.filter { $0.value == sender }.keys }))
+            onCall(call.trimmed, Set(owners.withLock { $0.filter { $0.value == sender }.keys }))
         }
         let link = DistributorLink(connection, owners)
         do throws(NotifyError) {
@@ -113,5 +118,26 @@ final class DistributorLink: Sendable {
         try await connection.call(
             .call(member, of: Self.interface, at: Self.path, on: owner, autoStart: false, [.variants(arguments)])
         ).arguments.first?.entries ?? [:]
+    }
+}
+
+extension IncomingCall {
+    /// With as much of its arguments as is looked at: many calls may wait, and each may have megabytes. What is too long stays so.
+    fileprivate var trimmed: IncomingCall {
+        guard message.signature == "a{sv}", let arguments = message.arguments.first?.entries else {
+            return replacing([])
+        }
+        var kept: [String: BusValue] = [:]
+        if let token = arguments["token"]?.string {
+            kept["token"] = .string(token.beginning(ofBytes: PushEndpoint.maximumToken + 1))
+        }
+        if let address = arguments["endpoint"]?.string {
+            kept["endpoint"] = .string(address.beginning(ofBytes: PushEndpoint.maximumAddress + 1))
+        }
+        if let message = arguments["message"]?.bytes {
+            kept["message"] = .bytes(Array(message.prefix(PushKeys.maximumMessage + 1)))
+        }
+        if let id = arguments["id"]?.string { kept["id"] = .string(id.beginning(ofBytes: PushEndpoint.maximumAddress)) }
+        return replacing([.variants(kept)])
     }
 }

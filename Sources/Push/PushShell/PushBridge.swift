@@ -18,6 +18,8 @@ public actor PushBridge: Bridge {
     let link: DistributorLink
     let spool: PushSpool
     private let calls: AsyncStream<DeliveredCall>
+    /// Why the connection to distributors was lost.
+    private let losses: AsyncStream<String>
     private let wakeups: AsyncStream<Void>
     private let wakeup: AsyncStream<Void>.Continuation
     private var alarm: WorkTimer?
@@ -53,6 +55,8 @@ public actor PushBridge: Bridge {
             of: DeliveredCall.self, bufferingPolicy: .bufferingOldest(Self.maximumCalls))
         let (wakeups, wakeup) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         (self.calls, self.wakeups, self.wakeup) = (calls, wakeups, wakeup)
+        let (losses, loss) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingOldest(1))
+        self.losses = losses
         do throws(NotifyError) {
             link = try await DistributorLink.open(services.address, on: services.loop) {
                 wakeup.yield()
@@ -62,6 +66,8 @@ public actor PushBridge: Bridge {
                         "org.freedesktop.DBus.Error.LimitsExceeded",
                         "\(Self.maximumCalls) messages wait to be taken; deliver this one later.")
                 }
+            } onLoss: { reason in
+                loss.yield(reason)
             }
         } catch {
             throw BridgeFailure(75, "the bus cannot be reached: \(error)")
@@ -88,11 +94,14 @@ public actor PushBridge: Bridge {
         let observation = services.daemon.observe { [spool] notice in
             if case .appeared = notice { spool.retry() }
         }
-        await withTaskGroup { group in
+        try await withThrowingTaskGroup { group in
             group.addTask { await self.takeCalls() }
             group.addTask { await self.keepRegistered() }
             group.addTask { await self.emptySpool() }
-            await group.waitForAll()
+            // Started again, it has its name again, and everything is registered and delivered anew.
+            group.addTask { for await reason in self.losses { throw BridgeFailure(75, reason) } }
+            // The first error ends the others, too; `waitForAll` would wait for them.
+            while try await group.next() != nil {}
         }
         withExtendedLifetime(observation) {}
         // What notifyd is about to answer is answered to the distributor too.

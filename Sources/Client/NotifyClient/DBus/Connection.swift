@@ -1,4 +1,5 @@
 internal import CDBus
+import Glibc
 import Synchronization
 
 /// One private connection to a message bus, from `open` until it is closed or lost. A lost connection is never reused; see
@@ -32,19 +33,28 @@ package final class Connection: @unchecked Sendable {
     private let replies: ReplyTable
     private let onSignal: SignalHandler
     private let onClose: @Sendable () -> Void
+    private let onCut: (@Sendable () -> Void)?
+    private let maximumMessage: Int?
     private let open = Atomic(true)
     private let lastCallID = Atomic<UInt64>(0)
+
+    /// The socket, a second time: when libdbus has ended the connection, it tells whether the bus had.
+    private var socket: CInt = -1
 
     private var watches: WatchSet?
     private var raw: OpaquePointer?
     private var isLost = false
+    /// Whether libdbus has ended the connection, because of what had come.
+    private var isCut = false
     private var isDrainPlanned = false
     private var handlers: [String: CallHandler] = [:]
 
     private init(
-        _ loop: WorkLoop, isOwner: @escaping OwnerCheck, onSignal: @escaping SignalHandler,
-        onClose: @escaping @Sendable () -> Void
+        _ loop: WorkLoop, maximumMessage: Int?, isOwner: @escaping OwnerCheck, onSignal: @escaping SignalHandler,
+        onClose: @escaping @Sendable () -> Void, onCut: (@Sendable () -> Void)?
     ) {
+        self.onCut = onCut
+        self.maximumMessage = maximumMessage
         self.loop = loop
         replies = ReplyTable(loop: loop, isOwner: isOwner)
         self.onSignal = onSignal
@@ -58,19 +68,25 @@ package final class Connection: @unchecked Sendable {
     /// - Parameters:
     ///   - address: a [server address](https://dbus.freedesktop.org/doc/dbus-specification.html#addresses).
     ///   - loop: where handlers run; with `nil` the connection has a loop of its own.
+    ///   - maximumMessage: the longest message in bytes that is received. A longer one ends the connection before any of its contents
+    ///     is read: libdbus copies a message twice, and whoever is on the bus may send 128 MiB. With `nil`, all are received.
     ///   - isOwner: called on the loop for every reply to a call to a well-known name; only a reply from the owner is accepted.
     ///   - onSignal: called for every signal that arrives.
     ///   - onClose: called once when the connection is lost, but not when it is closed with `close`.
+    ///   - onCut: called instead, if it is given, when the bus is there still: what it delivered was too long, or no message at all.
     /// - Throws: `notReachable` when there is no bus, or the bus refuses the connection.
     package static func open(
         _ address: String,
         on loop: WorkLoop? = nil,
+        maximumMessage: Int? = nil,
         isOwner: @escaping OwnerCheck = { _, _ in true },
         onSignal: @escaping SignalHandler = { _ in },
-        onClose: @escaping @Sendable () -> Void = {}
+        onClose: @escaping @Sendable () -> Void = {},
+        onCut: (@Sendable () -> Void)? = nil
     ) async throws(NotifyError) -> Connection {
         let loop = if let loop { loop } else { try WorkLoop() }
-        let connection = Connection(loop, isOwner: isOwner, onSignal: onSignal, onClose: onClose)
+        let connection = Connection(
+            loop, maximumMessage: maximumMessage, isOwner: isOwner, onSignal: onSignal, onClose: onClose, onCut: onCut)
         let reply: Result<Message, NotifyError> = await withCheckedContinuation { continuation in
             connection.loop.perform {
                 if let error = connection.connect(to: address) {
@@ -151,6 +167,13 @@ package final class Connection: @unchecked Sendable {
         }
         self.raw = raw
         dbus_connection_set_exit_on_disconnect(raw, 0)
+        if let maximumMessage {
+            dbus_connection_set_max_message_size(raw, maximumMessage)
+            // What is read before it is dispatched: not a second one of that length.
+            dbus_connection_set_max_received_size(raw, maximumMessage)
+            var socket: CInt = -1
+            if dbus_connection_get_socket(raw, &socket) != 0 { self.socket = fcntl(socket, F_DUPFD_CLOEXEC, 0) }
+        }
         let watches = WatchSet(loop: loop) { [weak self] descriptor, flags in
             guard let self else { return }
             self.watches?.handle(descriptor, flags)
@@ -211,7 +234,7 @@ package final class Connection: @unchecked Sendable {
         }
         if isLost {
             tearDown()
-            onClose()
+            if isCut, let onCut { onCut() } else { onClose() }
         }
     }
 
@@ -221,6 +244,7 @@ package final class Connection: @unchecked Sendable {
         // libdbus creates this message itself, without a sender; messages from the bus have one.
         if sender == nil, dbus_message_is_signal(pointer, "org.freedesktop.DBus.Local", "Disconnected") != 0 {
             isLost = true
+            isCut = isBusThere
             return true
         }
         let message = Message(decoding: pointer)
@@ -244,6 +268,14 @@ package final class Connection: @unchecked Sendable {
                 isError: dbus_message_get_type(pointer) == DBUS_MESSAGE_TYPE_ERROR, outcome(of: message))
             return true
         }
+    }
+
+    /// Whether the other end of the socket is open, or has left something to read.
+    private var isBusThere: Bool {
+        guard socket >= 0 else { return false }
+        var byte: UInt8 = 0
+        let count = recv(socket, &byte, 1, CInt(MSG_PEEK) | CInt(MSG_DONTWAIT))
+        return count > 0 || count < 0 && errno == EAGAIN
     }
 
     /// Answers a call that cannot be read.
@@ -274,6 +306,10 @@ package final class Connection: @unchecked Sendable {
             dbus_connection_set_dispatch_status_function(raw, nil, nil, nil)
             dbus_connection_close(raw)
             dbus_connection_unref(raw)
+        }
+        if socket >= 0 {
+            Glibc.close(socket)
+            socket = -1
         }
         handlers = [:]
         replies.failAll(.lost)

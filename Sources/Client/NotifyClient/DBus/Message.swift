@@ -73,6 +73,13 @@ package struct IncomingCall: Sendable {
     package let message: Message
     let connection: Connection
 
+    /// The same call with other arguments, such as those that are needed of many.
+    package func replacing(_ arguments: [Value]) -> IncomingCall {
+        var message = message
+        message.arguments = arguments
+        return IncomingCall(message: message, connection: connection)
+    }
+
     package func reply(_ arguments: [Value] = []) {
         if message.expectsReply { connection.send(message.reply(arguments)) }
     }
