@@ -19,7 +19,7 @@ actor Buttons {
     init(_ servers: [NtfySettings.Server], _ services: BridgeServices, on group: any EventLoopGroup) {
         self.servers = servers
         self.services = services
-        opener = Opener(connection: services.connection, bus: services.address, logger: services.logger)
+        opener = Opener(bus: services.address, logger: services.logger)
         requests = ButtonRequests(group: group, logger: services.logger)
     }
 
@@ -31,12 +31,14 @@ actor Buttons {
         }
         for await press in presses where running < Self.maximumRunning {
             running += 1
-            Task {
-                await self.pressed(press)
-                self.running -= 1
-            }
+            services.loop.task { await self.handle(press) }
         }
         withExtendedLifetime(observation) {}
+    }
+
+    private func handle(_ press: Action) async {
+        await pressed(press)
+        running -= 1
     }
 
     private func pressed(_ press: Action) async {

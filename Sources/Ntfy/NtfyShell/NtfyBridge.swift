@@ -2,6 +2,7 @@ import Logging
 import NIOCore
 import NIOPosix
 public import NotifyBridge
+import NotifyClient
 import NtfyMessages
 public import NtfySettings
 public import TOMLTables
@@ -35,7 +36,7 @@ public struct NtfyBridge: Bridge {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         var clients: [ServerClient] = []
         do {
-            for server in settings.servers { clients.append(try ServerClient(server, on: group)) }
+            for server in settings.servers { clients.append(try ServerClient(server, on: group, services.loop)) }
         } catch {
             throw BridgeFailure(78, "the certificates in 'authorities' cannot be read")
         }
@@ -64,16 +65,17 @@ public struct NtfyBridge: Bridge {
                 let intake = Intake(server, services, pictures: pictures) { await outlet?.ended($0) }
                 let subscription = Subscription(
                     client: client, intake: intake, access: TopicAccess(client, services.status), board: board,
-                    logger: services.logger)
+                    loop: services.loop, logger: services.logger)
                 tasks.addTask {
                     try await withTaskCancellationHandler {
                         try await subscription.run()
                     } onCancel: {
-                        Task { await intake.stop() }
+                        services.loop.task { await intake.stop() }
                     }
                 }
             }
-            try await tasks.waitForAll()
+            // The first error ends the others, too; `waitForAll` would wait for them.
+            while try await tasks.next() != nil {}
         }
     }
 
@@ -83,7 +85,7 @@ public struct NtfyBridge: Bridge {
         defer { services.status.setProblem("pictures", problem) }
         guard settings.servers.contains(where: { $0.inbound.contains(where: \.hasImages) }) else { return nil }
         do throws(PictureFolder.Failure) {
-            return try Pictures(on: group, logger: services.logger)
+            return try Pictures(on: group, services.loop, logger: services.logger)
         } catch {
             services.logger.warning("Banners have no pictures", metadata: ["error": "\(error)"])
             problem = BridgeStatus.Problem(

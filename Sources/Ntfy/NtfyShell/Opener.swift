@@ -1,13 +1,11 @@
 import ChildProcesses
 import Glibc
 import Logging
-import NotifyClient
 import NtfyMessages
 
 /// Opens addresses for the user: by the portal of the desktop, or where there is none with xdg-open(1). The service manager starts it,
 /// outside of the sandbox; without one there is no sandbox, and the bridge starts it itself.
 struct Opener: Sendable {
-    let connection: Connection
     /// The address of the bus.
     let bus: String
     let logger: Logger
@@ -16,6 +14,8 @@ struct Opener: Sendable {
 
     /// A program that has not failed for so long has opened the address, and may be the browser itself.
     private static let patience: Duration = .seconds(10)
+    /// How long the user may choose a program.
+    private static let portalPatience: Duration = .seconds(300)
 
     /// - Returns: whether it is opened, as far as that can be known. Why not is in the log.
     func open(_ address: String) async -> Bool {
@@ -23,10 +23,19 @@ struct Opener: Sendable {
             logger.notice("An address of a message is of a kind that is not opened")
             return false
         }
-        let portal = Message.call(
-            "OpenURI", of: "org.freedesktop.portal.OpenURI", at: "/org/freedesktop/portal/desktop",
-            on: "org.freedesktop.portal.Desktop", [.string(""), .string(address), .variants([:])])
-        if await isDone(portal) { return true }
+        switch await PortalOpening(bus: bus).open(address, patience: Self.portalPatience) {
+        case .opened: return true
+        case .cancelled:
+            logger.info("An address was not opened: the user has cancelled it")
+            return false
+        case .unknown:
+            // To open it once more could open it twice.
+            logger.warning("An address may not be opened: the desktop portal does not say what became of it")
+            return false
+        case .failed:
+            logger.notice("The desktop portal could not open an address; xdg-open is tried")
+        case .noPortal: break
+        }
         guard access(program, X_OK) == 0 else {
             logger.warning("An address cannot be opened: there is neither a desktop portal nor \(program)")
             return false
@@ -40,8 +49,6 @@ struct Opener: Sendable {
         case .notStarted: return await start(address)
         }
     }
-
-    private func isDone(_ call: Message) async -> Bool { (try? await connection.call(call)) != nil }
 
     private func start(_ address: String) async -> Bool {
         let child: ChildProcess

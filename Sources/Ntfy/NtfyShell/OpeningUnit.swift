@@ -51,7 +51,7 @@ struct OpeningUnit: Sendable {
                 return .opened
             }
             group.addTask {
-                try? await Task.sleep(for: patience)
+                await connection.loop.sleep(for: patience)
                 return .opened
             }
             defer { group.cancelAll() }

@@ -150,7 +150,7 @@ actor Outlet {
             } catch {
                 guard !error.isDamage else { throw error }
                 services.logger.error("The state cannot be written", metadata: ["error": "\(error)"])
-                try await Task.sleep(for: Self.diskPause)
+                try await services.loop.pause(for: Self.diskPause)
             }
         }
     }
@@ -163,7 +163,9 @@ actor Outlet {
             position = rows.last?.number ?? position
             try await save(isFinal: false)
             if !waiting.isEmpty || !jobs.isEmpty { wake.yield() }
-            while waiting.count + jobs.count > Self.maximumWaiting { try await Task.sleep(for: Self.pause) }
+            while waiting.count + jobs.count > Self.maximumWaiting {
+                try await services.loop.pause(for: Self.pause)
+            }
         }
     }
 
@@ -249,10 +251,7 @@ actor Outlet {
         let due = waiting.map { Duration.microseconds($0.due - SystemClock.wall) }.min()
         let opening = jobs.isEmpty ? nil : closed.next.map { $0 - now }
         let alarm = [due, opening].compactMap { $0 }.min().map { pause in
-            Task { [wake] in
-                try? await Task.sleep(for: max(pause, .milliseconds(1)))
-                if !Task.isCancelled { wake.yield() }
-            }
+            services.loop.perform(after: max(pause, .milliseconds(1))) { [wake] in wake.yield() }
         }
         defer { alarm?.cancel() }
         var iterator = wakes.makeAsyncIterator()

@@ -5,6 +5,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
+import NotifyClient
 import NtfyMessages
 import NtfySettings
 
@@ -13,6 +14,7 @@ import NtfySettings
 struct Pictures: Sendable {
     let folder: PictureFolder
     let group: any EventLoopGroup
+    let loop: WorkLoop
     let logger: Logger
 
     static let maximumBytes = 256 << 10
@@ -20,16 +22,17 @@ struct Pictures: Sendable {
     static let patience: Duration = .seconds(4)
     private static let timeout = TimeAmount.seconds(3)
 
-    init(on group: any EventLoopGroup, logger: Logger) throws(PictureFolder.Failure) {
+    init(on group: any EventLoopGroup, _ loop: WorkLoop, logger: Logger) throws(PictureFolder.Failure) {
         folder = try PictureFolder()
         self.group = group
+        self.loop = loop
         self.logger = logger
     }
 
     /// - Returns: the path of a file with the attachment, if it is a picture, or the icon of a message.
     func fetch(for message: NtfyMessage, from server: NtfySettings.Server) async -> String? {
         for url in Self.addresses(of: message) {
-            guard let bytes = await Self.within(Self.patience, { await fetch(url, server) }) else { continue }
+            guard let bytes = await within(Self.patience, { await fetch(url, server) }) else { continue }
             do throws(PictureFolder.Failure) {
                 return try folder.keep(bytes)
             } catch {
@@ -140,13 +143,13 @@ struct Pictures: Sendable {
     }
 
     /// - Returns: `nil` if it takes longer; it is cancelled then.
-    private static func within<Result: Sendable>(
+    private func within<Result: Sendable>(
         _ time: Duration, _ body: @escaping @Sendable () async -> Result?
     ) async -> Result? {
         await withTaskGroup(of: Result?.self) { group in
             group.addTask { await body() }
             group.addTask {
-                try? await Task.sleep(for: time)
+                await loop.sleep(for: time)
                 return nil
             }
             defer { group.cancelAll() }

@@ -13,6 +13,7 @@ import Routing
 /// Requests to one server. Redirects are not followed: the secret goes to this server and to no other.
 final class ServerClient: Sendable {
     let settings: NtfySettings.Server
+    let loop: WorkLoop
     private let http: HTTPClient
     private let limit: Locked<RequestLimit>
     private let start = ContinuousClock.now
@@ -23,8 +24,9 @@ final class ServerClient: Sendable {
     /// Bytes of an answer that is read whole.
     private static let maximumAnswer = 64 << 10
 
-    init(_ settings: NtfySettings.Server, on group: any EventLoopGroup) throws {
+    init(_ settings: NtfySettings.Server, on group: any EventLoopGroup, _ loop: WorkLoop) throws {
         self.settings = settings
+        self.loop = loop
         limit = Locked(RequestLimit(at: .zero))
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
         // Nothing is decompressed, so that a small answer cannot become a large one.
@@ -48,7 +50,7 @@ final class ServerClient: Sendable {
     /// Waits until the server takes another request.
     func waitForTurn() async throws {
         while let pause = limit.withLock({ $0.take(at: ContinuousClock.now - start) }) {
-            try await Task.sleep(for: pause)
+            try await loop.pause(for: pause)
         }
     }
 
@@ -65,7 +67,7 @@ final class ServerClient: Sendable {
         }
         let coding = response.headers.first(name: "content-encoding")?.lowercased() ?? "identity"
         guard coding == "identity" else { throw ServerFailure.rude("its answer is compressed, unasked") }
-        return ServerAnswer(response.body, at: pace)
+        return ServerAnswer(response.body, at: pace, loop)
     }
 
     /// A request whose answer is short.

@@ -7,10 +7,12 @@ import NtfyMessages
 struct ServerAnswer: Sendable {
     fileprivate let body: HTTPClientResponse.Body
     fileprivate let pace: ServerPace
+    fileprivate let loop: WorkLoop
 
-    init(_ body: HTTPClientResponse.Body, at pace: ServerPace) {
+    init(_ body: HTTPClientResponse.Body, at pace: ServerPace, _ loop: WorkLoop) {
         self.body = body
         self.pace = pace
+        self.loop = loop
     }
 
     /// For one reader.
@@ -22,6 +24,7 @@ struct ServerAnswer: Sendable {
 struct ServerLines {
     private var iterator: HTTPClientResponse.Body.AsyncIterator
     private let pace: ServerPace
+    private let loop: WorkLoop
     private var reader = LineReader()
     private var pause = Duration.zero
     private var lastLine = ContinuousClock.now
@@ -33,6 +36,7 @@ struct ServerLines {
     fileprivate init(_ answer: ServerAnswer) {
         iterator = answer.body.makeAsyncIterator()
         pace = answer.pace
+        loop = answer.loop
     }
 
     /// Lines that were too long to be messages.
@@ -41,8 +45,8 @@ struct ServerLines {
     /// - Returns: the next piece, also one without a line; `nil` at the end.
     mutating func next(isolation: isolated (any Actor)? = #isolation) async throws -> LineReader.Piece? {
         guard !isOver else { return nil }
-        // Other servers have their turn.
-        if pause > .zero { try await Task.sleep(for: pause) } else { await Task.yield() }
+        // Other servers have their turn, also where there is no pause.
+        try await loop.pause(for: pause)
         if let piece = try split() { return piece }
         guard let buffer = try await ServerClient.translating({ try await iterator.next(isolation: isolation) }) else {
             isOver = true

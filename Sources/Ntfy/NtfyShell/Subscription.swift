@@ -1,5 +1,6 @@
 import Logging
 import NotifyBridge
+import NotifyClient
 import NtfyMessages
 import NtfySettings
 
@@ -9,6 +10,7 @@ struct Subscription: Sendable {
     let intake: Intake
     let access: TopicAccess
     let board: StatusBoard
+    let loop: WorkLoop
     let logger: Logger
 
     private var name: String { client.settings.address.name }
@@ -53,7 +55,7 @@ struct Subscription: Sendable {
                     metadata: ["server": "\(name)", "error": "\(failure.kind)"])
                 told = failure.description
             }
-            try await Task.sleep(for: pause)
+            try await loop.pause(for: pause)
         }
     }
 
@@ -87,7 +89,9 @@ struct Subscription: Sendable {
             case .nothing: break
             case .opened(let clockWentBack):
                 board.set(name, .inbound, .connected)
-                if sweep == nil { sweep = Task { await self.sweep(topics, since: clockWentBack ? "all" : since) } }
+                if sweep == nil {
+                    sweep = loop.task { await self.sweep(topics, since: clockWentBack ? "all" : since) }
+                }
             // Nothing more is read before it is there, so that a server cannot ask for more than it answers.
             case .fetch(let topic, let id): await poll(topic, "poll=1&id=\(id)")
             }
@@ -131,11 +135,11 @@ struct Subscription: Sendable {
 
     /// Asks once more for what was said lately, until the server has answered.
     private func sweep(_ topics: String, since: String) async {
-        guard since != "none", (try? await Task.sleep(for: Self.sweepDelay)) != nil else { return }
+        guard since != "none", (try? await loop.pause(for: Self.sweepDelay)) != nil else { return }
         var backoff = Backoff()
         while !Task.isCancelled {
             if await poll(topics, "poll=1&since=\(since)") { return await intake.swept() }
-            try? await Task.sleep(for: backoff.next())
+            await loop.sleep(for: backoff.next())
         }
     }
 

@@ -75,7 +75,7 @@ actor TopicAccess {
     /// Returns when the server allows one of the topics that it has refused.
     func waitUntilAllowed() async throws {
         while true {
-            try await Task.sleep(for: Self.memory)
+            try await client.loop.pause(for: Self.memory)
             for topic in refused {
                 // What else is wrong is seen by the stream.
                 if (try? await isAllowed(topic)) == true {

@@ -83,6 +83,16 @@ extension WorkLoop: TaskExecutor {
     }
 }
 
+extension WorkLoop {
+    /// Waits. With no time at all, what waits for the loop goes first.
+    ///
+    /// - Throws: `CancellationError` as soon as the task is cancelled.
+    package func pause(for time: Duration = .zero) async throws(CancellationError) {
+        await sleep(for: time)
+        if Task.isCancelled { throw CancellationError() }
+    }
+}
+
 /// A task that sleeps.
 private final class Sleeper: Sendable {
     private struct State: Sendable {
