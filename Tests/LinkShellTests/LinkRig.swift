@@ -77,6 +77,15 @@ final class LinkDevice: Sendable {
         _ = await child?.waitForExit()
     }
 
+    /// Sets the longest file that the bridge may write: with 0 the disk is as good as full.
+    func limitFiles(_ limit: String) async throws {
+        guard let process = process.withLock({ $0?.identifier }) else { throw RehearsalError("no bridge") }
+        let child = try ChildProcess(
+            "/usr/bin/prlimit", ["--pid=\(process)", "--fsize=\(limit)"], environment: ["PATH": "/usr/bin:/bin"],
+            capturing: [2])
+        guard await child.waitForExit() == .code(0) else { throw RehearsalError("prlimit failed") }
+    }
+
     func signalBridge(_ number: CInt) { process.withLock { $0 }?.signal(number) }
 
     /// Memory of the bridge that is in no file, in KiB; proc_pid_status(5).

@@ -59,6 +59,26 @@ struct MapTests {
         }
     }
 
+    /// On a full disk, what can never be taken stays with the broker until its dead letter is kept, and what comes behind it too.
+    @Test func onAFullDiskRubbishIsNotAcknowledged() async throws {
+        try await withLink(1, rest: Self.doors) { rig in
+            try await publish(#"{"state": "first"}"#, to: "home/bath/door", rig.broker)
+            try await rig.one.hears("bath: first")
+            try await rig.one.limitFiles("0:unlimited")
+            try await publish("no JSON", to: "home/bath/door", rig.broker)
+            try await publish(#"{"state": "second"}"#, to: "home/bath/door", rig.broker)
+            try await rig.one.until("it is told") {
+                (try await rig.one.property("Problems")?.elements ?? [])
+                    .contains { $0.elements?.first?.string?.contains("its state cannot be written") == true }
+            }
+            #expect(try await rig.one.property("DeadLetters")?.integer() == 0)
+            try await rig.one.limitFiles("unlimited")
+            try await rig.one.hears("bath: second")
+            try await rig.one.until("it is counted") { try await rig.one.property("DeadLetters")?.integer() == 1 }
+            #expect(try await rig.one.titles() == ["bath: first", "bath: second"])
+        }
+    }
+
     /// Only what is linked goes to the other devices, and repeats are told by their id, there too.
     @Test func mappedEventsStayHereUnlessTheyAreLinked() async throws {
         let maps = """

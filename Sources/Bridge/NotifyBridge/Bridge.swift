@@ -93,6 +93,8 @@ public final class BridgeServices: Sendable {
     public let daemon: DaemonLink
     /// What the bridge keeps on disk.
     public let store: BridgeStore
+    /// Keeps what can never be delivered, also where the disk takes nothing for a while.
+    public let deadLetters: DeadLetterWriter
     /// How the bridge is, for people.
     public let status: BridgeStatus
     /// Its log. Never log the title or the body of an event, or a secret.
@@ -107,6 +109,7 @@ public final class BridgeServices: Sendable {
     ) {
         self.daemon = daemon
         self.store = store
+        deadLetters = DeadLetterWriter(store, status, logger, daemon.connection.loop)
         self.status = status
         self.logger = logger
         self.address = address

@@ -6,9 +6,11 @@ extension BridgeStatus {
     private static let configurationSubject = "configuration"
     /// The disk takes nothing.
     private static let diskSubject = "disk"
+    /// Dead letters are not kept.
+    private static let letterSubject = "letters"
 
     /// Forgets what a bridge with other settings has told; what the program itself has told stays.
-    func clearProblems() { keepProblems([Self.configurationSubject, Self.diskSubject]) }
+    func clearProblems() { keepProblems([Self.configurationSubject, Self.diskSubject, Self.letterSubject]) }
 
     /// Tells that a changed configuration is not in force, until it is.
     func setConfiguration(_ error: ConfigurationError?, of name: String) {
@@ -18,6 +20,18 @@ extension BridgeStatus {
                 Problem(
                     "the configuration has changed and is bad, so that the one before is in force: \($0.summary)",
                     "Correct it, then: notifyd-\(name) --check-config && systemctl --user reload notifyd-\(name)")
+            })
+    }
+
+    /// Tells that dead letters are not kept, until they are.
+    func setLetters(_ reason: String?) {
+        setProblem(
+            Self.letterSubject,
+            reason.map {
+                Problem(
+                    $0,
+                    "Make room on that disk. What waits is kept then; of what was given up, the log says why it came to nothing."
+                )
             })
     }
 

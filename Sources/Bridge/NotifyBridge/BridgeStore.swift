@@ -137,7 +137,18 @@ public final class BridgeStore: Sendable {
     ///   - changes: in their order.
     ///   - completion: runs on the thread of the store when they are on the disk, or cannot be written.
     public func write(_ changes: [RecordChange], _ completion: @escaping @Sendable (StoreError?) -> Void) {
-        submit(completion) { database throws(StoreError) in
+        write(changes, keeping: [], completion)
+    }
+
+    /// Writes changes and keeps dead letters, all or none: a cursor that moves over a message is never without the letter of it.
+    package func write(
+        _ changes: [RecordChange], keeping letters: [DeadLetter],
+        _ completion: @escaping @Sendable (StoreError?) -> Void
+    ) {
+        let now = clock()
+        submit(completion) { [limits] database throws(StoreError) in
+            for letter in letters { try LetterTable.insert(letter, at: now, database) }
+            if !letters.isEmpty { try LetterTable.enforce(limits, at: now, database) }
             for change in changes {
                 switch change {
                 case .put(let key, let value):
@@ -148,6 +159,7 @@ public final class BridgeStore: Sendable {
                 }
             }
         }
+        if !letters.isEmpty { refreshSoon() }
     }
 
     /// Writes changes, all or none. When it returns, they are on the disk.

@@ -66,6 +66,7 @@ final class LineShell: @unchecked Sendable {
     private var isStopped = false
 
     private var timer: WorkTimer?
+    private lazy var letters = LineLetters(services, loop)
     private lazy var reader = ChangeReader(services, place: settings.name) { [weak self] in
         self?.handle(.journalChanged)
     }
@@ -177,8 +178,12 @@ final class LineShell: @unchecked Sendable {
         case .readChanges(let token, let after, let limit): read(token, after: after, limit: limit)
         case .readNewest(let token): readNewest(token)
         case .store(let token, let records):
-            services.store.write(records.map(coding.change)) { [weak self] error in
-                self?.later(error == nil ? .stored(token) : .notStored(token))
+            let letters = letters.take()
+            services.store.write(records.map(coding.change), keeping: letters) { [weak self] error in
+                self?.loop.perform { [weak self] in
+                    self?.letters.wrote(letters, error)
+                    self?.handle(error == nil ? .stored(token) : .notStored(token))
+                }
             }
         case .keep(let letter): keep(letter)
         case .fail(let failure): fail(failure)
@@ -223,13 +228,10 @@ final class LineShell: @unchecked Sendable {
             }
         let content =
             letter.said.map { LinkMessages.Message(device: letter.device, at: 0, body: .said($0)).encoded } ?? []
-        services.store.keep(
+        letters.add(
             BusLetter(
                 topic: topic?.description, origin: "\(configuration.line) \(letter.device)", reason: letter.reason,
-                content: content)
-        ) { [logger = services.logger] error in
-            if let error { logger.error("A dead letter cannot be kept", metadata: ["error": "\(error)"]) }
-        }
+                content: content))
     }
 
     private func arm(_ moment: Uptime) {

@@ -142,7 +142,11 @@ final class MapSender: @unchecked Sendable {
                 letter.content = try map.message(for: event)
             } catch {
                 letter.reason = error.description
-                keep(letter)
+                lastToken += 1
+                tokens.insert(lastToken)
+                keep(letter) { [weak self, life, token = lastToken] in
+                    if let self, life == self.life { acknowledged(token) }
+                }
                 continue
             }
             letter.reason = "the broker does not take messages of \(letter.content.count) bytes"
@@ -171,15 +175,18 @@ final class MapSender: @unchecked Sendable {
 
     /// The broker never takes it.
     func refused(_ token: UInt64) {
-        if let letter = letters[token] { keep(letter) }
-        acknowledged(token)
+        guard let letter = letters[token] else { return acknowledged(token) }
+        keep(letter) { [weak self, life] in
+            if let self, life == self.life { acknowledged(token) }
+        }
     }
 
-    private func keep(_ letter: BusLetter) {
+    /// - Parameter completion: runs on the loop when the letter is dealt with: the row counts as done only then.
+    private func keep(_ letter: BusLetter, _ completion: @escaping @Sendable () -> Void) {
         services.logger.warning(
             "An event cannot be sent out", metadata: ["map": "\(letter.origin)", "error": "\(letter.reason)"])
-        services.store.keep(letter) { [logger = services.logger] error in
-            if let error { logger.error("A dead letter cannot be kept", metadata: ["error": "\(error)"]) }
+        loop.task { [services, loop] in
+            if (try? await services.deadLetters.keep(letter)) != nil { loop.perform(completion) }
         }
     }
 }

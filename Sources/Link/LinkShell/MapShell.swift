@@ -225,10 +225,19 @@ final class MapShell: @unchecked Sendable {
         services.logger.warning(
             "A message cannot be taken in", metadata: ["filter": "\(map.filter)", "error": "\(reason)"])
         let letter = BusLetter(origin: "map \(topic.beginning(ofBytes: 255))", reason: reason, content: payload)
-        services.store.keep(letter) { [logger = services.logger] error in
-            if let error { logger.error("A dead letter cannot be kept", metadata: ["error": "\(error)"]) }
+        let number = needsConfirmation ? connectionNumber : nil
+        services.deadLetters.attempt(letter) { [weak self] result in
+            self?.loop.perform { [weak self] in self?.buried(result, number) }
         }
-        if needsConfirmation { connection?.confirm() }
+    }
+
+    private func buried(_ result: DeadLetterWriter.Result, _ number: UInt64?) {
+        guard number == connectionNumber, !isStopped else { return }
+        switch result {
+        case .kept, .givenUp: connection?.confirm()
+        // The broker has it still.
+        case .failed: connection?.end()
+        }
     }
 
     // MARK: Values beyond the rate

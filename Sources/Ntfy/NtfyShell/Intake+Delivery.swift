@@ -40,8 +40,8 @@ extension Intake {
         switch answer {
         case .done: done(ticket)
         case .refused(let error):
-            await keep(letter, error)
-            done(ticket)
+            wake()
+            await bury(letter.because(error), ticket)
         case .refusedForNow:
             hold(Held(ticket: ticket, call: call, letter: letter, isClaim: false))
             wake()
@@ -59,9 +59,7 @@ extension Intake {
         if held.isEmpty || mayPass {
             switch await services.daemon.perform(call) {
             case .done: return done(ticket)
-            case .refused(let error):
-                await keep(letter, error)
-                return done(ticket)
+            case .refused(let error): return await bury(letter.because(error), ticket)
             case .refusedForNow: break
             }
         }
@@ -98,15 +96,18 @@ extension Intake {
     private func deliverHeld() async {
         var backoff = Backoff(upTo: .seconds(15))
         while let first = held.first, !Task.isCancelled {
-            switch await services.daemon.perform(first.call) {
-            case .done: backoff.reset()
-            case .refused(let error): await keep(first.letter, error)
-            case .refusedForNow:
-                try? await Task.sleep(for: backoff.next())
+            let answer = await services.daemon.perform(first.call)
+            if case .refusedForNow = answer {
+                await services.loop.sleep(for: backoff.next())
                 continue
             }
             held.removeAll { $0.ticket == first.ticket }
-            done(first.ticket)
+            if case .refused(let error) = answer {
+                await bury(first.letter.because(error), first.ticket)
+            } else {
+                backoff.reset()
+                done(first.ticket)
+            }
         }
         holding = nil
     }
@@ -121,20 +122,35 @@ extension Intake {
 
     // MARK: Dead letters
 
-    func keep(_ letter: DeadLetter, _ error: NotifyError) async {
-        var letter = letter
-        letter.reason = error.message
-        await keep(letter)
+    /// Keeps the letter of a message, which is done when it is kept: until then the cursor stays before it. Others do not wait, unless
+    /// too many wait for the disk.
+    func bury(_ letter: DeadLetter, _ ticket: UInt64) async {
+        tell(letter)
+        let task = services.loop.task { [services] in
+            if (try? await services.deadLetters.keep(letter)) != nil { await self.done(ticket) }
+        }
+        if services.deadLetters.isFull { await task.value }
     }
 
-    func keep(_ letter: DeadLetter) async {
+    /// Keeps the letter of a line that is no message, which the server does not say again.
+    func bury(_ letter: DeadLetter) {
+        tell(letter)
+        guard !services.deadLetters.isFull else { return services.deadLetters.gaveUp(1) }
+        services.loop.task { [services] in try? await services.deadLetters.keep(letter) }
+    }
+
+    private func tell(_ letter: DeadLetter) {
         // Who knows the name of a topic can read it, so it is not logged.
         services.logger.warning(
             "A message cannot be taken", metadata: ["server": "\(server.address.name)", "error": "\(letter.reason)"])
-        do throws(StoreError) {
-            try await services.store.keep(letter)
-        } catch {
-            services.logger.error("A dead letter cannot be kept", metadata: ["error": "\(error)"])
-        }
+    }
+}
+
+extension DeadLetter {
+    /// With the reason of notifyd.
+    fileprivate func because(_ error: NotifyError) -> DeadLetter {
+        var letter = self
+        letter.reason = error.message
+        return letter
     }
 }

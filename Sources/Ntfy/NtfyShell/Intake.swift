@@ -132,10 +132,11 @@ actor Intake {
         guard !unsaved.isEmpty, !isStopped else { return }
         let changes = unsaved
         unsaved = [:]
-        services.store.write(Array(changes.values)) { [weak self, logger = services.logger] error in
+        services.store.write(Array(changes.values)) {
+            [weak self, loop = services.loop, logger = services.logger] error in
             guard let error else { return }
             logger.error("The state cannot be written", metadata: ["error": "\(error)"])
-            Task { await self?.keepUnsaved(changes) }
+            loop.task { [weak self] in await self?.keepUnsaved(changes) }
         }
     }
 
@@ -163,7 +164,7 @@ actor Intake {
                 message = try NtfyMessage(line: line)
             } catch {
                 if strange.insert("\(line.hashValue)") {
-                    await keep(DeadLetter(origin: server.address.name, reason: error.description, content: line))
+                    bury(DeadLetter(origin: server.address.name, reason: error.description, content: line))
                 }
                 throw error
             }
@@ -172,9 +173,9 @@ actor Intake {
     }
 
     /// A line was too long to be read.
-    func droppedLine() async {
+    func droppedLine() {
         guard strange.insert("long \(newest)") else { return }
-        await keep(
+        bury(
             DeadLetter(
                 origin: server.address.name, reason: "a message is longer than \(LineReader.maximumBytes) bytes"))
     }
@@ -266,8 +267,7 @@ actor Intake {
         do throws(MapError) {
             event = try map.event(of: message)
         } catch {
-            await keep(DeadLetter(origin: origin, reason: error.description, content: line))
-            return done(ticket)
+            return await bury(DeadLetter(origin: origin, reason: error.description, content: line), ticket)
         }
         let letter = DeadLetter(topic: event.topic.description, origin: origin, reason: "", content: line)
         // An update comes after what it updates.

@@ -17,7 +17,7 @@ extension Outlet {
         var slow = Backoff(from: .seconds(60))
         while !Task.isCancelled {
             await decide()
-            await giveUpOldest()
+            try await giveUpOldest()
             // Others may come meanwhile, behind it.
             guard let index = jobs.firstIndex(where: { !closed.isClosed($0.key.topic, at: now) }) else {
                 await waitForWork()
@@ -36,13 +36,14 @@ extension Outlet {
                     tellClosed()
                     continue
                 }
-                guard await isGivenUp(job, failure) else {
+                guard try await isGivenUp(job, failure) else {
                     board.set(
                         server.address.name, .outbound, failure.needsSomebody ? .failed : .waiting, failure.description)
                     services.logger.notice(
                         "The server takes nothing",
                         metadata: ["server": "\(server.address.name)", "error": "\(failure.kind)"])
-                    try await Task.sleep(for: failure.needsSomebody ? .seconds(10) + slow.next() : backoff.next())
+                    try await services.loop.pause(
+                        for: failure.needsSomebody ? .seconds(10) + slow.next() : backoff.next())
                     continue
                 }
             }
@@ -159,7 +160,7 @@ extension Outlet {
     // MARK: Failures
 
     /// Whether a job is done with although it has failed.
-    private func isGivenUp(_ job: Job, _ failure: ServerFailure) async -> Bool {
+    private func isGivenUp(_ job: Job, _ failure: ServerFailure) async throws -> Bool {
         switch (job, failure) {
         case (.end(_, let key, _, _), .forbidden), (.end(_, let key, _, _), .missing),
             (.end(_, let key, _, _), .rejected):
@@ -172,33 +173,31 @@ extension Outlet {
             sent.set(key, .ended)
             return true
         case (.send(let event), .rejected(let reason)):
-            await giveUp(event, reason)
+            try await giveUp(event, reason)
             return true
         default: return false
         }
     }
 
-    private func giveUp(_ event: Waiting, _ reason: String) async {
+    /// When it returns, the dead letter is kept, and the event is done.
+    private func giveUp(_ event: Waiting, _ reason: String) async throws {
         sent.forget(event.key)
         let letter = DeadLetter(topic: event.topic, origin: "map \(event.map.name)", reason: reason)
         services.logger.warning(
             "An event cannot be sent out",
             metadata: ["topic": "\(event.topic)", "server": "\(server.address.name)", "error": "\(reason)"])
-        do throws(StoreError) {
-            try await services.store.keep(letter)
-        } catch {
-            services.logger.error("A dead letter cannot be kept", metadata: ["error": "\(error)"])
-        }
+        try await services.deadLetters.keep(letter)
     }
 
     /// What waits for a topic where nobody lets us write is old one day.
-    private func giveUpOldest() async {
+    private func giveUpOldest() async throws {
         for name in closed.names {
             let isFull = { (jobs: [Job]) in jobs.count { $0.key.topic == name } > ClosedTopics.maximumWaiting }
             while isFull(jobs), let index = jobs.firstIndex(where: { $0.key.topic == name }) {
-                if case .send(let event) = jobs.remove(at: index) {
-                    await giveUp(event, "the server does not allow this user to write there, and too much waits")
+                if case .send(let event) = jobs[index] {
+                    try await giveUp(event, "the server does not allow this user to write there, and too much waits")
                 }
+                jobs.remove(at: index)
             }
         }
     }

@@ -65,8 +65,7 @@ extension PushBridge {
         let push = DeliveredPush(at: SystemClock.wall, token: endpoint.token, message: bytes)
         let publication: DaemonCall
         do throws(PushRefusal) { publication = try endpoint.publication(of: push, settings) } catch {
-            await bury(error, endpoint)
-            return call.done()
+            return confirm(call, afterBurying: error, endpoint)
         }
         let number = spool.nextNumber()
         guard spool.isEmpty, underWay < Self.maximumUnderWay else { return await keepForLater(push, number, call) }
@@ -85,8 +84,8 @@ extension PushBridge {
         case .done: break
         case .refusedForNow: await keepForLater(push, number, call)
         case .refused(let error):
-            await bury(PushRefusal("\(error)", (try? endpoint.keys.open(push.message)) ?? []), endpoint)
-            call.done()
+            confirm(
+                call, afterBurying: PushRefusal("\(error)", (try? endpoint.keys.open(push.message)) ?? []), endpoint)
         }
     }
 
@@ -101,7 +100,7 @@ extension PushBridge {
                 throw PushRefusal("\(error)", (try? endpoint.keys.open(push.message)) ?? [])
             }
         } catch {
-            await bury(error, endpoint)
+            return await bury(error, endpoint)
         }
         return true
     }
@@ -115,15 +114,28 @@ extension PushBridge {
         call.done()
     }
 
-    private func bury(_ refusal: PushRefusal, _ endpoint: PushEndpoint) async {
+    /// Confirms what can never be taken when its dead letter is kept. Other messages do not wait for that.
+    private func confirm(_ call: IncomingCall, afterBurying refusal: PushRefusal, _ endpoint: PushEndpoint) {
+        guard !services.deadLetters.isFull else {
+            return call.fail(
+                "org.freedesktop.DBus.Error.LimitsExceeded",
+                "The message can never be taken, and the disk is full, so that it cannot be kept either; deliver it later."
+            )
+        }
+        services.loop.task {
+            // The task is never cancelled. When the bridge ends first, the message is not confirmed.
+            if await self.bury(refusal, endpoint) { call.done() }
+        }
+    }
+
+    /// - Returns: whether the message is dealt with.
+    private func bury(_ refusal: PushRefusal, _ endpoint: PushEndpoint) async -> Bool {
         services.logger.warning(
             "A message cannot be taken in", metadata: ["endpoint": "\(endpoint.name)", "error": "\(refusal.reason)"])
         let letter = DeadLetter(
             topic: endpoint.topic.description, origin: "endpoint \(endpoint.name)", reason: refusal.reason,
             content: refusal.content)
-        do throws(StoreError) { try await services.store.keep(letter) } catch {
-            services.logger.error("A dead letter cannot be kept", metadata: ["error": "\(error)"])
-        }
+        return (try? await services.deadLetters.keep(letter)) != nil
     }
 
     // MARK: Addresses

@@ -20,7 +20,7 @@ struct FolderBridge: Bridge {
         try await withThrowingTaskGroup { group in
             group.addTask { try await publishFiles() }
             group.addTask { try await removeClaimedFiles() }
-            try await group.waitForAll()
+            for try await _ in group {}
         }
     }
 
@@ -36,7 +36,7 @@ struct FolderBridge: Bridge {
                 case .done: published.insert(id)
                 case .refusedForNow(let error): problem = error.message
                 case .refused(let error):
-                    try await services.store.keep(DeadLetter(topic: "/files", origin: name, reason: error.message))
+                    try await services.deadLetters.keep(DeadLetter(topic: "/files", origin: name, reason: "\(error)"))
                     rename("\(folder)/\(name)", "\(folder)/.\(name)")
                 }
             }
