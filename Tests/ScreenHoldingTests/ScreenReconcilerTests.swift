@@ -95,14 +95,15 @@ struct ScreenReconcilerTests {
     }
 
     @Test func ofTwoStatesTheBetterSeenOneCounts() {
-        #expect(screens((post, .visible), (post, .focused)).states == [post: .focused])
-        #expect(screens((post, .focused), (post, .visible)).states == [post: .focused])
+        #expect(screens((post, .visible), (post, .focused)) == screens((post, .focused)))
+        #expect(screens((post, .focused), (post, .visible)) == screens((post, .focused)))
+        #expect(screens((post, .focused))[post] == .focused && screens((post, .focused))[other] == nil)
     }
 
     @Test func aTopicThatNoMessageCanCarryIsNotWanted() throws {
         var wanted = WantedScreens()
         let isAdded = wanted.insert(try Topic("/post/\u{FFFE}"), .focused)
-        #expect(!isAdded && wanted.states.isEmpty)
+        #expect(!isAdded && wanted.screens.isEmpty)
     }
 
     @Test func noMoreThanTheLimitIsWanted() throws {
@@ -114,7 +115,7 @@ struct ScreenReconcilerTests {
         let isOneMoreAdded = wanted.insert(try Topic("/other"), .focused)
         let isKnownOneTaken = wanted.insert(post, .focused)
         #expect(!isOneMoreAdded && isKnownOneTaken)
-        #expect(wanted.states.count == WantedScreens.limit)
+        #expect(wanted.screens.count == WantedScreens.limit)
     }
 
     @Test mutating func whatIsWantedLastIsOpenedHoweverSlowNotifydIs() throws {

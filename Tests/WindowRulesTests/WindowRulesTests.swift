@@ -57,6 +57,22 @@ import Testing
         #expect(rules.screens(of: windows) == [try Self.wanted("/chat")])
     }
 
+    @Test func whereOnlyFocusedWindowsMatterNoOtherIsLookedAt() throws {
+        var rules = try Self.rules(
+            """
+            [[screen]]
+            app = "firefox"
+            title = "^Post (?<id>[^ ]+) "
+            topic = "/post/{id}"
+            """)
+        let windows = [
+            Self.firefox("Post 27 – Example", id: 1), Self.firefox("Post 28 – Example", focused: false, id: 2),
+        ]
+        #expect(rules.screens(of: windows, focused: [0]) == [try Self.wanted("/post/27")])
+        #expect(rules.screens(of: windows, focused: []) == [])
+        #expect(rules.screens(of: windows) == rules.screens(of: windows, focused: [0]))
+    }
+
     @Test func theFirstRuleThatFitsCounts() throws {
         var rules = try Self.rules(Self.posts + "\n[[screen]]\napp = \"firefox\"\ntopic = \"/web\"\n")
         #expect(rules.screens(of: [Self.firefox("Inbox")]) == [try Self.wanted("/web")])

@@ -70,14 +70,14 @@ final class Focus {
     private func hold() {
         guard let follower else { return }
         var wanted = WantedScreens()
-        for screen in rules.screens(of: follower.windows) {
+        for screen in rules.screens(of: follower.windows, focused: follower.focused) {
             wanted.insert(screen.topic, screen.isFocused ? .focused : .visible)
         }
         holder.want(wanted)
         interface?.windowsChanged()
     }
 
-    var focused: Window? { follower?.windows.first { $0.isFocused } }
+    var focused: Window? { follower.flatMap { follower in follower.focused.first.map { follower.windows[$0] } } }
 
     /// What the rules find in a window.
     func fit(_ window: Window) -> WindowRules.Fit? { rules.fit(window) }

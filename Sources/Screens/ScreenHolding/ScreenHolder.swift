@@ -74,7 +74,10 @@ package final class ScreenHolder {
     private func open(_ topic: Topic, _ state: Screen.State, at owner: String) {
         let call = call("OpenScreen", of: owner)
         call.append(topic.description)
-        append(state, to: call)
+        call.appendContainer("a", "{sv}") { options in
+            // What is not said is `focused`, which nearly every screen is.
+            if state != .focused { append(state, to: options) }
+        }
         try? bus.call(call, timeout: nil) { [weak self] reply in
             // A reply that comes after notifyd's end is of no screen that exists.
             guard let self, self.owner == owner else { return }
@@ -92,7 +95,7 @@ package final class ScreenHolder {
     private func update(_ topic: Topic, _ id: ScreenID, _ state: Screen.State, at owner: String) {
         let call = call("UpdateScreen", of: owner)
         call.append(id.rawValue, as: "t")
-        append(state, to: call)
+        call.appendContainer("a", "{sv}") { append(state, to: $0) }
         try? bus.call(call, timeout: nil) { [weak self] reply in
             guard let self, self.owner == owner, let failure = reply.failure else { return }
             perform(
@@ -107,9 +110,7 @@ package final class ScreenHolder {
         bus.methodCall(to: owner, path: Self.path, interface: Self.name, member: member)
     }
 
-    private func append(_ state: Screen.State, to call: borrowing BusMessage) {
-        call.appendContainer("a", "{sv}") { options in
-            options.appendEntry("state", "s") { $0.append(state.rawValue) }
-        }
+    private func append(_ state: Screen.State, to options: borrowing BusMessage) {
+        options.appendEntry("state", "s") { $0.append(state.rawValue) }
     }
 }

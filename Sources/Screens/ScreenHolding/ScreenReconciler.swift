@@ -14,10 +14,16 @@ package struct ScreenReconciler {
         case close(ScreenID)
     }
 
+    /// What notifyd has, or was asked for.
+    private struct Known {
+        let topic: Topic
+        var screen: HeldScreen
+    }
+
     private var wanted = WantedScreens()
     private var isConnected = false
-    /// What notifyd has, or was asked for; a screen that is not wanted any more may be opening.
-    private var known: [Topic: HeldScreen] = [:]
+    /// One of each topic. A screen that is not wanted any more may be opening; `.waiting` is none of them.
+    private var known: [Known] = []
     /// Calls that are awaited at a time. notifyd takes 256 screens of a connection, and where wishes change faster than it
     /// answers, what is wanted last would be beyond that.
     private static let mostOpening = 128
@@ -30,51 +36,54 @@ package struct ScreenReconciler {
 
     /// Every wanted screen.
     package var held: [Topic: HeldScreen] {
-        wanted.states.reduce(into: [:]) { $0[$1.key] = known[$1.key] ?? .waiting }
+        wanted.screens.reduce(into: [:]) { $0[$1.topic] = self[$1.topic] ?? .waiting }
     }
 
     /// Takes what is wanted from now on.
     package mutating func want(_ screens: WantedScreens) -> [Action] {
         wanted = screens
         guard isConnected else { return [] }
-        let closing = known.keys.filter { wanted.states[$0] == nil }.flatMap { reconcile($0) }
-        return closing + wanted.states.keys.flatMap { reconcile($0) }
+        var actions: [Action] = []
+        for index in known.indices.reversed() where wanted[known[index].topic] == nil {
+            letGo(at: index, &actions)
+        }
+        holdAll(&actions)
+        return actions
     }
 
     /// notifyd has come, or another one has taken its place: it knows none of our screens.
     package mutating func connected() -> [Action] {
-        known = [:]
-        opening = 0
+        disconnected()
         isConnected = true
-        return wanted.states.keys.flatMap { reconcile($0) }
+        var actions: [Action] = []
+        holdAll(&actions)
+        return actions
     }
 
     /// notifyd has left, and its screens with it.
     package mutating func disconnected() {
-        known = [:]
+        known = []
         opening = 0
         isConnected = false
     }
 
     /// The reply to `open`.
     package mutating func opened(_ topic: Topic, as id: ScreenID) -> [Action] {
-        guard case .opening(let state) = known[topic] else { return [] }
-        known[topic] = .open(id, state)
-        return reconcile(topic) + answered()
+        guard let index = index(of: topic), case .opening(let state) = known[index].screen else { return [] }
+        known[index].screen = .open(id, state)
+        var actions: [Action] = []
+        if let state = wanted[topic] { hold(topic, state, &actions) } else { letGo(at: index, &actions) }
+        answered(&actions)
+        return actions
     }
 
     /// The error reply to `open`.
     package mutating func refused(_ topic: Topic, reason: String) -> [Action] {
-        guard case .opening = known[topic] else { return [] }
-        known[topic] = wanted.states[topic] == nil ? nil : .refused(reason: reason)
-        return answered()
-    }
-
-    /// A call to `open` was answered: another one may be made.
-    private mutating func answered() -> [Action] {
-        opening -= 1
-        guard opening == Self.mostOpening - 1 else { return [] }
-        return wanted.states.keys.filter { known[$0] == nil }.flatMap { reconcile($0) }
+        guard let index = index(of: topic), case .opening = known[index].screen else { return [] }
+        if wanted[topic] == nil { known.remove(at: index) } else { known[index].screen = .refused(reason: reason) }
+        var actions: [Action] = []
+        answered(&actions)
+        return actions
     }
 
     /// The error reply to `update`.
@@ -83,31 +92,58 @@ package struct ScreenReconciler {
     package mutating func updateFailed(
         _ topic: Topic, _ id: ScreenID, isUnknown: Bool, reason: String
     ) -> [Action] {
-        guard case .open(id, _) = known[topic] else { return [] }
-        known[topic] = isUnknown ? nil : .refused(reason: reason)
-        return (isUnknown ? [] : [.close(id)]) + reconcile(topic)
+        guard let index = index(of: topic), case .open(id, _) = known[index].screen else { return [] }
+        var actions: [Action] = []
+        if isUnknown { known.remove(at: index) } else { known[index].screen = .refused(reason: reason) }
+        if !isUnknown { actions.append(.close(id)) }
+        if let state = wanted[topic] { hold(topic, state, &actions) }
+        return actions
     }
 
-    /// The next call for a topic, if one is due.
-    private mutating func reconcile(_ topic: Topic) -> [Action] {
-        let state = wanted.states[topic]
-        switch (known[topic], state) {
-        case (.opening, _), (.refused, .some), (.none, .none), (.waiting, .none): return []
-        case (.none, .some(let state)), (.waiting, .some(let state)):
-            guard opening < Self.mostOpening else { return [] }
+    // MARK: The next calls
+
+    private subscript(_ topic: Topic) -> HeldScreen? { index(of: topic).map { known[$0].screen } }
+
+    private func index(of topic: Topic) -> Int? {
+        for index in known.indices where known[index].topic == topic { return index }
+        return nil
+    }
+
+    private mutating func holdAll(_ actions: inout [Action]) {
+        for wanted in wanted.screens { hold(wanted.topic, wanted.state, &actions) }
+    }
+
+    /// The next call for a screen that is wanted, if one is due.
+    private mutating func hold(_ topic: Topic, _ state: Screen.State, _ actions: inout [Action]) {
+        guard let index = index(of: topic) else {
+            guard opening < Self.mostOpening else { return }
             opening += 1
-            known[topic] = .opening(state)
-            return [.open(topic, state)]
-        case (.open(let id, let current), .some(let state)):
-            guard current != state else { return [] }
-            known[topic] = .open(id, state)
-            return [.update(topic, id, state)]
-        case (.open(let id, _), .none):
-            known[topic] = nil
-            return [.close(id)]
-        case (.refused, .none):
-            known[topic] = nil
-            return []
+            known.append(Known(topic: topic, screen: .opening(state)))
+            return actions.append(.open(topic, state))
         }
+        switch known[index].screen {
+        case .waiting, .opening, .refused: return
+        case .open(let id, let current):
+            guard current != state else { return }
+            known[index].screen = .open(id, state)
+            actions.append(.update(topic, id, state))
+        }
+    }
+
+    /// The next call for a screen that is not wanted any more, if one is due.
+    private mutating func letGo(at index: Int, _ actions: inout [Action]) {
+        switch known[index].screen {
+        // It is closed when it has its number.
+        case .opening: return
+        case .open(let id, _): actions.append(.close(id))
+        case .waiting, .refused: break
+        }
+        known.remove(at: index)
+    }
+
+    /// A call to `open` was answered: another one may be made.
+    private mutating func answered(_ actions: inout [Action]) {
+        opening -= 1
+        if opening == Self.mostOpening - 1 { holdAll(&actions) }
     }
 }

@@ -1,13 +1,28 @@
 package import Routing
 
 /// The screens that a program wants to hold: at most one for a topic.
+///
+/// They are a list, which is looked through, here and in `ScreenReconciler`: they are few, nearly always one, and to hash a topic
+/// takes longer than to compare it with that one.
 package struct WantedScreens: Equatable, Sendable {
     /// notifyd allows 256 of a connection; what a user looks at is far less.
     package static let limit = 64
 
-    package private(set) var states: [Topic: Screen.State] = [:]
+    package struct Wanted: Equatable, Sendable {
+        package let topic: Topic
+        package fileprivate(set) var state: Screen.State
+    }
+
+    /// In the order in which they were added.
+    package private(set) var screens: [Wanted] = []
 
     package init() {}
+
+    /// As which screen a topic is wanted; `nil`: it is not.
+    package subscript(_ topic: Topic) -> Screen.State? {
+        for wanted in screens where wanted.topic == topic { return wanted.state }
+        return nil
+    }
 
     /// Adds a screen. Of two states of a topic, the one that the user sees better counts.
     ///
@@ -15,12 +30,12 @@ package struct WantedScreens: Equatable, Sendable {
     ///   topic. Strangers choose titles and addresses.
     @discardableResult
     package mutating func insert(_ topic: Topic, _ state: Screen.State) -> Bool {
-        if let known = states[topic] {
-            if state.visibility > known.visibility { states[topic] = state }
+        for index in screens.indices where screens[index].topic == topic {
+            if state.visibility > screens[index].state.visibility { screens[index].state = state }
             return true
         }
-        guard states.count < Self.limit, topic.description.fitsIntoMessage else { return false }
-        states[topic] = state
+        guard screens.count < Self.limit, topic.description.fitsIntoMessage else { return false }
+        screens.append(Wanted(topic: topic, state: state))
         return true
     }
 }

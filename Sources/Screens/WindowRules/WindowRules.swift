@@ -65,22 +65,33 @@ public struct WindowRules: Sendable {
 
     /// The screens that these windows hold, one for a topic, those of the focused window first.
     public mutating func screens(of windows: [Window]) -> [Wanted] {
+        screens(of: windows, focused: windows.indices.filter { windows[$0].isFocused })
+    }
+
+    /// The same, if it is known which windows are focused.
+    ///
+    /// - Parameter focused: their places. Where only focused windows matter, no other one is looked at.
+    public mutating func screens(of windows: [Window], focused: [Int]) -> [Wanted] {
         round += 1
         var wanted: [Wanted] = []
-        var known: Set<Topic> = []
         // Focus first: it wins where two windows show one topic, or there are too many.
-        for isFocused in hasVisible ? [true, false] : [true] {
+        for index in focused { add(windows[index], isFocused: true, to: &wanted) }
+        if hasVisible {
             // By index, because most are only looked at, and need not be copied.
-            for index in windows.indices
-            where windows[index].isFocused == isFocused && (isFocused || windows[index].isVisible) {
-                let window = windows[index]
-                guard let fit = fit(window), let topic = fit.topic, wanted.count < Self.mostScreens else { continue }
-                guard isFocused || rules[fit.rule].state == .visible else { continue }
-                if known.insert(topic).inserted { wanted.append(Wanted(topic: topic, isFocused: isFocused)) }
+            for index in windows.indices where windows[index].isVisible && !windows[index].isFocused {
+                add(windows[index], isFocused: false, to: &wanted)
             }
         }
         forgetOld(than: windows.count)
         return wanted
+    }
+
+    private mutating func add(_ window: Window, isFocused: Bool, to wanted: inout [Wanted]) {
+        guard let fit = fit(window), let topic = fit.topic, wanted.count < Self.mostScreens else { return }
+        guard isFocused || rules[fit.rule].state == .visible else { return }
+        // There are few, so that to look through them takes less than to hash a topic.
+        guard !wanted.contains(where: { $0.topic == topic }) else { return }
+        wanted.append(Wanted(topic: topic, isFocused: isFocused))
     }
 
     /// The first rule that fits a window.

@@ -36,6 +36,9 @@ public final class WindowFollower {
 
     public private(set) var status = looking
     public private(set) var windows: [Window] = []
+    /// The places of the focused ones in `windows`, nearly always one. To look for it among a thousand would take as long as all
+    /// else that a change of the focus costs.
+    public private(set) var focused: [Int] = []
     private let loop: EventLoop
     private let bus: BusConnection
     private let environment: [String: String]
@@ -242,6 +245,10 @@ public final class WindowFollower {
     private func change(_ changes: [(place: Int, window: Window)]) {
         var hasNews = false
         for (place, window) in changes where windows[place] != window {
+            if windows[place].isFocused != window.isFocused {
+                focused.removeAll { $0 == place }
+                if window.isFocused { focused.insert(place, at: focused.firstIndex { $0 > place } ?? focused.count) }
+            }
             windows[place] = window
             hasNews = true
         }
@@ -251,6 +258,7 @@ public final class WindowFollower {
     private func set(_ new: [Window]) {
         guard !windows.isEmpty || !new.isEmpty else { return }
         windows = new
+        focused = new.indices.filter { new[$0].isFocused }
         onWindows()
     }
 }

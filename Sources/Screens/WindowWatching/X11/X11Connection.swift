@@ -13,6 +13,11 @@ final class X11Connection {
         /// Whether the window is gone.
         var isOfNoWindow = false
 
+        /// The first of its numbers.
+        var number: UInt32? {
+            bytes.count < 4 ? nil : bytes.withUnsafeBytes { $0.loadUnaligned(as: UInt32.self) }
+        }
+
         /// 32-bit numbers, in the order of this machine.
         var numbers: [UInt32] {
             bytes.withUnsafeBytes { buffer in

@@ -8,6 +8,12 @@ final class X11Source: WindowSource {
     private struct Request: Hashable {
         let name: Name
         let window: UInt32
+
+        private var number: UInt64 { UInt64(window) << 8 | UInt64(name.rawValue) }
+
+        static func == (left: Request, right: Request) -> Bool { left.number == right.number }
+
+        func hash(into hasher: inout Hasher) { hasher.combine(number) }
     }
 
     /// Requests that are under way when more windows are asked about. Each costs memory, and a thousand windows are five
@@ -19,8 +25,10 @@ final class X11Source: WindowSource {
     private let report: (SourceReport) -> Void
     private let display: String
     private var connection: X11Connection?
-    private var atoms: [Name: UInt32] = [:]
-    private var names: [UInt32: Name] = [:]
+    /// By the number of the name; 0 is none.
+    private var atoms = [UInt32](repeating: 0, count: Name.allCases.count)
+    /// Atoms that the server has not told yet.
+    private var missingAtoms = Name.allCases.count
     private var order: [UInt32] = []
     private var clients: [UInt32: Client] = [:]
     private var active: UInt32 = 0
@@ -37,7 +45,7 @@ final class X11Source: WindowSource {
     /// Windows that have come since memory was given back.
     private var newcomers = 0
     /// Windows that may have changed.
-    private var changed: Set<UInt32> = []
+    private var changed: [UInt32] = []
     /// Whether more than single windows has changed.
     private var isStale = false
 
@@ -53,10 +61,10 @@ final class X11Source: WindowSource {
             lost: { report(.ended("the X server \(display) has ended the connection")) })
         self.connection = connection
         for name in Name.allCases {
-            connection.intern(name.rawValue) { [unowned self] atom in
-                atoms[name] = atom
-                names[atom] = name
-                if atoms.count == Name.allCases.count { start() }
+            connection.intern(name.text) { [unowned self] atom in
+                atoms[Int(name.rawValue)] = atom
+                missingAtoms -= 1
+                if missingAtoms == 0 { start() }
             }
         }
         connection.drain()
@@ -70,17 +78,23 @@ final class X11Source: WindowSource {
 
     // MARK: Properties
 
+    private func atom(_ name: Name) -> UInt32 { atoms[Int(name.rawValue)] }
+
+    private func name(of atom: UInt32) -> Name? {
+        atoms.firstIndex(of: atom).flatMap { Name(rawValue: UInt8($0)) }
+    }
+
     private func note(_ change: X11Connection.Change) {
         switch change {
         case .destroyed(let window):
             if window == managerWindow { takeManager(0) }
             drop(window)
         case .property(let atom, let window):
-            guard let name = names[atom] else { return }
+            guard let name = name(of: atom) else { return }
             let isOfRoot = window == connection?.root
             // Programs set the old title with the new one, and nobody looks at it then.
             if name == .oldTitle, clients[window]?.hasOldTitle == false { return }
-            let isAsked = isOfRoot ? Name.ofRoot.contains(name) : Name.ofWindow.contains(name)
+            let isAsked = isOfRoot ? name.isOfRoot : name.isOfWindow
             if isAsked, isOfRoot || clients[window] != nil { ask(Request(name: name, window: window)) }
             // A window manager may set it on the root first, or before its window is there.
             if window == managerWindow, name == .manager { ask(Request(name: .manager, window: window)) }
@@ -95,7 +109,7 @@ final class X11Source: WindowSource {
             return
         }
         asked[request] = false
-        connection?.property(atoms[request.name]!, of: request.window, upTo: request.name.longest) {
+        connection?.property(atom(request.name), of: request.window, upTo: request.name.longest) {
             [unowned self] property in
             let hasChangedSince = asked.removeValue(forKey: request) ?? false
             if request.window == connection?.root {
@@ -110,9 +124,9 @@ final class X11Source: WindowSource {
 
     private func takeRoot(_ name: Name, _ property: X11Connection.Property) {
         switch name {
-        case .manager: takeManager(property.numbers.first ?? 0)
-        case .active: takeActive(property.numbers.first ?? 0)
-        case .currentDesktop: update(&currentDesktop, property.numbers.first ?? 0)
+        case .manager: takeManager(property.number ?? 0)
+        case .active: takeActive(property.number ?? 0)
+        case .currentDesktop: update(&currentDesktop, property.number ?? 0)
         case .clients: takeClients(property.numbers)
         default: break
         }
@@ -154,24 +168,24 @@ final class X11Source: WindowSource {
     }
 
     private func take(_ name: Name, _ property: X11Connection.Property, of window: UInt32) {
-        if window == managerWindow, name == .manager { return update(&hasManager, property.numbers.first == window) }
+        if window == managerWindow, name == .manager { return update(&hasManager, property.number == window) }
         guard var client = clients[window] else { return }
         guard !property.isOfNoWindow else { return drop(window) }
         switch name {
         case .title:
-            let title = property.text(utf8: atoms[.utf8]!)
+            let title = property.text(utf8: atom(.utf8))
             if !title.isEmpty {
                 (client.title, client.hasOldTitle) = (title, false)
             } else if !client.hasOldTitle {
                 client.hasOldTitle = true
                 ask(Request(name: .oldTitle, window: window))
             }
-        case .oldTitle: if client.hasOldTitle { client.title = property.text(utf8: atoms[.utf8]!) }
-        case .state: client.isHidden = property.numbers.contains(atoms[.hidden]!)
-        case .desktop: client.desktop = property.numbers.first ?? Self.everyDesktop
+        case .oldTitle: if client.hasOldTitle { client.title = property.text(utf8: atom(.utf8)) }
+        case .state: client.isHidden = property.numbers.contains(atom(.hidden))
+        case .desktop: client.desktop = property.number ?? Self.everyDesktop
         case .programClass:
             // Two texts, each with a NUL at its end.
-            let parts = property.text(utf8: atoms[.utf8]!).split(separator: "\0", omittingEmptySubsequences: false)
+            let parts = property.text(utf8: atom(.utf8)).split(separator: "\0", omittingEmptySubsequences: false)
             client.instance = parts.first.map(String.init) ?? ""
             client.programClass = parts.count > 1 ? String(parts[1]) : ""
         default: break
@@ -180,7 +194,7 @@ final class X11Source: WindowSource {
         client.unknown &= ~name.bit
         clients[window] = client
         if wasKnown {
-            changed.insert(window)
+            noteChange(of: window)
         } else if client.isKnown {
             isStale = true
         }
@@ -195,8 +209,15 @@ final class X11Source: WindowSource {
 
     private func takeActive(_ window: UInt32) {
         guard window != active else { return }
-        changed.formUnion([active, window])
+        noteChange(of: active)
+        noteChange(of: window)
         active = window
+    }
+
+    private func noteChange(of window: UInt32) {
+        guard let index = clients.index(forKey: window), !clients.values[index].hasChanged else { return }
+        clients.values[index].hasChanged = true
+        changed.append(window)
     }
 
     /// Forgets a window that is gone, whatever the list says: its window manager may tell that late, or never.
@@ -211,7 +232,7 @@ final class X11Source: WindowSource {
     private func tell() {
         if !isKnown {
             // That takes two questions: for its window, and whether that still exists.
-            guard atoms.count == Name.allCases.count, !asked.keys.contains(where: { $0.name == .manager }) else {
+            guard missingAtoms == 0, !asked.keys.contains(where: { $0.name == .manager }) else {
                 return
             }
             isKnown = true
@@ -222,16 +243,16 @@ final class X11Source: WindowSource {
             (newcomers, asked, unasked) = (0, [:], [])
             Memory.release()
         }
-        let (changed, wasStale) = (changed, isStale)
-        self.changed.removeAll(keepingCapacity: true)
+        guard isStale || !changed.isEmpty else { return }
+        let wasStale = isStale
+        let changes = takeChanges()
         isStale = false
-        guard wasStale || !changed.isEmpty else { return }
         guard hasManager else {
             // What changes meanwhile is told with all windows then.
             for window in order { clients[window]?.place = -1 }
             return report(.blind("no window manager on the X server \(display) tells of its windows (EWMH)"))
         }
-        report(wasStale ? .windows(collect()) : .changes(changed.compactMap { change(of: $0) }))
+        report(wasStale ? .windows(collect()) : .changes(changes))
     }
 
     private func collect() -> [Window] {
@@ -245,9 +266,18 @@ final class X11Source: WindowSource {
         return windows
     }
 
-    private func change(of number: UInt32) -> (place: Int, window: Window)? {
-        guard let client = clients[number], client.place >= 0 else { return nil }
-        return (Int(client.place), window(number, client))
+    /// The windows that may have changed, of those that were told. They count as told from now on.
+    private func takeChanges() -> [(place: Int, window: Window)] {
+        var changes: [(place: Int, window: Window)] = []
+        changes.reserveCapacity(changed.count)
+        for number in changed {
+            guard let index = clients.index(forKey: number) else { continue }
+            clients.values[index].hasChanged = false
+            let client = clients.values[index]
+            if client.place >= 0 { changes.append((Int(client.place), window(number, client))) }
+        }
+        changed.removeAll(keepingCapacity: true)
+        return changes
     }
 
     private func window(_ number: UInt32, _ client: Client) -> Window {
