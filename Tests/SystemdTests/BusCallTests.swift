@@ -14,6 +14,44 @@ struct BusCallTests {
         await daemon.end()
     }
 
+    /// Replies come alone and in bursts, and those that are read while a program waits for another one.
+    @Test func everyReplyIsHandledAndInOrder() async throws {
+        let daemon = try ChildProcess(
+            "/usr/bin/dbus-daemon", ["--session", "--nofork", "--print-address"], environment: [:], capturing: [1])
+        let address = try #require(await daemon.lines(of: 1).next(within: .seconds(30)))
+        #expect(try Self.replies(on: address) == Array(0..<600))
+        await daemon.end()
+    }
+
+    private static func replies(on address: String) throws -> [Int] {
+        let loop = try EventLoop()
+        let bus = try BusConnection(address: address)
+        var replies: [Int] = []
+        func ask(_ number: Int, then next: @escaping () -> Void = {}) throws {
+            let question = bus.methodCall(
+                to: "org.freedesktop.DBus", path: "/", interface: "org.freedesktop.DBus.Peer", member: "Ping")
+            try bus.call(question, timeout: nil) { _ in
+                replies.append(number)
+                next()
+            }
+        }
+        func askAlone(_ number: Int) throws {
+            try ask(number) {
+                if number + 1 < 600 { try? askAlone(number + 1) } else { loop.exit(0) }
+            }
+        }
+        for number in 0..<200 { try ask(number) }
+        // It reads the replies that come before its own.
+        try bus.requestName("org.notifyd.Asking")
+        try bus.attach(to: loop)
+        for number in 200..<499 { try ask(number) }
+        try ask(499) { try? askAlone(500) }
+        let end = try loop.timer(.monotonic) { loop.exit(1) }
+        end.arm(at: Clock.monotonic() + 30_000_000)
+        _ = try loop.run()
+        return withExtendedLifetime(end) { replies }
+    }
+
     /// Whether each call that has ended has timed out.
     private static func ends(on address: String) throws -> [Bool] {
         let name = "org.notifyd.Silent"

@@ -254,8 +254,8 @@ public final class BusConnection {
         let destination = message.destination
         var cookie: UInt64 = 0
         try check(sd_bus_send(raw, message.raw, &cookie), "sd_bus_send")
-        calls.add(
-            cookie, RetainedMessage(message), to: destination, deadline: timeout.map(Self.deadline) ?? .max, answer)
+        guard let timeout else { return calls.add(cookie, nil, to: destination, deadline: .max, answer) }
+        calls.add(cookie, RetainedMessage(message), to: destination, deadline: Self.deadline(after: timeout), answer)
     }
 
     /// Microseconds of the monotonic clock.

@@ -27,6 +27,9 @@ final class BusPump {
     private var timer: OpaquePointer?
     /// When the timer goes off; `nil`: it has gone off, or is not set yet.
     private var armedFor: UInt64?
+    /// The turn of the loop in which a message was handled last.
+    private var lastTurn: UInt64 = 0
+    private let loop: EventLoop
     /// Enabled while there are messages to handle.
     private var deferred: OpaquePointer?
 
@@ -35,6 +38,7 @@ final class BusPump {
         _ connection: BusConnection, loop: EventLoop, delegate: (any BusPumpDelegate)?, onFailure: @escaping () -> Void
     ) throws(SystemdError) {
         self.connection = connection
+        self.loop = loop
         bus = connection.raw
         self.delegate = delegate
         self.onFailure = onFailure
@@ -89,7 +93,7 @@ final class BusPump {
             stop()
             return onFailure()
         }
-        for _ in 0..<Self.messages {
+        for _ in 0..<mostMessages {
             guard delegate?.canRead ?? true else { break }
             let result = sd_bus_process(bus, nil)
             if result == 0 { break }
@@ -100,6 +104,16 @@ final class BusPump {
         }
         connection.expireCalls()
         if delegate?.handleBatch() == true { resume() }
+    }
+
+    /// How many messages are handled now. Where one comes alone, to look for a second one costs a system call, and the loop does
+    /// that anyway: so all are read only where messages come in one turn of the loop after the other. A delegate gets batches.
+    private var mostMessages: Int {
+        guard delegate == nil else { return Self.messages }
+        var turn: UInt64 = 0
+        must(sd_event_get_iteration(loop.raw, &turn), "sd_event_get_iteration")
+        defer { lastTurn = turn }
+        return turn == lastTurn + 1 ? Self.messages : 1
     }
 
     func resume() {

@@ -7,7 +7,8 @@ struct PendingCalls {
     typealias Answer = (borrowing BusMessage) -> Void
 
     private struct Pending {
-        let call: RetainedMessage
+        /// `nil` if the call does not time out.
+        let call: RetainedMessage?
         let destination: String
         let deadline: UInt64
         let answer: Answer
@@ -18,7 +19,7 @@ struct PendingCalls {
     private(set) var earliestDeadline = UInt64.max
 
     mutating func add(
-        _ cookie: UInt64, _ call: RetainedMessage, to destination: String, deadline: UInt64, _ answer: @escaping Answer
+        _ cookie: UInt64, _ call: RetainedMessage?, to destination: String, deadline: UInt64, _ answer: @escaping Answer
     ) {
         pending[cookie] = Pending(call: call, destination: destination, deadline: deadline, answer: answer)
         earliestDeadline = min(earliestDeadline, deadline)
@@ -41,6 +42,6 @@ struct PendingCalls {
         let due = pending.filter { $0.value.deadline <= now }.sorted { $0.key < $1.key }
         for (cookie, _) in due { pending[cookie] = nil }
         earliestDeadline = pending.values.map(\.deadline).min() ?? .max
-        return due.map { ($0.value.call, $0.value.answer) }
+        return due.compactMap { entry in entry.value.call.map { ($0, entry.value.answer) } }
     }
 }
