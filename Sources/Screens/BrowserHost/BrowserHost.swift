@@ -18,6 +18,9 @@ package final class BrowserHost {
     private var readable: EventSource?
     private var writer: FrameWriter?
     private var rules: RulesFile
+    private var pages = PageCache()
+    /// What was read. Memory that nothing was written to is not taken, so that it needs as much as the longest message has had.
+    private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4 + FrameReader.longest, alignment: 1)
     /// `nil` until the browser has sent its tabs.
     private var tabs: [Tab]?
     private var decisions: [TabDecision] = []
@@ -51,16 +54,14 @@ package final class BrowserHost {
         holder.onChange = { [unowned self] in report() }
     }
 
+    deinit { buffer.deallocate() }
+
     private func read() {
-        var result = 0
-        let more = [UInt8](unsafeUninitializedCapacity: 4 + FrameReader.longest) { buffer, count in
-            result = Glibc.read(input, buffer.baseAddress!, buffer.count)
-            count = max(0, result)
-        }
+        let result = Glibc.read(input, buffer.baseAddress!, buffer.count)
         if result < 0, errno == EAGAIN || errno == EINTR { return }
         // The browser has ended, or has closed the connection.
         guard result > 0 else { return end() }
-        reader.append(more)
+        reader.append(UnsafeRawBufferPointer(buffer)[..<result])
         do throws(FrameError) {
             while let frame = try reader.next() { take(frame) }
         } catch {
@@ -96,8 +97,9 @@ package final class BrowserHost {
         let haveRulesChanged = rules.refresh()
         if haveRulesChanged, let mistake = rules.mistake { writeError("\(mistake)") }
         guard haveRulesChanged || newTabs != tabs else { return }
+        if haveRulesChanged { pages.empty() }
         tabs = newTabs
-        decisions = newTabs.map { rules.rules.decision(for: $0) }
+        decisions = newTabs.map { pages.decision(for: $0, by: rules.rules) }
         holder.want(WantedScreens(decisions))
         report()
     }

@@ -11,34 +11,55 @@ package struct TabRules: Sendable {
     /// What a tab is a screen of. What a page may say by itself goes before the rules for its address, the first of which that
     /// fits counts.
     package func decision(for tab: Tab) -> TabDecision {
-        var decision = TabDecision()
-        guard let page = PageAddress(tab.address) else { return decision }
-        if let text = tab.topic {
-            if let topic = try? Topic(text), topic.isPlain {
+        fit(address: tab.address, said: tab.topic).decision(for: tab)
+    }
+
+    /// What a page is a screen of, however well it is seen.
+    ///
+    /// - Parameter said: what it names by itself.
+    func fit(address: String, said: String?) -> PageFit {
+        var fit = PageFit()
+        guard let page = PageAddress(address) else { return fit }
+        if let said {
+            if let topic = try? Topic(said), topic.isPlain {
                 if let rule = pages.first(where: { $0.allows(topic, from: page.origin) }) {
-                    decision.request = .allowed
-                    decision.take(topic, .page(origin: rule.origin), tab.state(for: rule.state))
-                    return decision
+                    fit.decision.request = .allowed
+                    fit.take(topic, .page(origin: rule.origin), rule.state)
+                    return fit
                 }
-                decision.request = .forbidden(topic, origin: page.origin)
+                fit.decision.request = .forbidden(topic, origin: page.origin)
             } else {
-                decision.request = .invalid
+                fit.decision.request = .invalid
             }
         }
         for rule in sites {
             guard let topic = rule.topic(of: page) else { continue }
-            decision.take(topic, .site(address: rule.address.description), tab.state(for: rule.state))
+            fit.take(topic, .site(address: rule.address.description), rule.state)
             break
         }
-        return decision
+        return fit
     }
 }
 
-extension TabDecision {
-    fileprivate mutating func take(_ topic: Topic, _ rule: Rule, _ state: Screen.State?) {
-        self.topic = topic
-        self.rule = rule
-        self.state = state
+/// What rules make of a page.
+struct PageFit: Sendable {
+    /// With no state.
+    fileprivate(set) var decision = TabDecision()
+    /// How well the tab has to be seen.
+    private var needed = Screen.State.focused
+
+    fileprivate mutating func take(_ topic: Topic, _ rule: TabDecision.Rule, _ needed: Screen.State) {
+        decision.topic = topic
+        decision.rule = rule
+        self.needed = needed
+    }
+
+    /// With the state of a tab that shows the page.
+    func decision(for tab: Tab) -> TabDecision {
+        guard decision.topic != nil else { return decision }
+        var decision = decision
+        decision.state = tab.state(for: needed)
+        return decision
     }
 }
 

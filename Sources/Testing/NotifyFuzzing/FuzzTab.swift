@@ -43,6 +43,10 @@ private func check(_ tab: Tab) {
         }
     }
     let decision = rules.decision(for: tab)
+    var cache = PageCache()
+    for _ in 1...2 {
+        precondition(cache.decision(for: tab, by: rules) == decision, "what is remembered is what was found")
+    }
     guard let topic = decision.topic else { return }
     precondition(tab.address.lowercased().hasPrefix("https://example.org"), "only this origin has rules")
     precondition(topic.description.fitsIntoMessage, "the bus takes every topic")
