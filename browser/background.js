@@ -11,6 +11,8 @@ const LONGEST_MESSAGE = 60000;
 const LONGEST_ADDRESS = 8192;
 const FIRST_PAUSE = 1000;
 const LAST_PAUSE = 300000;
+// Milliseconds after an event before the windows are looked at.
+const LOOK_PAUSE = 50;
 
 let port = null;
 // Why there is no host.
@@ -74,16 +76,28 @@ let hasChanged = false;
 // What events have told since the last look began.
 let changes = [];
 
-// Takes over what an event tells, sends it at once, because browsers take long to answer, and looks whether it is so.
+let laterLook = null;
+
+// Takes over what an event tells, and sends it at once. Whether it is so is looked at later: browsers take long to answer, and
+// until they have, the message waits in them, or the next event does.
+// change() returns whether the event has told all that it means.
 function take(change) {
-    change();
+    const isAll = change();
     if (isLooking) changes.push(change);
-    send(describe());
-    look();
+    const tabs = describe();
+    send(tabs);
+    if (isAll && tabs) lookLater();
+    else look();
+}
+
+function lookLater() {
+    laterLook ??= setTimeout(look, LOOK_PAUSE);
 }
 
 // Finds out what is in front. Of events that come meanwhile, only the last one is worth another look.
 async function look() {
+    clearTimeout(laterLook);
+    laterLook = null;
     hasChanged = true;
     if (isLooking) return;
     isLooking = true;
@@ -150,12 +164,15 @@ function wellFormed(topic) {
     return topic.length <= 255 && topic.isWellFormed() ? topic : "";
 }
 
-// Has a page say its topic again.
-function ask(tab) {
+// Has a page say its topic again. What is about to be sent to the host goes first.
+async function ask(tab) {
     topics.set(tab, { topic: null, origin: null });
-    api.tabs.sendMessage(tab, "say", { frameId: 0 }).catch(() => {
+    await null;
+    try {
+        await api.tabs.sendMessage(tab, "say", { frameId: 0 });
+    } catch {
         // There is no page.js in it: a page that was there before the extension, or one of the browser.
-    });
+    }
 }
 
 for (const event of [api.tabs.onAttached, api.tabs.onDetached, api.windows.onCreated, api.windows.onRemoved]) {
@@ -165,19 +182,24 @@ for (const event of [api.tabs.onAttached, api.tabs.onDetached, api.windows.onCre
 api.tabs.onActivated.addListener(({ tabId, windowId }) => take(() => {
     const window = windows.get(windowId);
     if (window) window.tab = tabId;
+    return window !== undefined;
 }));
 
 // Nothing is taken from a loss of the focus: on the way from one window to another there is one too.
 api.windows.onFocusChanged.addListener((focused) => take(() => {
+    if (focused === api.windows.WINDOW_ID_NONE) return true;
     // Whether a window that was minimised still is, the event does not say.
-    if ((windows.get(focused)?.state ?? "minimized") === "minimized") return;
+    if ((windows.get(focused)?.state ?? "minimized") === "minimized") return false;
     for (const [id, window] of windows) window.focused = id === focused;
+    return true;
 }));
 
 function forget(tab) {
     take(() => {
         topics.delete(tab);
         addresses.delete(tab);
+        // Another tab comes in front, or a window is gone.
+        return false;
     });
 }
 
@@ -188,7 +210,10 @@ api.tabs.onUpdated.addListener((id, { status, url }, tab) => {
     if (status === undefined && url === undefined) return;
     // Another document of the same origin may be one without page.js.
     if (status === "complete" && topics.get(id)?.topic) ask(id);
-    take(() => remember(tab));
+    take(() => {
+        remember(tab);
+        return true;
+    });
 });
 
 api.runtime.onMessage.addListener((message, sender, reply) => {
@@ -198,10 +223,13 @@ api.runtime.onMessage.addListener((message, sender, reply) => {
         look();
         reply({ failure, report });
     } else if (message === "look") {
-        look();
+        // With the events that come at the same moment.
+        lookLater();
     } else if (sender.tab && sender.frameId === 0 && (sender.documentLifecycle ?? "active") === "active") {
         topics.set(sender.tab.id, { topic: wellFormed(message?.topic), origin: message?.origin ?? null });
-        if (sender.tab.active) look();
+        if (!sender.tab.active) return;
+        send(describe());
+        look();
     }
 });
 
