@@ -20,7 +20,7 @@ struct StrangeMessages {
             case .forged:
                 "Messages on the broker cannot be opened, or speak for somebody else; they are passed over. Another key, or a stranger?"
             case .malformed: "Messages on the broker cannot be read; they are passed over"
-            case .refused: "A member of the channel says more than is taken at once; the rest is taken later"
+            case .refused: "Somebody on the line says more than is taken at once; the rest is taken later"
             case .devices: "More devices are on the line than are taken; what the others say is passed over"
             }
         }

@@ -19,6 +19,8 @@ struct SimulatedJournal {
     struct Current {
         let stamp: ValueStamp
         let isRemoval: Bool
+        /// Whether its lifetime ends long before the simulation does.
+        let isShort: Bool
     }
 
     private struct Row {
@@ -76,8 +78,14 @@ struct SimulatedJournal {
             let middle = (low + high) / 2
             if rows[middle].number <= after { low = middle + 1 } else { high = middle }
         }
-        let end = min(rows.count, low + limit)
-        return ChangesPage(changes: rows[low..<end].compactMap(change), isLast: end == rows.count)
+        // What was deleted has no row, and takes no place in a page.
+        var changes: [Change] = []
+        var end = low
+        while end < rows.count, changes.count < limit {
+            if let change = change(rows[end]) { changes.append(change) }
+            end += 1
+        }
+        return ChangesPage(changes: changes, isLast: end == rows.count)
     }
 
     private func change(_ row: Row) -> Change? {
@@ -106,7 +114,10 @@ struct SimulatedJournal {
         let topic = request.topic.description
         let isValue = request.isRetained || request.isRemoval
         let isNewer = values[topic].map { $0.stamp < stamp } ?? true
-        if isValue, isNewer { values[topic] = Current(stamp: stamp, isRemoval: request.isRemoval) }
+        if isValue, isNewer {
+            let isShort = !request.isRemoval && request.ttl < 3600
+            values[topic] = Current(stamp: stamp, isRemoval: request.isRemoval, isShort: isShort)
+        }
         if request.isRemoval {
             removals.insert(request.name)
             append(

@@ -49,6 +49,11 @@ extension Simulation {
         guard !isChannel, !exemptNames.contains(name), origin.disk.joined.map({ $0 < event.time }) ?? false else {
             return
         }
+        // What a device did before it began on the line is its past. Those who knew it before it lost its disk may hear of it.
+        let isPast = holders.contains { holder in
+            holder.journal.items[name]!.isRead && !(holder.disk.joined.map { $0 < event.time } ?? false)
+        }
+        guard !isPast else { return }
         for machine in holders {
             guard let joined = machine.disk.joined, joined < event.time else { continue }
             if machine.journal.items[name]!.isRead != source.isRead {
@@ -73,6 +78,8 @@ extension Simulation {
         guard let first = members.first else { return }
         for machine in members.dropFirst() {
             let (left, right) = (first.journal.values[topic], machine.journal.values[topic])
+            // What is over when a device joins, that device never hears of.
+            if left == nil && right?.isShort == true || right == nil && left?.isShort == true { continue }
             // On a channel a value may have another name elsewhere.
             let isSame = isChannel ? left?.stamp.published == right?.stamp.published : left?.stamp == right?.stamp
             if !isSame || left?.isRemoval != right?.isRemoval {
