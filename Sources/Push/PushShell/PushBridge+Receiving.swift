@@ -29,7 +29,11 @@ extension PushBridge {
         guard let endpoint = endpoints[token] else { return call.done() }
         let asked = registrations[token]?.distributor ?? ""
         // The one that was asked last comes first: a program may own several names.
-        let current = [asked, endpoint.distributor].first(where: delivered.distributors.contains)
+        var current = [asked, endpoint.distributor].first(where: delivered.distributors.contains)
+        if asked.isEmpty, endpoint.distributor.isEmpty {
+            // It was asked by an earlier run, which ended before it wrote down whom it had asked. Nobody else knows the token.
+            current = delivered.distributors.min()
+        }
         let isFormer = former.contains { $0.token == token && delivered.distributors.contains($0.distributor) }
         guard current != nil || isFormer else { return deny(call) }
         switch call.message.member {
@@ -169,7 +173,10 @@ extension PushBridge {
                 if !former.contains(old) { former.append(old) }
                 others.append(old.change)
             }
-            guard await keep(token, others) else {
+            addressesUnderWay.insert(token)
+            let isKept = await keep(token, others)
+            addressesUnderWay.remove(token)
+            guard isKept else {
                 // When it is said again, it is written again.
                 if endpoints[token] != nil { endpoints[token] = endpoint }
                 return call.fail(

@@ -229,7 +229,7 @@ extension PushBridge {
 
     func endWaitIfRegistered(_ token: String) {
         guard let endpoint = endpoints[token], registrations[token]?.owner != nil, !endpoint.address.isEmpty,
-            registrations[token]?.distributor == endpoint.distributor
+            registrations[token]?.distributor == endpoint.distributor, !addressesUnderWay.contains(token)
         else { return }
         endWait(for: token)
     }

@@ -39,6 +39,8 @@ public actor PushBridge: Bridge {
     var usedDistributors: Set<String> = []
     /// Since when those are not there.
     var goneSince: [String: ContinuousClock.Instant] = [:]
+    /// Endpoints whose address is on its way to the disk.
+    var addressesUnderWay: Set<String> = []
     /// Publications without an answer.
     var underWay = 0
 
