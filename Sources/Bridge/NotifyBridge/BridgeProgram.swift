@@ -184,6 +184,8 @@ final class BridgeProgram<Program: Bridge>: Sendable {
     /// Runs one bridge after the other: a new one after each change of the settings.
     private func work(_ first: Program.Settings, _ services: BridgeServices) async -> Int32 {
         var settings = first
+        // Much of the code that the start needs is not needed again.
+        loop.perform(after: .seconds(5)) { Memory.releaseCode() }
         do {
             while true {
                 status.clearProblems()
