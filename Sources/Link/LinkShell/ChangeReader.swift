@@ -70,7 +70,9 @@ final class ChangeReader: @unchecked Sendable {
             lastReader += 1
             let id = lastReader
             let timer = services.loop.perform(after: Self.patience) { [weak self, life] in
-                guard let self, life == self.life, let index = readers.firstIndex(where: { $0.id == id }) else { return }
+                guard let self, life == self.life, let index = readers.firstIndex(where: { $0.id == id }) else {
+                    return
+                }
                 readers.remove(at: index)
                 call(after: number, limit: limit, completion)
             }
