@@ -22,16 +22,11 @@ final class ChangeReader: @unchecked Sendable {
     /// Its answer, until the line asks for these rows.
     private var found: (after: UInt64, page: ChangesPage)?
     /// Those who have asked for what is awaited.
-    private var readers: [Reader] = []
+    private var readers: [Completion] = []
+    /// Ends their patience, which begins with the first of them.
+    private var timer: WorkTimer?
     /// Answers of calls of an earlier notifyd are passed over.
     private var life: UInt64 = 0
-
-    private struct Reader {
-        let id: UInt64
-        let completion: Completion
-        let timer: WorkTimer
-    }
-    private var lastReader: UInt64 = 0
 
     /// A reader who asks although nothing was committed is not kept waiting.
     private static let patience: Duration = .milliseconds(10)
@@ -50,8 +45,7 @@ final class ChangeReader: @unchecked Sendable {
         life += 1
         awaited = nil
         found = nil
-        for reader in readers { reader.timer.cancel() }
-        readers = []
+        _ = takeReaders()
     }
 
     /// Reads the rows after a number.
@@ -67,19 +61,23 @@ final class ChangeReader: @unchecked Sendable {
                 deliver(found.page, after: number, limit, completion)
             }
         } else if awaited == number {
-            lastReader += 1
-            let id = lastReader
-            let timer = services.loop.perform(after: Self.patience) { [weak self, life] in
-                guard let self, life == self.life, let index = readers.firstIndex(where: { $0.id == id }) else {
-                    return
+            if readers.isEmpty {
+                timer = services.loop.perform(after: Self.patience) { [weak self] in
+                    guard let self else { return }
+                    for completion in takeReaders() { call(after: number, limit: limit, completion) }
                 }
-                readers.remove(at: index)
-                call(after: number, limit: limit, completion)
             }
-            readers.append(Reader(id: id, completion: completion, timer: timer))
+            readers.append(completion)
         } else {
             call(after: number, limit: limit, completion)
         }
+    }
+
+    private func takeReaders() -> [Completion] {
+        timer?.cancel()
+        timer = nil
+        defer { readers = [] }
+        return readers
     }
 
     private func call(after number: UInt64, limit: UInt32, _ completion: @escaping Completion) {
@@ -94,7 +92,7 @@ final class ChangeReader: @unchecked Sendable {
         completion(page)
         guard page.isLast else { return }
         guard let last = page.changes.last?.number else { return awaitNext(after: number, limit) }
-        // Somebody else has read further. What is awaited comes after that, so this reader would not hear of what is between.
+        // Another reader is further. What is awaited comes after that, so this reader would miss the rows between.
         if let awaited, awaited > last { return onRows() }
         awaitNext(after: last, limit)
     }
@@ -107,11 +105,14 @@ final class ChangeReader: @unchecked Sendable {
             guard found.after != number else { return onRows() }
             self.found = nil
         }
+        // Those who wait for rows that another reader has read already get them by a call.
+        if let awaited { for completion in takeReaders() { call(after: awaited, limit: limit, completion) } }
         awaited = number
         services.daemon.submit(.awaitChanges(after: number, limit: limit)) { [weak self, life] answer in
             guard let self, life == self.life, awaited == number else { return }
             awaited = nil
             guard let page = answer.changes.map({ ChangesPage($0, limit: limit, place: self.place) }) else {
+                for completion in takeReaders() { completion(nil) }
                 services.loop.perform(after: backoff.next()) { [weak self] in
                     guard let self, life == self.life else { return }
                     awaitNext(after: number, limit)
@@ -123,9 +124,7 @@ final class ChangeReader: @unchecked Sendable {
                 found = (number, page)
                 return onRows()
             }
-            let completions = readers.map(\.completion)
-            for reader in readers { reader.timer.cancel() }
-            readers = []
+            let completions = takeReaders()
             deliver(page, after: number, limit) { page in for completion in completions { completion(page) } }
         }
     }
