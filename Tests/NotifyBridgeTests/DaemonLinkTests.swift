@@ -205,7 +205,7 @@ struct DaemonLinkTests {
     @Test func theLossOfTheBusIsTold() async throws {
         let bus = try await PrivateBus()
         let losses = Mailbox<Void>()
-        let link = try await DaemonLink.open(bus.address) { losses.put(()) }
+        let link = try await DaemonLink.open(bus.address) { _ in losses.put(()) }
         await bus.kill()
         #expect(await losses.next(within: .seconds(5)) != nil)
         guard case .refusedForNow = await link.perform(.publish("/a", options: [:])) else {

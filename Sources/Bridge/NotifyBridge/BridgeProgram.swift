@@ -112,16 +112,10 @@ final class BridgeProgram<Program: Bridge>: Sendable {
         }
         let daemon: DaemonLink
         do throws(NotifyError) {
-            daemon = try await DaemonLink.open(
-                address, on: loop,
-                onLoss: { [logger, supervisor] in
-                    logger.error("The bus is gone")
-                    supervisor.end(BridgeExit.busLost)
-                },
-                onCut: { [logger, supervisor] in
-                    logger.error("\(DaemonLink.cutReason)")
-                    supervisor.end(BridgeExit.busLost)
-                })
+            daemon = try await DaemonLink.open(address, on: loop) { [logger, supervisor] reason in
+                logger.error("\(reason)")
+                supervisor.end(BridgeExit.busLost)
+            }
         } catch {
             logger.error("The bus cannot be reached", metadata: ["address": "\(address)", "error": "\(error)"])
             return BridgeExit.busLost

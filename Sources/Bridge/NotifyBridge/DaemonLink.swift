@@ -40,6 +40,9 @@ public final class DaemonLink: Sendable {
     /// and a bridge has less memory than that.
     package static let maximumMessage = 8 << 20
 
+    /// Why a connection was lost, for the log.
+    package static let lossReason = "The bus is gone"
+
     /// Why a connection was cut here, and what follows, for the log.
     package static let cutReason =
         "Somebody on the bus has sent a message of more than \(maximumMessage >> 20) MiB, or a damaged one. That ends the connection, "
@@ -55,17 +58,17 @@ public final class DaemonLink: Sendable {
     /// - Parameters:
     ///   - address: of the bus.
     ///   - loop: where notices and answers are delivered; with `nil` the connection has a loop of its own.
-    ///   - onLoss: called once when the bus is gone.
-    ///   - onCut: called instead, if it is given, when a message was longer than ``maximumMessage``, or none at all.
+    ///   - onLoss: called once when the bus is gone, or has delivered what is longer than ``maximumMessage``, with the reason.
     package static func open(
-        _ address: String, on loop: WorkLoop? = nil, onLoss: @escaping @Sendable () -> Void = {},
-        onCut: (@Sendable () -> Void)? = nil
+        _ address: String, on loop: WorkLoop? = nil,
+        onLoss: @escaping @Sendable (_ reason: String) -> Void = { _ in }
     ) async throws(NotifyError) -> DaemonLink {
         let notices = NoticeTable()
         let connection = try await Connection.open(
             address, on: loop, maximumMessage: maximumMessage,
             isOwner: { connection, name in name != Router.name || connection == notices.daemon },
-            onSignal: { notices.receive($0) }, onClose: onLoss, onCut: onCut)
+            onSignal: { notices.receive($0) }, onClose: { onLoss(lossReason) },
+            onCut: { onLoss(cutReason) })
         do throws(NotifyError) {
             try await connection.addMatch(.ownerChanged(of: Router.name))
         } catch {

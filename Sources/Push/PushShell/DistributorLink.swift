@@ -47,7 +47,7 @@ final class DistributorLink: Sendable {
                 else { return }
                 Self.note(owner, of: name, owners)
                 onOwners()
-            }, onClose: { onLoss("The bus is gone") }, onCut: { onLoss(DaemonLink.cutReason) })
+            }, onClose: { onLoss(DaemonLink.lossReason) }, onCut: { onLoss(DaemonLink.cutReason) })
         connection.export(connectorInterface) { call in
             let sender = call.message.sender
             onCall(call.trimmed, Set(owners.withLock { $0.filter { $0.value == sender }.keys }))
