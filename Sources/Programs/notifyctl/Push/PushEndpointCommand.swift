@@ -107,18 +107,9 @@ struct PushEndpointShowCommand: AsyncParsableCommand {
               notifyctl push-endpoint show post --json=short | jq .keys
             """)
 
-    @Argument(help: "The name of the endpoint.", completion: Completion.pushEndpoints)
-    var name: String
+    @OptionGroup var endpoint: EndpointOptions
 
-    @OptionGroup var bus: BusOptions
-    @OptionGroup var output: OutputOptions
-
-    func run() async throws {
-        try await bus.withQuery { query in
-            let endpoint = PushEndpointInfo(try await query.askPush("Get", [.string(name)]).first?.entries ?? [:])
-            output.write(endpoint.json, text: endpoint.text)
-        }
-    }
+    func run() async throws { try await endpoint.show(answerOf: "Get") }
 }
 
 struct PushEndpointMoveCommand: AsyncParsableCommand {
@@ -133,19 +124,9 @@ struct PushEndpointMoveCommand: AsyncParsableCommand {
               notifyctl push-endpoint move post
             """)
 
-    @Argument(help: "The name of the endpoint.", completion: Completion.pushEndpoints)
-    var name: String
+    @OptionGroup var endpoint: EndpointOptions
 
-    @OptionGroup var bus: BusOptions
-    @OptionGroup var output: OutputOptions
-
-    func run() async throws {
-        try await bus.withQuery { query in
-            let answer = try await query.askPush("Move", [.string(name)], within: .seconds(30))
-            let endpoint = PushEndpointInfo(answer.first?.entries ?? [:])
-            output.write(endpoint.json, text: endpoint.text)
-        }
-    }
+    func run() async throws { try await endpoint.show(answerOf: "Move", within: .seconds(30)) }
 }
 
 struct PushEndpointRemoveCommand: AsyncParsableCommand {
@@ -160,16 +141,31 @@ struct PushEndpointRemoveCommand: AsyncParsableCommand {
               notifyctl push-endpoint remove post
             """)
 
+    @OptionGroup var endpoint: EndpointOptions
+
+    func run() async throws {
+        let name = endpoint.name
+        try await endpoint.bus.withQuery { query in
+            _ = try await query.askPush("Remove", [.string(name)])
+            endpoint.output.write(.object([("name", .string(name))]), text: "\(Terminal.plain(name)) is removed.")
+        }
+    }
+}
+
+/// What a command for one endpoint takes.
+struct EndpointOptions: ParsableArguments {
     @Argument(help: "The name of the endpoint.", completion: Completion.pushEndpoints)
     var name: String
 
     @OptionGroup var bus: BusOptions
     @OptionGroup var output: OutputOptions
 
-    func run() async throws {
+    /// Calls a method that answers with the endpoint, and prints it.
+    func show(answerOf member: String, within limit: Duration = BusQuery.timeout) async throws {
         try await bus.withQuery { query in
-            _ = try await query.askPush("Remove", [.string(name)])
-            output.write(.object([("name", .string(name))]), text: "\(Terminal.plain(name)) is removed.")
+            let answer = try await query.askPush(member, [.string(name)], within: limit)
+            let endpoint = PushEndpointInfo(answer.first?.entries ?? [:])
+            output.write(endpoint.json, text: endpoint.text)
         }
     }
 }
