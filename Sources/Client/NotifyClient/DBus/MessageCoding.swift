@@ -189,13 +189,18 @@ private struct ValueReader {
     mutating func readAll(_ iterator: inout DBusMessageIter) -> [Value]? {
         var values: [Value] = []
         while dbus_message_iter_get_arg_type(&iterator) != DBusType.invalid {
-            guard remaining > 0 else { return nil }
-            remaining -= 1
-            guard let value = read(&iterator) else { return nil }
+            guard let value = next(&iterator) else { return nil }
             values.append(value)
-            dbus_message_iter_next(&iterator)
         }
         return values
+    }
+
+    /// Reads one value, and goes on to the next.
+    private mutating func next(_ iterator: inout DBusMessageIter) -> Value? {
+        guard remaining > 0 else { return nil }
+        remaining -= 1
+        defer { dbus_message_iter_next(&iterator) }
+        return read(&iterator)
     }
 
     private mutating func read(_ iterator: inout DBusMessageIter) -> Value? {
@@ -231,11 +236,7 @@ private struct ValueReader {
             while dbus_message_iter_get_arg_type(&inner) == DBusType.entry {
                 var entry = DBusMessageIter()
                 dbus_message_iter_recurse(&inner, &entry)
-                guard remaining > 1 else { return nil }
-                remaining -= 2
-                guard let key = read(&entry) else { return nil }
-                dbus_message_iter_next(&entry)
-                guard let value = read(&entry) else { return nil }
+                guard let key = next(&entry), let value = next(&entry) else { return nil }
                 entries[key] = value
                 dbus_message_iter_next(&inner)
             }
