@@ -78,6 +78,8 @@ final class SystemHost: Host {
         daemon.start()
     }
 
+    private var isCodeReleased = false
+
     // MARK: Clocks and timers
 
     var now: Now {
@@ -184,6 +186,9 @@ final class SystemHost: Host {
     func lookUpProgram(of claimant: String) -> ProgramDirectory.Lookup { programs.lookUp(claimant) }
     func releaseMemory() {
         Memory.release()
+        // Only the start runs so much that is not needed again. Later, what is released would be mapped again.
+        guard !isCodeReleased else { return }
+        isCodeReleased = true
         Memory.releaseCode()
     }
     func checkIntegrity(of file: String, _ ended: @escaping (IntegrityCheck) -> Void) {

@@ -213,6 +213,7 @@ public final class BusConnection {
         to destination: String, path: String, interface: String, member: String, starting: Bool = false
     ) -> BusMessage {
         var message: OpaquePointer?
+        // A text that is passed as it is would be copied into an array first.
         let result = destination.withCString { destination in
             path.withCString { path in
                 interface.withCString { interface in

@@ -59,7 +59,7 @@ extension RouterInterface {
         bus.resume()
     }
 
-    /// Who waits for changes and for nobody before them is answered in the same turn of the loop.
+    /// Answers the calls that wait for changes in the turn of the loop that commits them, if no other call is queued before them.
     func answerAwaiting() {
         guard areAwaitingNext else { return }
         areAwaitingNext = false

@@ -25,7 +25,7 @@ final class RouterInterface {
     var chunkedReplies = 0
     /// Calls that are answered when something changes.
     var awaiting = AwaitingCalls()
-    /// Whether nothing else was queued when those that something has changed for were queued.
+    /// Whether calls that wait for changes were queued when no other call was.
     var areAwaitingNext = false
     /// Filters the calls that sd-bus handles itself.
     var builtInCalls: BusSlot?
