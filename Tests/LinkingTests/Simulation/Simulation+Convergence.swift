@@ -79,7 +79,7 @@ extension Simulation {
         for machine in members.dropFirst() {
             let (left, right) = (first.journal.values[topic], machine.journal.values[topic])
             // What is over when a device joins, that device never hears of.
-            if left == nil && right?.isShort == true || right == nil && left?.isShort == true { continue }
+            if (left == nil && right?.isShort == true) || (right == nil && left?.isShort == true) { continue }
             // On a channel a value may have another name elsewhere.
             let isSame = isChannel ? left?.stamp.published == right?.stamp.published : left?.stamp == right?.stamp
             if !isSame || left?.isRemoval != right?.isRemoval {
