@@ -44,6 +44,32 @@ struct BacklogTests {
 
     // MARK: The broker is away
 
+    private func isNoticed(_ effects: [LinkEffect]) -> Bool {
+        effects.contains { if case .subscribeAgain = $0 { true } else { false } }
+    }
+
+    /// What others said may be taken while the broker is away; then a backup of the journal has less of it.
+    @Test func aJournalThatIsRestoredWhileTheBrokerIsAwayIsNoticed() {
+        let bench = settled()
+        bench.hear(
+            .description(LinkTests.other),
+            .description(Description(counter: 1, name: "laptop", first: 1, last: 5, attended: [])))
+        bench.give(.disconnected(wasTakenOver: false))
+        bench.wait(seconds: 1)
+        #expect(answer(bench, [row(2000, via: "mqtt")]) == 1000)
+        // notifyd has another journal, which ends before that.
+        bench.give(.daemonVanished)
+        bench.give(.daemonAppeared)
+        bench.wait(seconds: 1)
+        answer(bench, [Change(number: 3000, kind: .start(last: 1500))])
+        #expect(isNoticed(bench.effects))
+        // It is noticed once.
+        bench.give(.connecting)
+        bench.give(.connected)
+        answer(bench, [Change(number: 3000, kind: .start(last: 1500))])
+        #expect(!isNoticed(bench.effects))
+    }
+
     @Test func rowsAreCountedWhileTheBrokerIsAway() {
         let bench = settled()
         bench.give(.disconnected(wasTakenOver: false))

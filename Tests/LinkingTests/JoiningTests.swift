@@ -27,6 +27,28 @@ struct JoiningTests {
             .description(Description(counter: last, name: "laptop", first: 1, last: last, attended: [])))
     }
 
+    /// A device that crashes as soon as it has connected begins at the same place again.
+    @Test func nothingIsSaidBeforeItIsOnDiskWhereTheStreamBegins() throws {
+        let own = Configuration(kind: .link, name: "desk", isSealed: true) { _ in
+            Digest("00000000000000000000000000000000")!
+        }
+        var link = Link(LinkTests.own, own, seed: 1)
+        let now = Link.Now(uptime: Uptime(microseconds: 0), wall: 1_700_000_000_000_000)
+        var effects = [LinkInput.started, .daemonAppeared, .connecting].flatMap { link.handle($0, at: now) }
+        effects += link.handle(.newest(1000), at: now)
+        func isConnect(_ effect: LinkEffect) -> Bool { if case .connect = effect { true } else { false } }
+        #expect(!effects.contains(where: isConnect))
+        let stores = effects.compactMap { effect in
+            if case .store(let token, let records) = effect { (token, records) } else { nil }
+        }
+        let (token, records) = try #require(stores.first)
+        guard case .line(let line) = records.first else { throw Missing() }
+        #expect(line.first == 1000)
+        #expect(link.handle(.stored(token), at: now).contains(where: isConnect))
+    }
+
+    private struct Missing: Error {}
+
     /// A session has what this program said before it was killed. The broker sends it before it answers the subscription.
     @Test func ownMessagesOfTheSessionAreOfNoSecondMachine() {
         let bench = Bench(

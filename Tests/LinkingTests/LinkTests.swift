@@ -13,6 +13,8 @@ struct LinkTests {
         var link: Link
         var time: Int64 = 0
         var effects: [LinkEffect] = []
+        /// What was stored before the first connection.
+        private(set) var stored: [Record] = []
         private var serial: UInt64 = 0
 
         init(
@@ -32,8 +34,14 @@ struct LinkTests {
             give(.started)
             give(.daemonAppeared)
             give(.newest(1000))
-            for case .readChanges(let token, _, _) in effects {
-                give(.changes(token, ChangesPage(changes: [], isLast: true)))
+            for effect in effects {
+                switch effect {
+                case .store(let token, let records):
+                    stored += records
+                    give(.stored(token))
+                case .readChanges(let token, _, _): give(.changes(token, ChangesPage(changes: [], isLast: true)))
+                default: break
+                }
             }
             guard isConnected else { return }
             give(.connecting)
@@ -294,7 +302,7 @@ struct LinkTests {
             expires: 1_700_000_100_000_000, isRemoval: true)
         let bench = Bench([.value(old, value)])
         var said: [(Address, Message?)] = []
-        var records: [Record] = []
+        var records = bench.stored
         for _ in 0..<10 {
             for case .say(_, let address, let message) in bench.effects { said.append((address, message)) }
             for case .store(let token, let some) in bench.effects {

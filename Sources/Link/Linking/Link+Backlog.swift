@@ -39,6 +39,8 @@ extension Link {
         out.backlog.next = now.uptime + limits.countInterval
         if !page.isLast { out.backlog.hasMore = true }
         count(page.changes)
+        // What others said may be taken while the broker is away.
+        for change in page.changes { noteNumber(of: change) }
     }
 
     /// Counts rows that were read, each of them once.

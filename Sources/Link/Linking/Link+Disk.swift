@@ -33,6 +33,7 @@ extension Link {
         values.findNextExpiry = true
         renameValues()
         guard let line else { return }
+        isBeginningKept = true
         out.position = line.cursor
         out.cursor = line.cursor
         out.isReset = line.connection == 0
@@ -85,10 +86,12 @@ extension Link {
     mutating func stored(_ token: StoreToken, at now: Now) {
         guard token == disk.underWay else { return }
         for delivery in disk.underWayDeliveries { effects.append(.acknowledge(delivery)) }
+        if disk.underWayRecords.contains(where: \.isLine) { isBeginningKept = true }
         disk.underWay = nil
         disk.underWayDeliveries = []
         disk.underWayRecords = []
         disk.failures = 0
+        if wantsWill { connect(at: now) }
     }
 
     /// The same records, as they are then, are written later.

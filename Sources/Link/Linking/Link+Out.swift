@@ -98,6 +98,7 @@ extension Link {
             out.cursor = cursor
             out.position = cursor
             disk.lineChanged = true
+            disk.flush = now.uptime
         }
         if out.isReset, number < line!.seen {
             // Because numbers fell back: nobody knows what the journal has lost.
@@ -243,9 +244,7 @@ extension Link {
 
     private mutating func handle(_ change: Change, at now: Now) {
         guard change.number > out.position.scanned else { return }
-        let seen = line!.seen
-        if case .start(let last) = change.kind, seen > last, seen < change.number { journalWasRestored(to: last) }
-        line!.seen = max(seen, change.number)
+        noteNumber(of: change)
         noteReplacement(by: change)
         let position = out.position
         out.position.scanned = change.number
@@ -325,6 +324,14 @@ extension Link {
             peers[device]?.record.checkpoints = checkpoints
             disk.devices.insert(device)
         }
+    }
+
+    /// Of two readings of the journal, the one that comes to a row first finds out whether the journal was restored before it.
+    mutating func noteNumber(of change: Change) {
+        guard let seen = line?.seen, change.number > seen else { return }
+        if case .start(let last) = change.kind, seen > last { journalWasRestored(to: last) }
+        line!.seen = change.number
+        disk.lineChanged = true
     }
 
     /// What others said since the backup is lost: it is missing again. What this device said is with the others.

@@ -40,7 +40,7 @@ extension Link {
 
     /// The number of a connection grows, also over restored backups as long as the clock does.
     mutating func connect(at now: Now) {
-        guard line != nil else {
+        guard line != nil, isBeginningKept else {
             wantsWill = true
             return
         }

@@ -38,6 +38,9 @@ public struct Link {
     var out = Out()
     var connection = Connection()
     var wantsWill = false
+    /// Whether where the stream began is on disk. Nothing is said before: after a crash the stream would begin once more, and those who
+    /// have heard of it would know another beginning than those who have not.
+    var isBeginningKept = false
     var isDaemonThere = false
     var failure: LinkFailure?
     /// What a failed line says last, while it is not acknowledged.

@@ -10,6 +10,8 @@ public enum Record: Equatable, Sendable {
     /// A value or removal that began on this device and is current as far as is known.
     case value(Digest, ValueRecord)
     case valueDropped(Digest)
+
+    var isLine: Bool { if case .line = self { true } else { false } }
 }
 
 /// How far a line has got with its own journal.

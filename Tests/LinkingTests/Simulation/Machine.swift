@@ -168,6 +168,8 @@ final class Machine {
         if let item {
             world.published(item, on: self)
             if item.outcome.isEmpty { open(item, window: 100_000) } else { announce(item, hasWindow: false) }
+        } else if removal {
+            world.removalNames.insert(name)
         }
         deliver(.journalChanged)
     }

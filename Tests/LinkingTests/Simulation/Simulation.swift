@@ -70,13 +70,17 @@ final class Simulation {
     private(set) var counts = Counts()
     var events: [GlobalName: Published] = [:]
     var exemptNames: Set<GlobalName> = []
+    /// With the clock and the journal, ids go back: a removal and an event may have the same name.
+    var removalNames: Set<GlobalName> = []
     var exemptTopics: Set<String> = []
     /// What was forgotten somewhere: others were told that it is gone, and a backup may bring it back.
     var forgotten: Set<GlobalName> = []
     var recorded: [SimulatedBroker.Packet] = []
     private var backups: [(machine: Int, journal: SimulatedJournal, disk: BridgeDisk)] = []
     var evil: Set<Device> = []
-    private(set) var hasClones = false
+    var hasClones: Bool { !clonedDevices.isEmpty }
+    /// Names that two machines had at the same time.
+    private(set) var clonedDevices: Set<Device> = []
     /// A key is pinned at first sight: whoever comes after a forger may pin the forger's.
     var isClosed = false
     private var checks = 0
@@ -249,6 +253,8 @@ final class Simulation {
         for (name, item) in journal.items where item.isRead && backup.items[name]?.isRead != true {
             exemptNames.insert(name)
         }
+        // What was forgotten may have been read before.
+        exemptNames.formUnion(journal.forgotten)
         // Others were told, or may be, that it is gone; a second backup may bring it back.
         forgotten.formUnion(journal.items.keys.filter { backup.items[$0] == nil })
         for (topic, value) in journal.values where backup.values[topic]?.stamp != value.stamp {
@@ -383,7 +389,7 @@ final class Simulation {
 
     private func clone(_ machine: Machine) {
         guard machines.count < 9, !isClosed, machine.disk.line != nil, !machine.hasFailed else { return }
-        hasClones = true
+        clonedDevices.insert(machine.journal.device)
         let copy = machine.clone(label: machines.count)
         machines.append(copy)
         broker.faults.isSplit = false
