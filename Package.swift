@@ -247,6 +247,7 @@ let package = Package(
             dependencies: [
                 "Credentials", "LinkMessages", "LinkSealing", "LinkSettings", "Linking", "Mapping", "Mosquitto",
                 "NotifyBridge", "NotifyClient", "NotifyJSON", "NotifyText", "Routing", "Systemd", "TOMLTables",
+                .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Sources/Link/LinkShell", swiftSettings: strict),

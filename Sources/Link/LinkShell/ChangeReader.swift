@@ -2,6 +2,39 @@ import Linking
 import NotifyBridge
 import NotifyClient
 
+/// Where a `ChangeReader` reads, and its clock. Everything is called on one loop, and calls back on it.
+struct ChangeSource {
+    enum Rows {
+        /// Those that there are: `Changes`.
+        case present
+        /// Those that there are, or the next ones: `AwaitChanges`.
+        case next
+    }
+
+    /// Reads rows after a number; `nil` if they cannot be read now.
+    var read: (Rows, _ after: UInt64, _ limit: UInt32, @escaping @Sendable (ChangesPage?) -> Void) -> Void
+    /// Does something later, unless the result is called before.
+    var perform: (_ delay: Duration, @escaping @Sendable () -> Void) -> () -> Void
+}
+
+extension ChangeSource {
+    /// - Parameter place: the name of this device, for people.
+    init(_ services: BridgeServices, place: String) {
+        self.init(
+            read: { rows, after, limit, completion in
+                let call: DaemonCall =
+                    switch rows {
+                    case .present: .changes(after: after, limit: limit)
+                    case .next: .awaitChanges(after: after, limit: limit)
+                    }
+                services.daemon.submit(call) { answer in
+                    completion(answer.changes.map { ChangesPage($0, limit: limit, place: place) })
+                }
+            },
+            perform: { delay, work in services.loop.perform(after: delay, work).cancel })
+    }
+}
+
 /// Reads rows of `Changes` for one line. At the end of the journal it calls `AwaitChanges`, so that notifyd sends the next rows when
 /// they are committed.
 ///
@@ -11,8 +44,7 @@ final class ChangeReader: @unchecked Sendable {
 
     typealias Completion = @Sendable (ChangesPage?) -> Void
 
-    private let services: BridgeServices
-    private let place: String
+    private let source: ChangeSource
     /// Called when rows have come that the line has not asked for.
     private let onRows: () -> Void
     private var backoff = Backoff(upTo: .seconds(30))
@@ -23,20 +55,17 @@ final class ChangeReader: @unchecked Sendable {
     private var found: (after: UInt64, page: ChangesPage)?
     /// Those who have asked for what is awaited.
     private var readers: [Completion] = []
-    /// Ends their patience, which begins with the first of them.
-    private var timer: WorkTimer?
+    /// Cancels the timer that ends their patience, which begins with the first of them.
+    private var endPatience: (() -> Void)?
     /// Answers of calls of an earlier notifyd are passed over.
     private var life: UInt64 = 0
 
     /// A reader who asks although nothing was committed is not kept waiting.
     private static let patience: Duration = .milliseconds(10)
 
-    /// - Parameters:
-    ///   - place: the name of this device, for people.
-    ///   - onRows: called when rows have come that the line has not asked for.
-    init(_ services: BridgeServices, place: String, onRows: @escaping () -> Void) {
-        self.services = services
-        self.place = place
+    /// - Parameter onRows: called when rows have come that the line has not asked for.
+    init(_ source: ChangeSource, onRows: @escaping () -> Void) {
+        self.source = source
         self.onRows = onRows
     }
 
@@ -56,13 +85,10 @@ final class ChangeReader: @unchecked Sendable {
         if let found, found.after < number { self.found = nil }
         if let found, found.after == number {
             self.found = nil
-            services.loop.perform { [self, life] in
-                guard life == self.life else { return }
-                deliver(found.page, after: number, limit, completion)
-            }
+            deliver(found.page, after: number, limit, completion)
         } else if awaited == number {
             if readers.isEmpty {
-                timer = services.loop.perform(after: Self.patience) { [weak self] in
+                endPatience = source.perform(Self.patience) { [weak self] in
                     guard let self else { return }
                     for completion in takeReaders() { call(after: number, limit: limit, completion) }
                 }
@@ -74,17 +100,17 @@ final class ChangeReader: @unchecked Sendable {
     }
 
     private func takeReaders() -> [Completion] {
-        timer?.cancel()
-        timer = nil
+        endPatience?()
+        endPatience = nil
         defer { readers = [] }
         return readers
     }
 
     private func call(after number: UInt64, limit: UInt32, _ completion: @escaping Completion) {
-        services.daemon.submit(.changes(after: number, limit: limit)) { [weak self, life] answer in
+        source.read(.present, number, limit) { [weak self, life] page in
             guard let self, life == self.life else { return }
-            guard let page = answer.changes else { return completion(nil) }
-            deliver(ChangesPage(page, limit: limit, place: place), after: number, limit, completion)
+            guard let page else { return completion(nil) }
+            deliver(page, after: number, limit, completion)
         }
     }
 
@@ -108,12 +134,12 @@ final class ChangeReader: @unchecked Sendable {
         // Those who wait for rows that another reader has read already get them by a call.
         if let awaited { for completion in takeReaders() { call(after: awaited, limit: limit, completion) } }
         awaited = number
-        services.daemon.submit(.awaitChanges(after: number, limit: limit)) { [weak self, life] answer in
+        source.read(.next, number, limit) { [weak self, life] page in
             guard let self, life == self.life, awaited == number else { return }
             awaited = nil
-            guard let page = answer.changes.map({ ChangesPage($0, limit: limit, place: self.place) }) else {
+            guard let page else {
                 for completion in takeReaders() { completion(nil) }
-                services.loop.perform(after: backoff.next()) { [weak self] in
+                _ = source.perform(backoff.next()) { [weak self] in
                     guard let self, life == self.life else { return }
                     awaitNext(after: number, limit)
                 }

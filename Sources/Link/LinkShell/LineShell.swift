@@ -1,3 +1,4 @@
+import DequeModule
 import Glibc
 import LinkMessages
 import LinkSealing
@@ -66,8 +67,11 @@ final class LineShell: @unchecked Sendable {
     private var isStopped = false
 
     private var timer: WorkTimer?
+    /// Inputs that effects have caused: they are handled after the effects of the input before them.
+    private var inputs: Deque<LinkInput> = []
+    private var isHandling = false
     private lazy var letters = LineLetters(services, loop)
-    private lazy var reader = ChangeReader(services, place: settings.name) { [weak self] in
+    private lazy var reader = ChangeReader(ChangeSource(services, place: settings.name)) { [weak self] in
         self?.handle(.journalChanged)
     }
 
@@ -132,7 +136,17 @@ final class LineShell: @unchecked Sendable {
         connection = nil
     }
 
+    /// Handles an input, and then those that its effects have caused.
     func handle(_ input: LinkInput) {
+        inputs.append(input)
+        guard !isHandling else { return }
+        isHandling = true
+        while let next = inputs.popFirst() { handleNext(next) }
+        isHandling = false
+        onChange()
+    }
+
+    private func handleNext(_ input: LinkInput) {
         guard !isStopped else { return }
         if case .daemonVanished = input { reader.daemonVanished() }
         let now = Link.Now(uptime: Uptime(microseconds: Clock.boottime()), wall: SystemClock.wall)
@@ -140,7 +154,6 @@ final class LineShell: @unchecked Sendable {
         announcements.want(link.wantsAnnouncements)
         for effect in effects { perform(effect) }
         strangeMessages.note(link.statistics, line: configuration.line, services.logger)
-        onChange()
     }
 
     private func announced(_ notice: DaemonNotice) {
@@ -149,11 +162,6 @@ final class LineShell: @unchecked Sendable {
         case .resolved(let outcome): handle(.decided(Routing.EventID(outcome.id.rawValue)))
         case .appeared, .vanished, .removed, .attention, .action: break
         }
-    }
-
-    /// Hands an input in later, so that effects are done in their order.
-    private func later(_ input: LinkInput) {
-        loop.perform { [weak self] in self?.handle(input) }
     }
 
     // MARK: Effects
@@ -208,7 +216,7 @@ final class LineShell: @unchecked Sendable {
         loop.task { [weak self, services, loop] in
             let newest = try? await services.daemon.newestChange()
             guard let self else { return }
-            if let newest { return later(.newest(newest)) }
+            if let newest { return loop.perform { [weak self] in self?.handle(.newest(newest)) } }
             // At once would ask without a pause for as long as it fails.
             loop.perform(after: .seconds(1)) { [weak self] in self?.handle(.readFailed(token)) }
         }
