@@ -11,13 +11,17 @@ struct Extent: Sendable {
     /// Events after the outage.
     var backlog: Int
     var idle: Duration
+    /// Before the idle time begins.
+    var rest: Duration
     /// Events that are claimed in time.
     var claims: Int
 
     static let full = Extent(
-        latency: .seconds(10), sustained: .seconds(10), backlog: 100_000, idle: .seconds(60), claims: 10_000)
+        latency: .seconds(10), sustained: .seconds(10), backlog: 100_000, idle: .seconds(60), rest: .seconds(75),
+        claims: 10_000)
     static let quick = Extent(
-        latency: .seconds(3), sustained: .seconds(4), backlog: 10_000, idle: .seconds(15), claims: 1000)
+        latency: .seconds(3), sustained: .seconds(4), backlog: 10_000, idle: .seconds(15), rest: .seconds(15),
+        claims: 1000)
 }
 
 extension Measurement {
@@ -107,8 +111,9 @@ extension Measurement {
     mutating func noteIdle(_ programs: LinkedDevice.Programs, _ extent: Extent) async throws {
         let figures = try await Fixture.with(programs, delay: .zero) { fixture in
             var figures = Measurement()
-            // Each device has told all there is to tell.
-            try await Task.sleep(for: .seconds(15))
+            // Each device has told all there is to tell, and the timer of the keepalive, which is not set again for each message,
+            // has fired once.
+            try await Task.sleep(for: extent.rest)
             let bridge = fixture.bridge(0)
             let waits = bridge.waits
             var traffic = fixture.proxies[0].traffic
