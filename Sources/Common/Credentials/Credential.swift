@@ -63,7 +63,9 @@ public struct Credential: Hashable, Sendable, CustomStringConvertible {
             return try secret(bytes)
         case .file(let path):
             guard let bytes = try bytes(of: path) else {
-                throw CredentialError("\(self) is not there; write the secret into it, and then: chmod 600 \(path)")
+                throw CredentialError(
+                    "\(self) is not there; write the secret into it, and then: chmod 600 \(path)"
+                        + HiddenFile.advice(for: path))
             }
             try requirePrivacy(of: path)
             return try secret(bytes)

@@ -25,9 +25,14 @@ extension LinkSettings {
         }
         for path in [server.authorities, server.certificate?.chain, server.certificate?.key].compactMap(\.self) {
             guard access(path, R_OK) != 0 else { continue }
-            mistakes.append("the file \(path) cannot be read: \(String(cString: strerror(errno)))")
+            mistakes.append("the file \(path) cannot be read: \(Self.reason(path))")
         }
         return mistakes
+    }
+
+    private static func reason(_ path: String) -> String {
+        let error = errno
+        return String(cString: strerror(error)) + (error == ENOENT ? HiddenFile.advice(for: path) : "")
     }
 }
 

@@ -22,13 +22,18 @@ extension NtfySettings {
             }
             guard let path = server.authorities else { continue }
             if access(path, R_OK) != 0 {
-                mistakes.append("the file \(path) cannot be read: \(String(cString: strerror(errno)))")
+                mistakes.append("the file \(path) cannot be read: \(Self.reason(path))")
             } else if server.trustedAuthorities?.isEmpty ?? true {
                 mistakes.append(
                     "the file \(path) has no certificate that can be read; it is PEM, as of openssl-x509(1)")
             }
         }
         return mistakes
+    }
+
+    private static func reason(_ path: String) -> String {
+        let error = errno
+        return String(cString: strerror(error)) + (error == ENOENT ? HiddenFile.advice(for: path) : "")
     }
 }
 

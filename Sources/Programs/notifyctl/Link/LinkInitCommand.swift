@@ -26,7 +26,9 @@ struct LinkInitCommand: AsyncParsableCommand {
 
     func run() async throws {
         guard let server = LinkSettings.Server(server) else {
-            throw ValidationError("“\(Terminal.plain(server))” is no broker. Write mqtts://HOST or mqtts://HOST:PORT.")
+            throw ValidationError(
+                "“\(Terminal.plain(server))” is no broker. Write mqtts://HOST or mqtts://HOST:PORT; a port is from 1 to 65535."
+            )
         }
         let password = try passwordFile.map { try SecretText.read($0) }
         let invitation = Invitation(server: server, user: user, password: password, key: LinkKey.make())
