@@ -192,6 +192,22 @@ struct BridgeStoreTests {
         #expect(!isThere())
     }
 
+    /// A server sends it again after each reconnection.
+    @Test func aMessageThatComesAgainIsOneLetter() async throws {
+        let now = Locked<Int64>(1)
+        let store = try open(now: { now.withLock { $0 } })
+        let letter = DeadLetter(topic: "/a", origin: "server", reason: "r", content: [1, 2, 3])
+        try await store.keep(letter)
+        now.withLock { $0 = 2 }
+        try await store.keep(letter)
+        for content in [[1, 2, 4], [], []] as [[UInt8]] {
+            try await store.keep(DeadLetter(topic: "/a", origin: "server", reason: "r", content: content))
+        }
+        let kept = try await store.letters()
+        #expect(kept.map(\.letter.content) == [[1, 2, 3], [1, 2, 4], [], []])
+        #expect(kept.first?.at == 2)
+    }
+
     @Test func theOldestLettersGiveWay() async throws {
         let store = try open(limits: LetterLimits(count: 10))
         for number in 0..<25 { try await store.keep(DeadLetter(origin: "\(number)", reason: "r")) }

@@ -48,12 +48,24 @@ enum LetterTable {
     /// What a letter takes beside its texts.
     private static let overhead = 64
 
+    /// A message that comes again, after a reconnection for instance, is still one letter. What has no content may be many.
     static func insert(_ letter: DeadLetter, at time: Int64, _ database: SQLiteFile) throws(StoreError) {
+        let content = Array(letter.content.prefix(maximumContent))
+        if !content.isEmpty {
+            try database.run(
+                """
+                DELETE FROM letter WHERE length(content) = ? AND origin = ? AND reason = ? AND topic IS ? AND content = ?
+                """,
+                [
+                    .integer(Int64(content.count)), .text(letter.origin), .text(letter.reason),
+                    letter.topic.map { .text($0) } ?? .null, .blob(content),
+                ])
+        }
         try database.run(
             "INSERT INTO letter (at, topic, origin, reason, content) VALUES (?, ?, ?, ?, ?)",
             [
                 .integer(time), letter.topic.map { .text($0) } ?? .null, .text(letter.origin), .text(letter.reason),
-                .blob(Array(letter.content.prefix(maximumContent))),
+                .blob(content),
             ])
     }
 
