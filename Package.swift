@@ -238,7 +238,8 @@ let package = Package(
             path: "Sources/Link/LinkSealing", swiftSettings: strict),
         // A connection to a broker.
         .target(
-            name: "Mosquitto", dependencies: ["CMosquitto", "ChildProcesses", "NotifyClient", "Systemd"],
+            name: "Mosquitto",
+            dependencies: ["CMosquitto", "ChildProcesses", "NotifyClient", "Systemd", "UserFiles"],
             path: "Sources/Link/Mosquitto", swiftSettings: strict),
 
         // What does what the link decides: with a broker, notifyd, the disk and the clock.
@@ -247,6 +248,7 @@ let package = Package(
             dependencies: [
                 "Credentials", "LinkMessages", "LinkSealing", "LinkSettings", "Linking", "Mapping", "Mosquitto",
                 "NotifyBridge", "NotifyClient", "NotifyJSON", "NotifyText", "Routing", "Systemd", "TOMLTables",
+                "UserFiles",
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -545,7 +547,7 @@ let package = Package(
             name: "NtfyShell",
             dependencies: [
                 "ChildProcesses", "Credentials", "NotifyBridge", "NotifyClient", "NotifyJSON", "NotifyText",
-                "NtfyMessages", "NtfySettings", "Routing", "TOMLTables",
+                "NtfyMessages", "NtfySettings", "Routing", "TOMLTables", "UserFiles",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),

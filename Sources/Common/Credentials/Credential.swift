@@ -65,7 +65,7 @@ public struct Credential: Hashable, Sendable, CustomStringConvertible {
             guard let bytes = try bytes(of: path) else {
                 throw CredentialError(
                     "\(self) is not there; write the secret into it, and then: chmod 600 \(path)"
-                        + HiddenFile.advice(for: path))
+                        + NamedFile.hidingAdvice(for: path))
             }
             try requirePrivacy(of: path)
             return try secret(bytes)

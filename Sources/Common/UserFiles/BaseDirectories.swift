@@ -6,9 +6,12 @@ package struct BaseDirectories {
     private let environment: (String) -> String?
 
     /// - Parameter environment: the value of a variable; by default of this process.
-    package init(environment: @escaping (String) -> String? = { name in getenv(name).map { String(cString: $0) } }) {
+    package init(environment: @escaping (String) -> String? = BaseDirectories.environment) {
         self.environment = environment
     }
+
+    /// The value of a variable of this process.
+    package static func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
     /// For the journal.
     package var state: String { (absolute("XDG_STATE_HOME") ?? "\(home)/.local/state") + "/notifyd" }
@@ -32,7 +35,8 @@ package struct BaseDirectories {
         return absolute("XDG_RUNTIME_DIR").map { "unix:path=\($0)/bus" }
     }
 
-    private var home: String {
+    /// The user's home.
+    package var home: String {
         if let home = absolute("HOME") { return home }
         return getpwuid(getuid())?.pointee.pw_dir.map { String(cString: $0) } ?? "/"
     }

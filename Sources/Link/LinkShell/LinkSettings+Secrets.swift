@@ -3,6 +3,7 @@ import Glibc
 import LinkSealing
 import LinkSettings
 import NotifyBridge
+import UserFiles
 
 extension LinkSettings {
     /// What is wrong with the files and credentials that the configuration names.
@@ -23,16 +24,8 @@ extension LinkSettings {
         for key in lines.flatMap(\.keys) where isThere(key) {
             check { if LineKey(try key.read()) == nil { throw key.noKey } }
         }
-        for path in [server.authorities, server.certificate?.chain, server.certificate?.key].compactMap(\.self) {
-            guard access(path, R_OK) != 0 else { continue }
-            mistakes.append("the file \(path) cannot be read: \(Self.reason(path))")
-        }
-        return mistakes
-    }
-
-    private static func reason(_ path: String) -> String {
-        let error = errno
-        return String(cString: strerror(error)) + (error == ENOENT ? HiddenFile.advice(for: path) : "")
+        let files = [server.authorities, server.certificate?.chain, server.certificate?.key].compactMap(\.self)
+        return mistakes + files.compactMap(NamedFile.mistake)
     }
 }
 

@@ -1,6 +1,7 @@
 import CMosquitto
 import Glibc
 import Systemd
+import UserFiles
 
 /// A `struct mosquitto`, for one connection. The only place that calls libmosquitto.
 final class Client: @unchecked Sendable {
@@ -53,9 +54,8 @@ final class Client: @unchecked Sendable {
         guard let tls = options.broker.tls else { return }
         // Without a path, certificates of the system are not found again after a reconnection: mosquitto #2288.
         let systemFolder = "/etc/ssl/certs"
-        for file in [tls.authorities, tls.certificate?.chain, tls.certificate?.key].compactMap({ $0 })
-        where access(file, R_OK) != 0 {
-            throw ConnectionEnd(.refused, "\(file) cannot be read: \(String(cString: strerror(errno)))")
+        for file in [tls.authorities, tls.certificate?.chain, tls.certificate?.key].compactMap(\.self) {
+            if let mistake = NamedFile.mistake(at: file) { throw ConnectionEnd(.refused, mistake) }
         }
         let result = mosquitto_tls_set(
             pointer, tls.authorities, tls.authorities == nil ? systemFolder : nil, tls.certificate?.chain,

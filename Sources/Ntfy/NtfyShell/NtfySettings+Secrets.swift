@@ -2,6 +2,7 @@ import Credentials
 import Glibc
 import NIOSSL
 import NtfySettings
+import UserFiles
 
 extension NtfySettings {
     /// What is wrong with the files and credentials that the configuration names.
@@ -21,19 +22,14 @@ extension NtfySettings {
                 }
             }
             guard let path = server.authorities else { continue }
-            if access(path, R_OK) != 0 {
-                mistakes.append("the file \(path) cannot be read: \(Self.reason(path))")
+            if let mistake = NamedFile.mistake(at: path) {
+                mistakes.append(mistake)
             } else if server.trustedAuthorities?.isEmpty ?? true {
                 mistakes.append(
                     "the file \(path) has no certificate that can be read; it is PEM, as of openssl-x509(1)")
             }
         }
         return mistakes
-    }
-
-    private static func reason(_ path: String) -> String {
-        let error = errno
-        return String(cString: strerror(error)) + (error == ENOENT ? HiddenFile.advice(for: path) : "")
     }
 }
 
