@@ -208,6 +208,16 @@ struct BridgeStoreTests {
         #expect(kept.first?.at == 2)
     }
 
+    /// Two messages may have the same beginning.
+    @Test func lettersThatAreKeptInPartAreNotTakenForOne() async throws {
+        let store = try open()
+        for last in [1, 2] as [UInt8] {
+            let content = Array(repeating: 0, count: 300 << 10) + [last]
+            try await store.keep(DeadLetter(origin: "server", reason: "r", content: content))
+        }
+        #expect(try await store.letters().count == 2)
+    }
+
     @Test func theOldestLettersGiveWay() async throws {
         let store = try open(limits: LetterLimits(count: 10))
         for number in 0..<25 { try await store.keep(DeadLetter(origin: "\(number)", reason: "r")) }
