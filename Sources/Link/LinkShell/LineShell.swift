@@ -138,16 +138,16 @@ final class LineShell: @unchecked Sendable {
 
     /// Handles an input, and then those that its effects have caused.
     func handle(_ input: LinkInput) {
+        guard !isStopped else { return }
         inputs.append(input)
         guard !isHandling else { return }
         isHandling = true
-        while let next = inputs.popFirst() { handleNext(next) }
+        while !isStopped, let next = inputs.popFirst() { handleNext(next) }
         isHandling = false
         onChange()
     }
 
     private func handleNext(_ input: LinkInput) {
-        guard !isStopped else { return }
         if case .daemonVanished = input { reader.daemonVanished() }
         let now = Link.Now(uptime: Uptime(microseconds: Clock.boottime()), wall: SystemClock.wall)
         let effects = link.handle(input, at: now)
