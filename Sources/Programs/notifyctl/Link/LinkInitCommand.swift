@@ -1,6 +1,7 @@
 import ArgumentParser
 import LinkSettings
 import NotifyJSON
+import NotifyText
 
 struct LinkInitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -27,7 +28,7 @@ struct LinkInitCommand: AsyncParsableCommand {
     func run() async throws {
         guard let server = LinkSettings.Server(server) else {
             throw ValidationError(
-                "“\(Terminal.plain(server))” is no broker. Write mqtts://HOST or mqtts://HOST:PORT; a port is from 1 to 65535."
+                "“\(Terminal.plain(server))” is no broker. Write mqtts://HOST or mqtts://HOST:PORT: \(Authority.rule)."
             )
         }
         let password = try passwordFile.map { try SecretText.read($0) }
