@@ -44,8 +44,8 @@ extension Simulation {
         let isBack = origin.wasRestored && forgotten.contains(name)
         // A broker that loses messages may lose that there are two machines. Then one of them keeps the name, and what the other has said
         // under it hides what it says.
-        guard !clonedDevices.contains(origin.journal.device) else { return }
-        for machine in machines where machine !== origin && !isBack && !hasTaken(name, machine) {
+        let isHidden = clonedDevices.contains(origin.journal.device)
+        for machine in machines where machine !== origin && !isBack && !isHidden && !hasTaken(name, machine) {
             guard let joined = machine.disk.joined, joined < event.time else { continue }
             complain("\(name) (row \(source.number)) of \(origin.label) is lost on \(machine.label)")
         }
