@@ -67,6 +67,9 @@ final class Machine {
     private var isOver = false
     private(set) var letters: [DeadLetter] = []
     var wasRestored = false
+    /// Whether notifyd began a journal that was put back with numbers that the bridge had seen before: the clock was behind. If the
+    /// bridge was away until the numbers had passed those, it cannot know that rows are lost.
+    private(set) var hasNumbersTwice = false
     var isForger = false
 
     /// Between programs on this machine, and to the broker, in microseconds.
@@ -94,6 +97,7 @@ final class Machine {
         isDaemonUp = true
         daemonLife += 1
         journal.start(wall: wall)
+        if wasRestored, let seen = disk.line?.seen, journal.lastNumber <= seen { hasNumbersTwice = true }
         trace("notifyd starts")
         for item in journal.items.values.filter({ $0.outcome.isEmpty }).sorted(by: { $0.id < $1.id }) {
             if item.expires <= wall { journal.expire(item.event.name) } else { open(item, window: 2_000_000) }

@@ -46,7 +46,7 @@ extension Simulation {
         // under it hides what it says.
         let isHidden = clonedDevices.contains(origin.journal.device)
         for machine in machines where machine !== origin && !isBack && !isHidden && !hasTaken(name, machine) {
-            guard let joined = machine.disk.joined, joined < event.time else { continue }
+            guard let joined = machine.disk.joined, joined < event.time, !machine.hasNumbersTwice else { continue }
             complain("\(name) (row \(source.number)) of \(origin.label) is lost on \(machine.label)")
         }
         guard !isChannel, !exemptNames.contains(name), origin.disk.joined.map({ $0 < event.time }) ?? false else {
