@@ -34,6 +34,12 @@ struct DecisionTests {
             ])
     }
 
+    @Test func noWindowEndsBeforeTheClaimThatEndedIt() {
+        var decision = explanation(.claimed, resolved: 40)
+        decision.claims = [claim(41, .suppressed)]
+        #expect(drawing(decision)[3].hasSuffix("closed at 41.0 ms; it would have ended at 100.0 ms"))
+    }
+
     @Test func aClaimantIsCalledByItsProgram() {
         var decision = explanation(.claimed, resolved: 40)
         decision.claims = [claim(40, .suppressed)]

@@ -74,7 +74,7 @@ struct Decision {
     private var window: Timeline.Lane {
         let start = max(opened ?? .zero, .zero)
         let planned = deadline ?? .zero
-        let end = isCutShort ? resolved ?? planned : planned
+        let end = isCutShort ? closing ?? planned : planned
         var notes = ["ends at \(planned.displayText)"]
         if isCutShort { notes = ["closed at \(end.displayText); it would have ended at \(planned.displayText)"] }
         if explanation.isReplayed {
@@ -90,6 +90,11 @@ struct Decision {
         return Timeline.Lane(
             actor: "window", spans: [(start, end, "=")], marks: [(start, "["), (end, isOver ? "]" : ">")],
             note: notes.joined(separator: ", "), style: Terminal.dim)
+    }
+
+    /// When the window ended early. The two times come from different clocks; no window ends before the claim that ended it.
+    private var closing: Duration? {
+        [resolved, explanation.decidingClaim.flatMap(time)].compactMap(\.self).max()
     }
 
     /// Whether the banner was due when a provisional claim failed. The two times come from different clocks.
