@@ -77,7 +77,7 @@ struct LinkCommandTests {
         let before = try await run("cat $HOME/notifyd/*", in: home).output
         let again = try await run(command, in: home)
         #expect(again.exit == .code(77))
-        #expect(again.errors.first?.contains("exists already; nothing was changed") == true)
+        #expect(again.errors.first?.contains("end it with “notifyctl link leave” first") == true)
         #expect(try await run("cat $HOME/notifyd/*", in: home).output == before)
     }
 

@@ -95,10 +95,14 @@ struct LinkFiles {
             }
             throw ExitCode.badData
         }
-        for draft in drafts where access(draft.path, F_OK) == 0 {
+        guard access(configuration, F_OK) != 0 else {
             Terminal.complain(
-                "\(draft.path) exists already; nothing was changed. “notifyctl link” shows the link that there is. To begin anew, move the file away."
+                "This device is linked already: \(configuration) exists, and nothing was changed. “notifyctl link” shows the link that there is; to begin another, end it with “notifyctl link leave” first."
             )
+            throw ExitCode.refused
+        }
+        for draft in drafts where access(draft.path, F_OK) == 0 {
+            Terminal.complain("\(draft.path) exists already; nothing was changed. Move the file away, and try again.")
             throw ExitCode.refused
         }
         return try make(drafts)
