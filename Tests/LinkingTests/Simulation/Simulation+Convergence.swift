@@ -44,7 +44,7 @@ extension Simulation {
         let isBack = origin.wasRestored && forgotten.contains(name)
         // A broker that loses messages may lose that there are two machines. Then one of them keeps the name, and what the other has said
         // under it hides what it says.
-        let isHidden = clonedDevices.contains(origin.journal.device)
+        let isHidden = clonedDevices.contains(origin.journal.device) || origin.hasNumbersTwice
         for machine in machines where machine !== origin && !isBack && !isHidden && !hasTaken(name, machine) {
             guard let joined = machine.disk.joined, joined < event.time, !machine.hasNumbersTwice else { continue }
             complain("\(name) (row \(source.number)) of \(origin.label) is lost on \(machine.label)")
