@@ -75,6 +75,8 @@ let package = Package(
         .systemLibrary(name: "CLinux", path: "Sources/C/CLinux"),
         // What SQLite has and Swift cannot call.
         .systemLibrary(name: "CSQLite", path: "Sources/C/CSQLite", pkgConfig: "sqlite3"),
+        // Instead of the 32 MiB of data that Foundation brings for languages and calendars.
+        .target(name: "CICU", path: "Sources/C/CICU"),
 
         // The one place where the version of the project stands.
         .target(name: "NotifyVersion", path: "Sources/Common/NotifyVersion", swiftSettings: strict),
@@ -160,7 +162,7 @@ let package = Package(
         .executableTarget(
             name: "notifyd",
             dependencies: [
-                "Journal", "NotifyDaemon", "StandardStreams",
+                "CICU", "Journal", "NotifyDaemon", "StandardStreams",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Programs/notifyd", swiftSettings: strict, linkerSettings: [compact]
