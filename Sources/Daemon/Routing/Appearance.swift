@@ -158,6 +158,9 @@ extension Event {
         return route.appearance.completed(by: own)
     }
 
+    /// The urgency of a banner of this event alone: the publisher decides, and then the route. `nil`: none is sent.
+    public var shownUrgency: Urgency? { urgency ?? route.appearance.urgency }
+
     /// Whether its banner has a button with this key.
     ///
     /// - Parameter firstID: the first id of this run. Earlier runs may have had another configuration, with buttons that are

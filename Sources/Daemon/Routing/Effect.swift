@@ -167,18 +167,24 @@ public struct BannerRequest: Sendable {
     public let newest: Event
     /// Up to two more events behind the banner, newest first.
     public let others: [Event]
+    /// The highest urgency among the events behind the banner; `nil`: none is sent, and servers take that for normal.
+    public let urgency: Urgency?
     /// Unclaimed events behind the banner.
     public let count: Int
     /// Whether the banner is the summary of unrelated events beyond the rate limit.
     public let isSummary: Bool
 
+    /// - Parameter urgency: `nil`: that of the newest event.
     public init(
-        call: BannerCall, replaces: BannerID?, newest: Event, others: [Event] = [], count: Int, isSummary: Bool
+        call: BannerCall, replaces: BannerID?, newest: Event, others: [Event] = [], urgency: Urgency?? = nil,
+        count: Int,
+        isSummary: Bool
     ) {
         self.call = call
         self.replaces = replaces
         self.newest = newest
         self.others = others
+        self.urgency = urgency ?? newest.shownUrgency
         self.count = count
         self.isSummary = isSummary
     }

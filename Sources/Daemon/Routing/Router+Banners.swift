@@ -45,7 +45,8 @@ extension Router {
             .showBanner(
                 BannerRequest(
                     call: call, replaces: banners[existing: key].id, newest: events[existing: newest].event,
-                    others: others(behind: banners[existing: key], except: newest), count: count,
+                    others: others(behind: banners[existing: key], except: newest),
+                    urgency: .some(urgency(of: banners[existing: key], newest: newest)), count: count,
                     isSummary: key == .summary && count > 1)))
     }
 
@@ -57,6 +58,22 @@ extension Router {
         return found.filter { $0 != newest }.sorted(by: >).prefix(BannerRequest.namedEvents - 1).map {
             events[existing: $0].event
         }
+    }
+
+    /// So many events behind a banner are looked at for its urgency, the newest ones: the others are not read again for each update.
+    private static let ratedEvents = 1000
+
+    /// The highest urgency among the events behind a banner: a newer event does not make a critical one less urgent.
+    private func urgency(of banner: Banner, newest: EventID) -> Urgency? {
+        var highest = events[existing: newest].event.shownUrgency
+        for ids in [banner.inFlight, banner.shown] {
+            for id in ids.suffix(Self.ratedEvents) {
+                if highest == .critical { return highest }
+                let urgency = events[existing: id].event.shownUrgency
+                if (urgency ?? .normal).rawValue > (highest ?? .normal).rawValue { highest = urgency }
+            }
+        }
+        return highest
     }
 
     /// Whether a request that has not left for the server is still correct: the call was not given up, and none of its events

@@ -110,7 +110,7 @@ final class BusNotificationLink: NotificationLink {
         message.append(text.body)
         message.append(hasButtons ? appearance.actions.flatMap { [$0.key, $0.label] } : [])
         message.appendContainer("a", "{sv}") { hints in
-            Self.append(appearance, urgency: event.urgency ?? appearance.urgency, to: hints)
+            Self.append(appearance, urgency: request.urgency, to: hints)
         }
         // Rounded up, because 0 means that the banner never expires.
         let timeout = appearance.timeout.map { Int32(clamping: ($0.microseconds + 999) / 1000) }
