@@ -29,6 +29,19 @@ struct LineReaderTests {
         #expect(lines(["123456789", "123456789", "\na\n"], limit: 5) == (["a"], 1))
     }
 
+    @Test func theBeginningOfALineThatIsTooLongIsTheSameHoweverItIsCut() {
+        let line = Array("{\"id\":\"abc\",".utf8) + [UInt8](repeating: 65, count: 3000)
+        for size in [1, 7, 1000, 1500, line.count] {
+            var reader = LineReader(limit: 1500)
+            var beginnings: [[UInt8]] = []
+            for start in stride(from: 0, to: line.count, by: size) {
+                reader.append(Array(line[start..<min(start + size, line.count)]))
+                while let piece = reader.next() { beginnings += piece.beginnings }
+            }
+            #expect(beginnings == [Array(line.prefix(LineReader.beginningBytes))], "\(size)")
+        }
+    }
+
     @Test func anEndlessLineTakesNoMemory() {
         var reader = LineReader(limit: 1000)
         for _ in 0..<1000 { #expect(reader.split([UInt8](repeating: 65, count: 1000)).isEmpty) }

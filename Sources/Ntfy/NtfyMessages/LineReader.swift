@@ -1,5 +1,5 @@
 /// Splits a stream of bytes into lines, however they were cut on the way. A line that is too long to be a message is passed over and
-/// counted: whoever may publish can make one, and what comes after it is still wanted. One that does not end at all ends the stream.
+/// counted, and its beginning is told: whoever may publish can make one, and what comes after it is still wanted. One that does not end at all ends the stream.
 ///
 /// What was appended is split piece by piece, so that others have their turn between two pieces.
 public struct LineReader: Sendable {
@@ -7,6 +7,8 @@ public struct LineReader: Sendable {
     public struct Piece: Equatable, Sendable {
         /// Lines without their ends.
         public var lines: [[UInt8]]
+        /// The beginnings of lines that were too long.
+        public var beginnings: [[UInt8]] = []
         /// Lines that were empty, so that they are no messages.
         public var empty = 0
         /// Lines that have ended, also empty ones and those that were too long.
@@ -20,6 +22,8 @@ public struct LineReader: Sendable {
     public static let maximumBytes = 64 << 10
     /// No publisher can make a longer line: the head of a request that ntfy takes has 1 MiB, and each byte becomes six at most.
     public static let endlessBytes = 8 << 20
+    /// So much is told of a line that is too long. The id of a message is its first member, so two such lines differ in it.
+    public static let beginningBytes = 1024
     /// A piece has at most so many lines, and at most so many bytes are read for it.
     public static let linesOfPiece = 32
     public static let bytesOfPiece = 64 << 10
@@ -51,11 +55,11 @@ public struct LineReader: Sendable {
         var part = rest.prefix(Self.bytesOfPiece)
         while !part.isEmpty, piece.ends < Self.linesOfPiece, !isEndless {
             guard let end = part.firstIndex(of: UInt8(ascii: "\n")) else {
-                take(part)
+                take(part, &piece)
                 part = part[part.endIndex...]
                 break
             }
-            take(part[..<end])
+            take(part[..<end], &piece)
             part = part[(end + 1)...]
             piece.ends += 1
             endLine(&piece)
@@ -73,12 +77,13 @@ public struct LineReader: Sendable {
         line.removeAll(keepingCapacity: line.capacity <= 4096)
     }
 
-    private mutating func take(_ part: ArraySlice<UInt8>) {
+    private mutating func take(_ part: ArraySlice<UInt8>, _ piece: inout Piece) {
         if skipped > 0 {
             skipped += part.count
         } else if line.count + part.count > limit {
             skipped = line.count + part.count
             dropped += 1
+            piece.beginnings.append(Array((line.prefix(Self.beginningBytes) + part).prefix(Self.beginningBytes)))
             line = []
         } else {
             line += part

@@ -51,6 +51,8 @@ public struct NtfyEvent: Equatable, Sendable {
 
     // MARK: Fields and buttons
 
+    /// The field with the topic at the server.
+    public static let topicField = "ntfy-topic"
     /// The field with the address that a click opens.
     public static let clickField = "click"
     /// The field with the address of the attachment.

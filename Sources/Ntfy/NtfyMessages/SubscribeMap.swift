@@ -97,7 +97,8 @@ public struct SubscribeMap: Equatable, Sendable {
         message.isBinary ? "(a message that is no text)" : message.text
     }
 
-    private func place(_ name: String) throws(MapError) -> Topic {
+    /// Where the messages of a topic at the server go to.
+    public func place(_ name: String) throws(MapError) -> Topic {
         let parts = topic.description.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
         let text = parts.map { $0.hasBytes(of: "{\(Self.capture)}") ? "/" + name : "/" + $0 }.joined()
         do throws(TopicError) { return try Topic(text) } catch { throw MapError(error.reason) }
@@ -126,7 +127,7 @@ public struct SubscribeMap: Equatable, Sendable {
     private static func fields(of message: NtfyMessage) -> [(name: String, value: NtfyEvent.Field)] {
         func short(_ text: String) -> NtfyEvent.Field { .text(text.beginning(ofBytes: maximumField)) }
         var fields: [(name: String, value: NtfyEvent.Field)] = [
-            ("ntfy-topic", .text(message.topic)), ("priority", .number(Int64(message.priority))),
+            (NtfyEvent.topicField, .text(message.topic)), ("priority", .number(Int64(message.priority))),
         ]
         if !message.tags.isEmpty { fields.append(("tags", .texts(message.tags.map { $0.beginning(ofBytes: 256) }))) }
         if let click = message.click { fields.append((NtfyEvent.clickField, short(click))) }

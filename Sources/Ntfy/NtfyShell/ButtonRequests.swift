@@ -29,6 +29,7 @@ struct ButtonRequests: Sendable {
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
         configuration.decompression = .disabled
         configuration.httpVersion = .http1Only
+        configuration.limitInformational()
         configuration.timeout = HTTPClient.Configuration.Timeout(connect: Self.timeout, read: Self.timeout)
         configuration.connectionPool.retryConnectionEstablishment = false
         let http = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration)

@@ -62,6 +62,8 @@ actor Intake {
     /// The cursor is written once in so long while messages come, and when none has come for a moment.
     private static let cursorPause: Duration = .seconds(10)
     private static let quietTime: Duration = .milliseconds(300)
+    /// Events of each topic by which it is told that there was a run before.
+    private static let rowsLookedAt: UInt32 = 100
     /// What a server keeps, in seconds.
     private static let cacheTime: Int64 = 12 * 3600
 
@@ -82,6 +84,7 @@ actor Intake {
     /// Reads what the run before has left.
     func begin() async throws {
         cursor = try await services.store.number(prefix + "cursor").map(Int64.init(clamping:))
+        if cursor == nil, try await hasLostState() { beginAgain() }
         written = cursor
         newest = cursor ?? 0
         beginning = try await services.store.value(self.prefix + "beginning").flatMap {
@@ -93,6 +96,44 @@ actor Intake {
             guard parts.count == 2 else { continue }
             sequences.restore(SequenceTable.Key(topic: String(parts[0]), sequence: String(parts[1])), value)
         }
+    }
+
+    /// Whether there was a run before this one, although the state knows of none.
+    private func hasLostState() async throws -> Bool {
+        if services.store.begunAnew != nil { return true }
+        for topic in server.topics {
+            guard let map = server.map(ofTopic: topic), let place = try? map.place(topic) else { continue }
+            let call = DaemonCall("History", [.string("\(place)"), .uint64(0), .uint32(Self.rowsLookedAt)])
+            let rows = try await retrying { [daemon = services.daemon] () -> [BusValue]? in
+                switch await daemon.perform(call) {
+                case .done(let reply): reply.first?.elements ?? []
+                case .refused: []
+                case .refusedForNow: nil
+                }
+            }
+            let isKnown = rows.contains { row in
+                guard let row = row.elements, row.count == 7 else { return false }
+                return row[6].fields?[NtfyEvent.topicField]?.string == topic
+            }
+            if isKnown { return true }
+        }
+        return false
+    }
+
+    /// Asks for everything that the server still keeps: what notifyd has is told by its global name.
+    private func beginAgain() {
+        cursor = max(SystemClock.wall / 1_000_000 - Self.cacheTime, 0)
+        write()
+        services.logger.error(
+            "The state is lost; what the server keeps is asked for again",
+            metadata: ["server": "\(server.address.name)"])
+        services.status.setProblem(
+            "\(server.address.name) state",
+            BridgeStatus.Problem(
+                "\(server.address.name): the state of the bridge is lost, so the messages of the last 12 hours are asked for "
+                    + "again; what is older and was not received is lost, and what was sent to the phone before is not cleared there",
+                "Nothing is to be done; the next start does not say this any more. The log names a damaged state file, if there was one."
+            ))
     }
 
     /// From where the server is asked for messages; `nil`: nothing that is past.
@@ -172,12 +213,14 @@ actor Intake {
         }
     }
 
-    /// A line was too long to be read.
-    func droppedLine() {
-        guard strange.insert("long \(newest)") else { return }
+    /// A line was too long to be read. When it is said again, its beginning is the same, and so is its letter.
+    func droppedLine(_ beginning: [UInt8]) {
+        guard strange.insert("long \(beginning.hashValue)") else { return }
         bury(
             DeadLetter(
-                origin: server.address.name, reason: "a message is longer than \(LineReader.maximumBytes) bytes"))
+                origin: server.address.name,
+                reason: "a message is longer than \(LineReader.maximumBytes) bytes; this is its beginning",
+                content: beginning))
     }
 
     private func take(_ message: NtfyMessage, _ line: [UInt8]) async -> Next {

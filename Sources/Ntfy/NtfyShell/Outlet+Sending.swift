@@ -15,6 +15,7 @@ extension Outlet {
     func deliver() async throws {
         var backoff = Backoff()
         var slow = Backoff(from: .seconds(60))
+        var told = ""
         while !Task.isCancelled {
             await decide()
             try await giveUpOldest()
@@ -28,6 +29,8 @@ extension Outlet {
                 try await perform(job)
                 backoff.reset()
                 slow.reset()
+                if !told.isEmpty { tellTaken() }
+                told = ""
                 closed.open(job.key.topic)
                 tellClosed()
             } catch let failure as ServerFailure {
@@ -39,13 +42,19 @@ extension Outlet {
                 guard try await isGivenUp(job, failure) else {
                     board.set(
                         server.address.name, .outbound, failure.needsSomebody ? .failed : .waiting, failure.description)
-                    services.logger.notice(
-                        "The server takes nothing",
+                    if failure.isRude { board.setRude(server.address.name, .outbound, failure.description) }
+                    // The same is told once, and not with each attempt.
+                    services.logger.log(
+                        level: told == failure.description ? .debug : .notice, "The server takes nothing",
                         metadata: ["server": "\(server.address.name)", "error": "\(failure.kind)"])
+                    told = failure.description
                     try await services.loop.pause(
                         for: failure.needsSomebody ? .seconds(10) + slow.next() : backoff.next())
                     continue
                 }
+                // It has answered as ntfy does.
+                board.setRude(server.address.name, .outbound, nil)
+                told = ""
             }
             jobs.remove(at: index)
             try await save()
@@ -116,7 +125,8 @@ extension Outlet {
         }
         try await save(isFinal: false)
         let start = ContinuousClock.now
-        try await client.send(.POST, "/", body: message.bytes, sequence: message.sequence)
+        try await client.send(
+            .POST, "/", body: message.bytes, sequence: message.sequence, making: .message, in: event.key.topic)
         services.status.setRoundTrip(ContinuousClock.now - start)
         sent.set(event.key, .sent)
     }
@@ -150,14 +160,20 @@ extension Outlet {
     private func end(_ key: SentTable.Key, _ isDeletion: Bool) async throws {
         try await client.waitForTurn()
         if isDeletion {
-            try await client.send(.DELETE, "/\(key.topic)/\(key.sequence)")
+            try await client.send(.DELETE, "/\(key.topic)/\(key.sequence)", making: .delete, in: key.topic)
         } else {
-            try await client.send(.PUT, "/\(key.topic)/\(key.sequence)/clear")
+            try await client.send(.PUT, "/\(key.topic)/\(key.sequence)/clear", making: .clear, in: key.topic)
         }
         sent.set(key, .ended)
     }
 
     // MARK: Failures
+
+    /// The server has taken something after it had failed.
+    private func tellTaken() {
+        board.setRude(server.address.name, .outbound, nil)
+        services.logger.notice("The server takes something again", metadata: ["server": "\(server.address.name)"])
+    }
 
     /// Whether a job is done with although it has failed.
     private func isGivenUp(_ job: Job, _ failure: ServerFailure) async throws -> Bool {

@@ -1,11 +1,13 @@
 import AsyncHTTPClient
 import Glibc
 import Logging
+import Mapping
 import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
 import NotifyClient
+import NotifyText
 import NtfyMessages
 import NtfySettings
 
@@ -32,11 +34,17 @@ struct Pictures: Sendable {
     /// - Returns: the path of a file with the attachment, if it is a picture, or the icon of a message.
     func fetch(for message: NtfyMessage, from server: NtfySettings.Server) async -> String? {
         for url in Self.addresses(of: message) {
-            guard let bytes = await within(Self.patience, { await fetch(url, server) }) else { continue }
-            do throws(PictureFolder.Failure) {
-                return try folder.keep(bytes)
-            } catch {
-                logger.warning("A picture cannot be kept", metadata: ["error": "\(error)"])
+            switch await within(Self.patience, { await fetch(url, server) }) ?? .refused("it takes too long") {
+            case .refused(let reason):
+                // The path may have secrets.
+                logger.info(
+                    "A picture is not taken", metadata: ["host": "\(AddressHost.host(of: url))", "error": "\(reason)"])
+            case .taken(let bytes):
+                do throws(PictureFolder.Failure) {
+                    return try folder.keep(bytes)
+                } catch {
+                    logger.warning("A picture cannot be kept", metadata: ["error": "\(error)"])
+                }
             }
         }
         return nil
@@ -53,11 +61,20 @@ struct Pictures: Sendable {
         return addresses + (message.icon.map { [$0] } ?? [])
     }
 
-    private func fetch(_ url: String, _ server: NtfySettings.Server) async -> [UInt8]? {
-        guard url.utf8.count <= 2048, let target = Self.origin(of: url) else { return nil }
+    /// What becomes of a picture.
+    private enum Fetched: Sendable {
+        case taken([UInt8])
+        /// For the log.
+        case refused(String)
+    }
+
+    private func fetch(_ url: String, _ server: NtfySettings.Server) async -> Fetched {
+        guard url.utf8.count <= 2048 else { return .refused("its address is longer than 2048 bytes") }
+        guard let target = Self.origin(of: url) else { return .refused("its address is not one of http or https") }
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
         configuration.decompression = .disabled
         configuration.httpVersion = .http1Only
+        configuration.limitInformational()
         configuration.timeout = HTTPClient.Configuration.Timeout(connect: Self.timeout, read: Self.timeout)
         if target.host == server.address.host, target.port == server.address.port {
             if let authorities = server.trustedAuthorities {
@@ -68,28 +85,43 @@ struct Pictures: Sendable {
         } else {
             // Connected to the address that was looked at, and to no other that the name has a moment later.
             guard let address = await Self.publicAddress(of: target.host) else {
-                logger.info("A picture is not fetched: it is not on the public network")
-                return nil
+                return .refused("its host is unknown, or not on the public network")
             }
             if address != target.host { configuration.dnsOverride[target.host] = address }
         }
         let http = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration)
-        let bytes = await Self.fetch(url, with: http)
+        let fetched = await Self.fetch(url, with: http)
         try? await http.shutdown()
-        if bytes == nil { logger.info("A picture cannot be fetched, is none that is known, or is too large") }
-        return bytes
+        return fetched
     }
 
-    private static func fetch(_ url: String, with http: HTTPClient) async -> [UInt8]? {
+    private static func fetch(_ url: String, with http: HTTPClient) async -> Fetched {
         var request = HTTPClientRequest(url: url)
         request.headers.add(name: "User-Agent", value: "notifyd-ntfy")
         request.headers.add(name: "Accept", value: "image/png, image/jpeg, image/gif, image/webp")
-        guard let response = try? await http.execute(request, deadline: .now() + timeout), response.status == .ok,
-            response.headers.first(name: "content-type")?.lowercased().hasPrefix("image/") == true,
-            let body = try? await response.body.collect(upTo: maximumBytes)
-        else { return nil }
-        let bytes = Array(body.readableBytesView)
-        return PictureHeader(bytes)?.isDrawable == true ? bytes : nil
+        do {
+            let response = try await ServerClient.translating {
+                try await http.execute(request, deadline: .now() + timeout)
+            }
+            guard response.status == .ok else { return .refused("it is answered with \(response.status.code)") }
+            let type = response.headers.first(name: "content-type") ?? ""
+            guard type.lowercased().hasPrefix("image/") else {
+                return .refused("its Content-Type is no image (\(type.visible().beginning(ofBytes: 100)))")
+            }
+            var bytes: [UInt8] = []
+            try await ServerClient.translating {
+                for try await part in response.body {
+                    bytes += part.readableBytesView
+                    if bytes.count > maximumBytes { break }
+                }
+            }
+            guard bytes.count <= maximumBytes else { return .refused("it is larger than \(maximumBytes >> 10) KiB") }
+            guard let header = PictureHeader(bytes) else { return .refused("it is no PNG, JPEG, GIF or WebP") }
+            guard header.isDrawable else { return .refused("it is \(header.width) × \(header.height) pixels large") }
+            return .taken(bytes)
+        } catch {
+            return .refused("\(error)")
+        }
     }
 
     /// Scheme, host and port of an address.

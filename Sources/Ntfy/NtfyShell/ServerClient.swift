@@ -21,6 +21,10 @@ final class ServerClient: Sendable {
 
     /// How long a server may take for the head of its answer.
     private static let patience = TimeAmount.seconds(30)
+    /// How long an answer that is read whole may take.
+    private static let answerPatience: Duration = .seconds(60)
+    /// Bytes of an answer that is shown to people.
+    private static let shownAnswer = 1024
     /// Bytes of an answer that is read whole.
     private static let maximumAnswer = 64 << 10
 
@@ -32,6 +36,7 @@ final class ServerClient: Sendable {
         // Nothing is decompressed, so that a small answer cannot become a large one.
         configuration.decompression = .disabled
         configuration.httpVersion = .http1Only
+        configuration.limitInformational()
         configuration.timeout = HTTPClient.Configuration.Timeout(
             connect: .seconds(15), read: .microseconds(settings.silence.microseconds), write: .seconds(60))
         configuration.connectionPool.retryConnectionEstablishment = false
@@ -63,21 +68,26 @@ final class ServerClient: Sendable {
         let response = try await answer(to: try request(.GET, "/\(topics)/json?\(query)"))
         let type = response.headers.first(name: "content-type")?.lowercased() ?? ""
         guard type.hasPrefix("application/x-ndjson") || type.hasPrefix("application/json") else {
-            throw ServerFailure.rude("it answers with something else than messages; is 'url' a server of ntfy?")
+            let beginning = try? await beginning(of: response)
+            let found = ServerReply.description(of: beginning ?? [], type: type)
+            throw ServerFailure.rude(
+                "it answers with something else than messages (\(found)); is 'url' a server of ntfy?")
         }
         let coding = response.headers.first(name: "content-encoding")?.lowercased() ?? "identity"
         guard coding == "identity" else { throw ServerFailure.rude("its answer is compressed, unasked") }
-        return ServerAnswer(response.body, at: pace, loop)
+        return ServerAnswer(response.body, type: type, at: pace, loop)
     }
 
-    /// A request whose answer is short.
+    /// Has the server make a message. When it returns, the server has said that it has.
     ///
-    /// - Parameter sequence: of the message that is published.
-    /// - Returns: the answer.
-    @discardableResult
+    /// - Parameters:
+    ///   - sequence: of the message that is published.
+    ///   - event: the message that the server is to make.
+    ///   - topic: where.
     func send(
-        _ method: HTTPMethod, _ path: String, body: [UInt8]? = nil, sequence: String? = nil
-    ) async throws -> [UInt8] {
+        _ method: HTTPMethod, _ path: String, body: [UInt8]? = nil, sequence: String? = nil,
+        making event: NtfyMessage.Event, in topic: String
+    ) async throws {
         var request = try request(method, path)
         if let body {
             request.headers.replaceOrAdd(name: "Content-Type", value: "application/json")
@@ -85,8 +95,34 @@ final class ServerClient: Sendable {
         }
         if let sequence { request.headers.replaceOrAdd(name: "X-Sequence-ID", value: sequence) }
         let response = try await answer(to: request)
-        return try await Self.translating {
-            Array((try await response.body.collect(upTo: Self.maximumAnswer)).readableBytesView)
+        let type = response.headers.first(name: "content-type") ?? ""
+        if let mistake = ServerReply.mistake(in: try await whole(response), type: type, to: event, of: topic) {
+            throw ServerFailure.rude(mistake + "; is 'url' a server of ntfy, or is there a login page between?")
+        }
+    }
+
+    /// The body of an answer that is short.
+    private func whole(_ response: HTTPClientResponse) async throws -> [UInt8] {
+        try await Self.translating {
+            var bytes: [UInt8] = []
+            let deadline = ContinuousClock.now + Self.answerPatience
+            for try await part in response.body {
+                bytes += part.readableBytesView
+                guard bytes.count <= Self.maximumAnswer, deadline > .now else {
+                    throw ServerFailure.rude("an answer of it has no end")
+                }
+            }
+            return bytes
+        }
+    }
+
+    /// What comes first of a body, for people.
+    private func beginning(of response: HTTPClientResponse) async throws -> [UInt8] {
+        try await Self.translating {
+            for try await part in response.body where part.readableBytes > 0 {
+                return Array(part.readableBytesView.prefix(Self.shownAnswer))
+            }
+            return []
         }
     }
 
@@ -122,7 +158,11 @@ final class ServerClient: Sendable {
             try await http.execute(request, deadline: .now() + Self.patience)
         }
         guard response.status != .ok else { return response }
-        let failure = Self.failure(of: response)
+        var failure = Self.failure(of: response)
+        if case .missing = failure, request.method != .GET, !ServerReply.isError((try? await whole(response)) ?? []) {
+            // A proxy says so while the server behind it is away.
+            failure = .away("there is nothing at this address (404), and it is not ntfy that says so")
+        }
         if case .limited(let pause) = failure {
             limit.withLock { $0.refused(at: ContinuousClock.now - start, pause: pause) }
         }
@@ -133,6 +173,8 @@ final class ServerClient: Sendable {
 
     private static func failure(of response: HTTPClientResponse) -> ServerFailure {
         switch response.status.code {
+        case 201..<300:
+            .rude("it answers with \(response.status.code), which ntfy never does; is 'url' a server of ntfy?")
         case 429:
             .limited(
                 response.headers.first(name: "retry-after").flatMap(Int64.init).map { .seconds(min(max($0, 0), 3600)) })
@@ -161,6 +203,8 @@ final class ServerClient: Sendable {
         } catch is NIOSSLError {
             throw ServerFailure.away(
                 "the secure connection fails; is its certificate signed by an authority that is known here?")
+        } catch is InformationalLimit.Exceeded {
+            throw ServerFailure.rude("it answers with 1xx again and again, and never with more")
         } catch is NIOConnectionError {
             throw ServerFailure.away("it cannot be reached")
         } catch {

@@ -8,9 +8,12 @@ struct ServerAnswer: Sendable {
     fileprivate let body: HTTPClientResponse.Body
     fileprivate let pace: ServerPace
     fileprivate let loop: WorkLoop
+    /// Its `Content-Type`.
+    fileprivate let type: String
 
-    init(_ body: HTTPClientResponse.Body, at pace: ServerPace, _ loop: WorkLoop) {
+    init(_ body: HTTPClientResponse.Body, type: String, at pace: ServerPace, _ loop: WorkLoop) {
         self.body = body
+        self.type = type
         self.pace = pace
         self.loop = loop
     }
@@ -19,16 +22,19 @@ struct ServerAnswer: Sendable {
     var lines: ServerLines { ServerLines(self) }
 }
 
-/// The lines of an answer, piece by piece. They are read as they are taken, and at the pace of ``ReadingLimit`` at most: what the server
+/// The lines of an answer, piece by piece. An answer whose first line is none of ntfy is that of somebody else. They are read as they are taken, and at the pace of ``ReadingLimit`` at most: what the server
 /// says meanwhile stays in the network.
 struct ServerLines {
     private var iterator: HTTPClientResponse.Body.AsyncIterator
     private let pace: ServerPace
     private let loop: WorkLoop
+    private let type: String
     private var reader = LineReader()
     private var pause = Duration.zero
     private var lastLine = ContinuousClock.now
     private var isOver = false
+    /// Whether a line of ntfy has come.
+    private var isKnown = false
 
     /// A line takes at most so long.
     private static let patience: Duration = .seconds(300)
@@ -37,10 +43,8 @@ struct ServerLines {
         iterator = answer.body.makeAsyncIterator()
         pace = answer.pace
         loop = answer.loop
+        type = answer.type
     }
-
-    /// Lines that were too long to be messages.
-    var dropped: Int { reader.dropped }
 
     /// - Returns: the next piece, also one without a line; `nil` at the end.
     mutating func next(isolation: isolated (any Actor)? = #isolation) async throws -> LineReader.Piece? {
@@ -50,7 +54,9 @@ struct ServerLines {
         if let piece = try split() { return piece }
         guard let buffer = try await ServerClient.translating({ try await iterator.next(isolation: isolation) }) else {
             isOver = true
-            return reader.finish().map { LineReader.Piece(lines: [$0]) }
+            guard let rest = reader.finish() else { return nil }
+            try check(rest)
+            return LineReader.Piece(lines: [rest])
         }
         reader.append(Array(buffer.readableBytesView))
         return try split() ?? LineReader.Piece()
@@ -61,11 +67,24 @@ struct ServerLines {
         guard let piece = reader.next() else { return nil }
         pause = pace.read(lines: piece.ends, bytes: piece.bytes)
         if reader.isEndless { throw ServerFailure.rude("one of its lines has no end; is 'url' a server of ntfy?") }
-        if !piece.lines.isEmpty { lastLine = .now }
+        if let first = piece.lines.first {
+            try check(first)
+            lastLine = .now
+        }
         guard ContinuousClock.now - lastLine < Self.patience else {
             throw ServerFailure.away("it has said nothing whole for too long")
         }
         return piece
+    }
+
+    private mutating func check(_ line: [UInt8]) throws {
+        guard !isKnown else { return }
+        guard ServerReply.isLine(line) else {
+            let found = ServerReply.description(of: line, type: type)
+            throw ServerFailure.rude(
+                "it answers with something else than messages (\(found)); is 'url' a server of ntfy?")
+        }
+        isKnown = true
     }
 }
 

@@ -41,9 +41,9 @@ final class StatusBoard: Sendable {
     /// Tells that a server says what no server of ntfy says, also while it is tried again.
     ///
     /// - Parameter reason: `nil` if it does not any more.
-    func setRude(_ name: String, _ reason: String?) {
+    func setRude(_ name: String, _ direction: Direction, _ reason: String?) {
         status.setProblem(
-            "\(name) rude",
+            direction == .inbound ? "\(name) rude" : "\(name) rude to what is sent",
             reason.map {
                 BridgeStatus.Problem(
                     "\(name): \($0)", "It is tried again by itself. If it stays so, take this server out of ntfy.toml.")

@@ -13,6 +13,14 @@ struct Subscription: Sendable {
     let loop: WorkLoop
     let logger: Logger
 
+    /// Why the server is away, as the log says.
+    private let told = Locked(Told())
+
+    private struct Told {
+        var reason = ""
+        var isRude = false
+    }
+
     private var name: String { client.settings.address.name }
 
     /// A message is sent to those who listen before it is kept for those who ask: who connects in between hears it only later.
@@ -29,31 +37,33 @@ struct Subscription: Sendable {
         var backoff = Backoff()
         // What only a person can mend is not tried often.
         var slow = Backoff(from: .seconds(60))
-        var told = ""
         while !Task.isCancelled {
             let begin = ContinuousClock.now
             var pause: Duration
             do {
                 let hasEnded = try await listen()
-                told = ""
                 guard hasEnded else { continue }
                 if ContinuousClock.now - begin > Self.goodTime { backoff.reset() }
                 pause = backoff.next()
-                board.set(name, .inbound, .waiting, "it has ended the stream")
+                let reason = "it has ended the stream"
+                board.set(name, .inbound, .waiting, reason)
+                told.withLock { $0.reason = reason }
             } catch let failure as ServerFailure {
                 if ContinuousClock.now - begin > Self.goodTime, !failure.isRude {
                     backoff.reset()
-                    told = ""
                 }
                 pause = backoff.next()
                 if failure.needsSomebody { pause = .seconds(10) + slow.next() }
                 board.set(name, .inbound, failure.needsSomebody ? .failed : .waiting, failure.description)
-                if failure.isRude { board.setRude(name, failure.description) }
+                if failure.isRude { board.setRude(name, .inbound, failure.description) }
                 // The same is told once, and not with each attempt.
+                let isTold = told.withLock { told in
+                    defer { told = Told(reason: failure.description, isRude: failure.isRude) }
+                    return told.reason == failure.description
+                }
                 logger.log(
-                    level: told == failure.description ? .debug : .notice, "The server is away",
+                    level: isTold ? .debug : .notice, "The server is away",
                     metadata: ["server": "\(name)", "error": "\(failure.kind)"])
-                told = failure.description
             }
             try await loop.pause(for: pause)
         }
@@ -84,11 +94,15 @@ struct Subscription: Sendable {
         defer { sweep?.cancel() }
         let begin = ContinuousClock.now
         try await take(answer) { next in
-            if ContinuousClock.now - begin > Self.politeTime { board.setRude(name, nil) }
+            if ContinuousClock.now - begin > Self.politeTime {
+                board.setRude(name, .inbound, nil)
+                tellBack()
+            }
             switch next {
             case .nothing: break
             case .opened(let clockWentBack):
                 board.set(name, .inbound, .connected)
+                if !told.withLock({ $0.isRude }) { tellBack() }
                 if sweep == nil {
                     sweep = loop.task { await self.sweep(topics, since: clockWentBack ? "all" : since) }
                 }
@@ -96,6 +110,14 @@ struct Subscription: Sendable {
             case .fetch(let topic, let id): await poll(topic, "poll=1&id=\(id)")
             }
         }
+    }
+
+    private func tellBack() {
+        let wasAway = told.withLock { told in
+            defer { told = Told() }
+            return !told.reason.isEmpty
+        }
+        if wasAway { logger.notice("The server is back", metadata: ["server": "\(name)"]) }
     }
 
     /// Passes the lines of an answer on.
@@ -106,7 +128,6 @@ struct Subscription: Sendable {
         _ handle: (Intake.Next) async -> Void = { _ in }
     ) async throws {
         var lines = answer.lines
-        var dropped = 0
         var strange = StrangeLines()
         while let piece = try await lines.next() {
             strange.add(piece.empty)
@@ -120,10 +141,7 @@ struct Subscription: Sendable {
                     try check(strange)
                 }
             }
-            while dropped < lines.dropped {
-                dropped += 1
-                await intake.droppedLine()
-            }
+            for beginning in piece.beginnings { await intake.droppedLine(beginning) }
             if let deadline, deadline < .now { throw ServerFailure.rude("an answer of it has no end") }
         }
     }

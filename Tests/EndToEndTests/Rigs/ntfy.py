@@ -11,7 +11,7 @@ from ntfy_rig import Failed, Rig
 
 PARTS = [
     ntfy_in.messages_in, ntfy_in.clears_in, ntfy_out.messages_out, ntfy_out.buttons, ntfy_in.faults, ntfy_in.rude,
-    ntfy_in.forbidden, ntfy_in.kills,
+    ntfy_in.forbidden, ntfy_in.kills, ntfy_in.lost_state,
     ntfy_out.full_disk, ntfy_out.faults_out, ntfy_in.denied, ntfy_in.encrypted]
 
 

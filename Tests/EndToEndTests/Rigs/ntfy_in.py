@@ -151,6 +151,13 @@ async def faults(rig):
     await during("rubbish and huge lines between messages", before=strange_lines)
     expect("dead letters", await rig.property("DeadLetters"), 5)
     say("5 dead letters are counted")
+    # It is in what is replayed, so that it is said again after each start.
+    huge = server.publish("a", "z" * 100000)
+    await eventually("it is a dead letter", lambda: dead_letters(rig, 6))
+    await rig.restart_bridge()
+    await during("a huge line that is said again", before=server.drop)
+    expect("dead letters", await rig.property("DeadLetters"), 6)
+    server.cache.remove(huge)
     await during("nothing but rubbish", before=rubbish)
     await during("nothing but empty lines", before=lambda: server.say(b"\n" * (1 << 20)))
     # Who connects between the two hears it from neither: only the sweep does.
@@ -169,6 +176,39 @@ async def faults(rig):
     await rig.all_came("a time that has not come")
     await rig.restart_bridge()
     await during("messages that are older than the first connection", unheard=4)
+
+
+async def dead_letters(rig, count):
+    return await rig.property("DeadLetters") == count
+
+
+async def lost_state(rig):
+    """The state is damaged, and removed, while messages come."""
+    folder = os.environ["XDG_STATE_HOME"] + "/notifyd/ntfy"
+    for way in ("damaged", "removed"):
+        await rig.end(rig.bridge, signal.SIGTERM)
+        rig.publish()
+        for name in os.listdir(folder):
+            if not name.startswith("state.db") or "damaged" in name:
+                continue
+            if way == "removed" or name != "state.db":
+                os.remove(f"{folder}/{name}")
+            else:
+                with open(f"{folder}/{name}", "wb") as file:
+                    file.write(b"damaged" * 1000)
+        await rig.start_bridge()
+        rig.publish()
+        await rig.all_came(f"the state is {way} while messages come")
+        await eventually("it is told", lambda: rig.problem(["the state of the bridge is lost"]))
+        # What is published before its new beginning does not go out.
+        async def goes_out(text=f"out after it is {way}"):
+            await rig.client.publish("/post/11", "", text)
+            await asyncio.sleep(0.5)
+            return text in rig.told("phone")
+        await eventually("events go out", goes_out)
+    await rig.restart_bridge()
+    expect("problems", await rig.property("Problems"), [])
+    say("that the state is lost is told until the next start")
 
 
 async def during_away(rig):

@@ -64,7 +64,8 @@ class Server:
         self.cut = 0
         # Messages for listeners that are held back until release().
         self.held = None
-        # status, page, redirect, hang, silent, unheard, double, unanswered
+        # status, page, login, portal, informational, redirect, hang, silent, unheard, double, unanswered; of them login, portal
+        # and informational spoil what is sent alone
         self.faults = {}
         self.refusal = (500, [])
         self.files = {}
@@ -216,6 +217,15 @@ class Server:
             return self._reply(writer, self.refusal[0], extra=self.refusal[1])
         if self._takes("page"):
             return self._reply(writer, 200, b"<html>Welcome to the hotel</html>", "text/html")
+        if request.method != "GET" and self._takes("login"):
+            return self._reply(writer, 200, b"<html>Welcome to the hotel</html>", "text/html")
+        if request.method != "GET" and self._takes("portal"):
+            return self._reply(writer, 200, b'{"login": "http://hotel/"}')
+        if request.method != "GET" and self._takes("informational"):
+            while not writer.is_closing():
+                writer.write(b"HTTP/1.1 100 Continue\r\n\r\n" * 1000)
+                await writer.drain()
+            return None
         if self._takes("redirect"):
             return self._reply(writer, 302, extra=["Location: http://localhost:1/login"])
         if self._takes("hang"):
@@ -232,7 +242,7 @@ class Server:
             return await self._subscribe(request, writer, parts[0].split(","))
         message = self._message(request, parts)
         if message is None:
-            return self._reply(writer, 404)
+            return self._reply(writer, 404, b'{"code":40401,"http":404,"error":"page not found"}\n')
         topic = message["topic"]
         if topic in self.readonly:
             return self._reply(writer, 403)
