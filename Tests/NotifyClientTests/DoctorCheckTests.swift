@@ -60,7 +60,73 @@ struct DoctorCheckTests {
         #expect((unit.finding.advice == nil) == (level == .ok))
     }
 
+    @Test func aCredentialThatIsMissingIsNamed() {
+        let pair = Value.structure(["ntfy", "/nowhere/ntfy.token"])
+        let here = Value.structure(["other", "/dev/null"])
+        let failure = UnitFailure(
+            "notifyd-ntfy",
+            [
+                "Result": "exit-code", "ExecMainStatus": .int32(243),
+                "LoadCredential": .array([here, pair], of: pair.type),
+            ])
+        let finding = AbsentBridge(name: "ntfy", hasManager: true, failure: failure).finding
+        #expect(finding.level == .problem && finding.state.contains("243/CREDENTIALS"))
+        #expect(finding.advice?.contains("readable for you: it is /nowhere/ntfy.token. Then: systemctl") == true)
+        let router = UnitCheck(
+            hasManager: true, loadState: "loaded", activeState: "failed", exitStatus: 243, credentials: ["/nowhere/a"])
+        #expect(router.finding.advice?.contains("/nowhere/a") == true)
+        let push = AbsentBridge(
+            name: "unifiedpush", failure: UnitFailure(unit: "notifyd-unifiedpush", result: "oom-kill")
+        ).finding
+        #expect(push.state == "notifyd-unifiedpush failed (oom-kill, exit status 0)")
+        #expect(push.advice?.contains("journalctl --user -u notifyd-unifiedpush says why") == true)
+    }
+
     // MARK: The sandbox
+
+    @Test func theSettingsOfTheSandboxAreThoseOfTheUnit() throws {
+        let folder = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined() + "/systemd"
+        for (file, settings) in [
+            ("notifyd.service", SandboxSettings.unit),
+            ("notifyd.service.d/namespaces.conf", SandboxSettings.namespaces),
+        ] {
+            let text = try #require(FileFacts.text(of: "\(folder)/\(file)"))
+            let lines = text.split(separator: "\n")
+            for setting in settings { #expect(lines.contains("\(setting.name)=\(setting.value)"), "\(file)") }
+        }
+    }
+
+    @Test func aSandboxThatADropInHasLoosenedIsNotComplete() {
+        func list(_ names: Value...) -> Value { .structure([true, .array(names, of: .string)]) }
+        var service: [String: Value] = [
+            "RestrictNamespaces": .uint64(0), "CapabilityBoundingSet": .uint64(0), "LimitCORE": .uint64(0),
+            "UMask": .uint32(0o077), "KeyringMode": "private", "RestrictAddressFamilies": list("AF_UNIX"),
+            "SystemCallFilter": list("read", "write"), "SystemCallArchitectures": .array(["native"], of: .string),
+            "ProtectSystem": "strict", "ProtectHome": "read-only", "DevicePolicy": "closed",
+            "ProtectProc": "invisible", "ProcSubset": "pid",
+        ]
+        for (name, value) in SandboxSettings.unit + SandboxSettings.namespaces where value == "yes" {
+            service[name] = service[name] ?? true
+        }
+        #expect(SandboxSettings.loosened(service).isEmpty)
+        #expect(SandboxSettings.loosened([:]).isEmpty)
+        let weaker: [(String, Value)] = [
+            ("PrivateNetwork", false), ("ProtectSystem", "full"), ("RestrictNamespaces", .uint64(1 << 17)),
+            ("RestrictAddressFamilies", list("AF_UNIX", "AF_INET")), ("SystemCallFilter", list("read", "chroot")),
+            ("UMask", .uint32(0o022)), ("NoNewPrivileges", false), ("LimitCORE", .uint64(.max)),
+        ]
+        for (name, value) in weaker {
+            #expect(SandboxSettings.loosened(service.merging([name: value]) { $1 }) == [name])
+        }
+        // Without namespaces.conf the rest counts.
+        service["PrivateUsers"] = false
+        service["PrivateNetwork"] = false
+        #expect(SandboxSettings.loosened(service).isEmpty)
+        let facts = ProcessFacts(gainsNoPrivileges: true, filtersCalls: true, hasOwnUsers: true)
+        let check = SandboxCheck(
+            hasManager: true, wantsNamespaces: true, process: facts, loosened: ["PrivateNetwork"])
+        #expect(check.finding?.level == .warning && check.finding?.state.contains("PrivateNetwork") == true)
+    }
 
     @Test func aSandboxCountsByWhatTheKernelSays() {
         let complete = ProcessFacts(gainsNoPrivileges: true, filtersCalls: true, hasOwnUsers: true)
@@ -139,10 +205,7 @@ struct DoctorCheckTests {
         #expect(finding { $0.hasManager = false }?.advice == "Start it: notifyd-ntfy --check-config && notifyd-ntfy")
         let waiting = finding { $0.missing = "/home/mina/.config/notifyd/ntfy.toml" }
         #expect(waiting?.level == .warning && waiting?.advice?.hasPrefix("Write /home/mina/") == true)
-        let bad = finding {
-            $0.hasFailed = true
-            $0.exitStatus = 78
-        }
+        let bad = finding { $0.failure = UnitFailure(unit: "notifyd-ntfy", exitStatus: 78) }
         #expect(bad?.level == .problem && bad?.advice?.contains("--check-config says") == true)
         let problem = Value.structure(["ntfy.sh: it does not allow this user to read \"a\"", "Allow it at the server."])
         let bridge = BridgeInfo(
@@ -174,6 +237,11 @@ struct DoctorCheckTests {
         #expect(levels { $0.unitProcess = 8 } == [.warning, .ok])
         #expect(levels { $0.unitProcess = nil } == [.ok, .ok])
         #expect(levels { $0.isRunning = false } == [.ok, .ok])
+        #expect(
+            levels {
+                $0.isRunning = false
+                $0.unitHasFailed = true
+            } == [.problem, .ok])
         #expect(levels { $0.isPaused = true } == [.ok, .ok, .warning])
         #expect(levels { $0.quiet = [Quiet(topic: "/post", until: 0, cause: .muted)] } == [.ok, .ok, .warning])
     }

@@ -58,18 +58,26 @@ struct BridgeCheck {
         if bridge.detail.contains("user name and password") || bridge.detail.contains("the password or the permissions")
         {
             return
-                "Correct 'user', or the password where 'password' in \(file) says it is; it is read before each attempt. "
-                + "To try now: \(restart)"
+                "Correct 'user', or the password where 'password' in \(file) says it is; it is read before each attempt, but a "
+                + "credential of the unit only when that starts: \(restart)"
         }
         if bridge.detail.contains("the token or the password") {
             return
-                "Correct the secret where 'token' or 'password' in \(file) says it is; it is read before each request. "
-                + "To try now: \(restart)"
+                "Correct the secret where 'token' or 'password' in \(file) says it is; it is read before each request, but a "
+                + "credential of the unit only when that starts: \(restart)"
         }
         if bridge.detail.contains("does not allow this user to") {
             return "Allow it at the server, or give a 'token' of somebody who may in \(file)."
         }
         if bridge.detail.contains("certificate") {
+            if bridge.detail.contains("expired") || bridge.detail.contains("not yet valid") {
+                return "Have the broker get a new one; if it is a new one, see whether the clock is right: timedatectl"
+            }
+            if bridge.detail.contains("hostname mismatch") || bridge.detail.contains("host name") {
+                return
+                    "Write the name that is in the certificate into 'server' of \(file), or have the broker get one for "
+                    + "this name."
+            }
             return
                 "If an authority of your own has signed it, name its file in [link] of \(file): authorities = \"/path/ca.pem\". "
                 + "If it has expired, or is for another name, the broker needs a new one."
@@ -80,6 +88,6 @@ struct BridgeCheck {
         if bridge.detail.contains("the file /") || bridge.detail.contains("the credential \"") {
             return "Put that right, then: notifyd-\(bridge.name) --check-config && \(restart)"
         }
-        return "Its log says more: journalctl --user -t notifyd-\(bridge.name) -n 20"
+        return "Its log says more: journalctl --user -u notifyd-\(bridge.name) -n 20"
     }
 }

@@ -26,10 +26,13 @@ struct Diagnosis {
         let unitProcess: Int? = service["MainPID"]?.integer()
         if let unitProcess, unitProcess > 0 { router.unitProcess = unitProcess }
 
+        router.unitHasFailed = unit.activeState == "failed"
+
         var sandbox = SandboxCheck(hasManager: unit.hasManager)
         sandbox.process = router.process.flatMap(ProcessFacts.init(of:))
         if router.process != nil, router.process == unitProcess {
             sandbox.wantsNamespaces = service["PrivateUsers"]?.boolean
+            sandbox.loosened = SandboxSettings.loosened(service)
         }
 
         let statistics = properties["Statistics"]?.entries ?? [:]
@@ -46,11 +49,15 @@ struct Diagnosis {
             isKnown: statistics["session-known"]?.integer().map { (flag: Int) in flag == 1 },
             lingers: lingers())
 
+        let bridges = await BridgeCheck.ask(query)
+        var link = await LinkCheck.ask(query)
+        link.unitHasFailed = bridges.absent.contains { $0.name == LinkInfo.bridge }
+
         return router.findings + [unit.finding] + [sandbox.finding].compactMap { $0 } + [server.finding]
             + [buttons.finding].compactMap { $0 }
             + journal(of: router.process, properties, sandbox.wantsNamespaces == nil ? [:] : service).findings
-            + (await BridgeCheck.ask(query)).findings
-            + (await LinkCheck.ask(query)).findings
+            + bridges.findings
+            + link.findings
             + (await PushCheck.ask(query, activatable: activatable)).findings
             + (await FocusCheck.ask(query)).findings
             + BrowserCheck(

@@ -15,6 +15,8 @@ struct LinkCheck {
     /// `nil` if notifyd-mqtt does not run, or does not answer.
     var info: LinkInfo?
     var isThere = false
+    /// Whether notifyd-mqtt.service has failed; ``AbsentBridge`` tells that.
+    var unitHasFailed = false
     /// Microseconds since the epoch.
     var now: Int64 = 0
 
@@ -34,7 +36,7 @@ struct LinkCheck {
             ]
         case .success(let settings):
             var findings: [Finding] = []
-            if !isThere {
+            if !isThere, !unitHasFailed {
                 findings.append(
                     .warning(
                         Self.check, "there is a configuration, but notifyd-mqtt does not run",

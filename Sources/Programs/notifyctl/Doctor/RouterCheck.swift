@@ -10,6 +10,8 @@ struct RouterCheck {
     /// The main process of the unit, if there is one.
     var unitProcess: Int?
     var isActivatable = false
+    /// Whether notifyd.service has failed.
+    var unitHasFailed = false
     var isPaused = false
     /// It is on the bus only to report a bad configuration.
     var hasBadConfiguration = false
@@ -34,6 +36,7 @@ struct RouterCheck {
     private var router: Finding {
         let check = "notifyd"
         guard isRunning else {
+            if unitHasFailed { return .problem(check, "not running: notifyd.service has failed", "See “unit” below.") }
             return isActivatable
                 ? .ok(check, "not running; the first call starts it")
                 : .problem(

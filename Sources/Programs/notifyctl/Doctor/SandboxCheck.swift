@@ -7,11 +7,11 @@ struct SandboxCheck {
     /// The facts of the running process, if they can be read.
     var process: ProcessFacts?
 
+    /// The settings of the unit that a drop-in has made weaker.
+    var loosened: [String] = []
+
     private static let check = "sandbox"
-    static let leaveNamespacesOut =
-        "mkdir -p ~/.config/systemd/user/notifyd.service.d && "
-        + "ln -s /dev/null ~/.config/systemd/user/notifyd.service.d/namespaces.conf && "
-        + "systemctl --user daemon-reload && systemctl --user reset-failed notifyd && systemctl --user restart notifyd"
+    static let leaveNamespacesOut = UnitFailure.leaveNamespacesOut(of: "notifyd")
 
     /// `nil` if notifyd does not run.
     var finding: Finding? {
@@ -35,6 +35,10 @@ struct SandboxCheck {
         case true? where !process.hasOwnUsers:
             return .problem(
                 Self.check, "its namespaces are not in force; the rest is", "Restart it: \(restart)")
+        case _? where !loosened.isEmpty:
+            return .warning(
+                Self.check, "weaker than that of notifyd.service: \(loosened.joined(separator: ", "))",
+                "A drop-in has changed it; see: systemctl --user cat notifyd")
         case true?: return .ok(Self.check, "complete: namespaces, system calls, no new privileges")
         case false?:
             return .ok(Self.check, "system calls and no new privileges; namespaces.conf is left out")

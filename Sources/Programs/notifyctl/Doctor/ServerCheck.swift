@@ -30,14 +30,14 @@ struct ServerCheck {
             if startFailures > 0 {
                 return .problem(
                     Self.check, "none, and the bus could not start one: banners wait",
-                    "The log says why: journalctl --user -t notifyd. Start the one of your desktop, or install dunst "
+                    "The log says why: journalctl --user -u notifyd. Start the one of your desktop, or install dunst "
                         + "or mako.")
             }
             if isActivatable, waiting > 0 {
                 return .warning(
                     Self.check, "not running, and \(waitingBanners)",
                     "If it does not start soon, start the one of your desktop. The log says whether the bus could start it: "
-                        + "journalctl --user -t notifyd. See also start_server in notifyd.toml(5).")
+                        + "journalctl --user -u notifyd. See also start_server in notifyd.toml(5).")
             }
             if isActivatable {
                 return .ok(
@@ -98,6 +98,6 @@ struct ButtonCheck {
         let commands = failures == 1 ? "a command of a button" : "\(failures) commands of buttons"
         return .warning(
             "buttons", "\(commands) failed or could not be started",
-            "The log says which, and why: journalctl --user -t notifyd -g button")
+            "The log says which, and why: journalctl --user -u notifyd -g button")
     }
 }

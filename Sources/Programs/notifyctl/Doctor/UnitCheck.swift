@@ -16,13 +16,13 @@ struct UnitCheck {
     var restarts = 0
     var needsReload = false
     var hasJob = false
+    /// The files that `LoadCredential=` names.
+    var credentials: [String] = []
     /// Whether users may create user namespaces here; `nil` if that was not tested.
     var allowsNamespaces: Bool?
 
     private static let check = "unit"
     private static let reload = "systemctl --user daemon-reload"
-    /// `EXIT_USER`, `EXIT_CAPABILITIES` and `EXIT_NAMESPACE` of systemd.exec(5).
-    private static let namespaceFailures = [217, 218, 226]
 
     var finding: Finding {
         guard hasManager else { return .ok(Self.check, "no service manager on this bus: nothing watches over notifyd") }
@@ -47,35 +47,24 @@ struct UnitCheck {
     }
 
     private var failure: Finding {
+        let failure = UnitFailure(
+            unit: "notifyd", result: result, exitStatus: exitStatus, credentials: credentials)
         switch exitStatus {
-        case _ where Self.namespaceFailures.contains(exitStatus):
-            allowsNamespaces == false
+        case _ where UnitFailure.namespaceFailures.contains(exitStatus):
+            return allowsNamespaces == false
                 ? .problem(
                     Self.check, "failed with \(exitStatus): users get no user namespaces on this system",
                     "Run notifyd without them: \(SandboxCheck.leaveNamespacesOut)")
-                : .problem(
-                    Self.check, "failed with \(exitStatus): systemd could not set up the unit's namespaces",
-                    "journalctl --user -u notifyd says what was in the way, such as a folder that is missing. To run "
-                        + "notifyd without namespaces: \(SandboxCheck.leaveNamespacesOut)")
-        // EXIT_EXEC
-        case 203:
-            .problem(
-                Self.check, "failed with 203: its program is not there, or cannot be executed",
-                "See ExecStart= in “systemctl --user cat notifyd”. Then: systemctl --user reset-failed notifyd; "
-                    + "systemctl --user start notifyd")
+                : .problem(Self.check, failure.state, failure.advice)
         case 78:
-            .problem(
+            return .problem(
                 Self.check, "failed: the configuration is bad",
                 "See below, then: systemctl --user reset-failed notifyd; systemctl --user start notifyd")
         case 69:
-            .problem(
+            return .problem(
                 Self.check, "failed: another notifyd has the name on this bus",
                 "End that one, then: systemctl --user restart notifyd")
-        default:
-            .problem(
-                Self.check, "failed (\(result), exit status \(exitStatus))",
-                "journalctl --user -u notifyd says why. Then: systemctl --user reset-failed notifyd; "
-                    + "systemctl --user start notifyd")
+        default: return .problem(Self.check, failure.state, failure.advice)
         }
     }
 }
@@ -99,10 +88,12 @@ extension UnitCheck {
         check.fragment = unit["FragmentPath"]?.string ?? ""
         check.needsReload = unit["NeedDaemonReload"]?.boolean ?? false
         check.hasJob = unit["Job"]?.elements?.first?.integer() ?? 0 != 0
-        check.result = service["Result"]?.string ?? ""
-        check.exitStatus = service["ExecMainStatus"]?.integer() ?? 0
+        let failure = UnitFailure("notifyd", service)
+        check.result = failure.result
+        check.exitStatus = failure.exitStatus
+        check.credentials = failure.credentials
         check.restarts = service["NRestarts"]?.integer() ?? 0
-        if check.activeState == "failed", namespaceFailures.contains(check.exitStatus) {
+        if check.activeState == "failed", UnitFailure.namespaceFailures.contains(check.exitStatus) {
             check.allowsNamespaces = await createsNamespaces()
         }
         return (check, service)

@@ -135,7 +135,7 @@ extension NotifyError {
             return NotifyError(
                 .notReachable,
                 "notifyd-unifiedpush does not run, and the bus cannot start it. Is it installed? Its log: "
-                    + "journalctl --user -t notifyd-unifiedpush -n 20", name: Self.linkIsAway)
+                    + "journalctl --user -u notifyd-unifiedpush -n 20", name: Self.linkIsAway)
         case (.timedOut, _):
             return NotifyError(
                 .timedOut,
