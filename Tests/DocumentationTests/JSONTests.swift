@@ -22,6 +22,9 @@ import Testing
             try await check("mark-read", rig, "/post")
             for command in ["show", "why"] { try await check(command, rig, "\(first)") }
             try await check("history", rig)
+            let history = try rig.start(arguments: ["history", "/run", "--json=short"])
+            let live = try #require(await history.allLines(of: 1)).joined()
+            #expect(live.contains(#""source":"a""#) && live.contains(#""event-id":"b""#), "\(live)")
             try await check("listen", rig, "--since", "0", "-n", "3", "--claim")
             try await check("watch", rig, "/", "-n", "1")
             try await check("replay", rig)
@@ -101,7 +104,7 @@ import Testing
 
     private func promised(_ command: String) throws -> Set<String> {
         let items = try ManualPage("docs/notifyctl.1").items.filter { $0.heading == "JSON OUTPUT" }
-        let base = ["history": ["listen"], "watch": ["listen"], "screen": ["listen"], "status": ["bridges"]][
+        let base = ["watch": ["listen"], "screen": ["listen"], "status": ["bridges"]][
             command, default: []]
         let entries = items.filter { item in
             ([command] + base).contains { item.text.components(separatedBy: " , ").contains($0) }

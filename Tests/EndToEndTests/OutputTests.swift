@@ -161,6 +161,12 @@ import Testing
             #expect(result.exit == .code(64))
             #expect(result.errors.first?.contains("“bogus” is not a command") == true)
             #expect(try await rig.run("help", "config", "check").exit == .code(0))
+            let unknown = try await rig.run("config", "chek").errors
+            #expect(unknown.contains { $0.hasPrefix("Usage: notifyctl config ") }, "\(unknown)")
+            // Found when the command runs.
+            let late = try await rig.run("send", "post")
+            #expect(late.exit == .code(64))
+            #expect(late.errors.contains { $0.hasPrefix("Usage: notifyctl send ") }, "\(late.errors)")
             for mistyped in [try await rig.run("sned", "/x"), try await rig.run("config", "chek")] {
                 #expect(mistyped.exit == .code(64))
                 #expect(mistyped.errors.first?.contains("is not a command. “notifyctl help” lists them.") == true)

@@ -42,6 +42,8 @@ struct NotifyctlCommand: AsyncParsableCommand {
             if var command = command as? any AsyncParsableCommand { try await command.run() } else { try command.run() }
         } catch let error as UsageError {
             error.end()
+        } catch let error as ValidationError {
+            UsageError.found(error, in: CommandLine.arguments.dropFirst()).end()
         } catch  where CommandLine.arguments.contains("--generate-completion-script") && exitCode(for: error).isSuccess
         {
             StandardStreams.write(CompletionScript.mended(fullMessage(for: error)) + "\n")

@@ -8,6 +8,11 @@ struct UsageError: Error {
     /// The command it was given to, below the first.
     private let command: [any ParsableCommand.Type]
 
+    /// A mistake that a command has found itself, when it ran. The parser would say how the whole program is used.
+    static func found(_ error: ValidationError, in arguments: ArraySlice<String>) -> UsageError {
+        UsageError(message: error.message, command: command(of: arguments))
+    }
+
     /// As the parser writes its own errors.
     var fullMessage: String {
         let name = command.map { $0.configuration.commandName ?? "" }.joined(separator: " ")

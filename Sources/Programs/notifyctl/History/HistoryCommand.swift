@@ -65,8 +65,10 @@ struct HistoryCommand: AsyncParsableCommand {
                 Terminal.print(line)
             }
         } else {
-            for record in records {
+            let origins = output.json != .off ? await EventOrigins(history.client).origins(of: records) : [:]
+            for var record in records {
                 let text = texts[record.event.id]
+                if let origin = origins[record.event.id] { record.event.add(origin) }
                 output.write(record.json(text), text: record.line(text))
             }
         }
