@@ -200,9 +200,11 @@ final class ServerClient: Sendable {
         } catch let error as HTTPClientError {
             if error == .cancelled { throw CancellationError() }
             throw ServerFailure.away(Self.sentence(error))
+        } catch let error as NIOSSLExtraError where error == .failedToValidateHostname {
+            throw ServerFailure.away("the secure connection fails: its certificate is for another name")
         } catch is NIOSSLError {
             throw ServerFailure.away(
-                "the secure connection fails; is its certificate signed by an authority that is known here?")
+                "the secure connection fails: its certificate has expired, or its authority is not known here")
         } catch is InformationalLimit.Exceeded {
             throw ServerFailure.rude("it answers with 1xx again and again, and never with more")
         } catch is NIOConnectionError {
