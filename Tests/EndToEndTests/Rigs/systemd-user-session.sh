@@ -121,6 +121,26 @@ ok "the doctor finds everything well"
 equal "and the sandbox complete" "complete: namespaces, system calls, no new privileges" "$(state sandbox)"
 
 drop_in() { mkdir -p "$HOME/.config/systemd/user/notifyd.service.d" && cat > "$HOME/.config/systemd/user/notifyd.service.d/$1.conf"; }
+drop_in weaker <<< '[Service]
+PrivateNetwork=no
+SystemCallFilter=chroot
+UMask=0022'
+systemctl --user daemon-reload
+systemctl --user restart notifyd
+equal "what a drop-in has loosened is named" "weaker than that of notifyd.service: SystemCallFilter, UMask, PrivateNetwork" \
+    "$(state sandbox)"
+# No such file: 243/CREDENTIALS.
+drop_in weaker <<< '[Service]
+LoadCredential=secret:/nowhere/secret'
+systemctl --user daemon-reload
+systemctl --user restart notifyd 2> /dev/null || true
+credential_is_named() { [[ $(advice unit) == *"it is /nowhere/secret. Then:"* ]]; }
+eventually "a credential file that is missing is named" credential_is_named
+rm "$HOME/.config/systemd/user/notifyd.service.d/weaker.conf"
+systemctl --user daemon-reload
+systemctl --user reset-failed notifyd
+systemctl --user restart notifyd
+
 mkdir "$T/elsewhere"
 drop_in state <<< "[Service]
 Environment=XDG_STATE_HOME=$T/elsewhere"

@@ -73,7 +73,7 @@ struct BridgeCheck {
             if bridge.detail.contains("expired") || bridge.detail.contains("not yet valid") {
                 return "Have the broker get a new one; if it is a new one, see whether the clock is right: timedatectl"
             }
-            if bridge.detail.contains("hostname mismatch") || bridge.detail.contains("host name") {
+            if bridge.detail.lowercased().contains("hostname mismatch") {
                 return
                     "Write the name that is in the certificate into 'server' of \(file), or have the broker get one for "
                     + "this name."
