@@ -333,7 +333,11 @@ async def buttons(rig):
     expect("requests to a machine that is none of its business", other.requests, [])
     await other.stop()
     expect("pictures", os.listdir(folder), files)
-    say("a small picture is in the banner; others are not fetched or not kept")
+    with open(f"{FOLDER}/notifyd-ntfy.log") as file:
+        log = file.read()
+    for reason in ("it is no PNG", "it is larger than 256 KiB", "pixels large", "not on the public network"):
+        expect(f"the log says “{reason}”", reason in log, True)
+    say("a small picture is in the banner; others are not fetched or not kept, and the log says why")
     server.files["/never.png"] = ("image/png", None)
     begin = time.monotonic()
     for number in range(100):
