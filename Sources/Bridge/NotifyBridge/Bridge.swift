@@ -101,6 +101,8 @@ public final class BridgeServices: Sendable {
     public let logger: Logger
     /// The address of the bus, for bridges inside this package that need a connection of their own.
     package let address: String
+    /// Returns memory to the system after a flood of messages.
+    package let memory: MemoryRelease
     private let object: BridgeObject
 
     init(
@@ -113,6 +115,7 @@ public final class BridgeServices: Sendable {
         self.status = status
         self.logger = logger
         self.address = address
+        memory = MemoryRelease(daemon.connection.loop)
         self.object = object
     }
 
