@@ -147,6 +147,7 @@ final class BridgeProgram<Program: Bridge>: Sendable {
         }
         if let file = store.begunAnew {
             logger.critical("The state was damaged; it was set aside, and begins anew", metadata: ["file": "\(file)"])
+            status.setBegunAnew(file, of: Program.name)
         }
         object.export(LetterMethods(store: store).interface)
         let services = BridgeServices(

@@ -8,9 +8,23 @@ extension BridgeStatus {
     private static let diskSubject = "disk"
     /// Dead letters are not kept.
     private static let letterSubject = "letters"
+    /// The state was damaged at the start.
+    private static let stateSubject = "state"
 
     /// Forgets what a bridge with other settings has told; what the program itself has told stays.
-    func clearProblems() { keepProblems([Self.configurationSubject, Self.diskSubject, Self.letterSubject]) }
+    func clearProblems() {
+        keepProblems([Self.configurationSubject, Self.diskSubject, Self.letterSubject, Self.stateSubject])
+    }
+
+    /// Tells until the next start that the state was damaged, and begins anew.
+    func setBegunAnew(_ file: String, of name: String) {
+        setProblem(
+            Self.stateSubject,
+            Problem(
+                "the state was damaged when it was opened: it is set aside as \(file), and what it knew is gone",
+                "Stop the bridge and put a copy back as state.db, or begin anew: notifyd-\(name)(8) says what was in it."
+            ))
+    }
 
     /// Tells that a changed configuration is not in force, until it is.
     func setConfiguration(_ error: ConfigurationError?, of name: String) {
