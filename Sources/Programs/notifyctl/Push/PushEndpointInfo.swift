@@ -121,21 +121,49 @@ extension BusQuery {
                     arguments), timeout: limit
             ).arguments
         } catch {
-            throw try error.ofPush()
+            throw try error.ofPush(unit: await owner(of: Self.pushBridge) == nil ? await pushUnit() : nil)
         }
+    }
+
+    /// How its unit is, such as `failed`; `nil` if there is no such unit, or no service manager.
+    private func pushUnit() async -> String? {
+        guard let path = try? await askManager("LoadUnit", [.string(NotifyError.pushProgram + ".service")])?.string
+        else {
+            return nil
+        }
+        let unit = await properties(UnitCheck.manager, path, "\(UnitCheck.manager).Unit")
+        guard unit["LoadState"]?.string != "not-found" else { return nil }
+        return unit["LoadState"]?.string == "masked" ? "masked" : unit["ActiveState"]?.string
     }
 }
 
 extension NotifyError {
+    fileprivate static let pushProgram = "notifyd-unifiedpush"
+
+    /// Whether the program is not there, and could not be started.
+    fileprivate var isAbsence: Bool {
+        guard let name else { return false }
+        return code == .notReachable || name == "org.freedesktop.DBus.Error.ServiceUnknown"
+            || ["org.freedesktop.DBus.Error.Spawn.", "org.freedesktop.systemd1."].contains { name.hasPrefix($0) }
+    }
+
     /// The error in terms of notifyd-unifiedpush: the usual advice is about notifyd.
-    fileprivate func ofPush() throws -> NotifyError {
+    ///
+    /// - Parameter unit: how its unit is, if the program is not there.
+    fileprivate func ofPush(unit: String?) throws -> NotifyError {
         let errors = "org.notifyd.Push1.Error."
         switch (code, name) {
-        case (.notReachable, _?), (.refused, "org.freedesktop.DBus.Error.ServiceUnknown"):
-            return NotifyError(
-                .notReachable,
-                "notifyd-unifiedpush does not run, and the bus cannot start it. Is it installed? Its log: "
-                    + "journalctl --user -u notifyd-unifiedpush -n 20", name: Self.linkIsAway)
+        // A unit that ends again and again does not take its name in time: the start has timed out then.
+        case (.timedOut, _) where unit != nil && unit != "active", (_, _?) where isAbsence:
+            let text =
+                if let unit {
+                    "\(Self.pushProgram) is installed, and does not run: its unit is \(unit). Why: systemctl --user status "
+                        + "\(Self.pushProgram), and journalctl --user -u \(Self.pushProgram) -n 20"
+                } else {
+                    "\(Self.pushProgram) does not run, and the bus cannot start it. Is it installed? Its log: "
+                        + "journalctl --user -u \(Self.pushProgram) -n 20"
+                }
+            return NotifyError(.notReachable, text, name: Self.linkIsAway)
         case (.timedOut, _):
             return NotifyError(
                 .timedOut,
