@@ -78,6 +78,48 @@ struct LimitTests {
         }
     }
 
+    /// Thousands of messages that can never be taken, at once, take some megabytes, and give them back.
+    @Test func aFloodOfRubbishTakesLittle() async throws {
+        try await withPushStage { stage in
+            let post = try await stage.create("post", "/post")
+            let peak = try await memory("VmHWM", stage)
+            let idle = try await memory("RssAnon", stage)
+            let count = 6000
+            let answer = try await stage.connection.call(
+                .call(
+                    "Flood", of: "org.notifyd.Test.Distributor", at: "/org/unifiedpush/Distributor",
+                    on: PushStage.distributor, [.uint32(UInt32(count)), .uint32(4000)]), timeout: .seconds(120))
+            let confirmed = try #require(answer.arguments.first?.string.flatMap { Int($0) })
+            // What is refused is delivered again later.
+            #expect(1024...count ~= confirmed)
+            #expect(try await memory("VmHWM", stage) - peak < 20 << 10, "\(peak) KiB before")
+            try await eventually("the memory is given back; \(idle) KiB before") {
+                try await memory("RssAnon", stage) - idle < 5 << 10 ? true : nil
+            }
+            try await stage.send("real", to: post)
+            try await stage.waitFor(["real"])
+        }
+    }
+
+    /// What is wrong with an unknown method is neither its caller nor its arguments.
+    @Test func anUnknownMethodIsToldWithThoseThatAreThere() async throws {
+        try await withPushStage { stage in
+            try await stage.start()
+            for arguments in [[], [Value.variants(["token": "a"])]] {
+                let error = await #expect(throws: NotifyError.self) {
+                    _ = try await stage.connection.call(
+                        .call(
+                            "Nope", of: "org.unifiedpush.Connector2", at: "/org/unifiedpush/Connector",
+                            on: PushStage.connector, arguments))
+                }
+                #expect(error?.name == "org.freedesktop.DBus.Error.UnknownMethod", "\(error as Any)")
+                #expect(
+                    error?.message == "There is no method Nope in org.unifiedpush.Connector2; its methods are Message, "
+                        + "NewEndpoint and Unregistered.")
+            }
+        }
+    }
+
     @Test func longArgumentsAreRefused() async throws {
         try await withPushStage { stage in
             try await stage.start()

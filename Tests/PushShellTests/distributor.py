@@ -165,6 +165,26 @@ class Distributor(dbus.service.Object):
         GLib.idle_add(lambda: self.deliver(item) and False)
         return item["id"]
 
+    @dbus.service.method(TEST, in_signature="uu", out_signature="s", async_callbacks=("answer", "_"))
+    def Flood(self, count, length, answer, _):
+        """Delivers messages that nobody can decrypt, all at once. Answers when all are answered, with how many were confirmed."""
+        token, client = next(iter(self.clients.items()))
+        connector = self.connector(client)
+        left, confirmed = int(count), 0
+
+        def answered(is_confirmed: bool) -> None:
+            nonlocal left, confirmed
+            left -= 1
+            confirmed += is_confirmed
+            if not left:
+                answer(str(confirmed))
+
+        for _number in range(int(count)):
+            values = {"token": token, "message": dbus.ByteArray(os.urandom(length))}
+            connector.Message(
+                dbus.Dictionary(values, signature="sv"), timeout=120,
+                reply_handler=lambda _reply: answered(True), error_handler=lambda _error: answered(False))
+
     @dbus.service.method(TEST)
     def Reconnect(self):
         """Delivers again what was not acknowledged."""

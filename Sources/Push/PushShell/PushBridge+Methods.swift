@@ -151,6 +151,9 @@ extension PushBridge {
             endpoints[token] = endpoint
             throw error
         }
+        // So many are enough: a distributor that was told delivers nothing more.
+        if removed.count >= 16 * PushEndpoint.maximumCount { removed = [] }
+        removed.insert(token)
         former += old.filter { !former.contains($0) }
         registrations[token] = nil
         endWait(for: token)

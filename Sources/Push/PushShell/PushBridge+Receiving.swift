@@ -2,6 +2,7 @@ import Logging
 import NotifyBridge
 import NotifyClient
 import NotifyJSON
+import NotifyText
 import PushMessages
 import Routing
 import WebPush
@@ -10,12 +11,22 @@ import WebPush
 extension PushBridge {
     /// Publications at once.
     private static let maximumUnderWay = 256
+    /// Messages that can never be taken and whose dead letters are on their way to the disk. With 4 KiB each, 4 MiB.
+    private static let maximumRefusals = 1024
+    private static let members: Set<String> = ["Message", "NewEndpoint", "Unregistered"]
 
     func take(_ delivered: DeliveredCall) async {
         let call = delivered.call
         guard call.message.path == DistributorLink.connectorPath else {
             return call.fail(
                 "org.freedesktop.DBus.Error.UnknownObject", "The connector is \(DistributorLink.connectorPath).")
+        }
+        // Before everything else: what is wrong with it is not who calls, or with what.
+        guard let member = call.message.member, Self.members.contains(member) else {
+            return call.fail(
+                "org.freedesktop.DBus.Error.UnknownMethod",
+                "There is no method \((call.message.member ?? "").visible()) in \(DistributorLink.connectorInterface); its methods are "
+                    + "Message, NewEndpoint and Unregistered.")
         }
         guard !delivered.distributors.isEmpty else { return deny(call) }
         guard call.message.signature == "a{sv}", let arguments = call.message.arguments.first?.entries,
@@ -25,8 +36,10 @@ extension PushBridge {
                 "org.freedesktop.DBus.Error.InvalidArgs",
                 "This takes a dictionary a{sv} with \"token\", a string of at most \(PushEndpoint.maximumToken) bytes.")
         }
-        // It was removed, and the distributor has not heard of it yet.
-        guard let endpoint = endpoints[token] else { return call.done() }
+        guard let endpoint = endpoints[token] else {
+            if member == "Message" { noteUnknown(token, delivered.distributors) }
+            return call.done()
+        }
         let asked = registrations[token]?.distributor ?? ""
         // The one that was asked last comes first: a program may own several names.
         var current = [asked, endpoint.distributor].first(where: delivered.distributors.contains)
@@ -36,7 +49,7 @@ extension PushBridge {
         }
         let isFormer = former.contains { $0.token == token && delivered.distributors.contains($0.distributor) }
         guard current != nil || isFormer else { return deny(call) }
-        switch call.message.member {
+        switch member {
         case "Message": await takeMessage(call, endpoint, arguments)
         case "NewEndpoint":
             guard let current else { return call.done() }
@@ -44,11 +57,30 @@ extension PushBridge {
         case "Unregistered":
             if current != nil { unregistered(endpoint) }
             call.done()
-        default:
-            call.fail(
-                "org.freedesktop.DBus.Error.UnknownMethod",
-                "The methods of \(DistributorLink.connectorInterface) are Message, NewEndpoint and Unregistered.")
+        default: break
         }
+    }
+
+    /// A message for an endpoint that is not in the state: nobody can decrypt it. Of an endpoint that was removed here the distributor
+    /// has not heard yet, and that is well. Another one was lost with the state: that is told, and the registration is ended.
+    private func noteUnknown(_ token: String, _ distributors: Set<String>) {
+        guard !removed.contains(token), !former.contains(where: { $0.token == token }) else { return }
+        unknownMessages += 1
+        services.logger.warning(
+            "A message is dropped: its endpoint is not in the state", metadata: ["count": "\(unknownMessages)"])
+        let count = unknownMessages == 1 ? "1 message was" : "\(unknownMessages) messages were"
+        services.status.setProblem(
+            "endpoint",
+            BridgeStatus.Problem(
+                "\(count) dropped: the endpoint is not in the state, which was deleted or put back from a copy, or it was removed "
+                    + "while its distributor was away",
+                "If the endpoint is missed: notifyctl push-endpoint create NAME --topic /…, and give its sender the new address and keys."
+            ))
+        // Whoever makes tokens up makes no list of any length.
+        for distributor in distributors where former.count < 2 * PushEndpoint.maximumCount {
+            former.append(FormerRegistration(token: token, distributor: distributor))
+        }
+        wake()
     }
 
     private func deny(_ call: IncomingCall) {
@@ -63,6 +95,7 @@ extension PushBridge {
     private func takeMessage(
         _ call: IncomingCall, _ endpoint: PushEndpoint, _ arguments: [String: BusValue]
     ) async {
+        services.memory.noteWork()
         guard let bytes = arguments["message"]?.bytes else {
             return call.fail("org.freedesktop.DBus.Error.InvalidArgs", "\"message\" is an array of bytes.")
         }
@@ -126,10 +159,26 @@ extension PushBridge {
                 "The message can never be taken, and the disk is full, so that it cannot be kept either; deliver it later."
             )
         }
+        guard refusals < Self.maximumRefusals else {
+            return call.fail(
+                "org.freedesktop.DBus.Error.LimitsExceeded",
+                "\(Self.maximumRefusals) messages that can never be taken wait to be kept as dead letters; deliver this one later."
+            )
+        }
+        refusals += 1
+        // What is kept of the message is in the refusal.
+        let id = call.message.arguments.first?.entries?["id"]
+        let small = call.replacing([.variants(id.map { ["id": $0] } ?? [:])])
         services.loop.task {
             // The task is never cancelled. When the bridge ends first, the message is not confirmed.
-            if await self.bury(refusal, endpoint) { call.done() }
+            await self.bury(refusal, endpoint, confirming: small)
         }
+    }
+
+    private func bury(_ refusal: PushRefusal, _ endpoint: PushEndpoint, confirming call: IncomingCall) async {
+        if await bury(refusal, endpoint) { call.done() }
+        refusals -= 1
+        services.memory.noteWork()
     }
 
     /// - Returns: whether the message is dealt with.

@@ -43,6 +43,12 @@ public actor PushBridge: Bridge {
     var addressesUnderWay: Set<String> = []
     /// Publications without an answer.
     var underWay = 0
+    /// Messages that can never be taken and are not confirmed yet.
+    var refusals = 0
+    /// The tokens of endpoints that were removed since the start.
+    var removed: Set<String> = []
+    /// Messages for endpoints that are not in the state.
+    var unknownMessages = 0
 
     /// Calls that wait to be handled.
     private static let maximumCalls = 1024
