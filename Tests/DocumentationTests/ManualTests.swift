@@ -16,6 +16,20 @@ import Testing
         "notifyd-unifiedpush.toml.5", "notifyd-ntfy.8", "notifyd-ntfy.toml.5", "org.notifyd.Router1.5",
     ]
 
+    /// Every sentence by which notifyd-unifiedpush says why an endpoint does not work stands in its manual. What is filled in is not
+    /// compared.
+    @Test func everySentenceOfAPushEndpointIsInTheManual() throws {
+        let manual = try Project.text("docs/notifyd-unifiedpush.8").replacing("\n", with: " ")
+        let sources = try Project.texts(below: "Sources/Push/PushShell", suffix: ".swift").joined(separator: "\n")
+            .replacing(/"\s*\+ "/, with: "")
+        let texts =
+            sources.matches(of: /(?:text: |let text = |== \.timedOut \? )"((?:[^"\\]|\\.)+)"/).map { String($0.1) }
+        let sentences = texts.flatMap { $0.split(separator: /\\\([^()]*(?:\([^()]*\))?[^()]*\)|\\"/) }
+            .map { $0.trimmingCharacters(in: CharacterSet(charactersIn: " :;,\"")) }.filter { $0.count > 11 }
+        #expect(sentences.count > 15, "\(sentences)")
+        for sentence in sentences { #expect(manual.contains(sentence), "\(sentence)") }
+    }
+
     @Test(arguments: Self.pages)
     func theLinterIsContent(_ page: String) async throws {
         let process = try ChildProcess(

@@ -39,9 +39,10 @@ struct DistributorChoice: Equatable, Sendable {
                     text: "there is no distributor of UnifiedPush on the bus; install one, such as KUnifiedPush"))
         }
         guard available.count == 1 else {
+            let names = available.joined(separator: ", ")
             return .wait(
                 Registration.Problem(
-                    text: "there are several distributors: \(available.joined(separator: ", ")); "
+                    text: "there are several distributors: \(names); "
                         + "choose one in unifiedpush.toml: distributor = \"\(name)\"", needsUser: true))
         }
         return .register(name)
