@@ -174,10 +174,9 @@ public struct BannerRequest: Sendable {
     /// Whether the banner is the summary of unrelated events beyond the rate limit.
     public let isSummary: Bool
 
-    /// - Parameter urgency: `nil`: that of the newest event.
+    /// Without an urgency it is that of the newest event.
     public init(
-        call: BannerCall, replaces: BannerID?, newest: Event, others: [Event] = [], urgency: Urgency?? = nil,
-        count: Int,
+        call: BannerCall, replaces: BannerID?, newest: Event, others: [Event] = [], urgency: Urgency?? = nil, count: Int,
         isSummary: Bool
     ) {
         self.call = call
