@@ -170,7 +170,7 @@ struct MessageTests {
         }
     }
 
-    @Test(arguments: ["s/", "v/", "d/", "o/", "r/", "u/"])
+    @Test(arguments: ["s/", "v/0/", "d/", "o/", "r/", "u/"])
     func addressesAreReadAsTheyAreWritten(_ prefix: String) throws {
         let text = prefix + Self.device.description
         #expect(try #require(Address(text)).description == text)

@@ -123,6 +123,48 @@ struct ConnectionTests {
         }
     }
 
+    /// mosquitto queues 1,000 messages for a client, and throws away what is more.
+    @Test(arguments: [ProtocolVersion.v5, .v311])
+    func whatIsKeptComesInPartsThatTheBrokerCanQueue(version: ProtocolVersion) async throws {
+        try await withBroker { broker in
+            let one = TestConnection(broker.here, topics: ["u"])
+            try await one.connected()
+            let kept = (0..<3000).map { "v/\($0 % 16)/\($0)" }
+            for (number, topic) in kept.enumerated() {
+                one.publish(UInt64(number), topic, to: topic, isRetained: true)
+            }
+            for number in kept.indices { #expect(await one.acknowledgement(UInt64(number))) }
+            let other = TestConnection(broker.here, client: "other", topics: ["u", "m"]) {
+                $0.version = version
+                $0.parts = (0..<16).map { "v/\($0)/+" }
+                $0.marker = "m"
+            }
+            try await other.connected()
+            for _ in 1...2 {
+                var seen: Set<String> = []
+                while seen.count < kept.count { seen.insert(try await other.message().text) }
+                #expect(seen.symmetricDifference(kept).isEmpty)
+                other.connection.subscribeAgain()
+            }
+        }
+    }
+
+    @Test func aMarkerThatDoesNotComeEndsNoSubscription() async throws {
+        try await withBroker { broker in
+            let one = TestConnection(broker.here, topics: ["u"])
+            try await one.connected()
+            one.publish(1, "kept", to: "v/b", isRetained: true)
+            #expect(await one.acknowledgement(1))
+            let other = TestConnection(broker.here, client: "other", topics: ["u"]) {
+                $0.parts = ["v/a", "v/b"]
+                $0.marker = "nobody/hears"
+                $0.longestSilence = .milliseconds(100)
+            }
+            try await other.connected()
+            #expect(try await other.message().text == "kept")
+        }
+    }
+
     @Test func anotherConnectionEndsTheFirst() async throws {
         try await withBroker { broker in
             let one = TestConnection(broker.here)

@@ -3,7 +3,8 @@
 public enum Address: Hashable, Sendable, CustomStringConvertible {
     /// `s/DEVICE`: what a device says, in order.
     case stream(Device)
-    /// `v/DIGEST`: the current value of a topic, or its removal; retained.
+    /// `v/FIRST/DIGEST`: the current value of a topic, or its removal; retained. `FIRST` is the first digit of the digest, so that
+    /// values can be subscribed in parts: ``valueParts``.
     case value(Digest)
     /// `d/DEVICE`: the description of a device; retained.
     case description(Device)
@@ -20,7 +21,10 @@ public enum Address: Hashable, Sendable, CustomStringConvertible {
         let rest = text[text.utf8.index(text.startIndex, offsetBy: 2)...]
         switch text.utf8.first {
         case UInt8(ascii: "s"): self.init(Device(rest).map(Address.stream))
-        case UInt8(ascii: "v"): self.init(Digest(rest).map(Address.value))
+        case UInt8(ascii: "v"):
+            let digest = rest.dropFirst(2)
+            guard rest.prefix(2) == "\(digest.prefix(1))/" else { return nil }
+            self.init(Digest(digest).map(Address.value))
         case UInt8(ascii: "d"): self.init(Device(rest).map(Address.description))
         case UInt8(ascii: "o"): self.init(Device(rest).map(Address.presence))
         case UInt8(ascii: "r"): self.init(Device(rest).map(Address.questions))
@@ -40,13 +44,16 @@ public enum Address: Hashable, Sendable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .stream(let device): "s/\(device)"
-        case .value(let digest): "v/\(digest)"
+        case .value(let digest): "v/\(digest.description.prefix(1))/\(digest)"
         case .description(let device): "d/\(device)"
         case .presence(let device): "o/\(device)"
         case .questions(let device): "r/\(device)"
         case .answers(let device): "u/\(device)"
         }
     }
+
+    /// Topic filters that together have the values of all topics.
+    public static let valueParts = "0123456789abcdef".map { "v/\($0)/+" }
 
     /// Who writes there, if it is always the same device.
     public var author: Device? {

@@ -289,8 +289,10 @@ final class LineShell: @unchecked Sendable {
             broker: try settings.broker(), client: cipher.clientID(line: configuration.line),
             will: Will(topic: topic, payload: try cipher.seal(will, on: topic)),
             // They do not overlap: some brokers deliver a message once for each filter.
-            // Values come last: of many retained messages a broker drops the last ones, and who is there counts most.
-            subscriptions: ["o/+", "d/+", "s/+", "r/\(device)", "u/\(device)", "v/+"].map { prefix + $0 })
+            subscriptions: ["o/+", "d/+", "s/+", "r/\(device)", "u/\(device)"].map { prefix + $0 })
+        // There may be more values than a broker queues. Who is there comes before them.
+        options.parts = LinkMessages.Address.valueParts.map { prefix + $0 }
+        options.marker = prefix + LinkMessages.Address.answers(device).description
         options.version = version
         options.maximumPayload = LinkMessages.Message.maximumBytes
         return options
@@ -334,8 +336,8 @@ final class LineShell: @unchecked Sendable {
     }
 
     private var longestTopic: Int {
-        // All other addresses have as many bytes.
-        prefix.utf8.count + LinkMessages.Address.stream(device).description.utf8.count
+        // Those of values have two bytes more than all others.
+        prefix.utf8.count + LinkMessages.Address.stream(device).description.utf8.count + 2
     }
 
     /// Tells the line how long a message may be. A broker with which too little fits into a message is of no use.

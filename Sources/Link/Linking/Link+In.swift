@@ -41,6 +41,7 @@ struct Work {
 /// Rule 2: what others say becomes `Publish` and `ClaimNamed`.
 extension Link {
     mutating func received(_ delivery: Delivery, at now: Now) {
+        if delivery.isRetained, case .value = delivery.address { values.areComing(at: now, limits) }
         switch delivery.content {
         case .unopened:
             statistics.forged += 1

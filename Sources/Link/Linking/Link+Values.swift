@@ -46,6 +46,11 @@ extension Link {
             return digest
         }
 
+        /// The broker is still sending what it has.
+        mutating func areComing(at now: Now, _ limits: LinkLimits) {
+            if check != nil { check = now.uptime + limits.valueCheckDelay }
+        }
+
         mutating func forgetFlights() {
             flight = nil
             reading = nil

@@ -32,7 +32,11 @@ final class ConnectionLoop: @unchecked Sendable {
     /// Set if the connection is to end with a DISCONNECT.
     private var farewell: Farewell?
     private var sent: [Int32: (token: UInt64, topic: String)] = [:]
-    private var subscription: Int32?
+    /// What the broker has not answered yet.
+    private var subscription: (id: Int32, filters: [String])?
+    /// Those of the parts that come next, while there are any.
+    private var parts: ArraySlice<String> = []
+    private var isReadingPart = false
     /// Messages that were not confirmed, and until when they must be.
     private var unconfirmed = 0
     private var confirmBy: Int64?
@@ -159,7 +163,7 @@ final class ConnectionLoop: @unchecked Sendable {
             case .failure(let error) where error.kind == .messageTooLong: handler(.refusedAsTooLong(token))
             case .failure(let error): end = error
             }
-        case .subscribe: if isConnected, !options.subscriptions.isEmpty, let client { subscribe(client) }
+        case .subscribe: if isConnected, !options.subscriptions.isEmpty { subscribeAll() }
         case .receive(let isWanted):
             pausedUntil = isWanted ? nil : Clock.boottime() + options.longestPause.microseconds
         case .confirm:
@@ -184,13 +188,53 @@ final class ConnectionLoop: @unchecked Sendable {
         proceed()
     }
 
-    private func subscribe(_ client: Client) {
-        switch client.subscribe(options.subscriptions) {
+    // MARK: Subscriptions
+
+    private func subscribeAll() {
+        isReadingPart = false
+        parts = options.parts[...]
+        subscribe(options.subscriptions)
+    }
+
+    private func subscribe(_ filters: [String]) {
+        guard let client else { return }
+        switch client.subscribe(filters) {
         case .success(let id):
-            subscription = id
+            subscription = (id, filters)
             lastSent = Clock.boottime()
         case .failure(let error): end = error
         }
+    }
+
+    func subscriptionAnswered(_ id: Int32, _ codes: [Int32]) {
+        guard let (awaited, filters) = subscription, id == awaited else { return }
+        subscription = nil
+        lastHeard = Clock.boottime()
+        if let refused = zip(filters, codes).first(where: { $0.1 >= 0x80 }) {
+            end = end ?? ConnectionEnd(noReading: refused.0)
+        }
+        becomeConnected()
+        if isReadingPart { mark() } else { readNextPart() }
+    }
+
+    private func readNextPart() {
+        guard let next = parts.popFirst() else { return isReadingPart = false }
+        isReadingPart = true
+        subscribe([next])
+    }
+
+    /// A broker keeps the order of what it sends to a client, so this comes after all that it had kept of the part.
+    private func mark() {
+        guard end == nil, !isFlushing, let client else { return }
+        switch client.publish(options.marker, [], isRetained: false) {
+        case .success: lastSent = Clock.boottime()
+        case .failure(let error): end = error
+        }
+    }
+
+    /// When the next part is read in any case.
+    private var partEnd: Int64? {
+        isReadingPart && pausedUntil == nil ? lastHeard + options.longestSilence.microseconds : nil
     }
 
     // MARK: Waiting
@@ -235,6 +279,7 @@ final class ConnectionLoop: @unchecked Sendable {
         if let deadline { moments.append(deadline) }
         if let pausedUntil { moments.append(pausedUntil) }
         if let confirmBy { moments.append(confirmBy) }
+        if let partEnd { moments.append(partEnd) }
         if !sent.isEmpty, unconfirmed == 0 { moments.append(lastHeard + options.patience.microseconds) }
         let next = max(moments.min()!, now + 1000)
         if let armed, armed <= next { return }
@@ -255,6 +300,7 @@ final class ConnectionLoop: @unchecked Sendable {
         if let confirmBy, confirmBy <= now {
             end = end ?? ConnectionEnd(.unavailable, "messages are not taken here in time")
         }
+        if let partEnd, partEnd <= now { readNextPart() }
         guard end == nil, lastSent + keepalive <= now, let client else { return }
         lastSent = now
         note(client.keepAlive())
@@ -274,17 +320,7 @@ final class ConnectionLoop: @unchecked Sendable {
         if let serverKeepalive, serverKeepalive > 0 { keepalive = Int64(serverKeepalive) * 1_000_000 }
         self.sessionPresent = sessionPresent
         self.longestPacket = longestPacket
-        guard let client else { return }
-        if options.subscriptions.isEmpty { becomeConnected() } else { subscribe(client) }
-    }
-
-    func subscriptionAnswered(_ id: Int32, _ codes: [Int32]) {
-        guard id == subscription else { return }
-        subscription = nil
-        if let refused = zip(options.subscriptions, codes).first(where: { $0.1 >= 0x80 }) {
-            end = end ?? ConnectionEnd(noReading: refused.0)
-        }
-        becomeConnected()
+        if options.subscriptions.isEmpty { becomeConnected() } else { subscribeAll() }
     }
 
     private func becomeConnected() {
@@ -311,6 +347,10 @@ final class ConnectionLoop: @unchecked Sendable {
         lastHeard = Clock.boottime()
         // Its acknowledgement is under way already.
         lastSent = lastHeard
+        if !options.parts.isEmpty, message.topic == options.marker, message.payload == [] {
+            if isReadingPart { readNextPart() }
+            return
+        }
         if options.confirmsMessages {
             unconfirmed += 1
             confirmBy = confirmBy ?? lastHeard + options.confirmationTime.microseconds
