@@ -176,8 +176,8 @@ public struct BannerRequest: Sendable {
 
     /// Without an urgency it is that of the newest event.
     public init(
-        call: BannerCall, replaces: BannerID?, newest: Event, others: [Event] = [], urgency: Urgency?? = nil, count: Int,
-        isSummary: Bool
+        call: BannerCall, replaces: BannerID?, newest: Event, others: [Event] = [], urgency: Urgency?? = nil,
+        count: Int, isSummary: Bool
     ) {
         self.call = call
         self.replaces = replaces

@@ -218,9 +218,9 @@ final class ConnectionLoop: @unchecked Sendable {
     }
 
     private func readNextPart() {
-        guard let next = parts.popFirst() else { return isReadingPart = false }
-        isReadingPart = true
-        subscribe([next])
+        let next = parts.popFirst()
+        isReadingPart = next != nil
+        if let next { subscribe([next]) }
     }
 
     /// A broker keeps the order of what it sends to a client, so this comes after all that it had kept of the part.
