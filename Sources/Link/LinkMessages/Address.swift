@@ -4,7 +4,7 @@ public enum Address: Hashable, Sendable, CustomStringConvertible {
     /// `s/DEVICE`: what a device says, in order.
     case stream(Device)
     /// `v/FIRST/DIGEST`: the current value of a topic, or its removal; retained. `FIRST` is the first digit of the digest, so that
-    /// values can be subscribed in parts: ``valueParts``.
+    /// values can be read in parts: ``valueParts``.
     case value(Digest)
     /// `d/DEVICE`: the description of a device; retained.
     case description(Device)
@@ -52,7 +52,7 @@ public enum Address: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Topic filters that together have the values of all topics.
+    /// Topic filters that together match all values.
     public static let valueParts = "0123456789abcdef".map { "v/\($0)/+" }
 
     /// Who writes there, if it is always the same device.

@@ -289,8 +289,8 @@ final class LineShell: @unchecked Sendable {
             broker: try settings.broker(), client: cipher.clientID(line: configuration.line),
             will: Will(topic: topic, payload: try cipher.seal(will, on: topic)),
             // They do not overlap: some brokers deliver a message once for each filter.
-            subscriptions: ["o/+", "d/+", "s/+", "r/\(device)", "u/\(device)"].map { prefix + $0 })
-        // There may be more values than a broker queues. Who is there comes before them.
+            // Values come last: of many retained messages a broker drops the last ones, and who is there counts most.
+            subscriptions: ["o/+", "d/+", "s/+", "r/\(device)", "u/\(device)", "v/+/+"].map { prefix + $0 })
         options.parts = LinkMessages.Address.valueParts.map { prefix + $0 }
         options.marker = prefix + LinkMessages.Address.answers(device).description
         options.version = version

@@ -77,13 +77,15 @@ package struct ConnectionOptions: Sendable {
     package var will: Will?
     /// Topic filters, with QoS 1.
     package var subscriptions: [String]
-    /// Filters for what the broker keeps much of. They are subscribed one after the other, with QoS 1, once the connection is up: a
-    /// broker throws away what it cannot queue for a client, and mosquitto queues 1,000 messages.
+    /// Filters of parts of what the broker keeps for ``subscriptions``. Where it keeps much, each is subscribed for a while, one after
+    /// the other: a broker throws away what it cannot queue for a client, and mosquitto queues 1,000 messages.
     package var parts: [String] = []
-    /// A topic that is subscribed and written by this client: an empty message on it tells that a part has come, and is not passed on.
+    /// A topic that this client may write and has subscribed: an empty message on it tells that a part has come, and is not passed on.
     package var marker = ""
-    /// How long the broker may be silent before the next part is subscribed although the message on ``marker`` has not come.
-    package var longestSilence: Duration = .seconds(10)
+    /// As many retained messages are much.
+    package var keptCount = 500
+    /// When no retained message has come for so long, all have.
+    package var keptSilence: Duration = .seconds(3)
     /// The version to begin with. A broker that does not have MQTT 5 is asked again with 3.1.1.
     package var version = ProtocolVersion.v5
     /// The longest silence between two packets.

@@ -136,6 +136,12 @@ final class Client: @unchecked Sendable {
         return result == MOSQ_ERR_SUCCESS.rawValue ? .success(id) : .failure(explain(result))
     }
 
+    func unsubscribe(_ filter: String) -> Result<Int32, ConnectionEnd> {
+        var id: Int32 = 0
+        let result = mosquitto_unsubscribe(pointer, &id, filter)
+        return result == MOSQ_ERR_SUCCESS.rawValue ? .success(id) : .failure(explain(result))
+    }
+
     /// - Returns: why the connection has ended.
     func read() -> ConnectionEnd? {
         repeat {
@@ -200,7 +206,11 @@ final class Client: @unchecked Sendable {
         let result = SSL_get_verify_result(session)
         guard result != 0 else {
             // What OpenSSL says of its own ends with the reason.
-            problem = "TLS: \(line.split(separator: ":").last.map(String.init) ?? line)"
+            let reason = line.split(separator: ":").last.map(String.init) ?? line
+            // The broker was killed, or the network is gone.
+            guard !reason.contains("unexpected eof") else { return }
+            let isPlain = reason.contains("wrong version number")
+            problem = isPlain ? "TLS is not spoken at \(options.broker.address)" : "TLS: \(reason)"
             return
         }
         problem =

@@ -34,12 +34,21 @@ final class ConnectionLoop: @unchecked Sendable {
     private var sent: [Int32: (token: UInt64, topic: String)] = [:]
     /// What the broker has not answered yet.
     private var subscription: (id: Int32, filters: [String])?
-    /// Those of the parts that come next, while there are any.
-    private var parts: ArraySlice<String> = []
-    private var isReadingPart = false
+    /// `nil` if nothing is read of it any more.
+    private var kept: KeptMessages?
     /// Messages that were not confirmed, and until when they must be.
     private var unconfirmed = 0
     private var confirmBy: Int64?
+
+    /// What the broker has kept and sends to those who subscribe.
+    private struct KeptMessages {
+        /// The filter of the part that is being read; `nil`: everything is.
+        var part: String?
+        /// Those of the next parts.
+        var rest: ArraySlice<String>
+        var count = 0
+        var lastHeard: Int64 = 0
+    }
 
     private struct Farewell {
         let endsSession: Bool
@@ -191,8 +200,8 @@ final class ConnectionLoop: @unchecked Sendable {
     // MARK: Subscriptions
 
     private func subscribeAll() {
-        isReadingPart = false
-        parts = options.parts[...]
+        if let part = kept?.part, let client { note(sending: client.unsubscribe(part)) }
+        kept = options.parts.isEmpty ? nil : KeptMessages(rest: options.parts[...])
         subscribe(options.subscriptions)
     }
 
@@ -209,32 +218,42 @@ final class ConnectionLoop: @unchecked Sendable {
     func subscriptionAnswered(_ id: Int32, _ codes: [Int32]) {
         guard let (awaited, filters) = subscription, id == awaited else { return }
         subscription = nil
-        lastHeard = Clock.boottime()
+        // What is refused of a part comes when it changes.
+        guard kept?.part == nil else { return mark() }
         if let refused = zip(filters, codes).first(where: { $0.1 >= 0x80 }) {
             end = end ?? ConnectionEnd(noReading: refused.0)
         }
         becomeConnected()
-        if isReadingPart { mark() } else { readNextPart() }
-    }
-
-    private func readNextPart() {
-        let next = parts.popFirst()
-        isReadingPart = next != nil
-        if let next { subscribe([next]) }
     }
 
     /// A broker keeps the order of what it sends to a client, so this comes after all that it had kept of the part.
     private func mark() {
+        kept?.lastHeard = Clock.boottime()
         guard end == nil, !isFlushing, let client else { return }
-        switch client.publish(options.marker, [], isRetained: false) {
+        note(sending: client.publish(options.marker, [], isRetained: false))
+    }
+
+    /// Goes on to the next part.
+    private func readNextPart() {
+        guard var kept, end == nil, !isFlushing, let client else { return }
+        if let part = kept.part { note(sending: client.unsubscribe(part)) }
+        kept.part = kept.rest.popFirst()
+        kept.lastHeard = Clock.boottime()
+        self.kept = kept.part == nil ? nil : kept
+        if let part = kept.part { subscribe([part]) }
+    }
+
+    private func note(sending result: Result<Int32, ConnectionEnd>) {
+        switch result {
         case .success: lastSent = Clock.boottime()
-        case .failure(let error): end = error
+        case .failure(let error): end = end ?? error
         }
     }
 
-    /// When the next part is read in any case.
-    private var partEnd: Int64? {
-        isReadingPart && pausedUntil == nil ? lastHeard + options.longestSilence.microseconds : nil
+    /// When everything has come that the broker has kept, or of a part of it.
+    private var keptEnd: Int64? {
+        guard let kept, pausedUntil == nil, kept.part != nil || kept.count >= options.keptCount else { return nil }
+        return kept.lastHeard + options.keptSilence.microseconds
     }
 
     // MARK: Waiting
@@ -279,7 +298,7 @@ final class ConnectionLoop: @unchecked Sendable {
         if let deadline { moments.append(deadline) }
         if let pausedUntil { moments.append(pausedUntil) }
         if let confirmBy { moments.append(confirmBy) }
-        if let partEnd { moments.append(partEnd) }
+        if let keptEnd { moments.append(keptEnd) }
         if !sent.isEmpty, unconfirmed == 0 { moments.append(lastHeard + options.patience.microseconds) }
         let next = max(moments.min()!, now + 1000)
         if let armed, armed <= next { return }
@@ -300,7 +319,7 @@ final class ConnectionLoop: @unchecked Sendable {
         if let confirmBy, confirmBy <= now {
             end = end ?? ConnectionEnd(.unavailable, "messages are not taken here in time")
         }
-        if let partEnd, partEnd <= now { readNextPart() }
+        if let keptEnd, keptEnd <= now { readNextPart() }
         guard end == nil, lastSent + keepalive <= now, let client else { return }
         lastSent = now
         note(client.keepAlive())
@@ -348,8 +367,12 @@ final class ConnectionLoop: @unchecked Sendable {
         // Its acknowledgement is under way already.
         lastSent = lastHeard
         if !options.parts.isEmpty, message.topic == options.marker, message.payload == [] {
-            if isReadingPart { readNextPart() }
+            if kept?.part != nil { readNextPart() }
             return
+        }
+        if message.isRetained {
+            kept?.count += 1
+            kept?.lastHeard = lastHeard
         }
         if options.confirmsMessages {
             unconfirmed += 1
