@@ -189,4 +189,25 @@ struct BacklogTests {
         #expect(answers.first?.items.first?.content == .nothing)
         #expect(answers.first.map { $0.through > 1001 && $0.through < 1010 } == true)
     }
+
+    /// Some brokers refuse a long message and do not say what they take, others end the connection.
+    @Test(arguments: [LinkInput.textLimited(Message.maximumTextBytes - 1), .disconnected(wasTakenOver: false)])
+    func anAnswerThatFailsIsFollowedByShorterOnes(_ failure: LinkInput) {
+        let bench = settled()
+        var lengths: [Int] = []
+        for number in 1...4 as ClosedRange<UInt64> {
+            bench.hear(.presence(LinkTests.other), .presence(Presence(connection: number, isOnline: true)))
+            bench.hear(.questions(LinkTests.own), .question(Question(id: number, after: 1000, through: 1020)))
+            answer(bench, (1001...1020).map { row($0, title: "\(Self.long.prefix(1000))") })
+            for case .say(_, .answers, let message?) in bench.effects {
+                if case .answer(let answer) = message.body { lengths.append(answer.items.count) }
+            }
+            bench.give(failure)
+            bench.give(.connecting)
+            bench.give(.connected)
+            answer(bench, [])
+        }
+        #expect(lengths.first == 20 && lengths == lengths.sorted(by: >))
+        #expect(lengths.last.map { $0 <= 5 } == true)
+    }
 }

@@ -47,6 +47,25 @@ struct JoiningTests {
         #expect(link.handle(.stored(token), at: now).contains(where: isConnect))
     }
 
+    /// A device that was given the wrong key at first begins with the present all the same.
+    @Test func whoHasTheWrongKeyIsNewUntilItHasTheRightOne() {
+        let bench = Bench(isConnected: false)
+        bench.give(.connecting)
+        bench.give(.connected)
+        bench.give(
+            .received(
+                Delivery(
+                    token: DeliveryToken(1), address: .description(LinkTests.other), isRetained: true,
+                    content: .unopened)))
+        bench.wait(seconds: 60)
+        bench.give(.disconnected(wasTakenOver: false))
+        bench.give(.connecting)
+        bench.give(.connected)
+        describe(bench, last: 500)
+        bench.wait(seconds: 60)
+        #expect(questions(bench.effects).isEmpty && bench.link.peerStates.allSatisfy { !$0.isBehind })
+    }
+
     /// A session has what this program said before it was killed. The broker sends it before it answers the subscription.
     @Test func ownMessagesOfTheSessionAreOfNoSecondMachine() {
         let bench = Bench(

@@ -19,6 +19,17 @@ extension Link {
         var quota: TokenBucket?
         /// Who asked for what lately, for ranges that many have missed.
         var recent: [(asker: Device, question: Question, at: Uptime)] = []
+        /// The newest answer, until the broker has acknowledged it, and its bytes.
+        var flight: (token: MessageToken, bytes: Int)?
+        /// The longest text of an answer.
+        var longestText = Message.maximumTextBytes
+
+        /// The broker has refused an answer, or ended the connection before it acknowledged it. It may say nothing of its limit, so
+        /// that the same answer would fail again and again: the next one is half as long.
+        mutating func flightFailed() {
+            if let flight { longestText = max(min(longestText, flight.bytes / 2), Message.shortestLimit) }
+            flight = nil
+        }
     }
 
     /// A range that so many ask for is said to everybody.
@@ -81,7 +92,7 @@ extension Link {
             if let content = content(of: change) {
                 let item = Said(number: change.number, previous: through, content: fitting(content))
                 let count = item.encodedCount
-                guard items.isEmpty || bytes + count <= out.longestText else {
+                guard items.isEmpty || bytes + count <= min(out.longestText, answering.longestText) else {
                     isComplete = false
                     break
                 }
@@ -99,16 +110,20 @@ extension Link {
         statistics.answers += 1
         if isWantedByMany(asked, at: now) {
             sayAgain(items, through: through, at: now)
-            return reply(
+            reply(
                 to: asked,
                 Answer(id: question.id, after: question.after, through: question.after, items: [], wait: 2_000), at: now
             )
+            return
         }
-        reply(to: asked, Answer(id: question.id, after: question.after, through: through, items: items), at: now)
+        let token = reply(
+            to: asked, Answer(id: question.id, after: question.after, through: through, items: items), at: now)
+        if bytes > Message.shortestLimit { answering.flight = (token, bytes) }
     }
 
-    private mutating func reply(to asked: Answering.Asked, _ answer: Answer, at now: Now) {
-        _ = say(.answer(answer), on: .answers(asked.asker), at: now)
+    @discardableResult
+    private mutating func reply(to asked: Answering.Asked, _ answer: Answer, at now: Now) -> MessageToken {
+        say(.answer(answer), on: .answers(asked.asker), at: now)
     }
 
     /// Whether others have asked for the beginning of the same range within a minute.

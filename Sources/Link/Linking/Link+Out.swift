@@ -189,6 +189,7 @@ extension Link {
         let isLess = count < out.longestText
         out.longestText = min(count, Message.maximumTextBytes)
         guard isLess, connection.isUp else { return }
+        answering.flightFailed()
         values.forgetFlights()
         rewindOut()
     }
@@ -272,6 +273,10 @@ extension Link {
 
     mutating func acknowledged(_ token: MessageToken, at now: Now) {
         if values.acknowledged(token) { return }
+        if token == answering.flight?.token {
+            answering.flight = nil
+            return
+        }
         // The broker nearly always acknowledges in order.
         guard let index = out.flights.firstIndex(where: { $0.tokens.contains(token) }) else { return }
         out.flights[index].tokens.removeAll { $0 == token }

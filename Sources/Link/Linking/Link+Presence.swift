@@ -84,6 +84,7 @@ extension Link {
         for device in peers.keys { peers[device]!.isBegun = false }
         values.check = nil
         asking.question = nil
+        answering.flightFailed()
         answering.waiting = []
         answering.current = nil
         answering.reading = nil
@@ -103,6 +104,11 @@ extension Link {
 
     mutating func checkJoining(at now: Now) {
         guard isDue(connection.joined, at: now) else { return }
+        // With a wrong key nobody's present is known: this device is as new when it has got the right one.
+        guard connection.unopened == 0 || connection.hasOpened else {
+            connection.joined = now.uptime + limits.joiningTime
+            return
+        }
         connection.joined = nil
         line!.hasJoined = true
         disk.lineChanged = true

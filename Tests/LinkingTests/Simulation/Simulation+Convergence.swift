@@ -83,6 +83,12 @@ extension Simulation {
             let (left, right) = (first.journal.values[topic], machine.journal.values[topic])
             // What is over when a device joins, that device never hears of.
             if (left == nil && right?.isShort == true) || (right == nil && left?.isShort == true) { continue }
+            // What a machine says under numbers that it gives twice may be hidden from some.
+            let isHidden = machines.contains { machine in
+                machine.hasNumbersTwice
+                    && [left, right].contains { $0?.stamp.name.source.hasSuffix("\(machine.journal.device)") == true }
+            }
+            if isHidden { continue }
             // On a channel a value may have another name elsewhere.
             let isSame = isChannel ? left?.stamp.published == right?.stamp.published : left?.stamp == right?.stamp
             if !isSame || left?.isRemoval != right?.isRemoval {
