@@ -95,9 +95,18 @@ struct DaemonLinkTests {
                 return
             }
         }
-        for name in ["LimitExceeded", "StorageUnavailable"] {
-            let error = NotifyError(.refused, "", name: "org.notifyd.Router1.Error.\(name)")
-            #expect(error.isTemporary)
+        for name in [
+            "org.notifyd.Router1.Error.LimitExceeded", "org.notifyd.Router1.Error.StorageUnavailable",
+            "org.freedesktop.systemd1.UnitMasked", "org.freedesktop.systemd1.NoSuchUnit",
+            "org.freedesktop.DBus.Error.UnknownMethod", "org.freedesktop.DBus.Error.AccessDenied",
+        ] {
+            #expect(NotifyError(.refused, "", name: name).isTemporary)
+        }
+        #expect(!NotifyError(.refused, "", name: "org.freedesktop.DBus.Error.InvalidArgs").isTemporary)
+        // Another program owns the name, and answers something.
+        for arguments in [[], [.string("yes")], [.uint64(0)]] as [[Value]] {
+            let answer = DaemonAnswer(.success(.toRouter("Publish", arguments)), to: "Publish")
+            #expect(!answer.isDone && answer.error?.isTemporary == true)
         }
         for name in ["InvalidEvent", "TooLarge", "AccessDenied", "UnknownEvent"] {
             #expect(!NotifyError(.refused, "", name: "org.notifyd.Router1.Error.\(name)").isTemporary)

@@ -115,6 +115,8 @@ final class BridgeProgram<Program: Bridge>: Sendable {
             daemon = try await DaemonLink.open(address, on: loop) { [logger, supervisor] reason in
                 logger.error("\(reason)")
                 supervisor.end(BridgeExit.busLost)
+            } onRefusal: { [status] reason in
+                status.setRefusal(reason)
             }
         } catch {
             logger.error("The bus cannot be reached", metadata: ["address": "\(address)", "error": "\(error)"])

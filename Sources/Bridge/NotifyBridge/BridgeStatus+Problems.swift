@@ -8,12 +8,28 @@ extension BridgeStatus {
     private static let diskSubject = "disk"
     /// Dead letters are not kept.
     private static let letterSubject = "letters"
+    /// notifyd takes nothing.
+    private static let daemonSubject = "notifyd"
     /// The state was damaged at the start.
     private static let stateSubject = "state"
 
     /// Forgets what a bridge with other settings has told; what the program itself has told stays.
     func clearProblems() {
-        keepProblems([Self.configurationSubject, Self.diskSubject, Self.letterSubject, Self.stateSubject])
+        keepProblems(
+            [
+                Self.configurationSubject, Self.daemonSubject, Self.diskSubject, Self.letterSubject, Self.stateSubject,
+            ])
+    }
+
+    /// Tells that notifyd takes no events for now, until it does.
+    func setRefusal(_ reason: String?) {
+        setProblem(
+            Self.daemonSubject,
+            reason.map {
+                Problem(
+                    "notifyd takes no events for now: \($0)",
+                    "They wait, and are tried again by themselves. “notifyctl doctor” says more of notifyd.")
+            })
     }
 
     /// Tells until the next start that the state was damaged, and begins anew.

@@ -202,11 +202,15 @@ public final class BridgeStatus: Sendable {
                     ])
                 }, of: .dictionary(keys: .string, values: .variant)),
             "Problems": .array(
-                values.problems.sorted { $0.key < $1.key }.map {
-                    .structure([.string($0.value.reason), .string($0.value.advice)])
-                },
+                Self.problems(values).map { .structure([.string($0.reason), .string($0.advice)]) },
                 of: .structure([.string, .string])),
         ]
+    }
+
+    /// What is wrong with two parts of a bridge for the same reason is told once.
+    private static func problems(_ values: Values) -> [Problem] {
+        var told: Set<Problem> = []
+        return values.problems.sorted { $0.key < $1.key }.map(\.value).filter { told.insert($0).inserted }
     }
 
     /// Sends the signal about what has changed: while the lock is held, so that signals are in order.

@@ -102,11 +102,21 @@ public enum DaemonAnswer: Sendable {
     /// Never.
     case refused(NotifyError)
 
-    init(_ result: Result<Message, NotifyError>) {
+    init(_ result: Result<Message, NotifyError>, to member: String) {
         switch result {
+        case .success(let reply) where !Self.isAnswer(reply.arguments, to: member): self = .refusedForNow(.strangeReply)
         case .success(let reply): self = .done(reply.arguments)
         case .failure(let error) where error.isTemporary: self = .refusedForNow(error)
         case .failure(let error): self = .refused(error)
+        }
+    }
+
+    /// Whether it is what the method returns. Another program may own notifyd's name.
+    private static func isAnswer(_ arguments: [Value], to member: String) -> Bool {
+        switch member {
+        case "Publish": arguments.first?.integer().map { (id: UInt64) in id > 0 } ?? false
+        case "Claim", "ClaimNamed", "ClaimProvisionally": arguments.first?.string != nil
+        default: true
         }
     }
 
@@ -147,20 +157,20 @@ public struct ChangePage: Sendable {
 }
 
 extension NotifyError {
-    /// Whether the same call may succeed later: notifyd or its disk is full, it cannot be reached, has not answered in time, or is
-    /// too old for the call and will be updated.
+    /// Whether the same call may succeed later. It never does if notifyd itself has refused it for what it says; all else is about
+    /// notifyd, which is full, away, masked, too old or another program.
     public var isTemporary: Bool {
         switch code {
-        case .notReachable, .timedOut, .cancelled, .closed: true
-        case .refused: name.map(Self.temporary.contains) ?? false
-        default: false
+        case .invalidArgument: false
+        case .refused: !isVerdict
+        default: true
         }
     }
 
-    private static let temporary: Set<String> =
-        Set(["LimitExceeded", "StorageUnavailable"].map { "\(Router.interface).Error.\($0)" })
-        .union(
-            ["LimitsExceeded", "NoMemory", "NoReply", "Timeout", "TimedOut", "UnknownMethod"].map {
-                "org.freedesktop.DBus.Error.\($0)"
-            })
+    /// Whether notifyd has refused a call for what it says.
+    private var isVerdict: Bool {
+        let own = "\(Router.interface).Error."
+        guard let name, name.hasPrefix(own) else { return name == "org.freedesktop.DBus.Error.InvalidArgs" }
+        return !["LimitExceeded", "StorageUnavailable"].contains(name.dropFirst(own.count))
+    }
 }

@@ -35,6 +35,9 @@ public final class DaemonLink: Sendable {
     /// The one connection: it owns the name of the bridge and exports its objects.
     package let connection: Connection
     private let notices: NoticeTable
+    /// Why notifyd takes no events now; `nil` while it does.
+    private let refusal = Locked<String?>(nil)
+    private let onRefusal: @Sendable (_ reason: String?) -> Void
 
     /// The longest message that a bridge receives, in bytes. A page of notifyd has some 100 KiB; whoever is on the bus may send 128 MiB,
     /// and a bridge has less memory than that.
@@ -48,9 +51,12 @@ public final class DaemonLink: Sendable {
         "Somebody on the bus has sent a message of more than \(maximumMessage >> 20) MiB, or a damaged one. That ends the connection, "
         + "and with it this process; it is started again"
 
-    private init(connection: Connection, notices: NoticeTable) {
+    private init(
+        connection: Connection, notices: NoticeTable, onRefusal: @escaping @Sendable (_ reason: String?) -> Void
+    ) {
         self.connection = connection
         self.notices = notices
+        self.onRefusal = onRefusal
     }
 
     /// Connects to the bus. notifyd need not be there.
@@ -59,9 +65,11 @@ public final class DaemonLink: Sendable {
     ///   - address: of the bus.
     ///   - loop: where notices and answers are delivered; with `nil` the connection has a loop of its own.
     ///   - onLoss: called once when the bus is gone, or has delivered what is longer than ``maximumMessage``, with the reason.
+    ///   - onRefusal: called with the reason when notifyd is there and takes no events for now, and with `nil` when it takes them again.
     package static func open(
         _ address: String, on loop: WorkLoop? = nil,
-        onLoss: @escaping @Sendable (_ reason: String) -> Void = { _ in }
+        onLoss: @escaping @Sendable (_ reason: String) -> Void = { _ in },
+        onRefusal: @escaping @Sendable (_ reason: String?) -> Void = { _ in }
     ) async throws(NotifyError) -> DaemonLink {
         let notices = NoticeTable()
         let connection = try await Connection.open(
@@ -82,7 +90,7 @@ public final class DaemonLink: Sendable {
                 continuation.resume()
             }
         }
-        return DaemonLink(connection: connection, notices: notices)
+        return DaemonLink(connection: connection, notices: notices, onRefusal: onRefusal)
     }
 
     /// Whether notifyd is on the bus.
@@ -118,10 +126,11 @@ public final class DaemonLink: Sendable {
     ///   - completion: runs on the thread of the notices.
     public func submit(_ call: DaemonCall, _ completion: @escaping @Sendable (DaemonAnswer) -> Void = { _ in }) {
         BridgeFailpoint.beforeCall.hit()
+        let member = call.member
         do throws(NotifyError) {
             connection.call(try call.message(), timeout: call.timeout) { answer in
                 BridgeFailpoint.afterAnswer.hit()
-                completion(DaemonAnswer(answer))
+                completion(self.noted(DaemonAnswer(answer, to: member), to: member))
             }
         } catch {
             connection.perform { completion(.refused(error)) }
@@ -134,10 +143,23 @@ public final class DaemonLink: Sendable {
         BridgeFailpoint.beforeCall.hit()
         defer { BridgeFailpoint.afterAnswer.hit() }
         do throws(NotifyError) {
-            return DaemonAnswer(.success(try await connection.call(try call.message(), timeout: call.timeout)))
+            let reply = try await connection.call(try call.message(), timeout: call.timeout)
+            return noted(DaemonAnswer(.success(reply), to: call.member), to: call.member)
         } catch {
-            return DaemonAnswer(.failure(error))
+            return noted(DaemonAnswer(.failure(error), to: call.member), to: call.member)
         }
+    }
+
+    /// Tells when notifyd begins to refuse events for now, and when it takes them again.
+    private func noted(_ answer: DaemonAnswer, to member: String) -> DaemonAnswer {
+        guard member == "Publish", isThere else { return answer }
+        let reason: String? = if case .refusedForNow(let error) = answer { error.message } else { nil }
+        let isNew = refusal.withLock { refusal in
+            defer { refusal = reason }
+            return refusal != reason
+        }
+        if isNew { onRefusal(reason) }
+        return answer
     }
 
     /// Asks the bus to start notifyd if it is not there. Nobody waits for it.

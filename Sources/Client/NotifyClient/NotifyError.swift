@@ -47,6 +47,9 @@ extension NotifyError {
     /// The error name with which a daemon replies that cannot start because of its configuration.
     package static let badConfiguration = "org.freedesktop.DBus.Error.InvalidFileContent"
 
+    /// With this begin the error names of a service manager that does not start a daemon: its unit is masked, or there is none.
+    package static let serviceManager = "org.freedesktop.systemd1."
+
     /// The error name with which the bus answers for a daemon that has left it.
     package static let noReply = "org.freedesktop.DBus.Error.NoReply"
 
@@ -62,14 +65,15 @@ extension NotifyError {
 
     /// Translates a D-Bus error.
     init(name: String, text: String?, fromBus: Bool) {
-        let text = text ?? "no message was given"
+        // It goes into logs and messages, and the other side may send anything.
+        let text = text.map { $0.utf8.count > 4096 ? String($0.prefix(1000)) + "…" : $0 } ?? "no message was given"
         switch name {
         case Self.noReply where fromBus:
             self.init(.notReachable, "It left the bus before it answered.", name: name)
         case "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner",
             "org.freedesktop.DBus.Error.Disconnected", Self.badConfiguration:
             self.init(.notReachable, text, name: name)
-        case _ where name.hasPrefix("org.freedesktop.DBus.Error.Spawn."):
+        case _ where name.hasPrefix("org.freedesktop.DBus.Error.Spawn."), _ where name.hasPrefix(Self.serviceManager):
             self.init(.notReachable, text, name: name)
         default:
             self.init(.refused, text, name: name)

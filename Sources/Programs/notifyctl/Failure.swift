@@ -52,7 +52,8 @@ extension NotifyError {
             message.split(separator: "\n").map { Terminal.plain(String($0)) }.joined(separator: "\n")
                 + "\nCorrect it, and try again. “notifyctl config check” checks it."
         case .notReachable where name == Activation.failure: Terminal.plain(message)
-        case .notReachable where name?.hasPrefix("org.freedesktop.DBus.Error.Spawn.") == true:
+        case .notReachable
+        where ["org.freedesktop.DBus.Error.Spawn.", NotifyError.serviceManager].contains { name?.hasPrefix($0) == true }:
             "notifyd could not be started by the bus: \(Terminal.plain(message)) “notifyctl doctor” says more."
         case .notReachable where name == NotifyError.noReply:
             "notifyd ended before it answered. Try again; “systemctl --user status notifyd” says why it ended."

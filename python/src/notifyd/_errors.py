@@ -91,11 +91,14 @@ _ABSENT = {
     "org.freedesktop.DBus.Error.InvalidFileContent",
 }
 
+# With these begin the names of errors of the bus and of the service manager that cannot start it.
+_NOT_STARTED = ("org.freedesktop.DBus.Error.Spawn.", "org.freedesktop.systemd1.")
+
 
 def from_reply(name: str, text: str, *, from_bus: bool) -> Error:
     """The exception for a D-Bus error."""
     if from_bus and name == "org.freedesktop.DBus.Error.NoReply":
         return NotReachable("notifyd left the bus before it answered.")
-    if name in _ABSENT or name.startswith("org.freedesktop.DBus.Error.Spawn."):
+    if name in _ABSENT or name.startswith(_NOT_STARTED):
         return NotReachable(text)
     return Refused.names.get(name, Refused)(name, text)
