@@ -76,6 +76,8 @@ struct PushReaderTests {
         #expect(
             found.fields.map(\.0) == ["from", "count"] && found.fields.map(\.1) == [.string("Mina"), .number("5000")])
         #expect(try event(#"{"title": "a", "id": "m-1"}"#).id == "m-1")
+        #expect(try event(#"{"title": "a", "id": " "}"#).id == nil)
+        #expect(try event(#"{"title": "a", "topic": 27}"#).topic.description == "/post/27")
         #expect(try error(#"{"title": "a", "id": "\#(String(repeating: "i", count: 201))"}"#)?.contains("201") == true)
         let many = (0..<65).map { "\"f\($0)\": 1" }.joined(separator: ",")
         #expect(try error("{\"title\": \"a\", \"fields\": {\(many)}}")?.contains("65 fields") == true)
@@ -130,6 +132,12 @@ struct PushReaderTests {
             map)
         #expect(found.title == "Mina: Hi" && found.body == "" && found.topic.description == "/post/garden")
         #expect(found.urgency == 2 && found.id == "3-4")
+        // What is left of the template would be the same for others.
+        for text in [
+            #"{"text": "Hi"}"#, #"{"text": "Hi", "number": 4}"#, #"{"text": "Hi", "user": {"id": ""}, "number": 4}"#,
+        ] {
+            #expect(try event(text, map).id == nil)
+        }
         #expect(found.fields.map(\.0) == ["from"] && found.fields.map(\.1) == [.string("Mina")])
     }
 
@@ -142,7 +150,7 @@ struct PushReaderTests {
         // What a sender calls so does not count.
         #expect(try event(#"{"endpoint": "bank"}"#, map).title == "post")
         map.title = try MessageTemplate("{{name}}")
-        #expect(try error("Hello", map)?.hasPrefix("the message is no JSON") == true)
-        #expect(try error("[1]", map) == "the message is no JSON object")
+        #expect(try error("Hello", map)?.hasPrefix("the message is no JSON (") == true)
+        #expect(try error("[1]", map)?.hasPrefix("the message is no JSON object, and") == true)
     }
 }

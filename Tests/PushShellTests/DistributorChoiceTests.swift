@@ -17,32 +17,32 @@ struct DistributorChoiceTests {
     }
 
     @Test func aNewEndpointTakesTheOnlyOne() {
-        #expect(choice(["a"]).answer(for: "") == .register("a"))
-        #expect(waits(choice([]).answer(for: ""), "there is no distributor"))
-        #expect(waits(choice(["a", "b"]).answer(for: ""), "several distributors: a, b", needsUser: true))
+        #expect(choice(["a"]).answer(for: "post", of: "") == .register("a"))
+        #expect(waits(choice([]).answer(for: "post", of: ""), "there is no distributor"))
+        #expect(waits(choice(["a", "b"]).answer(for: "post", of: ""), "several distributors: a, b", needsUser: true))
         // That of the others.
-        #expect(choice(["a", "b"], known: ["b"]).answer(for: "") == .register("b"))
-        #expect(choice(["a"], known: ["b"]).answer(for: "") == .register("a"))
-        #expect(choice(["a", "b"], configured: "b", known: ["a"]).answer(for: "") == .register("b"))
-        #expect(waits(choice(["a"], configured: "b").answer(for: ""), "b of unifiedpush.toml is not there"))
+        #expect(choice(["a", "b"], known: ["b"]).answer(for: "post", of: "") == .register("b"))
+        #expect(choice(["a"], known: ["b"]).answer(for: "post", of: "") == .register("a"))
+        #expect(choice(["a", "b"], configured: "b", known: ["a"]).answer(for: "post", of: "") == .register("b"))
+        #expect(waits(choice(["a"], configured: "b").answer(for: "post", of: ""), "b of unifiedpush.toml is not there"))
     }
 
     @Test func anEndpointStaysWhereItIs() {
-        #expect(choice(["a", "b"], known: ["a", "b"]).answer(for: "b") == .register("b"))
-        #expect(waits(choice(["a"], known: ["a", "b"]).answer(for: "b"), "its distributor b is away"))
-        #expect(waits(choice([], configured: "b").answer(for: "b"), "its distributor b is away"))
+        #expect(choice(["a", "b"], known: ["a", "b"]).answer(for: "post", of: "b") == .register("b"))
+        #expect(waits(choice(["a"], known: ["a", "b"]).answer(for: "post", of: "b"), "its distributor b is away"))
+        #expect(waits(choice([], configured: "b").answer(for: "post", of: "b"), "its distributor b is away"))
     }
 
     @Test func onlyTheConfigurationMovesIt() {
-        #expect(choice(["a", "b"], configured: "a").answer(for: "b") == .register("a"))
-        #expect(choice(["a"], configured: "a").answer(for: "b") == .register("a"))
+        #expect(choice(["a", "b"], configured: "a").answer(for: "post", of: "b") == .register("a"))
+        #expect(choice(["a"], configured: "a").answer(for: "post", of: "b") == .register("a"))
         // Where it names one that is not there, the endpoint goes on where it is.
-        guard case .register("b", let problem?) = choice(["b"], configured: "a").answer(for: "b") else {
+        guard case .register("b", let problem?) = choice(["b"], configured: "a").answer(for: "post", of: "b") else {
             Issue.record("it does not go on")
             return
         }
         #expect(problem.text.contains("a of unifiedpush.toml is not there") && problem.text.contains("b delivers"))
-        #expect(waits(choice([], configured: "a").answer(for: "b"), "a of unifiedpush.toml is not there"))
+        #expect(waits(choice([], configured: "a").answer(for: "post", of: "b"), "a of unifiedpush.toml is not there"))
     }
 
     @Test func aFormerRegistrationIsKeptUntilItIsEnded() throws {

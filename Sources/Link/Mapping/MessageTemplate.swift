@@ -101,10 +101,22 @@ public struct MessageTemplate: Equatable, Sendable {
         return String(decoding: renderer.result, as: UTF8.self)
     }
 
+    /// For a text that tells messages apart: what is left of it where a value is missing would be the same for many.
+    ///
+    /// - Returns: the text; `nil` if a name in it, outside of the sections that are left out, has no value or an empty one.
+    /// - Throws: `MapError` if it becomes too long.
+    package func renderWhole(_ values: JSON) throws(MapError) -> String? {
+        var renderer = Renderer(stack: [values])
+        try renderer.render(parts)
+        return renderer.lacksValue ? nil : String(decoding: renderer.result, as: UTF8.self)
+    }
+
     private struct Renderer {
         /// The innermost last.
         var stack: [JSON]
         var result: [UInt8] = []
+        /// Whether a name had no value, or an empty one.
+        var lacksValue = false
         /// Sections in sections of long lists take time, too, where they render nothing.
         var steps = 0
 
@@ -117,7 +129,10 @@ public struct MessageTemplate: Equatable, Sendable {
                 try step()
                 switch part {
                 case .text(let text): try append(text)
-                case .value(let name): if let value = value(of: name) { try append(value.plainText) }
+                case .value(let name):
+                    let text = value(of: name)?.plainText ?? ""
+                    if text.isEmpty { lacksValue = true }
+                    try append(text)
                 case .section(let name, let isInverted, let parts):
                     let value = value(of: name)
                     if isInverted {

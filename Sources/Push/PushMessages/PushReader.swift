@@ -35,10 +35,10 @@ extension PushSource {
             throw PushError("neither a title nor a body comes of the message")
         }
         return PushEvent(
-            topic: try place(try render(map.below, values) ?? object?["topic"]?.string ?? ""),
+            topic: try place(try render(map.below, values) ?? object?["topic"]?.shortText ?? ""),
             title: title.beginning(ofBytes: Self.maximumTitle), body: body.beginning(ofBytes: Self.maximumBody),
             urgency: try urgency(object, values),
-            id: try checkedID(try render(map.id, values) ?? object?["id"]?.shortText ?? ""),
+            id: try id(object, values),
             fields: try fields(object, values))
     }
 
@@ -54,7 +54,8 @@ extension PushSource {
         }
         if let json, json.members != nil { return json }
         guard needed else { return nil }
-        throw PushError(mistake.map { "the message is no JSON: \($0)" } ?? "the message is no JSON object")
+        let what = mistake.map { "no JSON (\($0))" } ?? "no JSON object"
+        throw PushError("the message is \(what), and the templates of its [[map]] name members of one")
     }
 
     private func render(_ template: MessageTemplate?, _ values: JSON) throws(PushError) -> String? {
@@ -98,8 +99,15 @@ extension PushSource {
         }
     }
 
-    private func checkedID(_ id: String) throws(PushError) -> String? {
-        guard !id.isEmpty else { return nil }
+    /// What many messages have in common tells none from the others: then it has no id.
+    private func id(_ object: JSON?, _ values: JSON) throws(PushError) -> String? {
+        let text: String?
+        do throws(MapError) {
+            text = if let template = map.id { try template.renderWhole(values) } else { object?["id"]?.shortText }
+        } catch {
+            throw PushError("\(error)")
+        }
+        guard let id = text, !id.saysNothing else { return nil }
         guard id.utf8.count <= Self.maximumID else {
             throw PushError("its id has \(id.utf8.count) bytes; it has at most \(Self.maximumID)")
         }

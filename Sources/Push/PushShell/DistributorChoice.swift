@@ -17,8 +17,10 @@ struct DistributorChoice: Equatable, Sendable {
         case wait(Registration.Problem)
     }
 
-    /// - Parameter owner: the distributor that has given the endpoint its address; empty if none has.
-    func answer(for owner: String) -> Answer {
+    /// - Parameters:
+    ///   - endpoint: its name.
+    ///   - owner: the distributor that has given the endpoint its address; empty if none has.
+    func answer(for endpoint: String, of owner: String) -> Answer {
         if let configured, configured != owner {
             if available.contains(configured) { return .register(configured) }
             let text = "the distributor \(configured) of unifiedpush.toml is not there; is it installed?"
@@ -30,7 +32,7 @@ struct DistributorChoice: Equatable, Sendable {
             return .wait(
                 Registration.Problem(
                     text: "its distributor \(owner) is away, and the endpoint waits for it; "
-                        + "if it does not come back: notifyctl push-endpoint move NAME"))
+                        + "if it does not come back: notifyctl push-endpoint move \(endpoint)"))
         }
         if let name = available.first(where: known.contains) { return .register(name) }
         guard let name = available.first else {

@@ -21,7 +21,7 @@ extension PushBridge {
                     ) { arguments in
                         let endpoint = try await self.create(
                             arguments[0].string ?? "", arguments[1].string ?? "",
-                            vapid: arguments[2].entries?["vapid"]?.string ?? "")
+                            vapid: arguments[2].entries?["vapid"]?.string ?? "own")
                         return [.variants(endpoint)]
                     },
                     BridgeMethod("Get", in: [("name", "s")], out: [("endpoint", "a{sv}")]) { arguments in
@@ -60,7 +60,7 @@ extension PushBridge {
         do throws(TopicError) { place = try Topic(topic) } catch { throw Self.invalid("\(error).") }
         let server: ServerKey?
         switch vapid {
-        case "", "own": server = ServerKey()
+        case "own": server = ServerKey()
         case "none": server = nil
         default:
             server = ServerKey(vapid)
@@ -176,7 +176,7 @@ extension PushBridge {
                 "The distributor of \(name), \(endpoint.distributor), is installed. To take another one, name it in "
                     + "unifiedpush.toml: distributor = \"\(DistributorName.prefix)…\"")
         }
-        if case .wait(let problem) = choice.answer(for: "") {
+        if case .wait(let problem) = choice.answer(for: name, of: "") {
             throw Self.error("Failed", "The endpoint \(name) cannot be moved: \(problem.text).")
         }
         let old = FormerRegistration(token: token, distributor: endpoint.distributor)

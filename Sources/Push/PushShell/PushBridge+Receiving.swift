@@ -244,7 +244,8 @@ extension PushBridge {
             "The distributor has unregistered an endpoint; it is registered again",
             metadata: ["endpoint": "\(endpoint.name)"])
         registrations[endpoint.token] = Registration(
-            problem: Registration.Problem(text: "the distributor has unregistered it; it is registered again soon"))
+            problem: Registration.Problem(
+                text: "the distributor has unregistered it; it is registered again within five minutes"))
         show()
         wake(after: pauseAfterTrouble())
     }

@@ -36,7 +36,7 @@ extension PushBridge {
         // By distributor, with what is wrong with that one.
         var places: [String: [String: Registration.Problem?]] = [:]
         for endpoint in endpoints.values {
-            switch choice.answer(for: endpoint.distributor) {
+            switch choice.answer(for: endpoint.name, of: endpoint.distributor) {
             case .register(let name, let problem): places[name, default: [:]][endpoint.token] = .some(problem)
             case .wait(let problem): fail(endpoint.token, problem)
             }
@@ -116,6 +116,7 @@ extension PushBridge {
         guard let endpoint = endpoints[token] else { return }
         // It may say the address before it answers.
         registrations[token] = Registration(distributor: name)
+        show()
         var arguments: [String: BusValue] = [
             "service": .string(DistributorLink.service), "token": .string(token),
             "description": .string("notifyd: \(endpoint.name)"),

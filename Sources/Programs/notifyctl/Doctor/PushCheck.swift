@@ -29,7 +29,8 @@ struct PushCheck {
             findings.append(
                 .warning(
                     Self.check, "\(name) has another address since \(Timestamp(endpoint.changed).clock(seenAt: now))",
-                    "Give its sender the new one: notifyctl push-endpoint show \(name)"))
+                    "Give its sender the new one, if you have not: notifyctl push-endpoint show \(name). This is told for a week."
+                ))
         }
         return findings
     }

@@ -83,7 +83,9 @@ struct PushEndpointInfo {
             lines += ["  VAPID     \(vapid) (the sender has the private key)"]
         }
         let hasKey = vapid == nil || vapidPrivate != nil
-        let heading = "To try it, with pywebpush\(hasKey ? "" : " and the private key of the sender, private_key.pem"):"
+        let heading =
+            "To try it, with pywebpush\(hasKey ? "" : " and the private key of the sender, private_key.pem"); where templates of a "
+            + "[[map]] name members, write JSON for Hello:"
         return (lines + [heading, "  \(trial)"]).joined(separator: "\n")
     }
 
@@ -144,7 +146,7 @@ extension NotifyError {
     fileprivate var isAbsence: Bool {
         guard let name else { return false }
         return code == .notReachable || name == "org.freedesktop.DBus.Error.ServiceUnknown"
-            || ["org.freedesktop.DBus.Error.Spawn.", "org.freedesktop.systemd1."].contains { name.hasPrefix($0) }
+            || ["org.freedesktop.DBus.Error.Spawn.", Self.serviceManager].contains { name.hasPrefix($0) }
     }
 
     /// The error in terms of notifyd-unifiedpush: the usual advice is about notifyd.
