@@ -60,6 +60,21 @@ struct PictureHeaderTests {
         #expect(PictureHeader(Self.png(0xFFFF_FFFF, 0xFFFF_FFFF))?.isDrawable == false)
         #expect(PictureHeader(Self.png(0, 5))?.isDrawable == false)
         #expect(PictureHeader(Self.gif(1, 1, frames: [(65_535, 65_535)]))?.isDrawable == false)
+        func png(frames: Int) -> [UInt8] {
+            let head: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0, 0, 0, 13] + Array("IHDR".utf8)
+            let size: [UInt8] = [0, 0, 7, 208, 0, 0, 7, 208, 1, 0, 0, 0, 0, 0, 0, 0, 0]
+            let control: [UInt8] = [0, 0, 0, 8] + Array("acTL".utf8) + [0, 0, UInt8(frames >> 8), UInt8(frames & 255)]
+            return head + size + control + [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0] + Array("IDAT".utf8)
+        }
+        #expect(PictureHeader(png(frames: 8))?.isDrawable == true)
+        #expect(PictureHeader(png(frames: 300))?.isDrawable == false)
+        func webp(frames: Int) -> [UInt8] {
+            let head = Array("RIFF".utf8) + Self.little(0, 4) + Array("WEBPVP8X".utf8) + Self.little(10, 4)
+            let size = [0, 0, 0, 0] + Self.little(1999, 3) + Self.little(1999, 3)
+            return head + size + (0..<frames).flatMap { _ in Array("ANMF".utf8) + Self.little(3, 4) + [0, 0, 0, 0] }
+        }
+        #expect(PictureHeader(webp(frames: 8))?.isDrawable == true)
+        #expect(PictureHeader(webp(frames: 300))?.isDrawable == false)
         let many = Self.gif(1000, 1000, frames: Array(repeating: (1, 1), count: 40))
         #expect(PictureHeader(many)?.isDrawable == false)
     }

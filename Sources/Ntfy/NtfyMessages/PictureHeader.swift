@@ -29,9 +29,11 @@ public struct PictureHeader: Equatable, Sendable {
         let reader = Reader(bytes: bytes)
         let size: (width: Int, height: Int)?
         var moving: Int?
+        var frames = 1
         if bytes.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) {
             kind = .png
             size = reader.sizeOfPNG
+            frames = reader.framesOfPNG
         } else if bytes.starts(with: [0xFF, 0xD8, 0xFF]) {
             kind = .jpeg
             size = reader.sizeOfJPEG
@@ -42,12 +44,16 @@ public struct PictureHeader: Equatable, Sendable {
         } else if bytes.starts(with: "RIFF".utf8), reader.has("WEBP", at: 8) {
             kind = .webp
             size = reader.sizeOfWebP
+            frames = reader.framesOfWebP
         } else {
             return nil
         }
         guard let size else { return nil }
         (width, height) = size
-        pixels = max(moving ?? 0, size.width.multipliedReportingOverflow(by: size.height).partialValue)
+        // A side has at most 32 bits, and so has the number of frames.
+        let (still, _) = size.width.multipliedReportingOverflow(by: size.height)
+        let (all, isTooMuch) = still.multipliedReportingOverflow(by: max(frames, 1))
+        pixels = isTooMuch ? .max : max(moving ?? 0, all)
     }
 }
 
@@ -84,6 +90,16 @@ private struct Reader {
     /// [PNG, 11.2.1](https://www.w3.org/TR/png-3/#11IHDR)
     var sizeOfPNG: (width: Int, height: Int)? {
         has("IHDR", at: 12) ? pair(big(16, bytes: 4), big(20, bytes: 4)) : nil
+    }
+
+    /// Of one that moves; [PNG, 11.3.6.1](https://www.w3.org/TR/png-3/#acTL-chunk). It says so before the first frame.
+    var framesOfPNG: Int {
+        var offset = 8
+        while let length = big(offset, bytes: 4), !has("IDAT", at: offset + 4) {
+            if has("acTL", at: offset + 4) { return big(offset + 8, bytes: 4) ?? 1 }
+            offset += 12 + length
+        }
+        return 1
     }
 
     /// Segments up to the one that begins a frame; ITU T.81, B.2.
@@ -137,6 +153,18 @@ private struct Reader {
         var offset = start
         while let length = byte(offset), length > 0 { offset += 1 + length }
         return offset + 1
+    }
+
+    /// Of one that moves; RFC 9649, 2.7.1.1.
+    var framesOfWebP: Int {
+        var offset = 12
+        var frames = 0
+        while let length = little(offset + 4, bytes: 4) {
+            if has("ANMF", at: offset) { frames += 1 }
+            // Chunks have an even length.
+            offset += 8 + length + length % 2
+        }
+        return frames
     }
 
     /// RFC 9649, 2.5 to 2.7.

@@ -117,7 +117,11 @@ struct Pictures: Sendable {
             }
             guard bytes.count <= maximumBytes else { return .refused("it is larger than \(maximumBytes >> 10) KiB") }
             guard let header = PictureHeader(bytes) else { return .refused("it is no PNG, JPEG, GIF or WebP") }
-            guard header.isDrawable else { return .refused("it is \(header.width) × \(header.height) pixels large") }
+            guard header.isDrawable else {
+                let isLarge = max(header.width, header.height) > PictureHeader.maximumSide
+                let frames = isLarge ? "" : ", and \(header.pixels) pixels with all its frames"
+                return .refused("it is \(header.width) × \(header.height) pixels large\(frames)")
+            }
             return .taken(bytes)
         } catch {
             return .refused("\(error)")

@@ -46,7 +46,9 @@ final class StatusBoard: Sendable {
             direction == .inbound ? "\(name) rude" : "\(name) rude to what is sent",
             reason.map {
                 BridgeStatus.Problem(
-                    "\(name): \($0)", "It is tried again by itself. If it stays so, take this server out of ntfy.toml.")
+                    "\(name): \($0)",
+                    "It is tried again by itself. If a login page of the network is in between, log in; else correct 'url' in "
+                        + "ntfy.toml.")
             })
     }
 
