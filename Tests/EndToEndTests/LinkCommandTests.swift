@@ -29,7 +29,8 @@ struct LinkCommandTests {
         #expect(
             made.output == [
                 "Made \(desk.path)/notifyd/mqtt.password.", "Made \(desk.path)/notifyd/link.key.",
-                "Made \(desk.path)/notifyd/mqtt.toml.", "Now: systemctl --user enable --now notifyd-mqtt",
+                "Made \(desk.path)/notifyd/mqtt.toml.",
+                "Now: systemctl --user enable notifyd-mqtt && systemctl --user restart notifyd-mqtt",
                 "Then: notifyctl link pair",
             ])
         let files = try await run("cd \(desk.path)/notifyd && stat -c '%a %n' *; cat mqtt.toml", in: desk).output

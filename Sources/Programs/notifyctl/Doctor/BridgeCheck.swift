@@ -31,10 +31,7 @@ struct BridgeCheck {
         case "failed"?: findings.append(.problem(check, bridge.words, advice(bridge)))
         case "waiting"?:
             let since = Timestamp(bridge.since).clock(seenAt: now)
-            findings.append(
-                .warning(
-                    check, "\(bridge.words) since \(since)",
-                    "It tries again by itself. To try now: systemctl --user restart notifyd-\(bridge.name)"))
+            findings.append(.warning(check, "\(bridge.words) since \(since)", waitingAdvice(bridge)))
         default: findings.append(.ok(check, bridge.words))
         }
         findings += bridge.problems.map { .warning(check, $0.reason, $0.advice) }
@@ -46,6 +43,15 @@ struct BridgeCheck {
                     "“notifyctl bridges \(bridge.name) --dead-letters” says why; “--forget” instead deletes them."))
         }
         return findings
+    }
+
+    private static let needsNoRestart = "It goes on by itself when that is done; nothing has to be restarted."
+
+    /// What to do while it waits: for most reasons nothing.
+    private func waitingAdvice(_ bridge: BridgeInfo) -> String {
+        if bridge.name == "unifiedpush" { return Self.needsNoRestart }
+        if bridge.detail.contains("certificate") { return advice(bridge) }
+        return "It tries again by itself. To try now: systemctl --user restart notifyd-\(bridge.name)"
     }
 
     /// What to do for the usual reasons of a failure.
@@ -79,11 +85,14 @@ struct BridgeCheck {
                     + "this name."
             }
             return
-                "If an authority of your own has signed it, name its file in [link] of \(file): authorities = \"/path/ca.pem\". "
-                + "If it has expired, or is for another name, the broker needs a new one."
+                "If an authority of your own has signed it, name its file in \(file): authorities = \"/path/ca.pem\". "
+                + "If it has expired, or is for another name, the other side needs a new one."
         }
         if bridge.detail.contains("several distributors") {
             return "Write the line into \(file), then: \(restart)"
+        }
+        if bridge.detail.contains("the distributor needs you") || bridge.detail.contains("with a VAPID key") {
+            return Self.needsNoRestart
         }
         if bridge.detail.contains("the file /") || bridge.detail.contains("the credential \"") {
             return "Put that right, then: notifyd-\(bridge.name) --check-config && \(restart)"

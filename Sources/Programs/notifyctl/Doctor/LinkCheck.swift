@@ -59,8 +59,8 @@ struct LinkCheck {
         let advice =
             line.isChannel
             ? "Get the key of the channel from another member."
-            : "On a device that works: notifyctl link pair. Here move mqtt.toml, mqtt.password and link.key away, and then: "
-                + "notifyctl link join"
+            : "On a device that works: notifyctl link pair. Here move mqtt.toml, mqtt.password, link.key and, where "
+                + "there is one, mqtt.authorities.pem away, and then: notifyctl link join"
         let count = "\(line.unopened) message\(line.unopened == 1 ? "" : "s")"
         let reason = line.isSealed ? "the others have another key" : "the others have a key"
         return [

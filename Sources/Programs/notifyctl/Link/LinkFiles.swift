@@ -142,6 +142,11 @@ struct LinkFiles {
                 Terminal.complain("\(Terminal.plain(path)) stays; delete it if nothing else needs it.")
             }
         }
+        for credential in Set(credentials).filter(\.isOfUnit).map({ "\($0)" }).sorted() {
+            Terminal.complain(
+                "\(Terminal.plain(credential)) stays; delete the file that LoadCredential= of the unit names for it: "
+                    + "systemctl --user cat notifyd-mqtt")
+        }
         let old = configuration + ".old"
         guard rename(configuration, old) == 0 else {
             Terminal.complain("\(Terminal.plain(configuration)) stays: \(String(cString: strerror(errno))).")

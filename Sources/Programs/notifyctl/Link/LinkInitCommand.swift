@@ -65,7 +65,9 @@ struct LinkDeviceOptions: ParsableArguments {
         let paths = try location.files.write(
             invitation, name: name ?? HostName.own, allowsInsecure: insecure, authorities: certificates)
         let made = paths.map { "Made \(Terminal.plain($0))." }
-        let steps = ["Now: systemctl --user enable --now notifyd-mqtt", "Then: \(next)"]
+        // One that runs still has the link that was here before.
+        let start = "systemctl --user enable notifyd-mqtt && systemctl --user restart notifyd-mqtt"
+        let steps = ["Now: \(start)", "Then: \(next)"]
         output.write(
             .object([("files", .array(paths.map(JSON.string)))]), text: (made + steps).joined(separator: "\n"))
     }
