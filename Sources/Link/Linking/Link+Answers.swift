@@ -19,16 +19,18 @@ extension Link {
         var quota: TokenBucket?
         /// Who asked for what lately, for ranges that many have missed.
         var recent: [(asker: Device, question: Question, at: Uptime)] = []
-        /// The newest answer, until the broker has acknowledged it, and its bytes.
-        var flight: (token: MessageToken, bytes: Int)?
+        /// The newest answer, until the broker has acknowledged it: its bytes, and to what it is one.
+        var flight: (token: MessageToken, bytes: Int, asked: Asked)?
         /// The longest text of an answer.
         var longestText = Message.maximumTextBytes
 
         /// The broker has refused an answer, or ended the connection before it acknowledged it. It may say nothing of its limit, so
-        /// that the same answer would fail again and again: the next one is half as long.
+        /// that the same answer would fail again and again: the next one is a quarter as long.
         mutating func flightFailed() {
-            if let flight { longestText = max(min(longestText, flight.bytes / 2), Message.shortestLimit) }
-            flight = nil
+            guard let flight else { return }
+            longestText = max(min(longestText, flight.bytes / 4), Message.shortestLimit)
+            waiting.prepend(flight.asked)
+            self.flight = nil
         }
     }
 
@@ -118,7 +120,7 @@ extension Link {
         }
         let token = reply(
             to: asked, Answer(id: question.id, after: question.after, through: through, items: items), at: now)
-        if bytes > Message.shortestLimit { answering.flight = (token, bytes) }
+        if bytes > Message.shortestLimit { answering.flight = (token, bytes, asked) }
     }
 
     @discardableResult
