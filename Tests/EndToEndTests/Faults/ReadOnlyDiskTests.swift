@@ -87,6 +87,11 @@ struct ReadOnlyDiskTests {
         try await withFaultRig(through: disk) { rig in
             let id = try await rig.publish("/note/1", "news", ["window": .uint32(60_000)])
             #expect(try await rig.claim(id) == "suppressed")
+            func record() async throws -> [String: Value] {
+                try await rig.call("Explain", [.uint64(id)]).arguments.first?.entries ?? [:]
+            }
+            // The bus is asked for names after the claim.
+            try await rig.until("the claimant has a name") { try await record()["programs"]?.entries?.count == 1 }
             await rig.daemon.stop()
             try close(rig)
             try await rig.daemon.start()
@@ -95,9 +100,6 @@ struct ReadOnlyDiskTests {
             defer { late.close() }
             let claim = Message.call("Claim", of: Router.interface, at: Router.path, on: Router.name, [.uint64(id)])
             #expect(try await late.call(claim).arguments.first?.string == "recorded")
-            func record() async throws -> [String: Value] {
-                try await rig.call("Explain", [.uint64(id)]).arguments.first?.entries ?? [:]
-            }
             try await rig.until("both claimants have names") { try await record()["programs"]?.entries?.count == 2 }
             let early = try await record()
             #expect(early["claims"]?.elements?.count == 2)
