@@ -235,7 +235,7 @@ final class ConnectionLoop: @unchecked Sendable {
 
     /// Goes on to the next part.
     private func readNextPart() {
-        guard var kept, end == nil, !isFlushing, let client else { return }
+        guard var kept, end == nil, let client else { return }
         if let part = kept.part { note(sending: client.unsubscribe(part)) }
         kept.part = kept.rest.popFirst()
         kept.lastHeard = Clock.boottime()
@@ -252,7 +252,9 @@ final class ConnectionLoop: @unchecked Sendable {
 
     /// When everything has come that the broker has kept, or of a part of it.
     private var keptEnd: Int64? {
-        guard let kept, pausedUntil == nil, kept.part != nil || kept.count >= options.keptCount else { return nil }
+        guard let kept, pausedUntil == nil, !isFlushing, kept.part != nil || kept.count >= options.keptCount else {
+            return nil
+        }
         return kept.lastHeard + options.keptSilence.microseconds
     }
 
