@@ -19,11 +19,17 @@ struct DoctorCheckTests {
         #expect(PushCheck(isActivatable: false).findings.isEmpty)
         #expect(findings(0).isEmpty && findings(92 * day).isEmpty)
         #expect(findings(99 * day).first?.state.hasPrefix("post has another address since") == true)
-        #expect(findings(99 * day).first?.advice == "Give its sender the new one: notifyctl push-endpoint show post")
+        let advice =
+            "Give its sender the new one, if you have not: notifyctl push-endpoint show post. This is told for a week."
+        #expect(findings(99 * day).first?.advice == advice)
         #expect(findings(0, isActivatable: false).first?.state.contains("cannot start notifyd-unifiedpush") == true)
         let several = ["State": "failed", "Detail": "there are several distributors: a, b"] as [String: Value]
         let bridge = BridgeCheck(bridges: [BridgeInfo(name: "unifiedpush", several)]).findings.first
         #expect(bridge?.advice?.contains("~/.config/notifyd/unifiedpush.toml") == true)
+        // No restart brings a distributor.
+        let waiting = ["State": "waiting", "Detail": "post: there is no distributor of UnifiedPush"] as [String: Value]
+        let waitingBridge = BridgeCheck(bridges: [BridgeInfo(name: "unifiedpush", waiting)]).findings.first
+        #expect(waitingBridge?.advice?.contains("nothing has to be restarted") == true)
     }
 
     // MARK: The unit
