@@ -50,7 +50,11 @@ public struct ChangeFollower: AsyncSequence, Sendable {
                 let answer = await daemon.perform(.awaitChanges(after: cursor, limit: limit))
                 switch answer {
                 case .done:
-                    guard let rows = answer.changes?.rows, let last = rows.last else { throw .strangeReply }
+                    guard let rows = answer.changes?.rows, let last = rows.last else {
+                        // Another program has notifyd's name, for now.
+                        alarm.ring(after: backoff.next())
+                        break
+                    }
                     backoff.reset()
                     cursor = last.number
                     return rows
