@@ -47,7 +47,7 @@ struct JoiningTests {
         #expect(link.handle(.stored(token), at: now).contains(where: isConnect))
     }
 
-    /// A device that was given the wrong key at first begins with the present all the same.
+    /// A device that had the wrong key at first still begins with the present.
     @Test func whoHasTheWrongKeyIsNewUntilItHasTheRightOne() {
         let bench = Bench(isConnected: false)
         bench.give(.connecting)

@@ -104,7 +104,7 @@ extension Link {
 
     mutating func checkJoining(at now: Now) {
         guard isDue(connection.joined, at: now) else { return }
-        // With a wrong key nobody's present is known: this device is as new when it has got the right one.
+        // With a wrong key it has learned of no stream where that ends: it joins when it has the right one.
         guard connection.unopened == 0 || connection.hasOpened else {
             connection.joined = now.uptime + limits.joiningTime
             return
