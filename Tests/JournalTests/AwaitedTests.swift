@@ -30,6 +30,28 @@ struct AwaitedTests {
         }
     }
 
+    /// An older copy of the file without the claim has a lower number, so that whoever has read this one notices.
+    @Test(arguments: [false, true]) func aClaimThatWaitsTakesANumber(isFollowed: Bool) throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            try journal.commit([.accepted(try sample(1))])
+            let before = journal.newestChange
+            func later() throws -> [StoredChange] {
+                try journal.changes(after: Journal.ChangePosition(after: before), limit: 9, bytes: 1 << 20).changes
+            }
+            if isFollowed { #expect(try later().isEmpty) }
+            try journal.commit([.awaited(awaited("1"))])
+            #expect(try later() == [StoredChange(Int64(before) + 1, .hole)])
+            try journal.commit([.awaitedReplaced([awaited("1"), awaited("2")])])
+            #expect(try later() == [StoredChange(Int64(before) + 2, .hole)])
+            try journal.commit([.awaitedReplaced([]), .awaitedGone(Origin(source: "chat", eventID: "1"))])
+            #expect(journal.newestChange == before + 2)
+            journal.close()
+            let again = try Journal(directory: folder)
+            #expect(again.lastChangeInFile == Int64(before) + 2)
+        }
+    }
+
     /// The event could not be stored, so it has not come.
     @Test func whatEndedWithARefusedEventIsAwaitedAgain() throws {
         try withFolder { folder in

@@ -31,7 +31,7 @@ struct ChangesTests {
             case .outcome(let event): "\(event.id) \(event.decision!.outcome)"
             case .read(let event, let claimant, _, _): "\(event.id) read by \(claimant)"
             case .removed(let removal): "\(removal.topic) \(removal.cause.rawValue)"
-            case .deleted: "deleted"
+            case .hole: "hole"
             case .start(let last): "start after \(last)"
             }
         }
@@ -153,7 +153,7 @@ struct ChangesTests {
                 .all, after: Journal.UnreadPosition(before: .all), upTo: EventID(9), limit: 100)
             for _ in 1...2 {
                 let last = try #require(try list(journal).last)
-                #expect(last.number == highest && last.content == .deleted)
+                #expect(last.number == highest && last.content == .hole)
                 #expect(
                     try journal.changes(
                         after: Journal.ChangePosition(after: highest), limit: 9, bytes: 1 << 20
@@ -162,7 +162,7 @@ struct ChangesTests {
                 journal = try Journal(directory: folder)
             }
             try journal.commit([.accepted(try sample(3))])
-            #expect(try !list(journal).contains { $0.content == .deleted })
+            #expect(try !list(journal).contains { $0.content == .hole })
         }
     }
 

@@ -81,7 +81,7 @@ struct RecentChangesTests {
                 .all, after: Journal.UnreadPosition(before: .all), upTo: EventID(2), limit: 100)
             #expect(journal.recent == nil)
             let left = try read(journal, after: start)
-            #expect(left.allSatisfy { $0.id == EventID(3) || $0.content == .deleted } && !left.isEmpty)
+            #expect(left.allSatisfy { $0.id == EventID(3) || $0.content == .hole } && !left.isEmpty)
         }
     }
 }

@@ -79,8 +79,8 @@ extension Journal {
             while changes.count < limit {
                 let first = heads.indices.filter { heads[$0] != nil }.min { heads[$0]!.number < heads[$1]!.number }
                 guard let first, let change = heads[first] else {
-                    if let last = self.lastDeletedChange, last > position.number {
-                        changes.append(StoredChange(last, .deleted))
+                    if let last = self.lastHole, last > position.number {
+                        changes.append(StoredChange(last, .hole))
                     }
                     return (changes, nil)
                 }
@@ -184,7 +184,7 @@ extension Journal {
         let kept = lastRow.flatMap { try? RowReader($0).changeNumber("last") }
         if lastRow != nil, kept == nil { damagedRows += 1 }
         // A damaged number may be so high that none is left above it.
-        lastDeletedChange = kept.flatMap { $0 < 1 << 62 ? $0 : nil }
+        lastHole = kept.flatMap { $0 < 1 << 62 ? $0 : nil }
         lastChangeInFile = (last + [kept ?? 0]).filter { $0 < 1 << 62 }.max() ?? 0
         lastChange = max(lastChange, realtime(), lastChangeInFile)
         let row = try Row.fetchOne(db, sql: "SELECT * FROM change_start")
@@ -206,11 +206,11 @@ extension Journal {
         oldestNumber = number
     }
 
-    /// Keeps the highest number, before events are deleted that may have it.
+    /// Keeps the highest number: before events are deleted that may have it, and when it was given to what has no row.
     func keepLastChange(_ db: Database) throws {
         try db.cachedStatement(sql: "INSERT OR REPLACE INTO change_last (number, last, checksum) VALUES (1, ?, ?)")
             .execute(arguments: [lastChange, Self.checksum(of: lastChange)])
-        lastDeletedChange = lastChange
+        lastHole = lastChange
     }
 
     /// Writes the row `start`, if it is due.

@@ -13,6 +13,7 @@ extension Journal {
         // Writing forgets what is recent; a failed commit leaves it so.
         var recent = self.recent
         try write(isAcknowledged: true) { db in
+            var hasAwaited = false
             // GRDB looks statements up by their text, which is long. Once is enough for all entries.
             var insertion = try FastStatement(db, Self.insertion)
             var update = try FastStatement(db, Self.update)
@@ -43,9 +44,13 @@ extension Journal {
                 case .read(let id, let claimant, let moment, let place):
                     try self.noteRead(id, by: claimant, at: moment, from: place, db)
                     recent?.end(at: self.lastChange)
-                case .awaited(let awaited): try self.insert(awaited, db)
+                case .awaited(let awaited):
+                    try self.insert(awaited, db)
+                    hasAwaited = true
                 case .awaitedGone(let origin): try self.end(awaited: origin, db)
-                case .awaitedReplaced(let all): try self.replaceAwaited(all, db)
+                case .awaitedReplaced(let all):
+                    try self.replaceAwaited(all, db)
+                    hasAwaited = hasAwaited || !all.isEmpty
                 case .claimed(let id, let claim): try self.insert(claim, of: id, db)
                 case .named(let claimant, let program, let ids):
                     for id in ids { try self.name(claimant, program, on: id, &update, db) }
@@ -69,6 +74,12 @@ extension Journal {
                     recent?.end(at: self.lastChange)
                 case .tombstones(let tombstones): try self.insertMissing(tombstones, db)
                 }
+            }
+            // Without a number, nobody would notice that an older copy of the file lacks the claim.
+            if hasAwaited {
+                _ = self.takeChangeNumber()
+                try self.keepLastChange(db)
+                recent?.end(at: self.lastChange)
             }
         }
         replaced = [:]

@@ -71,8 +71,8 @@ public final class Journal {
     /// The number of the last change, and the first one that is complete; see `changes`.
     var lastChange: Int64 = 0
     var oldestNumber: Int64?
-    /// The highest number of a change when events were last deleted: its row may be gone, and the number is used up.
-    var lastDeletedChange: Int64?
+    /// The highest number that may have no row, and is used up.
+    var lastHole: Int64?
     /// The last changes; `nil` while nobody follows the journal.
     var recent: RecentChanges?
     /// The highest number in the file when it was opened.

@@ -13,8 +13,8 @@ public struct StoredChange: Sendable, Equatable {
         case removed(StoredRemoval)
         /// The journal was opened for writing; before that, the highest number in it was `last`.
         case start(last: UInt64)
-        /// Events were deleted, and their changes with them. Numbers up to that of this change have been given out.
-        case deleted
+        /// A number without a row: events were deleted, and their changes with them, or a claim waits for its event.
+        case hole
     }
 
     /// Numbers grow in the order of the commits.
@@ -31,7 +31,7 @@ public struct StoredChange: Sendable, Equatable {
         switch content {
         case .event(let event), .outcome(let event), .read(let event, by: _, at: _, from: _): event.id
         case .removed(let removal): removal.id
-        case .start, .deleted: EventID(0)
+        case .start, .hole: EventID(0)
         }
     }
 

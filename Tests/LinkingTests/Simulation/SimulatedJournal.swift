@@ -44,6 +44,8 @@ struct SimulatedJournal {
 
     var device: Device
     private(set) var lastNumber: UInt64 = 0
+    /// The highest number that was given out for something that has no row.
+    private var lastHole: UInt64 = 0
     private var lastID: UInt64 = 0
     private var rows: [Row] = []
     private(set) var items: [GlobalName: Item] = [:]
@@ -85,7 +87,12 @@ struct SimulatedJournal {
             if let change = change(rows[end]) { changes.append(change) }
             end += 1
         }
-        return ChangesPage(changes: changes, isLast: end == rows.count)
+        guard end == rows.count, changes.count < limit else { return ChangesPage(changes: changes, isLast: false) }
+        // A number without a row is told only at the end.
+        if lastHole > max(after, rows.last?.number ?? 0) {
+            changes.append(Change(number: lastHole, via: "", kind: .other))
+        }
+        return ChangesPage(changes: changes, isLast: true)
     }
 
     private func change(_ row: Row) -> Change? {
@@ -178,6 +185,8 @@ struct SimulatedJournal {
             let expires = max(claim.expires ?? 0, wall + 24 * 3_600_000_000)
             if awaited[claim.name]?.contains(where: { $0.claim.form == claim.form }) != true {
                 awaited[claim.name, default: []].append(Awaited(claim: claim, expires: expires))
+                lastNumber += 1
+                lastHole = lastNumber
             }
             return nil
         }

@@ -27,7 +27,7 @@ struct Follower {
             guard events[event.id] != nil else { return "event \(event.id) is read before it came" }
             readMarks.insert(event.id)
         case .removed(let removal): words[removal.topic, default: []].append(change)
-        case .deleted: break
+        case .hole: break
         case .start(let last):
             // A number between the two would say that the journal is an older copy.
             guard cursor <= last else { return "change \(cursor) was read, and a start says \(last)" }

@@ -146,8 +146,8 @@ private struct ChangeRecord {
                     details.appendEntry("published", "x") { $0.append(removal.published ?? removal.removed, as: "x") }
                     details.appendEntry("cause", "s") { $0.append(removal.cause.rawValue) }
                 }
-            case .deleted:
-                begin(row, "deleted", "")
+            case .hole:
+                begin(row, "hole", "")
                 row.appendContainer("a", "{sv}") { _ in }
             case .start(let last):
                 begin(row, "start", "")
