@@ -1,3 +1,4 @@
+import NotifyTestSupport
 import Testing
 
 @testable import Routing
@@ -124,6 +125,28 @@ extension Instant {
         #expect(table[3] == "3!")
         #expect(table[2000] == nil)
         #expect(Set(table.values) == Set(table.keys.map { table[$0]! }))
+    }
+
+    /// The same as a dictionary, whatever is done in which order.
+    @Test(arguments: 0..<20) func itIsADictionary(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var table = SlabDictionary<Int, Int>()
+        var model: [Int: Int] = [:]
+        for step in 0..<4000 {
+            let key = Int.random(in: 0..<(step < 2000 ? 1500 : 40), using: &random)
+            switch Int.random(in: 0..<4, using: &random) {
+            case 0: #expect(table.removeValue(forKey: key) == model.removeValue(forKey: key))
+            case 1 where model[key] != nil:
+                table[existing: key] += 1
+                model[key]! += 1
+            default: (table[key], model[key]) = (step, step)
+            }
+            #expect(table[key] == model[key] && table.count == model.count)
+        }
+        #expect(Dictionary(uniqueKeysWithValues: zip(table.keys, table.values)) == model)
+        for key in 0..<1500 { #expect(table[key] == model[key]) }
+        for key in model.keys { #expect(table.remove(existing: key) == model[key]) }
+        #expect(table.isEmpty)
     }
 
     @Test func slotsAreUsedAgain() {

@@ -21,12 +21,7 @@ public final class Event: Sendable {
     public let id: EventID
     /// The topic.
     public let topic: Topic
-    /// May be empty, at most 1 KiB.
-    public let title: String
-    /// May be empty, at most 8 KiB.
-    public let body: String
-    /// What the publisher added, unchanged and in its order.
-    public let fields: [Field]
+    private let content: EventContent
     /// Microseconds since the epoch, from the publisher or the daemon's clock.
     public let published: Int64
     /// The publisher's unique bus name.
@@ -54,6 +49,12 @@ public final class Event: Sendable {
         }
     }
 
+    /// May be empty, at most 1 KiB.
+    public var title: String { content.title }
+    /// May be empty, at most 8 KiB.
+    public var body: String { content.body }
+    /// What the publisher added, unchanged and in its order.
+    public var fields: [Field] { content.fields }
     /// What it takes the place of; `nil` for most events.
     public var collapse: CollapseKey? { extras?.collapse }
     /// What the publisher says about the banner; empty for most events. `appearance` reads it.
@@ -68,9 +69,7 @@ public final class Event: Sendable {
     ) {
         self.id = id
         self.topic = topic
-        self.title = title
-        self.body = body
-        self.fields = fields
+        content = EventContent(title: title, body: body, fields: fields)
         self.published = published
         self.sender = sender
         self.origin = origin
@@ -85,10 +84,28 @@ public final class Event: Sendable {
                 appearance: appearanceOptions))
     }
 
+    /// The same event, for a time in which few look at it.
+    init(packing other: Event) {
+        id = other.id
+        topic = other.topic
+        content = other.content.packed
+        published = other.published
+        sender = other.sender
+        origin = other.origin
+        urgency = other.urgency
+        retained = other.retained
+        route = other.route
+        extras = other.extras
+        cost = other.cost
+    }
+
     /// The key of its window and its banner.
     public var key: CoalescingKey {
-        if let collapse, route.coalescing == .none { return .collapse(collapse) }
-        return route.key(topic: topic, event: id)
+        switch route.coalescing {
+        case .topic: .topic(of: self)
+        case .route: .route(route)
+        case .none: collapse.map { .collapse($0) } ?? .event(self)
+        }
     }
 }
 

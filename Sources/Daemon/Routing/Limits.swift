@@ -21,6 +21,8 @@ public struct Limits: Sendable {
     public var undecidedEvents = 100_000
     /// Undecided events of one connection.
     public var undecidedEventsPerSender = 10_000
+    /// Undecided events that are kept as they came; further ones are packed, and take less memory.
+    public var unpackedEvents = 1_000
     /// Memory cost of undecided events in bytes; see `Event.memoryCost`.
     public var undecidedBytes = 96 << 20
     /// Memory cost of one connection's undecided events in bytes.

@@ -1,4 +1,4 @@
-public import NotifyText
+import NotifyText
 
 /// A rule for topics: whether there is a banner, its text, its window, its actions.
 ///
@@ -112,14 +112,6 @@ public final class Route: Sendable {
         self.required = required
     }
 
-    /// The key of the window and the banner of an event.
-    func key(topic: Topic, event: EventID) -> CoalescingKey {
-        switch coalescing {
-        case .topic: .topic(topic)
-        case .route: .route(name.bytes)
-        case .none: .event(event)
-        }
-    }
 }
 
 extension Route.FieldType {
@@ -150,33 +142,6 @@ public protocol BannerWording: Sendable {
     ///   - count: how many events are behind the banner.
     /// - Returns: plain text; `nil`: the event's own title or body.
     func text(of event: Event, others: [Event], count: Int) -> (title: String?, body: String?)
-}
-
-/// Events with equal keys share a window and a banner.
-public enum CoalescingKey: Hashable, Sendable {
-    /// All events of one topic.
-    case topic(Topic)
-    /// All events of a route, by its name.
-    case route(ByteString)
-    /// One event alone.
-    case event(EventID)
-    /// Events that replace each other, where the route has a banner for each event.
-    case collapse(CollapseKey)
-    /// The summary of events beyond the rate limit.
-    case summary
-}
-
-extension CoalescingKey: CustomStringConvertible {
-    /// The key as text, for explanations.
-    public var description: String {
-        switch self {
-        case .topic(let topic): topic.description
-        case .route(let name): "route \(name)"
-        case .event(let id): "event \(id)"
-        case .collapse(let key): "collapse \(key.text) of \(key.topic)"
-        case .summary: "summary"
-        }
-    }
 }
 
 /// The urgency of a banner; see the Desktop Notifications Specification, "Urgency Levels".

@@ -113,12 +113,14 @@ extension Router {
     ) -> Bool {
         let asked = ask(about: event)
         let isAwaited = TrackedEvent.isAwaited(event, asked: asked)
+        // Most events are claimed or shown soon. Of very many, most wait.
+        let kept = undecided.total.events < limits.unpackedEvents ? event : Event(packing: event)
         let window = windows.add(
-            event, length: length, isAwaited: isAwaited, isReplayed: isReplayed, at: now.instant, timers: &timers)
+            kept, length: length, isAwaited: isAwaited, isReplayed: isReplayed, at: now.instant, timers: &timers)
         let deadline = window.deadline
         let isOver = window.canEndEarly
         let tracked = TrackedEvent(
-            event: event, accepted: now.instant.before(by: age), expires: expires, place: .window(event.key),
+            event: kept, accepted: now.instant.before(by: age), expires: expires, place: .window(kept.key),
             opened: window.opened, deadline: deadline, asked: asked, isReplayed: isReplayed,
             isOfEarlierBoot: age == nil)
         keep(tracked)

@@ -101,7 +101,7 @@ extension Router {
 
     /// A key for a restored banner: its own, or that of its first event if this run has a banner of the same key.
     private func freeKey(_ key: CoalescingKey, named first: EventID) -> CoalescingKey {
-        banners[key] == nil ? key : .event(first)
+        banners[key] == nil ? key : .eventNumbered(CoalescingKey.Number(first))
     }
 
     /// Takes in a shown event. The times of its window are not needed: they are recorded already.

@@ -1,44 +1,55 @@
-/// A dictionary whose values live in a slab: for values that are large and many.
+/// A dictionary whose entries live in a slab: for values that are large and many.
 ///
-/// A `Dictionary` that has just grown takes more than twice the memory of its values, and moves all of them to grow. Here only
-/// slot numbers are moved. A value stays in its slot; slots are allocated in chunks, and freed slots are reused.
+/// A `Dictionary` that has just grown takes more than twice the memory of its entries, and moves all of them to grow. Here only
+/// slot numbers are moved. An entry stays in its slot; slots are allocated in chunks, and freed slots are reused.
 struct SlabDictionary<Key: Hashable, Value> {
     private static var slotsAtOnce: Int { 256 }
+    private static var leastBuckets: Int { 16 }
 
-    private var slots: [Key: Int32] = [:]
-    private var chunks: [[Value?]] = []
+    private struct Entry {
+        let key: Key
+        var value: Value
+    }
+
+    /// A hash table with linear probing: the slot of each key, or `vacant`. Their number is a power of two, and at most three in
+    /// four are taken.
+    private var buckets = [Int32](repeating: Self.vacant, count: Self.leastBuckets)
+    private static var vacant: Int32 { -1 }
+    private var chunks: [[Entry?]] = []
     private var free: [Int32] = []
+    private(set) var count = 0
 
-    var count: Int { slots.count }
-    var isEmpty: Bool { slots.isEmpty }
+    var isEmpty: Bool { count == 0 }
     /// How many values there is room for now.
     var slotCount: Int { chunks.count * Self.slotsAtOnce }
 
     /// The keys and the values, each in no particular order.
-    var keys: some Collection<Key> { slots.keys }
-    var values: some Sequence<Value> {
-        // A slot that a key has is never empty.
-        slots.values.lazy.map { [chunks] slot in chunks[Int(slot) / Self.slotsAtOnce][Int(slot) % Self.slotsAtOnce]! }
-    }
+    var keys: some Sequence<Key> { chunks.lazy.joined().compactMap { $0?.key } }
+    var values: some Sequence<Value> { chunks.lazy.joined().compactMap { $0?.value } }
 
-    func contains(_ key: Key) -> Bool { slots[key] != nil }
+    func contains(_ key: Key) -> Bool { bucket(of: key) != nil }
 
     subscript(key: Key) -> Value? {
-        // Both work in place; `get` and `set` would copy the value.
+        // It works in place; `get` would copy the value.
         _read {
-            if let slot = slots[key] {
-                yield chunks[Int(slot) / Self.slotsAtOnce][Int(slot) % Self.slotsAtOnce]
+            if let bucket = bucket(of: key) {
+                let (chunk, place) = position(of: buckets[bucket])
+                // A slot that a bucket has is never empty.
+                yield chunks[chunk][place]!.value
             } else {
                 yield nil
             }
         }
-        _modify {
-            let slot = slots[key] ?? take(for: key)
-            let (chunk, place) = Int(slot).quotientAndRemainder(dividingBy: Self.slotsAtOnce)
-            yield &chunks[chunk][place]
-            if chunks[chunk][place] == nil {
-                give(slot, of: key)
-                releaseIfEmpty()
+        set {
+            if let newValue {
+                if let bucket = bucket(of: key) {
+                    let (chunk, place) = position(of: buckets[bucket])
+                    chunks[chunk][place]!.value = newValue
+                } else {
+                    insert(Entry(key: key, value: newValue))
+                }
+            } else {
+                removeValue(forKey: key)
             }
         }
     }
@@ -46,20 +57,15 @@ struct SlabDictionary<Key: Hashable, Value> {
     /// The value of a key that is in the table; any other key traps.
     subscript(existing key: Key) -> Value {
         _read {
-            let (chunk, place) = position(of: key)
-            // A slot that a key has is never empty.
-            yield chunks[chunk][place]!
+            let (chunk, place) = position(of: slot(existing: key))
+            // A slot that a bucket has is never empty.
+            yield chunks[chunk][place]!.value
         }
         _modify {
-            let (chunk, place) = position(of: key)
+            let (chunk, place) = position(of: slot(existing: key))
             // As above.
-            yield &chunks[chunk][place]!
+            yield &chunks[chunk][place]!.value
         }
-    }
-
-    private func position(of key: Key) -> (quotient: Int, remainder: Int) {
-        guard let slot = slots[key] else { preconditionFailure("a key is used only while its value is in the table") }
-        return Int(slot).quotientAndRemainder(dividingBy: Self.slotsAtOnce)
     }
 
     /// Removes the value of a key that is in the table.
@@ -72,15 +78,20 @@ struct SlabDictionary<Key: Hashable, Value> {
 
     @discardableResult
     mutating func removeValue(forKey key: Key) -> Value? {
-        guard let slot = slots[key] else { return nil }
-        let (chunk, place) = Int(slot).quotientAndRemainder(dividingBy: Self.slotsAtOnce)
-        let value = chunks[chunk][place].take()
-        give(slot, of: key)
-        releaseIfEmpty()
-        return value
+        guard let bucket = bucket(of: key) else { return nil }
+        let slot = buckets[bucket]
+        let (chunk, place) = position(of: slot)
+        vacate(bucket)
+        let entry = chunks[chunk][place].take()
+        free.append(slot)
+        count -= 1
+        // Releases the memory of a large table that has become empty.
+        if isEmpty, chunks.count > 1 { self = SlabDictionary() }
+        return entry?.value
     }
 
-    private mutating func take(for key: Key) -> Int32 {
+    private mutating func insert(_ entry: Entry) {
+        if 4 * (count + 1) > 3 * buckets.count { grow() }
         if free.isEmpty {
             let first = Int32(slotCount)
             chunks.append(Array(repeating: nil, count: Self.slotsAtOnce))
@@ -88,17 +99,69 @@ struct SlabDictionary<Key: Hashable, Value> {
             free.append(contentsOf: (first..<first + Int32(Self.slotsAtOnce)).reversed())
         }
         let slot = free.removeLast()
-        slots[key] = slot
-        return slot
+        let (chunk, place) = position(of: slot)
+        chunks[chunk][place] = entry
+        put(slot, of: entry.key)
+        count += 1
     }
 
-    private mutating func give(_ slot: Int32, of key: Key) {
-        slots[key] = nil
-        free.append(slot)
+    // MARK: Slots and buckets
+
+    private func position(of slot: Int32) -> (chunk: Int, place: Int) {
+        let (chunk, place) = Int(slot).quotientAndRemainder(dividingBy: Self.slotsAtOnce)
+        return (chunk, place)
     }
 
-    /// Releases the memory of a large table that has become empty. Call it after the value has left its slot.
-    private mutating func releaseIfEmpty() {
-        if slots.isEmpty, chunks.count > 1 { self = SlabDictionary() }
+    private func key(of slot: Int32) -> Key {
+        let (chunk, place) = position(of: slot)
+        // A slot that a bucket has is never empty.
+        return chunks[chunk][place]!.key
+    }
+
+    private func slot(existing key: Key) -> Int32 {
+        guard let bucket = bucket(of: key) else {
+            preconditionFailure("a key is used only while its value is in the table")
+        }
+        return buckets[bucket]
+    }
+
+    /// The bucket where the search for a key begins.
+    private func home(of key: Key) -> Int { key.hashValue & (buckets.count - 1) }
+
+    private func bucket(of key: Key) -> Int? {
+        var bucket = home(of: key)
+        while buckets[bucket] != Self.vacant {
+            if self.key(of: buckets[bucket]) == key { return bucket }
+            bucket = (bucket + 1) & (buckets.count - 1)
+        }
+        return nil
+    }
+
+    /// Puts a slot into the first vacant bucket for its key.
+    private mutating func put(_ slot: Int32, of key: Key) {
+        var bucket = home(of: key)
+        while buckets[bucket] != Self.vacant { bucket = (bucket + 1) & (buckets.count - 1) }
+        buckets[bucket] = slot
+    }
+
+    /// Empties a bucket. The slots behind it move, so that the search for their keys still finds them.
+    private mutating func vacate(_ bucket: Int) {
+        var hole = bucket
+        buckets[hole] = Self.vacant
+        var next = (hole + 1) & (buckets.count - 1)
+        while buckets[next] != Self.vacant {
+            let distance = (next - home(of: key(of: buckets[next]))) & (buckets.count - 1)
+            if distance >= (next - hole) & (buckets.count - 1) {
+                buckets.swapAt(hole, next)
+                hole = next
+            }
+            next = (next + 1) & (buckets.count - 1)
+        }
+    }
+
+    private mutating func grow() {
+        let slots = buckets.filter { $0 != Self.vacant }
+        buckets = Array(repeating: Self.vacant, count: 2 * buckets.count)
+        for slot in slots { put(slot, of: key(of: slot)) }
     }
 }

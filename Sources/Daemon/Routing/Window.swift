@@ -8,12 +8,11 @@ struct Window {
     let opened: Instant
     /// The latest deadline that further events can cause.
     private(set) var limit: Instant
+    private var members = Members()
     /// Events without a claim.
-    private(set) var unclaimed = SortedIDs()
-    /// The unclaimed events for which claims are still awaited.
-    private(set) var awaited = SortedIDs()
+    var unclaimed: SortedIDs { members.sets.unclaimed }
     /// Events with a provisional claim.
-    private(set) var held = SortedIDs()
+    var held: SortedIDs { members.sets.held }
 
     /// A length above the maximum wins: the maximum limits streams, not a single event.
     init(length: Duration, maximum: Duration, at now: Instant) {
@@ -29,16 +28,15 @@ struct Window {
         limit = max(opened + tracked.event.route.maximumWindow, deadline)
     }
 
-    var isFullyClaimed: Bool { unclaimed.isEmpty && held.isEmpty }
+    var isFullyClaimed: Bool { members.isEmpty }
     /// Whether every screen that was asked about the unclaimed events has passed.
-    var canEndEarly: Bool { awaited.isEmpty && !unclaimed.isEmpty }
+    var canEndEarly: Bool { members.areAnswered }
 
     /// A short length does not shorten the window of earlier events, unless the event takes the place of the only one.
     mutating func add(_ id: EventID, length: Duration, isAwaited: Bool, at now: Instant) {
         let ownDeadline = min(now + length, limit)
         deadline = isFullyClaimed ? ownDeadline : max(deadline, ownDeadline)
-        unclaimed.insert(id)
-        if isAwaited { awaited.insert(id) }
+        members.change { $0.add(id, isAwaited: isAwaited) }
     }
 
     /// Adds an event, and arms the timer again if the deadline has moved.
@@ -58,8 +56,7 @@ struct Window {
         _ tracked: Router.TrackedEvent, _ key: CoalescingKey, isAwaited: Bool, timers: inout Router.Timers
     ) {
         let before = timer == nil ? nil : deadline
-        unclaimed.insert(tracked.event.id)
-        if isAwaited { awaited.insert(tracked.event.id) }
+        members.change { $0.add(tracked.event.id, isAwaited: isAwaited) }
         extend(until: tracked.deadline)
         if deadline != before { timer = timers.schedule(.window(key), at: deadline) }
     }
@@ -70,26 +67,91 @@ struct Window {
         deadline = max(deadline, moment)
     }
 
-    mutating func claim(_ id: EventID) {
-        unclaimed.remove(id)
-        awaited.remove(id)
-        held.remove(id)
-    }
+    mutating func claim(_ id: EventID) { members.change { $0.remove(id) } }
 
     mutating func hold(_ id: EventID) {
-        claim(id)
-        held.insert(id)
+        members.change { sets in
+            sets.remove(id)
+            sets.held.insert(id)
+        }
     }
 
     mutating func release(_ id: EventID, isAwaited: Bool) {
-        held.remove(id)
-        unclaimed.insert(id)
-        if isAwaited { awaited.insert(id) }
+        members.change { sets in
+            sets.held.remove(id)
+            sets.add(id, isAwaited: isAwaited)
+        }
     }
 
     /// Every screen that was asked about the event has passed.
-    mutating func stopAwaiting(_ id: EventID) {
-        awaited.remove(id)
+    mutating func stopAwaiting(_ id: EventID) { members.change { $0.awaited.remove(id) } }
+}
+
+extension Window {
+    fileprivate struct Sets {
+        var unclaimed = SortedIDs()
+        /// The unclaimed events for which claims are still awaited.
+        var awaited = SortedIDs()
+        var held = SortedIDs()
+
+        mutating func add(_ id: EventID, isAwaited: Bool) {
+            unclaimed.insert(id)
+            if isAwaited { awaited.insert(id) }
+        }
+
+        mutating func remove(_ id: EventID) {
+            unclaimed.remove(id)
+            awaited.remove(id)
+            held.remove(id)
+        }
+    }
+
+    /// The events of a window. Most windows have one, which is stored inline.
+    fileprivate enum Members {
+        case none
+        case one(EventID, isHeld: Bool, isAwaited: Bool)
+        indirect case several(Sets)
+
+        init() { self = .none }
+
+        private init(_ sets: Sets) {
+            switch (sets.unclaimed.count, sets.held.count) {
+            case (0, 0): self = .none
+            case (1, 0): self = .one(sets.unclaimed[0], isHeld: false, isAwaited: !sets.awaited.isEmpty)
+            case (0, 1): self = .one(sets.held[0], isHeld: true, isAwaited: false)
+            default: self = .several(sets)
+            }
+        }
+
+        var sets: Sets {
+            switch self {
+            case .none: return Sets()
+            case .several(let sets): return sets
+            case .one(let id, let isHeld, let isAwaited):
+                var sets = Sets()
+                if isHeld { sets.held.insert(id) } else { sets.add(id, isAwaited: isAwaited) }
+                return sets
+            }
+        }
+
+        var isEmpty: Bool { if case .none = self { true } else { false } }
+
+        /// Whether there are unclaimed events, and no claims are awaited for them.
+        var areAnswered: Bool {
+            switch self {
+            case .none: false
+            case .one(_, let isHeld, let isAwaited): !isHeld && !isAwaited
+            case .several(let sets): sets.awaited.isEmpty && !sets.unclaimed.isEmpty
+            }
+        }
+
+        mutating func change(_ body: (inout Sets) -> Void) {
+            var sets = self.sets
+            // Keeps the sets uniquely referenced, so that they are changed in place.
+            self = .none
+            body(&sets)
+            self = Members(sets)
+        }
     }
 }
 

@@ -3,11 +3,11 @@
 /// Banners and the server that shows them: section 6 of the design.
 extension ReferenceRouter {
     /// Every event behind a banner that nobody has claimed.
-    func behind(_ key: CoalescingKey) -> [Item] {
+    func behind(_ key: Key) -> [Item] {
         items.filter { $0.banner == key && [.waiting, .carried, .shown].contains($0.place) }
     }
 
-    mutating func wait(_ id: EventID, for key: CoalescingKey) {
+    mutating func wait(_ id: EventID, for key: Key) {
         let stamp = stamp()
         change(id) { item in
             item.place = .waiting
@@ -19,14 +19,14 @@ extension ReferenceRouter {
     }
 
     /// - Parameter leaving: an event that is behind the banner still, and not in a moment.
-    mutating func lineUp(_ key: CoalescingKey, without leaving: EventID? = nil) {
+    mutating func lineUp(_ key: Key, without leaving: EventID? = nil) {
         if hasSomethingToSay(key, without: leaving), key != .summary || summaryRest == nil, !line.contains(key) {
             line.append(key)
         }
     }
 
     /// There is news, or what the server shows is no longer true; the latter can wait for a successor.
-    private func hasSomethingToSay(_ key: CoalescingKey, without leaving: EventID? = nil) -> Bool {
+    private func hasSomethingToSay(_ key: Key, without leaving: EventID? = nil) -> Bool {
         let behind = behind(key).filter { $0.id != leaving }
         if behind.contains(where: { $0.place == .waiting }) { return true }
         guard let banner = banner(key), banner.isOutdated, banner.number != nil else { return false }
@@ -34,7 +34,7 @@ extension ReferenceRouter {
     }
 
     /// A banner with no unclaimed event behind it and no successor is closed; while a call for it is under way, that waits for the answer.
-    mutating func closeIfEmpty(_ key: CoalescingKey) {
+    mutating func closeIfEmpty(_ key: Key) {
         guard let banner = banner(key), banner.call == nil, behind(key).isEmpty else { return }
         if let number = banner.number {
             if banner.successor != nil { return }
@@ -43,7 +43,7 @@ extension ReferenceRouter {
         forget(key)
     }
 
-    private mutating func forget(_ key: CoalescingKey) {
+    private mutating func forget(_ key: Key) {
         change(key) { banner in
             banner.number = nil
             banner.isOutdated = false
@@ -86,9 +86,9 @@ extension ReferenceRouter {
         }
     }
 
-    private func waiting(_ key: CoalescingKey) -> [EventID] { ids { $0.place == .waiting && $0.banner == key } }
+    private func waiting(_ key: Key) -> [EventID] { ids { $0.place == .waiting && $0.banner == key } }
 
-    private func shown(_ key: CoalescingKey) -> [EventID] { ids { $0.place == .shown && $0.banner == key } }
+    private func shown(_ key: Key) -> [EventID] { ids { $0.place == .shown && $0.banner == key } }
 
     /// Inside choice: so many new banners appear within a second, whoever sent their newest event, and as many again of
     /// senders of whom nothing has appeared in that second. An update in place is not a new banner.
@@ -102,7 +102,7 @@ extension ReferenceRouter {
         return true
     }
 
-    private mutating func send(_ key: CoalescingKey, _ newest: EventID) {
+    private mutating func send(_ key: Key, _ newest: EventID) {
         lastCall += 1
         name(banner(key)!, startingWith: waiting(key).first)
         let call = Up.Call(id: BannerCall(lastCall), at: now.instant, stamp: stamp(), obstacles: obstacles.count)
@@ -147,13 +147,13 @@ extension ReferenceRouter {
     }
 
     /// A number stands for one banner: another that had it is gone.
-    private mutating func number(_ key: CoalescingKey, _ number: BannerID) {
+    private mutating func number(_ key: Key, _ number: BannerID) {
         for other in banners where other.number == number && other.key != key { lose(other.key) }
         change(key) { $0.number = number }
         for id in ids({ $0.banner == key && $0.place == .shown }) { change(id) { $0.number = number } }
     }
 
-    private mutating func show(_ shown: [EventID], in key: CoalescingKey, by call: Up.Call) {
+    private mutating func show(_ shown: [EventID], in key: Key, by call: Up.Call) {
         let number = banner(key)!.number
         let count = items.filter { $0.banner == key && $0.place == .shown }.count + shown.count
         for id in shown {
@@ -175,7 +175,7 @@ extension ReferenceRouter {
     ///
     /// Inside choice: only the last stretch of each thing counts, and of two that are as long the one that says more is named.
     /// Only the summary waits because of the limit.
-    private func delay(of item: Item, in key: CoalescingKey, by call: Up.Call) -> BannerDelay? {
+    private func delay(of item: Item, in key: Key, by call: Up.Call) -> BannerDelay? {
         var answer: (what: BannerDelay, length: Int64)?
         for what in [BannerDelay.absent, .resting, .failed, .limited, .busy] where what != .limited || key == .summary {
             var began = Int64.min
@@ -233,7 +233,7 @@ extension ReferenceRouter {
         overdue.indices.min { overdue[$0].call.id.rawValue < overdue[$1].call.id.rawValue }!
     }
 
-    private mutating func callEnded(_ key: CoalescingKey, _ obstacle: BannerDelay) {
+    private mutating func callEnded(_ key: Key, _ obstacle: BannerDelay) {
         guard let call = banner(key)?.call else { return }
         if call.id == ahead?.call { ahead = nil }
         change(key) { $0.call = nil }
@@ -245,7 +245,7 @@ extension ReferenceRouter {
         ahead = nil
     }
 
-    private mutating func waitAgain(_ key: CoalescingKey, _ obstacle: BannerDelay) {
+    private mutating func waitAgain(_ key: Key, _ obstacle: BannerDelay) {
         callEnded(key, obstacle)
         for id in ids({ $0.banner == key && $0.place == .carried }) { wait(id, for: key) }
         lineUp(key)
@@ -337,7 +337,7 @@ extension ReferenceRouter {
     }
 
     /// The banner went away by itself: a late claim still finds its events.
-    private mutating func lose(_ key: CoalescingKey) {
+    private mutating func lose(_ key: Key) {
         for id in ids({ $0.banner == key && $0.place == .shown }) { change(id) { $0.place = .gone } }
         forget(key)
     }

@@ -56,7 +56,7 @@ extension ReferenceRouter {
     }
 
     /// The banner does not wait for an event of a window any longer.
-    mutating func endSuccession(_ key: CoalescingKey) {
+    mutating func endSuccession(_ key: Key) {
         change(key) { $0.successor = nil }
         lineUp(key)
     }
@@ -65,7 +65,7 @@ extension ReferenceRouter {
 
     /// As if the events had never been published; only their numbers are used up.
     mutating func drop(_ ids: [EventID]) {
-        var keys: [CoalescingKey] = []
+        var keys: [Key] = []
         for (earlier, successor, before) in replaced.reversed()
         where ids.contains(successor) && !ids.contains(earlier.id) {
             putBack(earlier, before)
@@ -118,7 +118,7 @@ extension ReferenceRouter {
     }
 
     /// What the banner shows is right again; only a call that was made since does not tell of the event.
-    private mutating func putBack(_ before: Up?, _ key: CoalescingKey) {
+    private mutating func putBack(_ before: Up?, _ key: Key) {
         change(key) { banner in
             banner.isOutdated = before?.isOutdated ?? false
             guard let call = banner.call?.id else { return }

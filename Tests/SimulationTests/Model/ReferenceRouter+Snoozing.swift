@@ -50,9 +50,10 @@ extension ReferenceRouter {
 extension ReferenceRouter.Item {
     /// A muted event that the journal has.
     init(muted event: Event, accepted: Instant) {
+        let key = ReferenceRouter.Key(event.route, event.topic, event.collapse?.text, event.id)
         self.init(
             id: event.id, topic: event.topic, collapse: event.collapse?.text, sender: event.sender, route: event.route,
-            accepted: accepted, expires: Uptime(microseconds: 0), key: event.key, banner: event.key,
+            accepted: accepted, expires: Uptime(microseconds: 0), key: key, banner: key,
             windowEnds: accepted, windowOpened: accepted, windowLimit: accepted, windowStamp: 0, deadline: accepted,
             asked: [])
     }

@@ -196,14 +196,7 @@ extension ReferenceRouter {
     private mutating func newItem(
         _ id: EventID, _ publication: Publication, _ route: Route, replacing earlier: Item?
     ) -> Item {
-        let key: CoalescingKey =
-            switch route.coalescing {
-            case .topic: .topic(publication.topic)
-            case .route: .route(route.name.bytes)
-            case .none:
-                publication.options.collapse.map { .collapse(CollapseKey(topic: publication.topic, text: $0)) }
-                    ?? .event(id)
-            }
+        let key = Key(route, publication.topic, publication.options.collapse, id)
         let length = publication.options.window ?? route.window
         var ends = now.instant + length
         var opened = now.instant
@@ -248,16 +241,16 @@ extension ReferenceRouter {
     func isAwaited(_ item: Item) -> Bool { item.route.wait == .anyone || !item.asked.isEmpty }
 
     /// Inside choice: events of one window that wait for different screens are awaited together.
-    func isOverEarly(_ key: CoalescingKey) -> Bool {
+    func isOverEarly(_ key: Key) -> Bool {
         let unclaimed = items.filter { $0.place == .window && $0.key == key && $0.holds.isEmpty }
         return !unclaimed.isEmpty && !unclaimed.contains(where: isAwaited)
     }
 
-    mutating func endIfOverEarly(_ key: CoalescingKey) {
+    mutating func endIfOverEarly(_ key: Key) {
         if isOverEarly(key) { endWindow(key) }
     }
 
-    mutating func endWindow(_ key: CoalescingKey) {
+    mutating func endWindow(_ key: Key) {
         for id in ids({ $0.place == .window && $0.key == key }) {
             let isHeld = !item(id)!.holds.isEmpty
             let now = now.instant

@@ -9,6 +9,23 @@
 /// - Among several reasons to refuse a call, which one is named.
 /// - How banners are paced (`admit`, and the summary's rest of one second).
 struct ReferenceRouter {
+    /// Events with equal keys share a window and a banner.
+    enum Key: Hashable {
+        case topic(Topic)
+        case route(String)
+        case event(EventID)
+        case collapse(CollapseKey)
+        case summary
+
+        init(_ route: Route, _ topic: Topic, _ collapse: String?, _ id: EventID) {
+            switch route.coalescing {
+            case .topic: self = .topic(topic)
+            case .route: self = .route(route.name)
+            case .none: self = collapse.map { .collapse(CollapseKey(topic: topic, text: $0)) } ?? .event(id)
+            }
+        }
+    }
+
     /// An event that is not claimed, dismissed, muted, expired or forgotten.
     struct Item {
         enum Place { case window, held, waiting, carried, shown, gone, snoozed }
@@ -27,10 +44,10 @@ struct ReferenceRouter {
         let route: Route
         let accepted: Instant
         var expires: Uptime
-        let key: CoalescingKey
+        let key: Key
         var place = Place.window
         /// The banner it belongs to: its key's, or the summary.
-        var banner: CoalescingKey
+        var banner: Key
         /// The end of the window it is in: the same for all that are in it.
         var windowEnds: Instant
         let windowOpened: Instant
@@ -83,7 +100,7 @@ struct ReferenceRouter {
             var isOutdated = false
         }
 
-        let key: CoalescingKey
+        let key: Key
         var number: BannerID?
         var call: Call?
         /// Whether it shows an event that was withdrawn or replaced since.
@@ -94,7 +111,7 @@ struct ReferenceRouter {
 
     struct Overdue {
         var call: Up.Call
-        let key: CoalescingKey
+        let key: Key
         let carried: [EventID]
     }
 
@@ -148,7 +165,7 @@ struct ReferenceRouter {
     var removals: [(topic: Topic, version: Version, until: Uptime)] = []
 
     var banners: [Up] = []
-    var line: [CoalescingKey] = []
+    var line: [Key] = []
     var overdue: [Overdue] = []
     /// What was replaced since everything was last stored, with its banner before that.
     var replaced: [(earlier: Item, by: EventID, before: Up?)] = []
@@ -265,7 +282,7 @@ struct ReferenceRouter {
     }
 
     private enum Matter {
-        case window(CoalescingKey)
+        case window(Key)
         case hold(EventID, by: String)
         case grace(Int)
         case lease(ScreenID)
@@ -353,9 +370,9 @@ struct ReferenceRouter {
     /// Events in a place, of a key's window or banner, oldest first.
     func ids(_ matches: (Item) -> Bool) -> [EventID] { items.filter(matches).map(\.id).sorted() }
 
-    func banner(_ key: CoalescingKey) -> Up? { banners.first { $0.key == key } }
+    func banner(_ key: Key) -> Up? { banners.first { $0.key == key } }
 
-    mutating func change(_ key: CoalescingKey, _ change: (inout Up) -> Void) {
+    mutating func change(_ key: Key, _ change: (inout Up) -> Void) {
         for index in banners.indices where banners[index].key == key { change(&banners[index]) }
     }
 

@@ -44,6 +44,7 @@ enum World {
         var limits = Limits()
         limits.titleBytes = 32
         limits.undecidedEvents = 6
+        limits.unpackedEvents = 2
         limits.undecidedEventsPerSender = 3
         limits.values = 2
         limits.removals = 2

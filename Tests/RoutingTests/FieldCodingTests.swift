@@ -1,7 +1,6 @@
-import Routing
 import Testing
 
-@testable import Journal
+@testable import Routing
 
 /// The fields of an event as one column has them.
 struct FieldCodingTests {

@@ -1,8 +1,6 @@
-package import Routing
-
 /// The fields of an event as bytes. A field is its name, its D-Bus signature and its value, each with its length in front.
 ///
-/// Reading checks every length and type, because the bytes come from a disk.
+/// The journal keeps them so. Reading checks every length and type, because the bytes come from a disk.
 package enum FieldCoding {
     /// The bytes are not a valid encoding.
     package struct Malformed: Error {}
