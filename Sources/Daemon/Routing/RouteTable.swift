@@ -54,7 +54,7 @@ public struct RouteTable: Sendable {
 
     /// The route that applies to a topic.
     public func route(for topic: Topic) -> Route {
-        find(topic.segments[...], from: 0) ?? fallback
+        find(topic.description.utf8.dropFirst(), from: 0) ?? fallback
     }
 
     /// The route for an event of an earlier run: the one with this name, or else the one that applies to its topic.
@@ -62,12 +62,16 @@ public struct RouteTable: Sendable {
         name == fallback.name ? fallback : routesByName[name.bytes] ?? route(for: topic)
     }
 
-    private func find(_ segments: ArraySlice<Substring>, from index: Int) -> Route? {
-        guard let first = segments.first else { return nodes[index].route }
-        if let literal = nodes[index].literals[first.bytes], let route = find(segments.dropFirst(), from: literal) {
+    /// - Parameter segments: the rest of a topic, without the slash before it.
+    private func find(_ segments: Substring.UTF8View, from index: Int) -> Route? {
+        guard !segments.isEmpty else { return nodes[index].route }
+        guard !nodes[index].literals.isEmpty || nodes[index].capture != nil else { return nil }
+        let first = segments.prefix { $0 != UInt8(ascii: "/") }
+        let rest = segments[first.endIndex...].dropFirst()
+        if let literal = nodes[index].literals[Substring(first).bytes], let route = find(rest, from: literal) {
             return route
         }
         guard let capture = nodes[index].capture else { return nil }
-        return find(segments.dropFirst(), from: capture)
+        return find(rest, from: capture)
     }
 }

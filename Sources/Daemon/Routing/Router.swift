@@ -156,6 +156,8 @@ public struct Router {
     var armedLifetime: Uptime?
 
     var effects: [Effect] = []
+    /// Most inputs have few effects, and an array that grows moves its elements.
+    private static let usualEffects = 4
     /// Counters since the router was made.
     public internal(set) var statistics = Statistics()
 
@@ -266,6 +268,7 @@ public struct Router {
     ///
     /// - Returns: what the shell must do, in order.
     public mutating func handle(_ input: Input, at now: Now) -> [Effect] {
+        effects.reserveCapacity(Self.usualEffects)
         switch input {
         case .restored(let events): restore(events, at: now)
         case .published(let publication): publish(publication, at: now)

@@ -48,8 +48,8 @@ enum TopicSyntax {
     static let maximumSegmentBytes = 64
 
     static func check(_ text: String, pattern: Bool) throws(TopicError) {
-        let bytes = Array(text.utf8)
-        guard bytes.first == UInt8(ascii: "/") else {
+        let bytes = text.utf8Span.span
+        guard !bytes.isEmpty, bytes[0] == UInt8(ascii: "/") else {
             throw TopicError(
                 reason: bytes.isEmpty ? "the topic is empty" : "the topic does not start with '/'", offset: 0)
         }
@@ -59,7 +59,8 @@ enum TopicSyntax {
         }
         var segments = 0
         var start = 1
-        for (offset, byte) in bytes.enumerated() {
+        for offset in bytes.indices {
+            let byte = bytes[offset]
             if isControl(byte, before: offset + 1 < bytes.count ? bytes[offset + 1] : 0) {
                 throw TopicError(reason: "a topic may not have a control character", offset: offset)
             }

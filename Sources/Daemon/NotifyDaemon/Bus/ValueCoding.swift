@@ -5,6 +5,9 @@ package import Systemd
 /// Reads the dictionaries that publishers write. sd-bus has validated the wire format. Checked here are our own rules:
 /// types, the number of fields, nesting, size, and unique names.
 package struct DictionaryReader {
+    /// Most dictionaries are short, and an array that grows moves its elements.
+    private static let usualFields = 4
+
     let limits: Limits
     /// The word for an entry in errors: "field" or "option".
     let noun: String
@@ -29,6 +32,7 @@ package struct DictionaryReader {
                 throw Refusal.invalidEvent(
                     "the \(noun) '\(name.quotable)' is one too many; \(limits.fields) \(noun)s are allowed")
             }
+            if fields.isEmpty { fields.reserveCapacity(Self.usualFields) }
             try charge(5 + name.utf8.count)
             guard let next = try message.peek(), try message.enter("v", next.contents) else {
                 throw Refusal.invalidEvent("the \(noun) '\(name.quotable)' has no value")
