@@ -11,8 +11,8 @@ struct SlabDictionary<Key: Hashable, Value> {
         var value: Value
     }
 
-    /// A hash table with linear probing: the slot of each key, or `vacant`. Their number is a power of two, and at most three in
-    /// four are taken.
+    /// A hash table with linear probing: the slot of each key, or `vacant`. Their number is a power of two, and at most four in
+    /// five are taken.
     private var buckets = [Int32](repeating: Self.vacant, count: Self.leastBuckets)
     private static var vacant: Int32 { -1 }
     private var chunks: [[Entry?]] = []
@@ -91,7 +91,7 @@ struct SlabDictionary<Key: Hashable, Value> {
     }
 
     private mutating func insert(_ entry: Entry) {
-        if 4 * (count + 1) > 3 * buckets.count { grow() }
+        if 5 * (count + 1) > 4 * buckets.count { grow() }
         if free.isEmpty {
             let first = Int32(slotCount)
             chunks.append(Array(repeating: nil, count: Self.slotsAtOnce))
