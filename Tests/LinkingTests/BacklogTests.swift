@@ -70,6 +70,29 @@ struct BacklogTests {
         #expect(!isNoticed(bench.effects))
     }
 
+    /// The broker has kept what this device said after the backup was made.
+    @Test func ownValuesThatABackupLacksComeBack() throws {
+        let bench = settled()
+        bench.give(.journalChanged)
+        answer(bench, [row(2000, retained: true)])
+        let value = try #require(said(bench.effects).first { if case .value = $0.address { true } else { false } })
+        func hearValue() -> [GlobalName] {
+            let message = Message(device: LinkTests.own, at: 1_700_000_000_000_000, body: .said(value.said))
+            let effects = bench.give(
+                .received(
+                    Delivery(
+                        token: DeliveryToken(9), address: value.address, isRetained: true,
+                        content: .message(message, signer: nil))))
+            return effects.compactMap { if case .publish(_, let request) = $0 { request.name } else { nil } }
+        }
+        #expect(hearValue().isEmpty)
+        bench.give(.daemonVanished)
+        bench.give(.daemonAppeared)
+        answer(bench, [Change(number: 3000, kind: .start(last: 1500))])
+        #expect(isNoticed(bench.effects))
+        #expect(hearValue() == [GlobalName(device: LinkTests.own, id: 2000)])
+    }
+
     @Test func rowsAreCountedWhileTheBrokerIsAway() {
         let bench = settled()
         bench.give(.disconnected(wasTakenOver: false))

@@ -229,8 +229,10 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
             let cipher = LineCipher(own: device, keys: keys, signer: line.channel == nil ? nil : signer)
             let kind: Linking.Configuration.Kind =
                 line.channel.map { .channel(name: $0, signer: Signer(signer!.description)) } ?? .link
+            // What a device tells of its own silence is for nobody else.
+            let skip = line.skip + [DigestTally.topic, DigestTally.awayTopic].map { TopicPrefix($0) }
             let configuration = Linking.Configuration(
-                kind: kind, name: settings.name, share: line.share, skip: line.skip, isSealed: cipher.isSealed,
+                kind: kind, name: settings.name, share: line.share, skip: skip, isSealed: cipher.isSealed,
                 tellsScreens: line.tellsScreens, digest: { cipher.digest(of: $0) })
             let coding = RecordCoding(line: configuration.line)
             var records: [Record] = []

@@ -339,7 +339,8 @@ extension Link {
         disk.lineChanged = true
     }
 
-    /// What others said since the backup is lost: it is missing again. What this device said is with the others.
+    /// What others said since the backup is lost: it is missing again. What this device said is with the others, and of that its values
+    /// come back from the broker.
     private mutating func journalWasRestored(to last: UInt64) {
         for device in peers.keys {
             guard var peer = peers[device], let start = peer.record.start else { continue }
@@ -352,6 +353,11 @@ extension Link {
             disk.devices.insert(device)
         }
         for digest in Array(values.seen.keys) { forgetSeen(digest) }
+        for (digest, value) in values.authored where value.number > last {
+            values.authored[digest] = nil
+            values.confirmed.remove(digest)
+            disk.values.insert(digest)
+        }
         effects.append(.subscribeAgain)
     }
 }
