@@ -1,3 +1,4 @@
+import Foundation
 import NotifyClient
 import NotifyRehearsal
 import NotifyTestSupport
@@ -52,6 +53,29 @@ struct ValueTests {
             try await rig.one.until("it is said") { try await rig.one.property("Backlog")?.integer() == 0 }
             try await rig.two.startBridge()
             try await agree(rig, on: ["/a/1": "one"])
+        }
+    }
+
+    /// The broker has what the device itself said after the backup was made.
+    @Test func theValuesOfADeviceComeBackAfterItsBackup() async throws {
+        try await withLink { rig in
+            let retain = PublishOptions(retain: true, banner: false)
+            let files = FileManager.default
+            let journal = rig.two.daemon.folder.path + "/state/notifyd/events.db"
+            try await rig.two.client.publish("/a/1", title: "one", options: retain)
+            try await rig.two.client.publish("/a/2", title: "one", options: retain)
+            try await agree(rig, on: ["/a/1": "one", "/a/2": "one"])
+            await rig.two.daemon.stop()
+            try files.copyItem(atPath: journal, toPath: journal + ".copy")
+            try await rig.two.daemon.start()
+            try await rig.two.client.publish("/a/1", title: "two", options: retain)
+            try await rig.two.client.publish("/a/2", options: PublishOptions(remove: true))
+            try await agree(rig, on: ["/a/1": "two"])
+            await rig.two.daemon.stop()
+            for name in ["", "-wal"] { try? files.removeItem(atPath: journal + name) }
+            try files.moveItem(atPath: journal + ".copy", toPath: journal)
+            try await rig.two.daemon.start()
+            try await agree(rig, on: ["/a/1": "two"])
         }
     }
 
