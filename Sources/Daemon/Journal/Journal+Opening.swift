@@ -91,7 +91,7 @@ extension Journal {
         PRAGMA journal_mode = WAL;
         PRAGMA wal_autocheckpoint = \(checkpointPages);
         PRAGMA journal_size_limit = \(checkpointPages * 4194);
-        PRAGMA cache_size = -1024;
+        PRAGMA cache_size = -2048;
         PRAGMA secure_delete = ON;
         """
     }

@@ -23,7 +23,7 @@ extension Journal {
             configuration.readonly = true
             configuration.prepareDatabase { db in
                 // Keeps the index of the log in memory. SQLite would otherwise make a file for it.
-                try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -1024")
+                try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -2048")
             }
             let queue = try DatabaseQueue(path: readOnlyURI, configuration: configuration)
             try Self.expectingDamage {

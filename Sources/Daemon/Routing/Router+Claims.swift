@@ -15,7 +15,12 @@ extension Router {
 
     /// Claims several events together: no window ends before all are claimed.
     mutating func applyClaims(_ ids: [EventID], by claimant: String, as form: ClaimForm, at now: Now) {
-        let shrunk = ids.compactMap { resolveClaim($0, by: claimant, as: form, at: now).window }
+        var shrunk: [CoalescingKey] = []
+        for id in ids {
+            guard let key = resolveClaim(id, by: claimant, as: form, at: now).window else { continue }
+            // The key of a window keeps an event in memory.
+            if windows[key]?.isFullyClaimed == true { windows.remove(key) } else { shrunk.append(key) }
+        }
         for key in shrunk { closeWindowIfDone(key, at: now) }
     }
 

@@ -2,7 +2,8 @@
 extension Router {
     /// Timers on the clock of windows.
     enum Timer {
-        case window(CoalescingKey)
+        /// By its slot: a key would keep an event in memory until the timer comes up, also when that is stale.
+        case window(Int32)
         case hold(EventID)
         case grace(Graces.ID)
         case lease(ScreenID)
@@ -55,7 +56,7 @@ extension Router {
         while let entry = nextTimer(), entry.deadline <= now.instant {
             timers.removeNext()
             switch entry.timer {
-            case .window(let key): endWindow(key, at: now)
+            case .window(let slot): if let key = windows.key(in: slot, armedBy: entry.id) { endWindow(key, at: now) }
             case .hold(let id): holdRanOut(id, entry.id, at: now)
             case .grace(let id): graces.end(id)
             case .lease(let id): closeScreen(id, at: now)
@@ -89,7 +90,7 @@ extension Router {
 
     private func isArmed(_ entry: Timers.Entry) -> Bool {
         switch entry.timer {
-        case .window(let key): windows[key]?.timer == entry.id
+        case .window(let slot): windows.key(in: slot, armedBy: entry.id) != nil
         case .hold(let id): holds[id].contains { $0.timer == entry.id }
         case .grace(let id): graces.contains(id)
         case .lease(let id): screens[id]?.leaseTimer == entry.id

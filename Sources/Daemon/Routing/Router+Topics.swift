@@ -34,6 +34,6 @@ extension Router {
 
     /// The events in memory at or below a topic, oldest first.
     func claimable(atOrBelow topic: TopicPrefix) -> [EventID] {
-        events.values.filter { topic.covers($0.event.topic) }.map(\.event.id).sorted()
+        events.values.lazy.filter { topic.covers($0.event.topic) }.map(\.event.id).sorted()
     }
 }

@@ -248,11 +248,11 @@ public struct Router {
     public var lastID: EventID { EventID(nextID.rawValue - 1) }
 
     /// The events in memory that have no outcome yet, in the order of their ids.
-    public var undecidedIDs: [EventID] { events.values.filter(\.isUndecided).map(\.event.id).sorted() }
+    public var undecidedIDs: [EventID] { events.values.lazy.filter(\.isUndecided).map(\.event.id).sorted() }
 
     /// The events in memory at or below a topic that have an outcome, with ids up to `last`, in the order of their ids.
     public func decidedIDs(_ topic: TopicPrefix, upTo last: EventID) -> [EventID] {
-        events.values.filter { !$0.isUndecided && $0.event.id <= last && topic.covers($0.event.topic) }
+        events.values.lazy.filter { !$0.isUndecided && $0.event.id <= last && topic.covers($0.event.topic) }
             .map(\.event.id).sorted()
     }
 

@@ -112,13 +112,21 @@ struct SlabDictionary<Key: Hashable, Value> {
         return (chunk, place)
     }
 
+    /// What stands in a slot now; `nil`: nothing.
+    func entry(in slot: Int32) -> (key: Key, value: Value)? {
+        let (chunk, place) = position(of: slot)
+        guard chunk < chunks.count, let entry = chunks[chunk][place] else { return nil }
+        return (entry.key, entry.value)
+    }
+
     private func key(of slot: Int32) -> Key {
         let (chunk, place) = position(of: slot)
         // A slot that a bucket has is never empty.
         return chunks[chunk][place]!.key
     }
 
-    private func slot(existing key: Key) -> Int32 {
+    /// Where the value of a key stands, as long as it is in the table.
+    func slot(existing key: Key) -> Int32 {
         guard let bucket = bucket(of: key) else {
             preconditionFailure("a key is used only while its value is in the table")
         }

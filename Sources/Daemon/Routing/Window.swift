@@ -40,25 +40,29 @@ struct Window {
     }
 
     /// Adds an event, and arms the timer again if the deadline has moved.
+    ///
+    /// - Parameter slot: its own.
     fileprivate mutating func add(
-        _ event: Event, length: Duration, isAwaited: Bool, isReplayed: Bool, at now: Instant,
+        _ event: Event, length: Duration, isAwaited: Bool, isReplayed: Bool, slot: Int32, at now: Instant,
         timers: inout Router.Timers
     ) -> Window {
         let before = timer == nil ? nil : deadline
         add(event.id, length: length, isAwaited: isAwaited, at: now)
         if isReplayed { extend(until: now + length) }
-        if deadline != before { timer = timers.schedule(.window(event.key), at: deadline) }
+        if deadline != before { timer = timers.schedule(.window(slot), at: deadline) }
         return self
     }
 
     /// Puts an event back, and arms the timer if it is not armed for the deadline.
+    ///
+    /// - Parameter slot: its own.
     fileprivate mutating func restore(
-        _ tracked: Router.TrackedEvent, _ key: CoalescingKey, isAwaited: Bool, timers: inout Router.Timers
+        _ tracked: Router.TrackedEvent, isAwaited: Bool, slot: Int32, timers: inout Router.Timers
     ) {
         let before = timer == nil ? nil : deadline
         members.change { $0.add(tracked.event.id, isAwaited: isAwaited) }
         extend(until: tracked.deadline)
-        if deadline != before { timer = timers.schedule(.window(key), at: deadline) }
+        if deadline != before { timer = timers.schedule(.window(slot), at: deadline) }
     }
 
     /// Extends the window, beyond its limit if necessary.
@@ -178,7 +182,8 @@ struct Windows {
             windows[key] = Window(length: length, maximum: event.route.maximumWindow, at: now)
         }
         return windows[existing: key].add(
-            event, length: length, isAwaited: isAwaited, isReplayed: isReplayed, at: now, timers: &timers)
+            event, length: length, isAwaited: isAwaited, isReplayed: isReplayed, slot: windows.slot(existing: key),
+            at: now, timers: &timers)
     }
 
     /// Puts an event back that has left its window.
@@ -187,7 +192,8 @@ struct Windows {
         timers: inout Router.Timers
     ) {
         if !windows.contains(key) { windows[key] = Window(restoring: tracked, at: now) }
-        windows[existing: key].restore(tracked, key, isAwaited: isAwaited, timers: &timers)
+        windows[existing: key].restore(
+            tracked, isAwaited: isAwaited, slot: windows.slot(existing: key), timers: &timers)
     }
 
     /// - Returns: the window's deadline.
@@ -202,6 +208,12 @@ struct Windows {
         windows[existing: key].release(id, isAwaited: isAwaited)
     }
     mutating func stopAwaiting(_ id: EventID, in key: CoalescingKey) { windows[existing: key].stopAwaiting(id) }
+
+    /// The key of the window in a slot that has armed a timer; `nil`: the timer is stale.
+    func key(in slot: Int32, armedBy timer: Router.Timers.TimerID) -> CoalescingKey? {
+        guard let (key, window) = windows.entry(in: slot), window.timer == timer else { return nil }
+        return key
+    }
 
     @discardableResult
     mutating func remove(_ key: CoalescingKey) -> Window? { windows.removeValue(forKey: key) }

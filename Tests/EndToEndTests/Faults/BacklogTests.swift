@@ -103,7 +103,8 @@ struct BacklogTests {
             }
             #expect(resolved.sorted() == ids)
             if ChildProcess.sanitizerEnvironment.isEmpty {
-                #expect(peak - before <= count * 200 + 4 << 20)
+                // What a start leaves free in the heap is used first, and counts in `before`; it is about 4 MiB.
+                #expect(peak - before <= count * 250 + 4 << 20)
                 try await rig.until("what the events took is free again") {
                     try rig.residentMemory() <= before - count * 250
                 }
