@@ -30,7 +30,7 @@ struct AwaitedTests {
         }
     }
 
-    /// An older copy of the file without the claim has a lower number, so that whoever has read this one notices.
+    /// An older copy of the file lacks the number too, so a reader notices that the claim is gone.
     @Test(arguments: [false, true]) func aClaimThatWaitsTakesANumber(isFollowed: Bool) throws {
         try withFolder { folder in
             let journal = try Journal(directory: folder)

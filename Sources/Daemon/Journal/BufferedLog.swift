@@ -12,7 +12,7 @@ enum BufferedLog {
     /// What SQLite allocates for a log: this, and behind it the file of the layer below.
     private struct File {
         var base = sqlite3_file()
-        /// What is to be written at `start`.
+        /// Bytes that are not written yet; `start` is their offset in the file, `count` their number.
         var bytes = UnsafeMutableRawBufferPointer(start: nil, count: 0)
         var start: sqlite3_int64 = 0
         var count = 0
@@ -126,7 +126,7 @@ enum BufferedLog {
         return range.overlaps(start..<start + Int64(state(file).pointee.count))
     }
 
-    /// Writes what is collected. After an error SQLite gives the transaction up, and nobody needs it any more.
+    /// Writes what is collected. After an error it is dropped: SQLite rolls the transaction back.
     private static func flush(_ file: UnsafeMutablePointer<sqlite3_file>) -> Int32 {
         let (bytes, start, count) = (state(file).pointee.bytes, state(file).pointee.start, state(file).pointee.count)
         guard count > 0 else { return SQLITE_OK }

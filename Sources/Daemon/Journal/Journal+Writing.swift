@@ -75,7 +75,7 @@ extension Journal {
                 case .tombstones(let tombstones): try self.insertMissing(tombstones, db)
                 }
             }
-            // Without a number, nobody would notice that an older copy of the file lacks the claim.
+            // A reader compares numbers to find out that the file is an older copy, which may lack only this claim.
             if hasAwaited {
                 _ = self.takeChangeNumber()
                 try self.keepLastChange(db)
