@@ -173,7 +173,7 @@ public final class Journal {
         directory: String, limits: Limits = Limits(), checkedWhenOpened: Int = 8 << 20,
         realtime: @escaping () -> Int64 = Journal.now
     ) throws(JournalError) {
-        _ = (Self.memoryStatistics, BufferedLog.isInstalled)
+        _ = Self.memoryStatistics
         self.realtime = realtime
         self.directory = directory
         self.limits = limits
@@ -186,7 +186,7 @@ public final class Journal {
     ///
     /// - Throws: if there is no journal, if it is damaged or of another version, or if another process writes it.
     public init(readingIn directory: String, limits: Limits = Limits()) throws(JournalError) {
-        _ = (Self.memoryStatistics, BufferedLog.isInstalled)
+        _ = Self.memoryStatistics
         self.directory = directory
         self.limits = limits
         checkedWhenOpened = 0
