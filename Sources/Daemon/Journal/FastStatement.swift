@@ -10,16 +10,27 @@ struct FastStatement: ~Copyable {
 
     private let statement: Statement
     private var position: Int32 = 0
-    /// Copies of the texts and bytes that are bound, until the statement is executed.
-    private var memory: UnsafeMutableRawPointer?
+    /// For copies of the texts and bytes that are bound, until the statement is executed.
+    private var memory: Memory?
     private var count = 0
+
+    /// Belongs to one statement.
+    final class Memory {
+        fileprivate let start = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
+
+        deinit { start.deallocate() }
+    }
+
+    /// - Parameter memory: what an earlier use of the statement has allocated.
+    init(_ statement: Statement, memory: Memory? = nil) {
+        self.statement = statement
+        self.memory = memory
+    }
 
     /// - Parameter sql: text that never changes: the statement is prepared once and kept.
     init(_ database: Database, _ sql: String) throws {
-        statement = try database.cachedStatement(sql: sql)
+        self.init(try database.cachedStatement(sql: sql))
     }
-
-    deinit { memory?.deallocate() }
 
     mutating func bind(_ number: Int64?) {
         position += 1
@@ -62,9 +73,9 @@ struct FastStatement: ~Copyable {
     /// - Returns: bytes that stay until the statement is executed; `nil` where there is no room, so that SQLite copies them.
     private mutating func copy(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawPointer? {
         guard bytes.count <= Self.capacity - count else { return nil }
-        let memory = memory ?? .allocate(byteCount: Self.capacity, alignment: 1)
+        let memory = memory ?? Memory()
         self.memory = memory
-        let copy = memory + count
+        let copy = memory.start + count
         // An empty array has no address.
         if let start = bytes.baseAddress { copy.copyMemory(from: start, byteCount: bytes.count) }
         count += bytes.count
@@ -76,7 +87,12 @@ struct FastStatement: ~Copyable {
 
     /// Executes a statement without values.
     static func run(_ database: Database, _ sql: String) throws {
-        var statement = try FastStatement(database, sql)
+        try run(database.cachedStatement(sql: sql))
+    }
+
+    /// Executes a statement without values.
+    static func run(_ statement: Statement) throws {
+        var statement = FastStatement(statement)
         try statement.run()
     }
 
@@ -88,4 +104,24 @@ struct FastStatement: ~Copyable {
         count = 0
         guard code == SQLITE_DONE else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
     }
+}
+
+/// What every transaction executes, prepared once for a connection. GRDB looks statements up by their text, which is long.
+final class UsualStatements {
+    let begin: Statement
+    let commit: Statement
+    private let insertion: Statement
+    private let insertedTexts = FastStatement.Memory()
+    private let update: Statement
+    private let updatedTexts = FastStatement.Memory()
+
+    init(_ database: Database) throws {
+        begin = try database.cachedStatement(sql: "BEGIN IMMEDIATE TRANSACTION")
+        commit = try database.cachedStatement(sql: "COMMIT TRANSACTION")
+        insertion = try database.cachedStatement(sql: Journal.insertion)
+        update = try database.cachedStatement(sql: Journal.update)
+    }
+
+    func inserting() -> FastStatement { FastStatement(insertion, memory: insertedTexts) }
+    func updating() -> FastStatement { FastStatement(update, memory: updatedTexts) }
 }

@@ -10,14 +10,19 @@ import Glibc
 /// log, which every transaction writes, the calls do not ask for the time. A kernel with multigrain timestamps gives the first
 /// write after such a call a new time, and the next fdatasync(2) then writes the inode as well.
 struct FilePresence {
+    private struct Moment: Equatable {
+        let seconds: Int64
+        let nanoseconds: UInt32
+    }
+
     private struct File {
         let path: String
         let device: (UInt32, UInt32)
         let inode: UInt64
         /// Only our own checkpoints make a file shorter.
         let size: UInt64
-        /// When it was last written: seconds and nanoseconds; `nil` for the log.
-        let written: [Int64]?
+        /// When it was last written; `nil` for the log.
+        let written: Moment?
 
         /// - Parameters:
         ///   - isTimed: whether its time is of interest.
@@ -37,7 +42,7 @@ struct FilePresence {
             device = (status.stx_dev_major, status.stx_dev_minor)
             inode = status.stx_ino
             size = status.stx_size
-            written = isTimed ? [status.stx_mtime.tv_sec, Int64(status.stx_mtime.tv_nsec)] : nil
+            written = isTimed ? Moment(seconds: status.stx_mtime.tv_sec, nanoseconds: status.stx_mtime.tv_nsec) : nil
         }
 
         func isSame(as other: File) -> Bool { device == other.device && inode == other.inode }
@@ -60,6 +65,10 @@ struct FilePresence {
             let now = try found()
             if now.size < size { return "truncated" }
             return now.written == written ? nil : "overwritten"
+        }
+
+        func check() throws(JournalError) {
+            if let damage = try damage() { throw .gone("\(path) was \(damage) while notifyd had it open") }
         }
     }
 
@@ -85,9 +94,8 @@ struct FilePresence {
     ///   written since.
     func check() throws(JournalError) {
         if let link, !isReached(by: link) { throw .gone("\(link) was replaced while notifyd had it open") }
-        for known in [file, log] {
-            if let damage = try known.damage() { throw .gone("\(known.path) was \(damage) while notifyd had it open") }
-        }
+        try file.check()
+        try log.check()
     }
 
     /// The file for which `check` throws.
@@ -99,7 +107,7 @@ struct FilePresence {
     ///
     /// - Throws: as `check`: another program may have written to the file during the transaction.
     mutating func committed() throws(JournalError) {
-        if let damage = try file.damage() { throw .gone("\(file.path) was \(damage) while notifyd had it open") }
+        try file.check()
         // SQLite makes a log shorter when it begins it anew.
         log = try log.found()
     }

@@ -15,11 +15,12 @@ extension Journal {
         do {
             try presence?.check()
             let result = try queue.writeWithoutTransaction { db in
-                // Prepared once. GRDB's own transaction would be parsed each time.
-                try FastStatement.run(db, "BEGIN IMMEDIATE TRANSACTION")
+                let statements = try self.usualStatements(db)
+                // GRDB's own transaction would be parsed each time.
+                try FastStatement.run(statements.begin)
                 do {
                     let result = try body(db)
-                    try FastStatement.run(db, "COMMIT TRANSACTION")
+                    try FastStatement.run(statements.commit)
                     return result
                 } catch {
                     // The error of the rollback does not matter: the file is closed below.
@@ -36,6 +37,13 @@ extension Journal {
             // A committed event that is refused must not be read.
             throw giveUp(error, isReadable: !isCommitted || !isAcknowledged)
         }
+    }
+
+    func usualStatements(_ db: Database) throws -> UsualStatements {
+        if let statements { return statements }
+        let prepared = try UsualStatements(db)
+        statements = prepared
+        return prepared
     }
 
     /// Writes the log to the file when it is long. SQLite would do so within the transaction, and then nobody could tell whether

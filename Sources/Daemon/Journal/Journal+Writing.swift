@@ -14,9 +14,9 @@ extension Journal {
         var recent = self.recent
         try write(isAcknowledged: true) { db in
             var hasAwaited = false
-            // GRDB looks statements up by their text, which is long. Once is enough for all entries.
-            var insertion = try FastStatement(db, Self.insertion)
-            var update = try FastStatement(db, Self.update)
+            let statements = try self.usualStatements(db)
+            var insertion = statements.inserting()
+            var update = statements.updating()
             for entry in entries {
                 switch entry {
                 case .accepted(let event):
@@ -92,7 +92,7 @@ extension Journal {
         try limitLog()
     }
 
-    private static let insertion = """
+    static let insertion = """
         INSERT INTO event (id, topic, title, body, fields, published, sender, source, source_id, urgency, retained,
             route, coalescing, window, accepted, expires, expires_uptime, boot, collapse, appearance, via, number,
             checksum, outcome)

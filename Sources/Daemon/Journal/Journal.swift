@@ -140,7 +140,11 @@ public final class Journal {
     var ended: [StoredAwaited] = []
 
     /// The connection that writes and reads.
-    var queue: DatabaseQueue?
+    var queue: DatabaseQueue? {
+        // They belong to the connection, which cannot be closed before.
+        didSet { statements = nil }
+    }
+    var statements: UsualStatements?
 
     /// Reads while writing fails: the connection whose transaction was rolled back, or one that was opened for reading only.
     var reader: DatabaseQueue?
@@ -276,6 +280,7 @@ public final class Journal {
 
     func closeLinked() {
         // An error changes nothing: the file is opened again in any case.
+        statements = nil
         for queue in [queue, reader].compactMap(\.self) {
             try? queue.close()
             closed = queue
