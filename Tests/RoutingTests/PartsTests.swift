@@ -112,6 +112,10 @@ extension Instant {
     }
 }
 
+extension Int: SlabKey {
+    static var vacant: Int { 0 }
+}
+
 @Suite struct SlabDictionaryTests {
     @Test func whatIsPutInIsFoundAndWhatIsTakenOutIsNot() {
         var table = SlabDictionary<Int, String>()

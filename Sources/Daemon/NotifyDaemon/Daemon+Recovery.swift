@@ -206,7 +206,7 @@ extension Daemon {
         _ id: EventID, toDecide: Bool, by claimant: String? = nil, from place: ClaimPlace = ClaimPlace()
     ) throws(Refusal) {
         recalled = nil
-        guard !router.remembers(id) else { return }
+        guard !remembers(id) else { return }
         // Without the journal the event is unknown. It may be undecided, and its claim must not be lost.
         guard storage.isReadable else { throw .storageUnavailable(storage.degradation) }
         endTurn()

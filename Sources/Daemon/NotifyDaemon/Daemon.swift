@@ -147,6 +147,8 @@ final class Daemon {
     /// Counts a call that is refused before it reaches the router.
     func countRefusal() { router.countRefusal() }
 
+    func remembers(_ id: EventID) -> Bool { router.remembersInPlace(id) }
+
     /// Handles an input without a reply.
     func handle(_ input: Input) {
         if case .bannerShown = input { Failpoint.beforeOutcome.hit() }

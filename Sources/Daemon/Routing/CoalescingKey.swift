@@ -56,6 +56,14 @@ extension CoalescingKey: Hashable {
     }
 }
 
+extension CoalescingKey: SlabKey {
+    static var vacant: CoalescingKey { .summary }
+
+    var slabHash: UInt32 {
+        event?.slabHash ?? UInt32(truncatingIfNeeded: hashValue)
+    }
+}
+
 extension CoalescingKey: CustomStringConvertible {
     /// The key as text, for explanations.
     public var description: String {

@@ -15,6 +15,13 @@ public struct EventID: Hashable, Comparable, Sendable, CustomStringConvertible {
     public var description: String { "\(rawValue)" }
 }
 
+extension EventID: SlabKey {
+    static let vacant = EventID(0)
+
+    /// Nobody chooses an id. See D. E. Knuth, "The Art of Computer Programming", volume 3, section 6.4, on multiplicative hashing.
+    var slabHash: UInt32 { UInt32(truncatingIfNeeded: (rawValue &* 0x9E37_79B9_7F4A_7C15) >> 32) }
+}
+
 /// One accepted event. It is immutable and shared.
 public final class Event: Sendable {
     /// Assigned when it was accepted.

@@ -200,6 +200,8 @@ public struct Router {
     public var waitingBanners: Int { banners.waitingCount }
     /// Whether the event is in memory: undecided, or shown and retractable.
     public func remembers(_ id: EventID) -> Bool { events.contains(id) }
+    /// The same for every claim. It changes nothing; but before a call that cannot change a router, Swift copies one that an object holds.
+    public mutating func remembersInPlace(_ id: EventID) -> Bool { events.contains(id) }
     /// Whether the newest event with this `collapse` is in memory.
     public func remembers(_ key: CollapseKey) -> Bool { collapsing[key] != nil }
     /// Whether the event with this global id is surely known. One that is not may be in the journal.

@@ -1,21 +1,56 @@
+/// A key of a slab dictionary, with a hash that is cheap to compute.
+protocol SlabKey: Equatable {
+    /// A key that keeps nothing in memory, for what is empty.
+    static var vacant: Self { get }
+    /// Equal for equal keys. Where strangers choose keys, they must not be able to choose this.
+    var slabHash: UInt32 { get }
+}
+
+extension SlabKey where Self: Hashable {
+    /// The lower half of the hash value, which a random number in each process makes unforeseeable.
+    var slabHash: UInt32 { UInt32(truncatingIfNeeded: hashValue) }
+}
+
 /// A dictionary whose entries live in a slab: for values that are large and many.
 ///
 /// A `Dictionary` that has just grown takes more than twice the memory of its entries, and moves all of them to grow. Here only
 /// slot numbers are moved. An entry stays in its slot; slots are allocated in chunks, and freed slots are reused.
-struct SlabDictionary<Key: Hashable, Value> {
+struct SlabDictionary<Key: SlabKey, Value> {
     private static var slotsAtOnce: Int { 256 }
     private static var leastBuckets: Int { 16 }
 
     private struct Entry {
-        let key: Key
-        var value: Value
+        /// Not optional, because it is looked at most often.
+        var key = Key.vacant
+        var value: Value?
     }
 
-    /// A hash table with linear probing: the slot of each key, or `vacant`. Their number is a power of two, and at most four in
-    /// five are taken.
-    private var buckets = [Int32](repeating: Self.vacant, count: Self.leastBuckets)
-    private static var vacant: Int32 { -1 }
-    private var chunks: [[Entry?]] = []
+    /// The slot of a key, and a part of its hash, so that few keys have to be looked at.
+    private struct Bucket {
+        private static var slotBits: UInt32 { 24 }
+
+        private var word: UInt32
+
+        static var vacant: Bucket { Bucket(word: .max) }
+
+        private init(word: UInt32) { self.word = word }
+
+        init(_ slot: Int32, hash: UInt32) {
+            precondition(slot < 1 << Self.slotBits - 1, "a table has fewer than 16 million entries")
+            word = hash & ~Self.slotMask | UInt32(slot)
+        }
+
+        private static var slotMask: UInt32 { 1 << slotBits - 1 }
+
+        var isVacant: Bool { word == .max }
+        var slot: Int32 { Int32(word & Self.slotMask) }
+
+        func mayHave(_ hash: UInt32) -> Bool { (word ^ hash) & ~Self.slotMask == 0 }
+    }
+
+    /// A hash table with linear probing. Its size is a power of two, and at most four in five buckets are taken.
+    private var buckets = [Bucket](repeating: .vacant, count: Self.leastBuckets)
+    private var chunks: [[Entry]] = []
     private var free: [Int32] = []
     private(set) var count = 0
 
@@ -24,47 +59,47 @@ struct SlabDictionary<Key: Hashable, Value> {
     var slotCount: Int { chunks.count * Self.slotsAtOnce }
 
     /// The keys and the values, each in no particular order.
-    var keys: some Sequence<Key> { chunks.lazy.joined().compactMap { $0?.key } }
-    var values: some Sequence<Value> { chunks.lazy.joined().compactMap { $0?.value } }
+    var keys: some Sequence<Key> { chunks.lazy.joined().compactMap { $0.value == nil ? nil : $0.key } }
+    var values: some Sequence<Value> { chunks.lazy.joined().compactMap(\.value) }
 
     func contains(_ key: Key) -> Bool { bucket(of: key) != nil }
 
     subscript(key: Key) -> Value? {
         // It works in place; `get` would copy the value.
         _read {
-            if let bucket = bucket(of: key) {
-                let (chunk, place) = position(of: buckets[bucket])
-                // A slot that a bucket has is never empty.
-                yield chunks[chunk][place]!.value
+            if let slot = slot(of: key) {
+                let (chunk, place) = position(of: slot)
+                yield chunks[chunk][place].value
             } else {
                 yield nil
             }
         }
         set {
-            if let newValue {
-                if let bucket = bucket(of: key) {
-                    let (chunk, place) = position(of: buckets[bucket])
-                    chunks[chunk][place]!.value = newValue
-                } else {
-                    insert(Entry(key: key, value: newValue))
-                }
-            } else {
+            guard let newValue else {
                 removeValue(forKey: key)
+                return
             }
+            if let slot = slot(of: key) { self[slot: slot] = newValue } else { insert(newValue, for: key) }
         }
     }
 
     /// The value of a key that is in the table; any other key traps.
     subscript(existing key: Key) -> Value {
+        _read { yield self[slot: slot(existing: key)] }
+        _modify { yield &self[slot: slot(existing: key)] }
+    }
+
+    /// The value in a slot that has one.
+    subscript(slot slot: Int32) -> Value {
         _read {
-            let (chunk, place) = position(of: slot(existing: key))
-            // A slot that a bucket has is never empty.
-            yield chunks[chunk][place]!.value
+            let (chunk, place) = position(of: slot)
+            // The caller knows that the slot is not empty.
+            yield chunks[chunk][place].value!
         }
         _modify {
-            let (chunk, place) = position(of: slot(existing: key))
+            let (chunk, place) = position(of: slot)
             // As above.
-            yield &chunks[chunk][place]!.value
+            yield &chunks[chunk][place].value!
         }
     }
 
@@ -79,30 +114,36 @@ struct SlabDictionary<Key: Hashable, Value> {
     @discardableResult
     mutating func removeValue(forKey key: Key) -> Value? {
         guard let bucket = bucket(of: key) else { return nil }
-        let slot = buckets[bucket]
+        let slot = buckets[bucket].slot
         let (chunk, place) = position(of: slot)
         vacate(bucket)
-        let entry = chunks[chunk][place].take()
+        let value = chunks[chunk][place].value.take()
+        chunks[chunk][place].key = .vacant
         free.append(slot)
         count -= 1
         // Releases the memory of a large table that has become empty.
         if isEmpty, chunks.count > 1 { self = SlabDictionary() }
-        return entry?.value
+        return value
     }
 
-    private mutating func insert(_ entry: Entry) {
+    /// Adds the value of a key that is not in the table.
+    ///
+    /// - Returns: its slot.
+    @discardableResult
+    mutating func insert(_ value: Value, for key: Key) -> Int32 {
         if 5 * (count + 1) > 4 * buckets.count { grow() }
         if free.isEmpty {
             let first = Int32(slotCount)
-            chunks.append(Array(repeating: nil, count: Self.slotsAtOnce))
+            chunks.append(Array(repeating: Entry(), count: Self.slotsAtOnce))
             // The lowest slot is taken first.
             free.append(contentsOf: (first..<first + Int32(Self.slotsAtOnce)).reversed())
         }
         let slot = free.removeLast()
         let (chunk, place) = position(of: slot)
-        chunks[chunk][place] = entry
-        put(slot, of: entry.key)
+        put(slot, key.slabHash)
+        chunks[chunk][place] = Entry(key: key, value: value)
         count += 1
+        return slot
     }
 
     // MARK: Slots and buckets
@@ -115,61 +156,65 @@ struct SlabDictionary<Key: Hashable, Value> {
     /// What stands in a slot now; `nil`: nothing.
     func entry(in slot: Int32) -> (key: Key, value: Value)? {
         let (chunk, place) = position(of: slot)
-        guard chunk < chunks.count, let entry = chunks[chunk][place] else { return nil }
-        return (entry.key, entry.value)
+        guard chunk < chunks.count, let value = chunks[chunk][place].value else { return nil }
+        return (chunks[chunk][place].key, value)
     }
 
-    private func key(of slot: Int32) -> Key {
-        let (chunk, place) = position(of: slot)
-        // A slot that a bucket has is never empty.
-        return chunks[chunk][place]!.key
+    /// Where the value of a key stands, as long as it is in the table; `nil`: there is none.
+    func slot(of key: Key) -> Int32? {
+        bucket(of: key).map { buckets[$0].slot }
     }
 
-    /// Where the value of a key stands, as long as it is in the table.
+    /// The same for a key that is in the table.
     func slot(existing key: Key) -> Int32 {
         guard let bucket = bucket(of: key) else {
             preconditionFailure("a key is used only while its value is in the table")
         }
-        return buckets[bucket]
+        return buckets[bucket].slot
     }
 
-    /// The bucket where the search for a key begins.
-    private func home(of key: Key) -> Int { key.hashValue & (buckets.count - 1) }
+    private func key(in slot: Int32) -> Key {
+        let (chunk, place) = position(of: slot)
+        return chunks[chunk][place].key
+    }
+
+    private var mask: Int { buckets.count - 1 }
 
     private func bucket(of key: Key) -> Int? {
-        var bucket = home(of: key)
-        while buckets[bucket] != Self.vacant {
-            if self.key(of: buckets[bucket]) == key { return bucket }
-            bucket = (bucket + 1) & (buckets.count - 1)
+        let hash = key.slabHash
+        var bucket = Int(hash) & mask
+        while !buckets[bucket].isVacant {
+            if buckets[bucket].mayHave(hash), self.key(in: buckets[bucket].slot) == key { return bucket }
+            bucket = (bucket + 1) & mask
         }
         return nil
     }
 
-    /// Puts a slot into the first vacant bucket for its key.
-    private mutating func put(_ slot: Int32, of key: Key) {
-        var bucket = home(of: key)
-        while buckets[bucket] != Self.vacant { bucket = (bucket + 1) & (buckets.count - 1) }
-        buckets[bucket] = slot
+    /// Puts a slot into the first vacant bucket for the hash of its key.
+    private mutating func put(_ slot: Int32, _ hash: UInt32) {
+        var bucket = Int(hash) & mask
+        while !buckets[bucket].isVacant { bucket = (bucket + 1) & mask }
+        buckets[bucket] = Bucket(slot, hash: hash)
     }
 
     /// Empties a bucket. The slots behind it move, so that the search for their keys still finds them.
     private mutating func vacate(_ bucket: Int) {
         var hole = bucket
-        buckets[hole] = Self.vacant
-        var next = (hole + 1) & (buckets.count - 1)
-        while buckets[next] != Self.vacant {
-            let distance = (next - home(of: key(of: buckets[next]))) & (buckets.count - 1)
-            if distance >= (next - hole) & (buckets.count - 1) {
+        buckets[hole] = .vacant
+        var next = (hole + 1) & mask
+        while !buckets[next].isVacant {
+            let distance = (next - Int(key(in: buckets[next].slot).slabHash)) & mask
+            if distance >= (next - hole) & mask {
                 buckets.swapAt(hole, next)
                 hole = next
             }
-            next = (next + 1) & (buckets.count - 1)
+            next = (next + 1) & mask
         }
     }
 
     private mutating func grow() {
-        let slots = buckets.filter { $0 != Self.vacant }
-        buckets = Array(repeating: Self.vacant, count: 2 * buckets.count)
-        for slot in slots { put(slot, of: key(of: slot)) }
+        let slots = buckets.filter { !$0.isVacant }.map(\.slot)
+        buckets = Array(repeating: .vacant, count: 2 * buckets.count)
+        for slot in slots { put(slot, key(in: slot).slabHash) }
     }
 }

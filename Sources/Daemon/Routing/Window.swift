@@ -36,7 +36,7 @@ struct Window {
     mutating func add(_ id: EventID, length: Duration, isAwaited: Bool, at now: Instant) {
         let ownDeadline = min(now + length, limit)
         deadline = isFullyClaimed ? ownDeadline : max(deadline, ownDeadline)
-        members.change { $0.add(id, isAwaited: isAwaited) }
+        members.add(id, isAwaited: isAwaited)
     }
 
     /// Adds an event, and arms the timer again if the deadline has moved.
@@ -60,7 +60,7 @@ struct Window {
         _ tracked: Router.TrackedEvent, isAwaited: Bool, slot: Int32, timers: inout Router.Timers
     ) {
         let before = timer == nil ? nil : deadline
-        members.change { $0.add(tracked.event.id, isAwaited: isAwaited) }
+        members.add(tracked.event.id, isAwaited: isAwaited)
         extend(until: tracked.deadline)
         if deadline != before { timer = timers.schedule(.window(slot), at: deadline) }
     }
@@ -71,7 +71,7 @@ struct Window {
         deadline = max(deadline, moment)
     }
 
-    mutating func claim(_ id: EventID) { members.change { $0.remove(id) } }
+    mutating func claim(_ id: EventID) { members.remove(id) }
 
     mutating func hold(_ id: EventID) {
         members.change { sets in
@@ -149,6 +149,18 @@ extension Window {
             }
         }
 
+        mutating func add(_ id: EventID, isAwaited: Bool) {
+            if isEmpty {
+                self = .one(id, isHeld: false, isAwaited: isAwaited)
+            } else {
+                change { $0.add(id, isAwaited: isAwaited) }
+            }
+        }
+
+        mutating func remove(_ id: EventID) {
+            if case .one(id, isHeld: _, isAwaited: _) = self { self = .none } else { change { $0.remove(id) } }
+        }
+
         mutating func change(_ body: (inout Sets) -> Void) {
             var sets = self.sets
             // Keeps the sets uniquely referenced, so that they are changed in place.
@@ -178,12 +190,11 @@ struct Windows {
         timers: inout Router.Timers
     ) -> Window {
         let key = event.key
-        if !windows.contains(key) {
-            windows[key] = Window(length: length, maximum: event.route.maximumWindow, at: now)
-        }
-        return windows[existing: key].add(
-            event, length: length, isAwaited: isAwaited, isReplayed: isReplayed, slot: windows.slot(existing: key),
-            at: now, timers: &timers)
+        let slot =
+            windows.slot(of: key)
+            ?? windows.insert(Window(length: length, maximum: event.route.maximumWindow, at: now), for: key)
+        return windows[slot: slot].add(
+            event, length: length, isAwaited: isAwaited, isReplayed: isReplayed, slot: slot, at: now, timers: &timers)
     }
 
     /// Puts an event back that has left its window.
@@ -191,16 +202,16 @@ struct Windows {
         _ tracked: Router.TrackedEvent, _ key: CoalescingKey, isAwaited: Bool, at now: Instant,
         timers: inout Router.Timers
     ) {
-        if !windows.contains(key) { windows[key] = Window(restoring: tracked, at: now) }
-        windows[existing: key].restore(
-            tracked, isAwaited: isAwaited, slot: windows.slot(existing: key), timers: &timers)
+        let slot = windows.slot(of: key) ?? windows.insert(Window(restoring: tracked, at: now), for: key)
+        windows[slot: slot].restore(tracked, isAwaited: isAwaited, slot: slot, timers: &timers)
     }
 
     /// - Returns: the window's deadline.
     @discardableResult
     mutating func claim(_ id: EventID, in key: CoalescingKey) -> Instant {
-        windows[existing: key].claim(id)
-        return windows[existing: key].deadline
+        let slot = windows.slot(existing: key)
+        windows[slot: slot].claim(id)
+        return windows[slot: slot].deadline
     }
 
     mutating func hold(_ id: EventID, in key: CoalescingKey) { windows[existing: key].hold(id) }
