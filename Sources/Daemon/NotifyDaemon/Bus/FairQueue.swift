@@ -6,7 +6,7 @@ import DequeModule
 ///
 /// The calls of one caller keep their order, with one exception: before windows end, its claims, and the changes before them,
 /// overtake its reads.
-struct FairQueue<Call> {
+final class FairQueue<Call> {
     /// Calls of one caller; as many as the undecided events that one caller may have.
     static var lengthLimit: Int { 10_000 }
     /// Bytes of one caller's calls.
@@ -37,6 +37,7 @@ struct FairQueue<Call> {
     }
 
     private struct CallerQueue {
+        var caller = ""
         /// Two queues, so that claims can overtake reads.
         var changes = Deque<Entry>()
         var readings = Deque<Entry>()
@@ -48,92 +49,115 @@ struct FairQueue<Call> {
 
         var count: Int { changes.count + readings.count }
 
+        mutating func append(_ call: Call, bytes size: Int, kind: Kind) {
+            lastNumber += 1
+            let entry = Entry(call: call, bytes: size, kind: kind, number: lastNumber)
+            if kind == .reading { readings.append(entry) } else { changes.append(entry) }
+            bytes += size
+            if kind == .publish { publishes += 1 }
+            if kind == .claim { claims += 1 }
+        }
+
         mutating func popFirst() -> Entry {
             guard let reading = readings.first else { return changes.removeFirst() }
             guard let change = changes.first, change.number < reading.number else { return readings.removeFirst() }
             return changes.removeFirst()
         }
+
+        /// Readies an empty queue for another caller. A short one keeps its memory.
+        mutating func reset() {
+            if lastNumber > 64 { self = CallerQueue() } else { (lastNumber, isBlocked) = (0, false) }
+        }
     }
 
-    private var queues: [String: CallerQueue] = [:]
+    /// A place in `queues`, which a caller has as long as it has calls.
+    private typealias Place = Int
+
+    private var queues: [CallerQueue] = []
+    /// The places of the callers with queued calls.
+    private var places: [String: Place] = [:]
+    /// The places without a caller.
+    private var free: [Place] = []
     /// The callers that can be served, in the order of the round.
-    private var round = Deque<String>()
+    private var round = Deque<Place>()
     /// The callers that wait for `unthrottle`.
-    private var throttled: [String] = []
+    private var throttled: [Place] = []
     /// The callers with queued claims, each once.
-    private var claimants = Deque<String>()
+    private var claimants = Deque<Place>()
     /// What callers have used beyond their quanta while others waited.
     private var deficits: [String: Int] = [:]
     private var bytes = 0
 
-    var isEmpty: Bool { queues.isEmpty }
+    var isEmpty: Bool { places.isEmpty }
     /// Whether a call can be handled now.
     var isReady: Bool { !round.isEmpty }
     /// Whether no more should be read for now.
     var isFull: Bool { isReady && bytes >= Self.totalLimit }
 
     /// Whether a further call of this caller must be queued: it has queued calls or a deficit.
-    func mustQueue(_ caller: String) -> Bool { queues[caller] != nil || deficits[caller] != nil }
+    func mustQueue(_ caller: String) -> Bool { places[caller] != nil || deficits[caller] != nil }
 
-    func hasCalls(of caller: String) -> Bool { queues[caller] != nil }
+    func hasCalls(of caller: String) -> Bool { places[caller] != nil }
 
     /// Whether another call of this caller can be queued. While all callers are blocked, reading goes on, because the reply
     /// that unblocks them must be read; nothing beyond the limit is queued then.
     func hasRoom(for caller: String) -> Bool {
         guard bytes < Self.totalLimit || isReady else { return false }
-        guard let queue = queues[caller] else { return true }
-        return queue.count < Self.lengthLimit && queue.bytes < Self.bytesLimit
+        guard let place = places[caller] else { return true }
+        return queues[place].count < Self.lengthLimit && queues[place].bytes < Self.bytesLimit
+    }
+
+    /// The place of a caller, which gets one at the end of the round if it has none.
+    private func place(of caller: String) -> Place {
+        if let place = places[caller] { return place }
+        let place = free.popLast() ?? queues.count
+        if place == queues.count { queues.append(CallerQueue()) }
+        queues[place].caller = caller
+        places[caller] = place
+        round.append(place)
+        return place
     }
 
     /// - Parameter bytes: about how long the call is.
-    mutating func enqueue(_ call: Call, of caller: String, bytes: Int = 0, kind: Kind = .other) {
+    func enqueue(_ call: Call, of caller: String, bytes: Int = 0, kind: Kind = .other) {
         let size = bytes + Self.overhead
-        if queues[caller] == nil { round.append(caller) }
-        var queue = queues.removeValue(forKey: caller) ?? CallerQueue()
-        queue.lastNumber += 1
-        let entry = Entry(call: call, bytes: size, kind: kind, number: queue.lastNumber)
-        if kind == .reading { queue.readings.append(entry) } else { queue.changes.append(entry) }
-        queue.bytes += size
-        if kind == .publish { queue.publishes += 1 }
-        if kind == .claim { queue.claims += 1 }
-        if kind == .claim, queue.claims == 1 { claimants.append(caller) }
-        queues[caller] = queue
+        let place = place(of: caller)
+        queues[place].append(call, bytes: size, kind: kind)
+        if kind == .claim, queues[place].claims == 1 { claimants.append(place) }
         self.bytes += size
-        if kind != .publish { unthrottle(caller) }
+        if kind != .publish { unthrottle(place) }
     }
 
     /// Puts the rest of the read that was dequeued last in front. Only the caller's claims overtake it.
-    mutating func requeue(_ call: Call, of caller: String) {
-        if queues[caller] == nil { round.append(caller) }
-        queues[caller, default: CallerQueue()].readings.prepend(Entry(call: call, bytes: 0, kind: .reading, number: 0))
+    func requeue(_ call: Call, of caller: String) {
+        queues[place(of: caller)].readings.prepend(Entry(call: call, bytes: 0, kind: .reading, number: 0))
     }
 
     /// Appends what follows the last call of a caller that has disconnected, and drops its reads.
-    mutating func enqueueLast(_ call: Call, of caller: String) {
-        if var queue = queues.removeValue(forKey: caller) {
-            let size = queue.readings.reduce(0) { $0 + $1.bytes }
-            queue.readings = []
-            queue.bytes -= size
+    func enqueueLast(_ call: Call, of caller: String) {
+        if let place = places[caller] {
+            let size = queues[place].readings.reduce(0) { $0 + $1.bytes }
+            queues[place].readings = []
+            queues[place].bytes -= size
             bytes -= size
-            queues[caller] = queue
         }
         enqueue(call, of: caller)
     }
 
     /// Whether this caller has queued so many publishes, and nothing else, that it is throttled for the sake of others.
     func hasPublishBacklog(_ caller: String) -> Bool {
-        guard let queue = queues[caller] else { return false }
-        return queue.publishes > Throttle.backlogThreshold && queue.publishes == queue.count
+        guard let place = places[caller] else { return false }
+        return queues[place].publishes > Throttle.backlogThreshold && queues[place].publishes == queues[place].count
     }
 
     // MARK: Rounds
 
     /// The caller to be served now. Callers with deficits move to the end of the round, and each move takes a quantum off.
-    mutating func nextCaller() -> String? {
+    func nextCaller() -> String? {
         // A single caller delays no other.
         if round.count <= 1 { deficits = [:] }
         var passed = 0
-        while let caller = round.first, let deficit = deficits[caller] {
+        while !deficits.isEmpty, let caller = nextInRound, let deficit = deficits[caller] {
             guard passed < round.count else {
                 reduceDeficits()
                 passed = 0
@@ -143,58 +167,59 @@ struct FairQueue<Call> {
             round.append(round.removeFirst())
             passed += 1
         }
-        return round.first
+        return nextInRound
     }
 
+    private var nextInRound: String? { round.first.map { queues[$0].caller } }
+
     /// Where all callers have deficits, the smallest of them is taken off each.
-    private mutating func reduceDeficits() {
-        let least = round.compactMap { deficits[$0] }.min() ?? 0
-        for caller in round {
+    private func reduceDeficits() {
+        let callers = round.map { queues[$0].caller }
+        let least = callers.compactMap { deficits[$0] }.min() ?? 0
+        for caller in callers {
             guard let deficit = deficits[caller] else { continue }
             deficits[caller] = deficit > least ? deficit - least : nil
         }
     }
 
     /// Adds the cost of a handled call to its caller's deficit.
-    mutating func charge(_ caller: String, _ cost: Int) {
+    func charge(_ caller: String, _ cost: Int) {
         guard cost > Self.quantum, !isEmpty else { return }
         deficits[caller, default: 0] += cost - Self.quantum
     }
 
     /// Takes the next caller out of the round until `unblock`.
-    mutating func blockNext() {
-        queues[round.removeFirst()]?.isBlocked = true
+    func blockNext() {
+        queues[round.removeFirst()].isBlocked = true
     }
 
-    mutating func unblock(_ caller: String) {
-        guard queues[caller]?.isBlocked == true else { return }
-        queues[caller]?.isBlocked = false
-        round.append(caller)
+    func unblock(_ caller: String) {
+        guard let place = places[caller], queues[place].isBlocked else { return }
+        queues[place].isBlocked = false
+        round.append(place)
     }
 
     /// Takes the next caller out of the round until `unthrottle`.
-    mutating func throttleNext() {
+    func throttleNext() {
         throttled.append(round.removeFirst())
     }
 
     /// Puts all throttled callers back into the round.
-    mutating func unthrottle() {
+    func unthrottle() {
         round.append(contentsOf: throttled)
         throttled = []
     }
 
-    private mutating func unthrottle(_ caller: String) {
-        guard let index = throttled.firstIndex(of: caller) else { return }
+    private func unthrottle(_ place: Place) {
+        guard let index = throttled.firstIndex(of: place) else { return }
         round.append(throttled.remove(at: index))
     }
 
     /// Removes the next call of the caller that `nextCaller` has returned.
-    mutating func dequeue() -> Call {
-        let caller = round.removeFirst()
-        // Every caller in the round has a queue.
-        var queue = queues.removeValue(forKey: caller)!
-        let entry = queue.popFirst()
-        if put(queue, of: caller, without: entry) { round.append(caller) }
+    func dequeue() -> Call {
+        let place = round.removeFirst()
+        let entry = queues[place].popFirst()
+        if settle(place, without: entry) { round.append(place) }
         return entry.call
     }
 
@@ -204,41 +229,41 @@ struct FairQueue<Call> {
     /// are served round robin; blocked ones are skipped.
     ///
     /// - Returns: `nil` where no claim can be handled.
-    mutating func dequeueForClaim() -> (caller: String, call: Call)? {
+    func dequeueForClaim() -> (caller: String, call: Call)? {
         for _ in 0..<claimants.count {
-            let caller = claimants.removeFirst()
-            guard var queue = queues[caller], !queue.isBlocked else {
-                claimants.append(caller)
+            let place = claimants.removeFirst()
+            guard !queues[place].isBlocked else {
+                claimants.append(place)
                 continue
             }
-            queues[caller] = nil
-            let entry = queue.changes.removeFirst()
-            let hadOneClaim = queue.claims == 1 && entry.kind == .claim
-            if !hadOneClaim { claimants.append(caller) }
-            if !put(queue, of: caller, without: entry, isClaimant: !hadOneClaim) {
-                round.removeAll { $0 == caller }
-            }
+            let caller = queues[place].caller
+            let entry = queues[place].changes.removeFirst()
+            let hadOneClaim = queues[place].claims == 1 && entry.kind == .claim
+            if !hadOneClaim { claimants.append(place) }
+            if !settle(place, without: entry, isClaimant: !hadOneClaim) { round.removeAll { $0 == place } }
             return (caller, entry.call)
         }
         return nil
     }
 
-    /// Keeps what is left of a caller's queue without the entry that was removed from it.
+    /// Accounts for an entry that was removed from a caller's queue.
     ///
-    /// - Returns: whether anything is left.
-    private mutating func put(
-        _ queue: CallerQueue, of caller: String, without entry: Entry, isClaimant: Bool? = nil
-    ) -> Bool {
-        var queue = queue
+    /// - Returns: whether anything is left of the queue.
+    private func settle(_ place: Place, without entry: Entry, isClaimant: Bool? = nil) -> Bool {
         bytes -= entry.bytes
-        queue.bytes -= entry.bytes
-        if entry.kind == .publish { queue.publishes -= 1 }
+        queues[place].bytes -= entry.bytes
+        if entry.kind == .publish { queues[place].publishes -= 1 }
         if entry.kind == .claim {
-            queue.claims -= 1
-            if isClaimant == nil, queue.claims == 0 { claimants.removeAll { $0 == caller } }
+            queues[place].claims -= 1
+            if isClaimant == nil, queues[place].claims == 0 { claimants.removeAll { $0 == place } }
         }
-        if queue.count > 0 { queues[caller] = queue }
-        if queues.isEmpty { deficits = [:] }
-        return queue.count > 0
+        guard queues[place].count == 0 else { return true }
+        places[queues[place].caller] = nil
+        queues[place].reset()
+        free.append(place)
+        // Releases the memory of many callers.
+        if isEmpty, !deficits.isEmpty { deficits = [:] }
+        if isEmpty, queues.count > 64 { (queues, free) = ([], []) }
+        return false
     }
 }

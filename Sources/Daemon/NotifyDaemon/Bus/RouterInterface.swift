@@ -13,7 +13,7 @@ final class RouterInterface {
     /// Intercepts calls that set properties, while the policy needs their callers.
     var setInterceptor: BusSlot?
     /// Queued calls, and the cleanup after a caller's last call.
-    var queue = FairQueue<() -> Void>()
+    let queue = FairQueue<() -> Void>()
     var throttle = Throttle()
     /// Calls handled as they were read since queued ones were last served.
     var handledImmediately = 0
