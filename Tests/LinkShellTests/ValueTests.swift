@@ -86,7 +86,9 @@ struct ValueTests {
             let retain = PublishOptions(retain: true, banner: false)
             let topics = (1...2500).map { "/a/\($0)" }
             for topic in topics { try await rig.one.client.publish(topic, title: topic, options: retain) }
-            try await rig.one.until("it is said") { try await rig.one.property("Backlog")?.integer() == 0 }
+            try await rig.one.until("it is said", within: .seconds(60)) {
+                try await rig.one.property("Backlog")?.integer() == 0
+            }
             try await rig.two.startBridge()
             let expected = Dictionary(topics.map { ($0, $0) }) { $1 }
             try await rig.two.until("it has all values", within: .seconds(60)) { try await values(rig.two) == expected }

@@ -23,7 +23,7 @@ public final class Journal {
     var checkpointBytes: Int { checkpointPages * Self.pageSize }
     private static let usualCheckpointPages = 1000
     /// Bytes of a page.
-    private static let pageSize = 4096
+    public static let pageSize = 4096
 
     /// The limit for the log on the disk of a directory, in bytes.
     public static func logLimit(in directory: String) -> Int {

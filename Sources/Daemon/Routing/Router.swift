@@ -188,6 +188,8 @@ public struct Router {
 
     /// Events that have no outcome yet.
     public var undecidedCount: Int { undecided.total.events + unrestored }
+    /// The bytes that they take. Those that are not restored yet count as short ones.
+    public var undecidedBytes: Int { undecided.total.bytes + unrestored * 2 * MemoryCost.event }
     /// Windows in which claims are awaited.
     public var openWindows: Int { windows.count }
     /// Screens that are open.

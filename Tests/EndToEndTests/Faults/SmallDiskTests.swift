@@ -122,6 +122,33 @@ struct SmallDiskTests {
         }
     }
 
+    /// Events leave room for their outcomes, each of which may take another page. The sizes are those of events that just fit.
+    @Test(arguments: isLong ? [200, 1_900, 3_908, 7_990, 7_995, 8_000] : [3_908, 7_990])
+    func onADiskThatUndecidedEventsFillEveryClaimIsWritten(_ bytes: Int) async throws {
+        try await withDisk(12) { _, rig in
+            var open: [UInt64] = []
+            let body = String(repeating: "x", count: bytes)
+            let refused = await refusal {
+                while true {
+                    let reply = try await rig.call(
+                        "Publish",
+                        [
+                            .string("/open/\(open.count)"), "open", .string(body), .variants([:]),
+                            .variants(["window": .uint32(60_000)]),
+                        ])
+                    open.append(try #require(reply.arguments.first?.integer()))
+                }
+            }
+            #expect(refused != nil)
+            for id in open { #expect(try await rig.claim(id) == "suppressed") }
+            try await restart(rig, inOrder: false)
+            for id in open { #expect(try await rig.outcome(of: id) == "claimed") }
+            let reply = try await rig.call("Forget", ["/open", .uint64(0)], timeout: .seconds(300))
+            #expect(reply.arguments.first?.integer() == UInt64(open.count))
+            #expect(try await rig.degradation() == "")
+        }
+    }
+
     // MARK: Acts
 
     /// What has been acknowledged and not deleted.

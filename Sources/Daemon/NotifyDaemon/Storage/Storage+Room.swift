@@ -6,6 +6,8 @@ import Routing
 struct DiskLimits {
     /// For the log. A checkpoint follows the transaction that exceeds it, and may make the file larger by as much as the log has.
     let log: Int
+    /// For the outcomes of all undecided events.
+    var outcomes = 0
 
     /// For the events of a transaction.
     var transaction: Int { min(1 << 20, log / 2) }
@@ -14,13 +16,20 @@ struct DiskLimits {
     /// The last event of a transaction may be a large one, and there are the indexes.
     private var largestTransaction: Int { transaction * 3 / 2 + (96 << 10) }
     /// What new events leave free: for the log, and for the file.
-    var margin: Int { 2 * (log + largestTransaction) }
+    var margin: Int { 2 * (log + largestTransaction) + outcomes }
     /// The same where the file does not become larger.
     var marginForLog: Int { log + largestTransaction }
     /// With so much free in the file it does not become larger.
-    var freeInFile: Int { max(128 << 10, 2 * transaction) }
+    var freeInFile: Int { max(128 << 10, 2 * transaction) + outcomes }
     /// What is kept for deletions on a disk that others have filled.
     var forDeletions: Int { 2 * log }
+
+    /// - Parameter undecided: the number of undecided events, and the bytes that they take.
+    /// - Returns: the bytes that their outcomes take at most. Where rows grow, the pages that they are on are split in two. The row of
+    ///   a large event has pages of its own, and may take one more.
+    static func outcomes(of undecided: (events: Int, bytes: Int)) -> Int {
+        min(undecided.bytes, undecided.events * (Journal.pageSize + 512))
+    }
 }
 
 /// What `Storage` knows of the room on the disk.
@@ -49,7 +58,7 @@ extension Storage {
 
     /// - Parameter isRetry: whether new events may be accepted again, and the reserve made again.
     func checkRoom(isRetry: Bool = false) throws(JournalError) {
-        room.limits = DiskLimits(log: disk.logLimit)
+        room.limits = DiskLimits(log: disk.logLimit, outcomes: DiskLimits.outcomes(of: undecided()))
         let limits = room.limits
         room.unchecked = 0
         // A little more is needed to go on than to stop.
