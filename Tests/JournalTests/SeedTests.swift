@@ -55,6 +55,23 @@ struct SeedTests {
         }
     }
 
+    /// The copy has no number: it is in the log.
+    @Test func aCopyWithoutTheLogStaysTheSameJournal() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            let first = try #require(journal.seed)
+            try journal.commit([.accepted(try sample(1))])
+            let file = folder + "/" + Journal.fileName
+            try FileManager.default.copyItem(atPath: file, toPath: file + ".copy")
+            #expect(rename(file + ".copy", file) == 0)
+            #expect(throws: JournalError.self) { try journal.commit([.accepted(try sample(2))]) }
+            try journal.reopen(without: [EventID(2)])
+            #expect(journal.seed == first)
+            journal.close()
+            #expect(try seed(folder) == first)
+        }
+    }
+
     @Test func withANewOneWhatWasSaidKeepsItsNames() throws {
         try withFolder { folder in
             let journal = try Journal(directory: folder)
