@@ -67,6 +67,7 @@ struct FilePresence {
             return now.written == written ? nil : "overwritten"
         }
 
+        /// - Throws: `JournalError.gone` if another program has changed the file or its name.
         func check() throws(JournalError) {
             if let damage = try damage() { throw .gone("\(path) was \(damage) while notifyd had it open") }
         }

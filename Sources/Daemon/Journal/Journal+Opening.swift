@@ -54,7 +54,7 @@ extension Journal {
                 let level = try Int.fetchOne(db, sql: "PRAGMA synchronous")
                 precondition(level == 2, "every promise depends on synchronous=FULL")
             }
-            // An older copy of the file may not have it: what was written since the last checkpoint is in the log alone.
+            // An older copy of the file may lack the number, which is in the log alone until the first checkpoint.
             let knownSeed = isThere ? seed : nil
             try queue.read { db in
                 let known = try self.loadRetention(db)
@@ -65,11 +65,7 @@ extension Journal {
                 try self.loadSeed(db)
                 try self.loadChanges(db)
             }
-            if seed == nil {
-                try queue.write { db in
-                    if let knownSeed { try self.setSeed(knownSeed, db) } else { try self.makeSeed(db) }
-                }
-            }
+            if seed == nil { try queue.write { db in try self.makeSeed(db, known: knownSeed) } }
             if oldestNumber == nil { try queue.write { db in try self.setOldestChange(self.lastChange + 1, db) } }
             isNew = !isThere
             if isNew || unlinked != nil || salvage != nil || loss != nil { isStartDue = true }

@@ -17,8 +17,10 @@ extension Journal {
         if row != nil, seed == nil { damagedRows += 1 }
     }
 
-    /// Makes a number for a file that has none.
-    func makeSeed(_ db: Database) throws { try setSeed(Self.randomSeed(), db) }
+    /// Gives a number to a file that has none.
+    ///
+    /// - Parameter known: the number that the file had before; `nil`: a new one is made.
+    func makeSeed(_ db: Database, known: String? = nil) throws { try setSeed(known ?? Self.randomSeed(), db) }
 
     func setSeed(_ seed: String, _ db: Database) throws {
         try db.execute(

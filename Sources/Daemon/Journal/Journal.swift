@@ -141,7 +141,7 @@ public final class Journal {
 
     /// The connection that writes and reads.
     var queue: DatabaseQueue? {
-        // They belong to the connection, which cannot be closed before.
+        // A connection cannot be closed while its statements are kept.
         didSet { statements = nil }
     }
     var statements: UsualStatements?
@@ -279,14 +279,14 @@ public final class Journal {
     }
 
     func closeLinked() {
-        // An error changes nothing: the file is opened again in any case.
-        statements = nil
-        for queue in [queue, reader].compactMap(\.self) {
-            try? queue.close()
-            closed = queue
-        }
+        let connections = [queue, reader].compactMap(\.self)
         queue = nil
         reader = nil
+        // An error changes nothing: the file is opened again in any case.
+        for connection in connections {
+            try? connection.close()
+            closed = connection
+        }
         recent = nil
         readLock = nil
         presence = nil

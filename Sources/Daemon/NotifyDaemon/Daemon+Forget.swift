@@ -84,7 +84,7 @@ extension Daemon {
         unconfirmedDeletion = nil
         job.count += portion.ids.count
         job.position = portion.position
-        let remembered = portion.ids.filter { router.remembers($0) }
+        let remembered = portion.ids.filter { remembers($0) }
         if !remembered.isEmpty { handle(.forgotten(remembered)) }
     }
 }

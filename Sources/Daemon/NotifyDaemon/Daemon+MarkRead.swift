@@ -57,7 +57,7 @@ extension Daemon {
         }
         portion.size += max(1, found.events.count)
         for event in found.events where portion.ids.insert(event.id).inserted {
-            if router.remembers(event.id) {
+            if remembers(event.id) {
                 markRecalled(event.id, &mark)
                 continue
             }

@@ -211,7 +211,7 @@ extension Daemon {
         guard storage.isReadable else { throw .storageUnavailable(storage.degradation) }
         endTurn()
         if toDecide { try loadBanners() }
-        guard !router.remembers(id) else { return }
+        guard !remembers(id) else { return }
         guard let event = try storage.read({ journal throws(JournalError) in try journal.event(id) }) else {
             throw .noEvent(id)
         }
@@ -338,7 +338,7 @@ extension Daemon {
     }
 
     private func announceEarly(_ events: [StoredEvent]) {
-        let events = recovery?.take(events, except: { router.remembers($0) }) ?? []
+        let events = recovery?.take(events, except: { remembers($0) }) ?? []
         handle(.restored(restoration(of: events)))
     }
 

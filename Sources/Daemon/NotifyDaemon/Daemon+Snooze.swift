@@ -13,10 +13,10 @@ extension Daemon {
     /// - Returns: the event, if it is muted: such events are not kept in memory.
     private func loadForSnooze(_ id: EventID) throws(Refusal) -> RestoredBanner.Shown? {
         try load(id, toDecide: false)
-        guard !router.remembers(id) else { return nil }
+        guard !remembers(id) else { return nil }
         endTurn()
         try loadBanners()
-        guard !router.remembers(id) else { return nil }
+        guard !remembers(id) else { return nil }
         guard let event = try storage.read({ journal throws(JournalError) in try journal.event(id) }),
             let decision = storage.current(event).decision
         else { return nil }

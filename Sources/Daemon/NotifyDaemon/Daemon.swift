@@ -93,7 +93,7 @@ final class Daemon {
             host.send(.propertiesChanged([.degraded]))
             host.statusChanged()
         }
-        storage.undecided = { [unowned self] in (router.undecidedCount, router.undecidedBytes) }
+        storage.undecidedSize = { [unowned self] in (router.undecidedCount, router.undecidedBytes) }
         armRetry()
         // Before restored events are looked at.
         updateSchedules()

@@ -58,10 +58,6 @@ extension CoalescingKey: Hashable {
 
 extension CoalescingKey: SlabKey {
     static var vacant: CoalescingKey { .summary }
-
-    var slabHash: UInt32 {
-        event?.slabHash ?? UInt32(truncatingIfNeeded: hashValue)
-    }
 }
 
 extension CoalescingKey: CustomStringConvertible {

@@ -18,7 +18,8 @@ public struct EventID: Hashable, Comparable, Sendable, CustomStringConvertible {
 extension EventID: SlabKey {
     static let vacant = EventID(0)
 
-    /// Nobody chooses an id. See D. E. Knuth, "The Art of Computer Programming", volume 3, section 6.4, on multiplicative hashing.
+    /// The router gives the ids, so nobody can choose many with equal hashes. Multiplicative hashing: D. E. Knuth, "The Art of
+    /// Computer Programming", volume 3, section 6.4.
     var slabHash: UInt32 { UInt32(truncatingIfNeeded: (rawValue &* 0x9E37_79B9_7F4A_7C15) >> 32) }
 }
 

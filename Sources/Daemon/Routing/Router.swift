@@ -202,7 +202,8 @@ public struct Router {
     public var waitingBanners: Int { banners.waitingCount }
     /// Whether the event is in memory: undecided, or shown and retractable.
     public func remembers(_ id: EventID) -> Bool { events.contains(id) }
-    /// The same for every claim. It changes nothing; but before a call that cannot change a router, Swift copies one that an object holds.
+    /// The same for a router that an object holds. It changes nothing. It is `mutating` because Swift would copy the whole router
+    /// before a call that is not.
     public mutating func remembersInPlace(_ id: EventID) -> Bool { events.contains(id) }
     /// Whether the newest event with this `collapse` is in memory.
     public func remembers(_ key: CollapseKey) -> Bool { collapsing[key] != nil }

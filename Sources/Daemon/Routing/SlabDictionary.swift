@@ -27,20 +27,19 @@ struct SlabDictionary<Key: SlabKey, Value> {
 
     /// The slot of a key, and a part of its hash, so that few keys have to be looked at.
     private struct Bucket {
-        private static var slotBits: UInt32 { 24 }
+        /// The bits of the slot; the others are of the hash.
+        private static var slotMask: UInt32 { 0xFF_FFFF }
 
-        private var word: UInt32
+        private let word: UInt32
 
         static var vacant: Bucket { Bucket(word: .max) }
 
         private init(word: UInt32) { self.word = word }
 
         init(_ slot: Int32, hash: UInt32) {
-            precondition(slot < 1 << Self.slotBits - 1, "a table has fewer than 16 million entries")
+            precondition(slot < Self.slotMask, "a table has fewer than 16 million entries")
             word = hash & ~Self.slotMask | UInt32(slot)
         }
-
-        private static var slotMask: UInt32 { 1 << slotBits - 1 }
 
         var isVacant: Bool { word == .max }
         var slot: Int32 { Int32(word & Self.slotMask) }

@@ -157,7 +157,7 @@ final class FairQueue<Call> {
         // A single caller delays no other.
         if round.count <= 1 { deficits = [:] }
         var passed = 0
-        while !deficits.isEmpty, let caller = nextInRound, let deficit = deficits[caller] {
+        while let caller = nextInRound, let deficit = deficits[caller] {
             guard passed < round.count else {
                 reduceDeficits()
                 passed = 0
@@ -261,8 +261,8 @@ final class FairQueue<Call> {
         places[queues[place].caller] = nil
         queues[place].reset()
         free.append(place)
+        if isEmpty { deficits = [:] }
         // Releases the memory of many callers.
-        if isEmpty, !deficits.isEmpty { deficits = [:] }
         if isEmpty, queues.count > 64 { (queues, free) = ([], []) }
         return false
     }

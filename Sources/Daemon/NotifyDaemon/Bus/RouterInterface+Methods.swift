@@ -230,7 +230,7 @@ extension RouterInterface {
 
     /// For calls that need no permission for an event in memory.
     private func loadPermitted(_ id: EventID, _ call: borrowing BusMessage) throws(Refusal) {
-        guard !daemon.router.remembers(id) else { return }
+        guard !daemon.remembers(id) else { return }
         try authorize(.claim, id, call)
         try daemon.load(id, toDecide: false)
     }

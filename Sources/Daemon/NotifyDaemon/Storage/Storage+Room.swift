@@ -58,7 +58,7 @@ extension Storage {
 
     /// - Parameter isRetry: whether new events may be accepted again, and the reserve made again.
     func checkRoom(isRetry: Bool = false) throws(JournalError) {
-        room.limits = DiskLimits(log: disk.logLimit, outcomes: DiskLimits.outcomes(of: undecided()))
+        room.limits = DiskLimits(log: disk.logLimit, outcomes: DiskLimits.outcomes(of: undecidedSize()))
         let limits = room.limits
         room.unchecked = 0
         // A little more is needed to go on than to stop.

@@ -23,7 +23,7 @@ final class Storage {
     var onDegradation: (String) -> Void = { _ in }
 
     /// The number of undecided events, and the bytes that they take.
-    var undecided: () -> (events: Int, bytes: Int) = { (0, 0) }
+    var undecidedSize: () -> (events: Int, bytes: Int) = { (0, 0) }
 
     /// How long decided events stay. A change applies at the end of the turn.
     var retention = Retention() {
