@@ -322,6 +322,14 @@ public final class Journal {
         }
     }
 
+    /// The bytes by which the next checkpoint makes the file larger.
+    public var unwrittenGrowth: Int {
+        get throws(JournalError) {
+            let size = try read { db in try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0 } * Self.pageSize
+            return max(0, size - FileCheck.size(path))
+        }
+    }
+
     /// The id as SQLite stores it. Ids begin at the microseconds since the epoch, so they never reach the sign bit.
     static func number(_ id: EventID) -> Int64 { Int64(bitPattern: id.rawValue) }
 

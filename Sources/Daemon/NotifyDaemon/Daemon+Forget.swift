@@ -30,6 +30,11 @@ extension Daemon {
                 defer { forgets.put(job) }
                 try deletePortion(of: &job)
             } else if try storage.scrub() {
+                // An event is deleted after its outcome is written.
+                if writesWaitingOutcomes() {
+                    forgets.repeatDeleted()
+                    return host.endTurnWhenIdle()
+                }
                 for job in forgets.takeDeleted() { sendAfterCommit(.reply(.count(job.count), to: job.call)) }
                 // Once the caller has its answer, new events are accepted.
                 if storage.room.isShort {
@@ -42,6 +47,15 @@ extension Daemon {
             if !retryFullDisk() { refuseForgets(error) }
         }
         host.endTurnWhenIdle()
+    }
+
+    /// Writes outcomes that are kept in memory, if deletions have made room for some.
+    private func writesWaitingOutcomes() -> Bool {
+        let count = storage.waitingEntries
+        guard count > 0 else { return false }
+        storage.room.isShort = false
+        retryStorage()
+        return storage.waitingEntries < count
     }
 
     private func refuseForgets(_ refusal: Refusal) {

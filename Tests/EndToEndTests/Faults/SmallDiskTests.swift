@@ -126,26 +126,33 @@ struct SmallDiskTests {
     @Test(arguments: isLong ? [200, 1_900, 3_908, 7_990, 7_995, 8_000] : [3_908, 7_990])
     func onADiskThatUndecidedEventsFillEveryClaimIsWritten(_ bytes: Int) async throws {
         try await withDisk(12) { _, rig in
-            var open: [UInt64] = []
-            let body = String(repeating: "x", count: bytes)
-            let refused = await refusal {
-                while true {
-                    let reply = try await rig.call(
-                        "Publish",
-                        [
-                            .string("/open/\(open.count)"), "open", .string(body), .variants([:]),
-                            .variants(["window": .uint32(60_000)]),
-                        ])
-                    open.append(try #require(reply.arguments.first?.integer()))
-                }
-            }
-            #expect(refused != nil)
+            let open = try await fillWithOpen(rig, bytes)
             for id in open { #expect(try await rig.claim(id) == "suppressed") }
             try await restart(rig, inOrder: false)
             for id in open { #expect(try await rig.outcome(of: id) == "claimed") }
             let reply = try await rig.call("Forget", ["/open", .uint64(0)], timeout: .seconds(300))
             #expect(reply.arguments.first?.integer() == UInt64(open.count))
             #expect(try await rig.degradation() == "")
+        }
+    }
+
+    /// Outcomes that wait in memory do not take what deletions need. Deletions make room for them, and then their events can be
+    /// deleted too.
+    @Test(arguments: isLong ? [200, 1_900, 3_908, 7_990] : [1_900, 7_990])
+    func claimsOnADiskThatAnotherProgramFillsLeaveRoomForForget(_ bytes: Int) async throws {
+        try await withDisk(12) { disk, rig in
+            let open = try await fillWithOpen(rig, bytes)
+            let filler = try disk.takeRest()
+            for id in open { #expect(try await rig.claim(id) == "suppressed") }
+            for round in 1...2 {
+                let last = round == 1 ? open[open.count / 2] : 0
+                let reply = try await rig.call("Forget", ["/open", .uint64(last)], timeout: .seconds(300))
+                let expected = round == 1 ? open.count / 2 + 1 : open.count - open.count / 2 - 1
+                #expect(reply.arguments.first?.integer() == UInt64(expected), "round \(round)")
+            }
+            try FileManager.default.removeItem(atPath: filler)
+            try await rig.until("there is room") { try await rig.degradation() == "" }
+            _ = try await rig.send("/note/1", "after")
         }
     }
 
@@ -190,6 +197,28 @@ struct SmallDiskTests {
                 .variants(["text": .string(String(repeating: "x", count: load.bytes))]), .variants(options),
             ])
         return try #require(reply.arguments.first?.integer())
+    }
+
+    /// Publishes events whose windows stay open until one is refused.
+    ///
+    /// - Parameter bytes: of the body of each.
+    /// - Returns: what was accepted.
+    private func fillWithOpen(_ rig: FaultRig, _ bytes: Int) async throws -> [UInt64] {
+        var open: [UInt64] = []
+        let body = String(repeating: "x", count: bytes)
+        let refused = await refusal {
+            while true {
+                let reply = try await rig.call(
+                    "Publish",
+                    [
+                        .string("/open/\(open.count)"), "open", .string(body), .variants([:]),
+                        .variants(["window": .uint32(60_000)]),
+                    ])
+                open.append(try #require(reply.arguments.first?.integer()))
+            }
+        }
+        #expect(refused != nil)
+        return open
     }
 
     /// Publishes until something is refused.

@@ -258,6 +258,7 @@ final class SimulatedStore: EventStore {
     }
 
     var freeBytes: Int { 0 }
+    var unwrittenGrowth: Int { 0 }
     var canScrub: Bool { isOpen }
     /// Nothing is left of what is deleted here.
     func scrub() throws(JournalError) -> Bool { true }

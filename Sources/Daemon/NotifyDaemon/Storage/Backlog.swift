@@ -8,12 +8,13 @@ struct Backlog {
     private static let limit = 130_000
 
     private var transactions = Deque<[JournalEntry]>()
-    private var count = 0
+    private(set) var count = 0
     /// The number of the oldest entry. Later ones have the next numbers.
     private var first = 0
     /// The newest decision of each event, and the number of its entry.
     private var newest: [EventID: (number: Int, decision: StoredDecision)] = [:]
 
+    var isEmpty: Bool { count == 0 }
     /// All entries.
     var entries: FlattenSequence<Deque<[JournalEntry]>> { transactions.joined() }
     /// The events with a decision.

@@ -8,6 +8,7 @@ protocol EventStore: AnyObject {
     var seed: String? { get }
     var count: Int { get }
     var freeBytes: Int { get throws(JournalError) }
+    var unwrittenGrowth: Int { get throws(JournalError) }
     var damagedRows: UInt64 { get }
     var setAside: String? { get }
     var isChecked: Bool { get }

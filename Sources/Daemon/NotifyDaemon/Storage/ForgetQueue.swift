@@ -65,6 +65,15 @@ struct ForgetQueue {
         if job.isDeleted { deleted.append(job) } else { deleting.append(job) }
     }
 
+    /// Begins the batch again: more events can be deleted now.
+    mutating func repeatDeleted() {
+        for var job in deleted {
+            job.position = Journal.UnreadPosition(before: job.topic)
+            deleting.append(job)
+        }
+        deleted = []
+    }
+
     /// Ends the batch, whose events are deleted.
     mutating func takeDeleted() -> [ForgetJob] {
         for job in deleted { calls.remove(job.caller) }

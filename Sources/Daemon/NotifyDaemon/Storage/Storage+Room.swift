@@ -28,8 +28,11 @@ struct DiskLimits {
     /// - Returns: the bytes that their outcomes take at most. Where rows grow, the pages that they are on are split in two. The row of
     ///   a large event has pages of its own, and may take one more.
     static func outcomes(of undecided: (events: Int, bytes: Int)) -> Int {
-        min(undecided.bytes, undecided.events * (Journal.pageSize + 512))
+        min(undecided.bytes, outcomes(undecided.events))
     }
+
+    /// The bytes that so many outcomes take at most.
+    static func outcomes(_ count: Int) -> Int { count * (Journal.pageSize + 512) }
 }
 
 /// What `Storage` knows of the room on the disk.
@@ -89,6 +92,16 @@ extension Storage {
             room.lacksReserve && !hasRoom && !isInFile
             && !disk.hasRoom(for: limits.forDeletions, isTried: isRetry)
         if room.isShort { say(.diskFull) }
+    }
+
+    /// Whether so many outcomes can be written, and deletions still have room.
+    func hasRoom(forOutcomes count: Int) throws(JournalError) -> Bool {
+        guard let journal else { return false }
+        let bytes = DiskLimits.outcomes(count)
+        let needed = try room.limits.forDeletions + journal.unwrittenGrowth
+        if disk.hasRoom(for: needed + bytes, isTried: true) { return true }
+        guard disk.hasRoom(for: needed, isTried: true) else { return false }
+        return try journal.freeBytes >= room.limits.freeInFile + bytes
     }
 
     /// Makes a reserve that was released, once there is room. Called at the ends of turns, it looks once a second.

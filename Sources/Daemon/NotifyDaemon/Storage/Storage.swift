@@ -11,6 +11,9 @@ final class Storage {
     /// Accepted events between two checks for expired ones.
     private static let expiryInterval = 500
 
+    /// Entries kept in memory that are written per transaction.
+    private static let keptAtOnce = 256
+
     /// Entries for which a turn has memory from the beginning.
     private static let reservedEntries = 64
 
@@ -89,8 +92,10 @@ final class Storage {
 
     /// Whether events can be deleted.
     var canDelete: Bool { journal?.isOpen ?? false }
-    /// Whether outcomes can be written.
-    var isWritable: Bool { canDelete && !room.isLow }
+    /// Whether outcomes can be written. Those in memory are written before later ones.
+    var isWritable: Bool { canDelete && !room.isLow && backlog.isEmpty }
+    /// The number of entries in memory that wait until they can be written.
+    var waitingEntries: Int { backlog.count }
     /// Whether events can be accepted.
     var acceptsEvents: Bool { isWritable && !room.isShort }
     /// Whether the entries of this turn are enough for a transaction on this disk.
@@ -168,7 +173,7 @@ final class Storage {
         (pending, pendingBytes) = ([], 0)
         // The next turn is about as long, and an array that grows moves its entries.
         pending.reserveCapacity(min(entries.count, Self.reservedEntries))
-        guard let journal, journal.isOpen, !room.isLow else { return keepInMemory(entries) }
+        guard let journal, isWritable else { return keepInMemory(entries) }
         Failpoint.beforeCommit.hit()
         do throws(JournalError) {
             try journal.commit(entries)
@@ -250,10 +255,11 @@ final class Storage {
             if !disk.hasReserve { _ = try expireStep(at: clock) }
             try journal?.probe()
             try checkRoom(isRetry: true)
-            guard isWritable else { return }
+            guard !room.isLow else { return }
             try reconcile(undecided(), as: event, areAll: areAll, at: clock)
             logLoss()
             try commitBacklog()
+            guard backlog.isEmpty else { return }
             try makeRoom(at: clock)
         } catch {
             if journal == nil { journal = try? disk.openJournalForReading() }
@@ -262,12 +268,12 @@ final class Storage {
         }
     }
 
-    /// Writes what was kept in memory, as many transactions at once as the disk takes, and none of them in parts. What a failure
-    /// leaves stays there.
+    /// Writes what was kept in memory, some transactions at once, and none of them in parts. What a failure leaves stays there,
+    /// and so does what would take the room for deletions.
     private func commitBacklog() throws(JournalError) {
         while true {
-            let (entries, transactions) = backlog.oldest(upTo: entriesAtOnce)
-            guard transactions > 0 else { return }
+            let (entries, transactions) = backlog.oldest(upTo: min(Self.keptAtOnce, entriesAtOnce))
+            guard transactions > 0, try hasRoom(forOutcomes: entries.count) else { return }
             try journal?.commit(entries)
             backlog.removeOldest(transactions)
         }
