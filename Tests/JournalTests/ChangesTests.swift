@@ -91,7 +91,7 @@ struct ChangesTests {
             #expect(words(before) == ["event 1", "1 shown", "event 2"])
             #expect(words(try list(journal)) == ["event 1", "event 2", "1 retracted"])
             // To name the claimant's program is no change.
-            try journal.commit([.named(":1.7", "firefox", [EventID(1)])])
+            try journal.commit([.named(":1.7", "firefox", EventID(1))])
             #expect(words(try list(journal, after: before[2].number)) == ["1 retracted"])
         }
     }

@@ -45,8 +45,8 @@ struct ProgramTests {
                     .decided(id, decision()),
                 ])
             }
-            try journal.commit([.named(":1.7", "firefox", [EventID(1), EventID(2), EventID(9)])])
-            try journal.commit([.named(":1.8", "feed.service", [EventID(2)])])
+            try journal.commit([1, 2, 9].map { .named(":1.7", "firefox", EventID($0)) })
+            try journal.commit([.named(":1.8", "feed.service", EventID(2))])
             journal.close()
             let again = try Journal(directory: folder)
             #expect(try ids.map { try again.event($0)?.decision?.program } == ["firefox", "firefox", nil])

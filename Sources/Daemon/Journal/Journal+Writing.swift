@@ -52,8 +52,8 @@ extension Journal {
                     try self.replaceAwaited(all, db)
                     hasAwaited = hasAwaited || !all.isEmpty
                 case .claimed(let id, let claim): try self.insert(claim, of: id, db)
-                case .named(let claimant, let program, let ids):
-                    for id in ids { try self.name(claimant, program, on: id, &update, db) }
+                case .named(let claimant, let program, let id):
+                    try self.name(claimant, program, on: id, &update, db)
                     recent?.end(at: self.lastChange)
                 case .quietReplaced(let quiet): try self.replaceQuiet(quiet, db)
                 case .snoozesReplaced(let snoozes): try self.replaceSnoozes(snoozes, db)

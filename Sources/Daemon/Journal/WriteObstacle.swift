@@ -14,7 +14,9 @@ public enum WriteObstacle {
             return parent(of: directory).flatMap(obstacle)
         }
         let file = "\(directory)/\(Journal.fileName)"
-        return obstacle(directory) ?? [file, file + "-wal"].lazy.compactMap(foreignOwner).first
+        if let obstacle = obstacle(directory) { return obstacle }
+        if let link = FileKind.brokenLink(above: file) { return "\(link.path) is \(link); remove the link" }
+        return [file, file + "-wal"].lazy.compactMap(foreignOwner).first
     }
 
     /// The nearest existing parent directory. Missing ones would be made in it.

@@ -35,7 +35,11 @@ extension Daemon {
                     forgets.repeatDeleted()
                     return host.endTurnWhenIdle()
                 }
-                for job in forgets.takeDeleted() { sendAfterCommit(.reply(.count(job.count), to: job.call)) }
+                for job in forgets.takeDeleted() {
+                    let isComplete = (try? !storage.hasWaitingOutcomes(job.topic, upTo: job.upTo)) ?? false
+                    sendAfterCommit(
+                        isComplete ? .reply(.count(job.count), to: job.call) : .error(incomplete(job), to: job.call))
+                }
                 // Once the caller has its answer, new events are accepted.
                 if storage.room.isShort {
                     // As little room is needed as at a start.
@@ -60,13 +64,20 @@ extension Daemon {
 
     private func refuseForgets(_ refusal: Refusal) {
         for job in forgets.takeAll() {
-            var refusal = refusal
-            if job.count > 0, case .storageUnavailable(let reason) = refusal {
-                let deleted = job.count == 1 ? "1 event was" : "\(job.count) events were"
-                refusal = .storageUnavailable("\(deleted) deleted, and perhaps not all: \(reason)")
+            if case .storageUnavailable(let reason) = refusal {
+                sendAfterCommit(.error(incomplete(job, reason), to: job.call))
+            } else {
+                sendAfterCommit(.error(refusal, to: job.call))
             }
-            sendAfterCommit(.error(refusal, to: job.call))
         }
+    }
+
+    /// Says how many events were deleted all the same.
+    private func incomplete(_ job: ForgetJob, _ reason: String? = nil) -> Refusal {
+        let reason = reason ?? storage.degradation
+        guard job.count > 0 else { return .storageUnavailable(reason) }
+        let deleted = job.count == 1 ? "1 event was" : "\(job.count) events were"
+        return .storageUnavailable("\(deleted) deleted, and perhaps not all: \(reason)")
     }
 
     /// Tries a full disk again at once, for what makes room there, and not more than once a second.

@@ -19,7 +19,10 @@ extension Daemon {
     func programIdentified(_ program: String?, of claimant: String) {
         let ids = unnamedClaims.take(claimant)
         guard let program, !ids.isEmpty else { return }
-        storage.append(.named(claimant, program, ids))
+        for id in ids {
+            storage.append(.named(claimant, program, id))
+            if storage.isTurnLong { storage.commitEarly() }
+        }
         host.endTurnWhenIdle()
     }
 }

@@ -98,6 +98,18 @@ struct FileKindTests {
         }
     }
 
+    @Test func aJournalThatIsALinkToNowhereIsNamed() async throws {
+        try await withFaultRig(isStarted: false) { rig in
+            try FileManager.default.createDirectory(atPath: rig.state, withIntermediateDirectories: true)
+            try #require(symlink("/nowhere/x", rig.state + "/events.db") == 0)
+            try await rig.daemon.start()
+            let words = "/events.db is a symbolic link to /nowhere/x, which does not exist; remove the link"
+            #expect(try await rig.degradation().contains(words))
+            try FileManager.default.removeItem(atPath: rig.state + "/events.db")
+            try await rig.until("there is a journal") { try await rig.degradation() == "" }
+        }
+    }
+
     @Test(arguments: ["", "/config.toml", "/config.d", "/config.d/1.toml"])
     func aConfigurationThatIsALinkToNowhereEndsTheStartWithAWord(_ name: String) async throws {
         try await withFaultRig(isStarted: false) { rig in

@@ -136,6 +136,20 @@ struct SmallDiskTests {
         }
     }
 
+    /// A single call may decide all of them.
+    @Test(arguments: isLong ? [4, 12, 24, 64] : [12, 24])
+    func onADiskThatUndecidedEventsFillAllAreClaimedAtOnce(_ size: Int) async throws {
+        try await withDisk(size) { _, rig in
+            let open = try await fillWithOpen(rig, 8_000)
+            _ = try await rig.call("ClaimTopic", ["/open", .uint32(0)], timeout: .seconds(60))
+            try await restart(rig, inOrder: false)
+            for id in open { #expect(try await rig.outcome(of: id) == "claimed") }
+            let reply = try await rig.call("Forget", ["/open", .uint64(0)], timeout: .seconds(300))
+            #expect(reply.arguments.first?.integer() == UInt64(open.count))
+            #expect(try await rig.degradation() == "")
+        }
+    }
+
     /// Outcomes that wait in memory do not take what deletions need. Deletions make room for them, and then their events can be
     /// deleted too.
     @Test(arguments: isLong ? [200, 1_900, 3_908, 7_990] : [1_900, 7_990])

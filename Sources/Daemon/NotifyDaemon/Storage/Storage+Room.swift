@@ -6,13 +6,14 @@ import Routing
 struct DiskLimits {
     /// For the log. A checkpoint follows the transaction that exceeds it, and may make the file larger by as much as the log has.
     let log: Int
-    /// For the outcomes of all undecided events.
-    var outcomes = 0
+    /// The number of undecided events, and the bytes that they take.
+    var undecided = (events: 0, bytes: 0)
 
     /// For the events of a transaction.
     var transaction: Int { min(1 << 20, log / 2) }
-    /// Entries of a transaction. Each may be on a page of its own, and so may its entries in the indexes.
-    var entries: Int { log < 1 << 20 ? max(8, log >> 14) : .max }
+    /// Entries of a transaction. Each may be on a page of its own, and so may its entries in the indexes; and an outcome writes the
+    /// whole row of its event.
+    var entries: Int { max(8, log / ((16 << 10) + undecided.bytes / max(1, undecided.events))) }
     /// The last event of a transaction may be a large one, and there are the indexes.
     private var largestTransaction: Int { transaction * 3 / 2 + (96 << 10) }
     /// What new events leave free: for the log, and for the file.
@@ -24,12 +25,9 @@ struct DiskLimits {
     /// What is kept for deletions on a disk that others have filled.
     var forDeletions: Int { 2 * log }
 
-    /// - Parameter undecided: the number of undecided events, and the bytes that they take.
-    /// - Returns: the bytes that their outcomes take at most. Where rows grow, the pages that they are on are split in two. The row of
-    ///   a large event has pages of its own, and may take one more.
-    static func outcomes(of undecided: (events: Int, bytes: Int)) -> Int {
-        min(undecided.bytes, outcomes(undecided.events))
-    }
+    /// For the outcomes of all undecided events. Where rows grow, the pages that they are on are split in two. The row of a large
+    /// event has pages of its own, and may take one more.
+    private var outcomes: Int { min(undecided.bytes, Self.outcomes(undecided.events)) }
 
     /// The bytes that so many outcomes take at most.
     static func outcomes(_ count: Int) -> Int { count * (Journal.pageSize + 512) }
@@ -61,7 +59,7 @@ extension Storage {
 
     /// - Parameter isRetry: whether new events may be accepted again, and the reserve made again.
     func checkRoom(isRetry: Bool = false) throws(JournalError) {
-        room.limits = DiskLimits(log: disk.logLimit, outcomes: DiskLimits.outcomes(of: undecidedSize()))
+        room.limits = DiskLimits(log: disk.logLimit, undecided: undecidedSize())
         let limits = room.limits
         room.unchecked = 0
         // A little more is needed to go on than to stop.

@@ -476,6 +476,14 @@ final class Storage {
         return event
     }
 
+    /// Whether the outcome of an event at or below a topic, up to an id, waits until it can be written. The event cannot be deleted
+    /// before.
+    func hasWaitingOutcomes(_ topic: TopicPrefix, upTo last: EventID) throws(Refusal) -> Bool {
+        guard !backlog.isEmpty else { return false }
+        let undecided = try read { journal throws(JournalError) in try journal.undecided(topic) }
+        return undecided.contains { $0.id <= last && backlog.decision(of: $0.id) != nil }
+    }
+
     /// An event and the claims that are stored beside it, with what is not on disk yet, as it will be written.
     func current(
         _ event: StoredEvent, _ claims: [ClaimRecord]
@@ -486,7 +494,7 @@ final class Storage {
             if case .claimed(event.id, let claim) = entry, claims.count < Journal.claimsOfOneEvent {
                 claims.append(claim)
             }
-            guard case .named(let claimant, let program, let ids) = entry, ids.contains(event.id) else { continue }
+            guard case .named(let claimant, let program, event.id) = entry else { continue }
             if event.decision?.claimant == claimant { event.decision?.program = program }
             for index in claims.indices where claims[index].claimant == claimant { claims[index].program = program }
         }
