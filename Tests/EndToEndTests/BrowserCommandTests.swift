@@ -65,6 +65,20 @@ import Testing
         #expect(await check.allLines(of: 2)?.first?.hasPrefix("notifyd-browser: \(file):2:") == true)
     }
 
+    @Test(arguments: ["browser", "focus", "mqtt", "ntfy", "unifiedpush"])
+    func aFileOfAnotherProgramIsCheckedByIt(_ name: String) async throws {
+        let home = try TemporaryFolder()
+        let file = try home.write("nonsense = 1\n", to: ".config/notifyd/\(name).toml")
+        let check = try ChildProcess(
+            BuiltPrograms.notifyctl, ["config", "check", file],
+            environment: ["HOME": home.path, "PATH": "/usr/bin:/bin"].merging(ChildProcess.sanitizerEnvironment) { $1 },
+            capturing: [2])
+        #expect(await check.waitForExit() == .code(78))
+        let words = try #require(await check.allLines(of: 2)?.first)
+        // The keys of notifyd's own file are others.
+        #expect(words.contains("\(file):1:1: ") && !words.contains("defaults"))
+    }
+
     @Test func onAFullDiskWhatIsThereStays() async throws {
         let home = try TemporaryFolder()
         #expect(try await run(home, "install", "--host", "/bin/true", "brave").exit == .code(0))

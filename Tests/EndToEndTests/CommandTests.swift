@@ -30,6 +30,16 @@ import Testing
         }
     }
 
+    /// The daemon asks the bus for the program of a claimant when it claims for the first time.
+    @Test func theFirstClaimOfAProgramNamesIt() async throws {
+        try await withRig { rig in
+            let listener = try await rig.subscriber(to: "/post") { try rig.start("listen", "/post", "--claim") }
+            let lines = try await rig.run("send", "/post/1", "one", "--wait", "--window", "1s").output
+            #expect(lines.last?.hasPrefix("claimed by notifyctl (:1.") == true)
+            await listener.end()
+        }
+    }
+
     @Test func aCommandThatCannotBeStartedIs127() async throws {
         try await withRig { rig in
             let result = try await rig.run("screen", "/post/27", "--", "/nowhere/program", "--option")

@@ -133,17 +133,21 @@ struct InboxTests {
             #expect(await inbox.waitForExit() == .code(0))
             // The command reads the routes from the configuration on disk.
             let environment = rig.environment.merging(rig.daemon.environment) { $1 }
-            func mute(_ arguments: String...) async throws -> [String] {
+            func notifyctl(_ arguments: String...) async throws -> [String] {
                 let process = try ChildProcess(
-                    BuiltPrograms.notifyctl, ["mute"] + arguments, environment: environment, capturing: [1, 2])
+                    BuiltPrograms.notifyctl, arguments, environment: environment, capturing: [1, 2])
                 #expect(await process.waitForExit() == .code(0))
                 return await process.allLines(of: 1) ?? []
             }
             let sentence = "Banners still come from routes with break_through: /alarm/{id}."
-            #expect(try await mute("/alarm/x", "1h") == [sentence])
-            #expect(try await mute("/alarm", "1h") == [sentence])
-            #expect(try await mute("/post", "1h") == [])
-            #expect(try await mute("/alarm/x", "1h", "--json=short")[0].hasSuffix(#""break-through":["/alarm/{id}"]}"#))
+            #expect(try await notifyctl("mute", "/alarm/x", "1h") == [sentence])
+            #expect(try await notifyctl("mute", "/alarm", "1h") == [sentence])
+            #expect(try await notifyctl("mute", "/post", "1h") == [])
+            #expect(try await notifyctl("pause") == [sentence])
+            #expect(try await notifyctl("pause", "1h") == [sentence])
+            #expect(
+                try await notifyctl("mute", "/alarm/x", "1h", "--json=short")[0].hasSuffix(
+                    #""break-through":["/alarm/{id}"]}"#))
         }
     }
 

@@ -171,7 +171,9 @@ struct NotifyctlTests {
             let reset = try await rig.two.notifyctl("link", "reset")
             await manager.close()
             let after = try await rig.two.client.device()
-            #expect(reset.code == 0 && reset.output == ["This machine is now device \(after)."], "\(reset)")
+            #expect(
+                reset.code == 0 && reset.output.first?.hasPrefix("This machine is now device \(after). ") == true,
+                "\(reset)")
             #expect(after != before)
             #expect(
                 manager.calls == [

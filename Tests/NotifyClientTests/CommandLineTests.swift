@@ -97,6 +97,7 @@ struct CommandLineTests {
         (["history", "--after", "-5"], "“-5” is not the id of an event."),
         (["listen", "--since", "x"], "neither the id"),
         (["mark-read", "/", "--up-to", "-3"], "neither the id"), (["claim", "first"], "neither the id"),
+        (["snooze", "post", "1h"], "“post” is neither the id of an event, nor “last”, nor a topic such as /post/27"),
         (["mark-read", "/", "--up-to", "0"], "“0” is not the id of an event. To mark every event, leave --up-to out."),
         (["show", "first"], "neither the id of an event nor “last”"), (["why", "--", "-5"], "neither the id"),
         (["withdraw", "x"], "neither the id"), (["replay", "--since", "-5m"], "“-5m” is neither the id"),
@@ -124,13 +125,15 @@ struct CommandLineTests {
     }
 
     @Test func aPictureIsAFileAndMayBeMissing() throws {
-        let missing = try AppearanceArguments.parse(["--image", "no-such.jpg"])
-        #expect(missing.options.image?.hasPrefix("/") == true)
-        #expect(missing.options.image?.hasSuffix("/./no-such.jpg") == true)
-        #expect(missing.missingImage == missing.options.image)
-        #expect(try AppearanceArguments.parse(["--image", "/dev/null"]).missingImage == nil)
-        #expect(try AppearanceArguments.parse(["--image", "file:///no/such.jpg"]).missingImage == nil)
-        #expect(try AppearanceArguments.parse([]).missingImage == nil)
+        for name in ["no-such.jpg", "./no-such.jpg"] {
+            let missing = try AppearanceArguments.parse(["--image", name])
+            let file = String(cString: getcwd(nil, 0)) + "/no-such.jpg"
+            #expect(missing.options.image == file)
+            #expect(missing.obstacleToImage == "\(file): No such file or directory")
+        }
+        #expect(try AppearanceArguments.parse(["--image", "/dev/null"]).obstacleToImage == nil)
+        #expect(try AppearanceArguments.parse(["--image", "file:///no/such.jpg"]).obstacleToImage == nil)
+        #expect(try AppearanceArguments.parse([]).obstacleToImage == nil)
     }
 
     @Test(.enabled(if: geteuid() == 0 && UserSession.all().isEmpty, "needs root, and that nobody is logged in"))

@@ -39,23 +39,28 @@ struct AppearanceArguments: ParsableArguments {
 
     var options: BannerOptions {
         BannerOptions(
-            app: app, icon: icon.map(Self.path), image: imagePath, category: category, sound: sound,
+            app: app, icon: icon.map(Self.iconPath), image: imagePath, category: category, sound: sound,
             desktopEntry: desktopEntry, timeout: showFor?.duration, isTransient: transient ? true : nil,
             isResident: resident ? true : nil, progress: progress, buttons: actions.map(\.button))
     }
 
-    /// A picture is always a file.
-    private var imagePath: String? { image.map { Self.path($0.contains("/") ? $0 : "./\($0)") } }
+    private var imagePath: String? { image.map(Self.path) }
 
-    /// The file of the picture, if it is not there or cannot be read. A `file://` address is not looked at.
-    var missingImage: String? { imagePath.flatMap { $0.hasPrefix("/") && access($0, R_OK) != 0 ? $0 : nil } }
+    /// Why the file of the picture cannot be read; `nil` if it can. A `file://` address is not looked at.
+    var obstacleToImage: String? {
+        guard let imagePath, imagePath.hasPrefix("/"), access(imagePath, R_OK) != 0 else { return nil }
+        return "\(imagePath): \(String(cString: strerror(errno)))"
+    }
 
-    /// The daemon does not know the working directory. A name of the icon theme has no slash.
+    /// A name of the icon theme has no slash.
+    private static func iconPath(_ text: String) -> String { text.contains("/") ? path(text) : text }
+
+    /// The daemon does not know the working directory.
     private static func path(_ text: String) -> String {
-        guard text.contains("/"), !text.hasPrefix("/"), !text.contains(":") else { return text }
+        guard !text.hasPrefix("/"), !text.contains(":") else { return text }
         guard let directory = getcwd(nil, 0) else { return text }
         defer { free(directory) }
-        return "\(String(cString: directory))/\(text)"
+        return "\(String(cString: directory))/\(text.hasPrefix("./") ? text.dropFirst(2) : text[...])"
     }
 }
 

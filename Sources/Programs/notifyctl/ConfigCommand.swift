@@ -17,8 +17,8 @@ struct ConfigCommand: AsyncParsableCommand {
             commandName: "check",
             abstract: "Check the configuration the way notifyd reads it.",
             discussion: """
-                Exit code 78 if there is a mistake; it is reported with line and column. A file named focus.toml, browser.toml \
-                or mqtt.toml is checked by the program that reads it.
+                Exit code 78 if there is a mistake; it is reported with line and column. A file named browser.toml, \
+                focus.toml, mqtt.toml, ntfy.toml or unifiedpush.toml is checked by the program that reads it.
 
                 Examples:
                   notifyctl config check && systemctl --user reload notifyd
@@ -29,6 +29,7 @@ struct ConfigCommand: AsyncParsableCommand {
         /// The programs that read the files beside notifyd's.
         private static let readers = [
             "browser.toml": "notifyd-browser", "focus.toml": "notifyd-focus", "mqtt.toml": "notifyd-mqtt",
+            "ntfy.toml": "notifyd-ntfy", "unifiedpush.toml": "notifyd-unifiedpush",
         ]
 
         @Argument(

@@ -69,7 +69,7 @@ extension NotifyError {
         case .refused where name == NotifyError.unknownMethod:
             "The running notifyd is older than this notifyctl. Start the new one: “systemctl --user restart notifyd”."
         case .refused where name?.hasSuffix(".Error.UnknownEvent") == true:
-            "\(Terminal.plain(description)) “notifyctl history” lists the events that there are, with their ids."
+            "\(Terminal.plain(description)). “notifyctl history” lists the events that there are, with their ids."
         default: Terminal.plain(description)
         }
     }

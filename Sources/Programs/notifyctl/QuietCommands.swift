@@ -37,14 +37,25 @@ struct MuteCommand: AsyncParsableCommand {
             ("topic", .string(topic)), ("milliseconds", .milliseconds(duration.duration)),
         ]
         if !rest.isEmpty { members.append(("quiet", .array(rest.map(\.json)))) }
-        let exceptions = duration.duration == .zero ? [] : await ConfiguredRoutes.breakingThrough(at: topic)
-        if !exceptions.isEmpty { members.append(("break-through", .array(exceptions.map(JSON.string)))) }
-        output.write(
-            .object(members),
-            text: exceptions.isEmpty
-                ? rest.sentences(about: topic)
-                : "Banners still come from routes with break_through: "
-                    + Terminal.plain(exceptions.joined(separator: ", ")) + ".")
+        let exceptions = duration.duration == .zero ? nil : await Exceptions(at: topic)
+        if let exceptions { members.append(exceptions.member) }
+        output.write(.object(members), text: exceptions?.sentence ?? rest.sentences(about: topic))
+    }
+}
+
+/// The routes with `break_through`, whose banners come all the same.
+private struct Exceptions {
+    private let routes: [String]
+
+    /// - Returns: `nil` if there are none at or below the topic.
+    init?(at topic: String) async {
+        routes = await ConfiguredRoutes.breakingThrough(at: topic)
+        if routes.isEmpty { return nil }
+    }
+
+    var member: (String, JSON) { ("break-through", .array(routes.map(JSON.string))) }
+    var sentence: String {
+        "Banners still come from routes with break_through: \(Terminal.plain(routes.joined(separator: ", ")))."
     }
 }
 
@@ -90,15 +101,18 @@ struct PauseCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        guard let duration else {
+        var members: [(String, JSON)] = [("paused", .boolean(true))]
+        if let duration {
+            let client = try await bus.connect()
+            try await client.pause(for: duration.duration)
+            await complainIfNotStored(client)
+            members.append(("milliseconds", .milliseconds(duration.duration)))
+        } else {
             _ = try await setPaused(true, bus)
-            return output.write(.object([("paused", .boolean(true))]), text: nil)
         }
-        let client = try await bus.connect()
-        try await client.pause(for: duration.duration)
-        await complainIfNotStored(client)
-        output.write(
-            .object([("paused", .boolean(true)), ("milliseconds", .milliseconds(duration.duration))]), text: nil)
+        let exceptions = await Exceptions(at: "/")
+        if let exceptions { members.append(exceptions.member) }
+        output.write(.object(members), text: exceptions?.sentence)
     }
 }
 

@@ -140,8 +140,8 @@ struct SendCommand: AsyncParsableCommand {
         let isFromInput = request.body == "-"
         if isFromInput { request.body = try StandardInput.text(upTo: Self.longestBody) }
         if allUsers { return try await sendToAll(body: isFromInput ? request.body : nil) }
-        if let file = appearance.missingImage {
-            Terminal.complain("\(Terminal.plain(file)) cannot be read: the banner will have no picture.")
+        if let obstacle = appearance.obstacleToImage {
+            Terminal.complain("The banner will have no picture: \(Terminal.plain(obstacle)).")
         }
         let client = try await bus.connect()
         // Subscribes before publishing, so that the outcome is not missed.
@@ -153,16 +153,17 @@ struct SendCommand: AsyncParsableCommand {
             return
         }
         if output.json == .off { Terminal.print("\(id)") }
-        guard let outcome = await waiting.outcome(of: id, within: patience) else {
+        guard var outcome = await waiting.outcome(of: id, within: patience) else {
             Terminal.complain(
                 "There was no outcome of event \(id) within \(patience.shortText)."
                     + (await state(of: id, client).map { " " + $0 } ?? ""))
             throw ExitCode.nothing
         }
-        let confirmed = output.json == .off ? await confirmation(of: outcome, client) : nil
+        let claim = await claim(of: outcome, client)
+        outcome.program = outcome.program ?? claim.program
         output.write(
             .object(user.members + [("id", .integer(id.rawValue))] + outcome.members),
-            text: outcome.line(confirmed: confirmed))
+            text: outcome.line(confirmed: claim.confirmed))
     }
 
     /// - Parameter body: what was read from standard input.
@@ -192,11 +193,17 @@ struct SendCommand: AsyncParsableCommand {
         return (explanation.outcome.map { "It was already \($0): " } ?? "") + Terminal.plain(explanation.reason)
     }
 
-    /// When the provisional claim that decided an event was confirmed, after publishing; the signal has only when it was made.
-    private func confirmation(of outcome: Outcome, _ client: NotifyClient) async -> Duration? {
-        guard outcome.kind == .claimed, outcome.form == "ClaimProvisionally" else { return nil }
-        let explanation = try? await client.explain(outcome.id, autoStart: false)
-        return explanation?.claims.last { $0.form == "Complete" && $0.by == outcome.by }?.after
+    /// What the signal cannot say of the claim that decided an event: when a provisional one was confirmed, after publishing, and
+    /// the program of a claimant that the daemon had not met before.
+    private func claim(of outcome: Outcome, _ client: NotifyClient) async -> (confirmed: Duration?, program: String?) {
+        let isConfirmed = outcome.form == "ClaimProvisionally"
+        guard outcome.kind == .claimed, isConfirmed || outcome.program == nil,
+            let explanation = try? await client.explain(outcome.id, autoStart: false)
+        else { return (nil, nil) }
+        let claims = explanation.claims.filter { $0.by == outcome.by }
+        return (
+            isConfirmed ? claims.last { $0.form == "Complete" }?.after : nil, claims.compactMap(\.program).last
+        )
     }
 
     /// The longest body that is read: more than notifyd accepts, so that notifyd reports its limit.

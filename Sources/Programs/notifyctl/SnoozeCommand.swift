@@ -39,7 +39,10 @@ struct SnoozeCommand: AsyncParsableCommand {
         case topic(String)
 
         static func parse(_ text: String) throws -> Target {
-            text.hasPrefix("/") ? .topic(text) : .event(try EventArgument.parse(text))
+            if text.hasPrefix("/") { return .topic(text) }
+            if text == "last" || UInt64(text) != nil { return .event(try EventArgument.parse(text)) }
+            throw ValidationError(
+                "“\(text)” is neither the id of an event, nor “last”, nor a topic such as /post/27.")
         }
     }
 

@@ -8,7 +8,8 @@ struct StatusCommand: AsyncParsableCommand {
         commandName: "status",
         abstract: "Show whether notifyd runs, and its state.",
         discussion: """
-            Does not start notifyd. Exit code 69 if there is no daemon.
+            Does not start notifyd. Exit code 69 if there is no daemon, 78 if it cannot start because of a mistake in \
+            its configuration.
 
             Examples:
               notifyctl status
@@ -149,7 +150,7 @@ private struct Status {
     private static let longSilence: UInt64 = 2
 
     private var server: (word: String, sentence: String) {
-        if !canShow { return ("absent", "none: unclaimed events wait until one starts") }
+        if !canShow { return ("absent", "none runs: unclaimed events wait for one; the bus starts it if it can") }
         let silence = statistics["notification-server-silent"] ?? 0
         if silence >= Self.longSilence {
             let time = Duration.seconds(Int64(clamping: silence)).displayText

@@ -70,6 +70,6 @@ struct RouterCheck {
             : .warning(
                 "activation", "the bus does not know how to start notifyd",
                 "org.notifyd.Router1.service belongs in share/dbus-1/services of a folder in $XDG_DATA_DIRS, or in "
-                    + "~/.local/share/dbus-1/services; the bus reads it when it restarts.")
+                    + "~/.local/share/dbus-1/services; then: systemctl --user reload dbus")
     }
 }

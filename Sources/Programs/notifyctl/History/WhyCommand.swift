@@ -7,7 +7,7 @@ struct WhyCommand: AsyncParsableCommand {
         commandName: "why",
         abstract: "Explain the decision about an event with a drawing.",
         discussion: """
-            P published, [==] the window ([==> while it is open), C a claim (c: one that changed nothing), r the end of a \
+            P published, [==] the window ([==> while it is open), C a claim (c: one that came too late to change a banner), r the end of a \
             hold that was not confirmed, z a snooze, B## a banner, x its end. Times count from publishing; later steps are \
             drawn at the edge.
 

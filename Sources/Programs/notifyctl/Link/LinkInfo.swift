@@ -171,7 +171,7 @@ extension LinkInfo.Line {
     var cells: [Cell] {
         var facts: [String] = []
         if let roundTrip { facts.append("round trip \(roundTrip.displayText)") }
-        if backlog > 0 { facts.append("\(backlog) waiting") }
+        if backlog > 0 { facts.append("\(backlog) unsent") }
         return [
             Cell(title, .bold, isImportant: true), Cell(state, colour, isImportant: true),
             Cell(facts.joined(separator: ", ")), Cell(detail),
@@ -215,8 +215,8 @@ extension NotifyError {
         case .notReachable where name != nil:
             NotifyError(
                 .notReachable,
-                "notifyd-mqtt does not run, which links devices. Start it: systemctl --user enable --now notifyd-mqtt. "
-                    + "If there is no link yet: “notifyctl link init”, or “notifyctl link join”.",
+                "notifyd-mqtt does not run, which links devices. If this device has no link: “notifyctl link init”, or "
+                    + "“notifyctl link join”. If it has one: systemctl --user enable --now notifyd-mqtt",
                 name: Self.linkIsAway)
         case .timedOut:
             NotifyError(

@@ -28,8 +28,8 @@ struct LinkInitCommand: AsyncParsableCommand {
     func run() async throws {
         guard let server = LinkSettings.Server(server) else {
             throw ValidationError(
-                "“\(Terminal.plain(server))” is no broker. Write mqtts://HOST or mqtts://HOST:PORT: \(Authority.rule)."
-            )
+                "“\(Terminal.plain(server))” is no broker. Write mqtts://HOST or mqtts://HOST:PORT, or mqtt://localhost for one "
+                    + "on this machine: \(Authority.rule).")
         }
         let password = try passwordFile.map { try SecretText.read($0) }
         let invitation = Invitation(server: server, user: user, password: password, key: LinkKey.make())

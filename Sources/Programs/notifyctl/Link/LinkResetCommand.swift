@@ -27,7 +27,11 @@ struct LinkResetCommand: AsyncParsableCommand {
     func run() async throws {
         let device = try await bus.withQuery { query in try await reset(query) }
         output.write(
-            .object([("device", .string(device))]), text: "This machine is now device \(Terminal.plain(device)).")
+            .object([("device", .string(device))]),
+            text: """
+                This machine is now device \(Terminal.plain(device)). Give one of the two machines another name in mqtt.toml, and \
+                run “notifyctl link forget” on the other devices, with the device that both had.
+                """)
     }
 
     private func reset(_ query: BusQuery) async throws -> String {
