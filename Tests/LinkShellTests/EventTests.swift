@@ -74,6 +74,7 @@ struct EventTests {
             try await rig.two.until("it is connected again", within: .seconds(60)) {
                 try await rig.two.property("State")?.string == "connected"
             }
+            try await rig.two.until("its log says so") { rig.two.bridgeLog.contains("The broker is connected again") }
             try await rig.one.startBridge()
             try await rig.two.hears("1000", within: .seconds(60))
             #expect(try await rig.two.titles() == titles)

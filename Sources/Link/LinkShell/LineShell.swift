@@ -56,6 +56,8 @@ final class LineShell: @unchecked Sendable {
     private var payloadLimit = PayloadLimit()
     /// Why this end gives up the connection: a person has to change something.
     private var complaint: String?
+    /// Whether the log says that the broker is not connected.
+    private var isAbsenceLogged = false
     private var lastToken: UInt64 = 0
     private var wantsReconnection = false
     private var hasFailed = false
@@ -320,6 +322,12 @@ final class LineShell: @unchecked Sendable {
                 .connected,
                 "\(settings.server) as \"\(settings.user)\", \(version.words)\(cipher.isSealed ? "" : ", without a key")"
             )
+            if isAbsenceLogged {
+                isAbsenceLogged = false
+                services.logger.notice(
+                    "The broker is connected again",
+                    metadata: ["line": "\(configuration.line)", "broker": "\(settings.server)"])
+            }
             handle(.connected)
         case .received(let message): received(message)
         case .acknowledged(let number):
@@ -389,6 +397,7 @@ final class LineShell: @unchecked Sendable {
         let state: BridgeStatus.State = end.kind == .refused || complaint != nil ? .failed : .waiting
         complaint = nil
         if !hasFailed, condition.state != state || !condition.detail.hasSuffix(reason) {
+            isAbsenceLogged = true
             services.logger.notice(
                 "The broker is not connected",
                 metadata: ["line": "\(configuration.line)", "broker": "\(settings.server)", "reason": "\(reason)"])

@@ -23,6 +23,8 @@ final class MapShell: @unchecked Sendable {
     private let onChange: () -> Void
 
     private(set) var condition = LineShell.Condition()
+    /// Whether the log says that the broker is not connected.
+    private var isAbsenceLogged = false
     private var connection: BrokerConnection?
     private var connectionNumber: UInt64 = 0
     private var connectedAt: ContinuousClock.Instant?
@@ -138,7 +140,12 @@ final class MapShell: @unchecked Sendable {
     private func show(_ state: BridgeStatus.State, _ detail: String) {
         guard condition.state != state || condition.detail != "maps: \(detail)" else { return }
         condition = LineShell.Condition(state: state, detail: "maps: \(detail)")
+        if state == .connected, isAbsenceLogged {
+            isAbsenceLogged = false
+            services.logger.notice("The broker is connected again", metadata: ["line": "maps"])
+        }
         if state == .failed || state == .waiting {
+            isAbsenceLogged = true
             services.logger.notice("The broker is not connected", metadata: ["line": "maps", "reason": "\(detail)"])
         }
         onChange()
