@@ -63,6 +63,13 @@ import Testing
         #expect(text.contains("'\(name)'"))
     }
 
+    @Test func aNumberOfAnyTypeMayBeTooLarge() {
+        let refusal = #expect(throws: Refusal.self) { try read("window", .uint64(.max)) }
+        #expect(
+            refusal
+                == .invalidEvent("option 'window' is 18446744073709551615; it is 0 to 60000 milliseconds"))
+    }
+
     @Test func theLimitsThemselvesAreAllowed() throws {
         #expect(try read("window", .uint32(0)).window == .zero)
         #expect(try read("window", .uint32(60_000)).window == .seconds(60))

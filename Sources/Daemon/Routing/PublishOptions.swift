@@ -91,12 +91,18 @@ extension Field {
 
     /// - Parameter unit: what the number counts, for the error.
     func integer(in range: ClosedRange<Int64>, _ unit: String) throws(Refusal) -> Int64 {
-        guard let number = value.integer else { throw wrongType("a whole number, \(unit)") }
-        guard range.contains(number) else {
-            throw .invalidEvent(
-                "option '\(name)' is \(number); it is \(range.lowerBound) to \(range.upperBound) \(unit)")
+        let number = value.integer
+        if let number, range.contains(number) { return number }
+        let found: String
+        if let number {
+            found = "\(number)"
+        } else if case .uint64(let number) = value {
+            found = "\(number)"
+        } else {
+            throw wrongType("a whole number, \(unit)")
         }
-        return number
+        throw .invalidEvent(
+            "option '\(name)' is \(found); it is \(range.lowerBound) to \(range.upperBound) \(unit)")
     }
 
     func wrongType(_ wanted: String) -> Refusal {
