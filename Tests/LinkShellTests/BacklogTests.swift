@@ -33,7 +33,7 @@ struct BacklogTests {
                 BuiltPrograms.notifyctl, ["bridges"], environment: ["DBUS_SESSION_BUS_ADDRESS": rig.one.bus.address],
                 capturing: [1])
             #expect(await listed.waitForExit() == .code(0))
-            #expect(await listed.allLines(of: 1)?.first?.contains("4000 unsent") == true)
+            #expect(await listed.allLines(of: 1)?.first?.contains("backlog 4000") == true)
             let after = try rig.one.bridgeMemory()
             #expect(after - before < 6 << 10, "\(before) KiB before, \(after) KiB after")
 

@@ -125,7 +125,7 @@ struct BridgeInfo {
     func cells(at now: Int64) -> [Cell] {
         var facts: [String] = []
         if let roundTrip { facts.append("round trip \(roundTrip.displayText)") }
-        if backlog > 0 { facts.append("\(backlog) waiting") }
+        if backlog > 0 { facts.append("backlog \(backlog)") }
         facts += problems.map(\.reason)
         if deadLetters > 0 { facts.append("\(deadLetters) dead letter\(deadLetters == 1 ? "" : "s")") }
         return [

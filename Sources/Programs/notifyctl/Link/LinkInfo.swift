@@ -171,7 +171,7 @@ extension LinkInfo.Line {
     var cells: [Cell] {
         var facts: [String] = []
         if let roundTrip { facts.append("round trip \(roundTrip.displayText)") }
-        if backlog > 0 { facts.append("\(backlog) unsent") }
+        if backlog > 0 { facts.append("backlog \(backlog)") }
         return [
             Cell(title, .bold, isImportant: true), Cell(state, colour, isImportant: true),
             Cell(facts.joined(separator: ", ")), Cell(detail),
