@@ -171,9 +171,10 @@ struct NotifyctlTests {
             let reset = try await rig.two.notifyctl("link", "reset")
             await manager.close()
             let after = try await rig.two.client.device()
-            #expect(
-                reset.code == 0 && reset.output.first?.hasPrefix("This machine is now device \(after). ") == true,
-                "\(reset)")
+            let words =
+                "This machine is now device \(after). Give one of the two machines another name in mqtt.toml, and run "
+                + "“notifyctl link forget” on the other devices, with the device that both had."
+            #expect(reset.code == 0 && reset.output == [words], "\(reset)")
             #expect(after != before)
             #expect(
                 manager.calls == [
