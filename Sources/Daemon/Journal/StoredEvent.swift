@@ -172,7 +172,7 @@ public enum JournalEntry: Sendable, Equatable {
     case decided(EventID, StoredDecision)
     /// A claim that did not decide the event by itself.
     case claimed(EventID, ClaimRecord)
-    /// The name of a claimant's program became known: unique name, program, and the events that it claimed.
+    /// The name of a claimant's program became known: unique name, program, and an event that it claimed.
     case named(String, String, EventID)
     /// The pause, all mutes and lifted schedules, which replace those stored before.
     case quietReplaced([StoredQuiet])

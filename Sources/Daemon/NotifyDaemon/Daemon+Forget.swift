@@ -37,15 +37,12 @@ extension Daemon {
                 }
                 for job in forgets.takeDeleted() {
                     let isComplete = (try? !storage.hasWaitingOutcomes(job.topic, upTo: job.upTo)) ?? false
+                    let refusal = incomplete(job, storage.degradation)
                     sendAfterCommit(
-                        isComplete ? .reply(.count(job.count), to: job.call) : .error(incomplete(job), to: job.call))
+                        isComplete ? .reply(.count(job.count), to: job.call) : .error(refusal, to: job.call))
                 }
                 // Once the caller has its answer, new events are accepted.
-                if storage.room.isShort {
-                    // As little room is needed as at a start.
-                    storage.room.isShort = false
-                    retryStorage()
-                }
+                if storage.room.isShort { retryAfterDeletion() }
             }
         } catch {
             if !retryFullDisk() { refuseForgets(error) }
@@ -55,26 +52,28 @@ extension Daemon {
 
     /// Writes outcomes that are kept in memory, if deletions have made room for some.
     private func writesWaitingOutcomes() -> Bool {
-        let count = storage.waitingEntries
+        let count = storage.backlog.count
         guard count > 0 else { return false }
+        retryAfterDeletion()
+        return storage.backlog.count < count
+    }
+
+    /// As little room is needed as at a start.
+    private func retryAfterDeletion() {
         storage.room.isShort = false
         retryStorage()
-        return storage.waitingEntries < count
     }
 
     private func refuseForgets(_ refusal: Refusal) {
         for job in forgets.takeAll() {
-            if case .storageUnavailable(let reason) = refusal {
-                sendAfterCommit(.error(incomplete(job, reason), to: job.call))
-            } else {
-                sendAfterCommit(.error(refusal, to: job.call))
-            }
+            var refusal = refusal
+            if case .storageUnavailable(let reason) = refusal { refusal = incomplete(job, reason) }
+            sendAfterCommit(.error(refusal, to: job.call))
         }
     }
 
-    /// Says how many events were deleted all the same.
-    private func incomplete(_ job: ForgetJob, _ reason: String? = nil) -> Refusal {
-        let reason = reason ?? storage.degradation
+    /// Why events stay, and how many were deleted before.
+    private func incomplete(_ job: ForgetJob, _ reason: String) -> Refusal {
         guard job.count > 0 else { return .storageUnavailable(reason) }
         let deleted = job.count == 1 ? "1 event was" : "\(job.count) events were"
         return .storageUnavailable("\(deleted) deleted, and perhaps not all: \(reason)")

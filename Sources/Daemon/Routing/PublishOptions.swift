@@ -91,14 +91,10 @@ extension Field {
 
     /// - Parameter unit: what the number counts, for the error.
     func integer(in range: ClosedRange<Int64>, _ unit: String) throws(Refusal) -> Int64 {
-        let number = value.integer
-        if let number, range.contains(number) { return number }
-        let found: String
-        if let number {
-            found = "\(number)"
-        } else if case .uint64(let number) = value {
-            found = "\(number)"
-        } else {
+        if let number = value.integer, range.contains(number) { return number }
+        // The largest numbers of this type are no Int64.
+        let isLarge = if case .uint64 = value { true } else { false }
+        guard value.integer != nil || isLarge, let found = value.text else {
             throw wrongType("a whole number, \(unit)")
         }
         throw .invalidEvent(

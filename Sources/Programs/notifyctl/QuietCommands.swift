@@ -43,7 +43,7 @@ struct MuteCommand: AsyncParsableCommand {
     }
 }
 
-/// The routes with `break_through`, whose banners come all the same.
+/// The routes whose banners neither a pause nor a mute holds back, because they have `break_through`.
 private struct Exceptions {
     private let routes: [String]
 

@@ -128,11 +128,7 @@ struct SmallDiskTests {
         try await withDisk(12) { _, rig in
             let open = try await fillWithOpen(rig, bytes)
             for id in open { #expect(try await rig.claim(id) == "suppressed") }
-            try await restart(rig, inOrder: false)
-            for id in open { #expect(try await rig.outcome(of: id) == "claimed") }
-            let reply = try await rig.call("Forget", ["/open", .uint64(0)], timeout: .seconds(300))
-            #expect(reply.arguments.first?.integer() == UInt64(open.count))
-            #expect(try await rig.degradation() == "")
+            try await expectClaimedAndForgettable(open, rig)
         }
     }
 
@@ -142,11 +138,7 @@ struct SmallDiskTests {
         try await withDisk(size) { _, rig in
             let open = try await fillWithOpen(rig, 8_000)
             _ = try await rig.call("ClaimTopic", ["/open", .uint32(0)], timeout: .seconds(60))
-            try await restart(rig, inOrder: false)
-            for id in open { #expect(try await rig.outcome(of: id) == "claimed") }
-            let reply = try await rig.call("Forget", ["/open", .uint64(0)], timeout: .seconds(300))
-            #expect(reply.arguments.first?.integer() == UInt64(open.count))
-            #expect(try await rig.degradation() == "")
+            try await expectClaimedAndForgettable(open, rig)
         }
     }
 
@@ -277,6 +269,15 @@ struct SmallDiskTests {
         kept.ids.removeAll { $0 <= last }
         #expect(try await rig.degradation() == "", comment)
         kept.ids.append(try await rig.send("/note/1", "after"))
+    }
+
+    /// After a kill.
+    private func expectClaimedAndForgettable(_ open: [UInt64], _ rig: FaultRig) async throws {
+        try await restart(rig, inOrder: false)
+        for id in open { #expect(try await rig.outcome(of: id) == "claimed") }
+        let reply = try await rig.call("Forget", ["/open", .uint64(0)], timeout: .seconds(300))
+        #expect(reply.arguments.first?.integer() == UInt64(open.count))
+        #expect(try await rig.degradation() == "")
     }
 
     private func expectAll(_ kept: Kept, _ rig: FaultRig, _ comment: Comment) async throws {

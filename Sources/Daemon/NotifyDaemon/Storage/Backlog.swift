@@ -8,6 +8,7 @@ struct Backlog {
     private static let limit = 130_000
 
     private var transactions = Deque<[JournalEntry]>()
+    /// The number of entries.
     private(set) var count = 0
     /// The number of the oldest entry. Later ones have the next numbers.
     private var first = 0

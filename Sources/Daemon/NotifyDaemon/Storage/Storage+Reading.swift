@@ -1,0 +1,53 @@
+import Journal
+import Routing
+
+/// Reads, with what is kept in memory until it can be written.
+extension Storage {
+    /// The highest number of a change. Something may have changed if it is another one.
+    var newestChange: UInt64 { journal?.newestChange ?? 0 }
+
+    /// - Throws: `Refusal.storageUnavailable`.
+    func read<Result>(_ body: (any EventStore) throws(JournalError) -> Result) throws(Refusal) -> Result {
+        guard let journal, journal.isReadable else { throw .storageUnavailable(degradation) }
+        do throws(JournalError) {
+            return try body(journal)
+        } catch {
+            if error == .damaged { degrade(error) }
+            throw .storageUnavailable("the journal in \(disk.name) cannot be read: \(error)")
+        }
+    }
+
+    /// An event with its newest decision, which may not be on disk yet.
+    func current(_ event: StoredEvent) -> StoredEvent {
+        guard var decision = backlog.decision(of: event.id) else { return event }
+        if decision.followsShown, let shown = event.decision { decision = decision.following(shown) }
+        var event = event
+        event.decision = decision
+        return event
+    }
+
+    /// Whether the outcome of an event at or below a topic, up to an id, waits until it can be written. The event cannot be deleted
+    /// before.
+    func hasWaitingOutcomes(_ topic: TopicPrefix, upTo last: EventID) throws(Refusal) -> Bool {
+        guard !backlog.isEmpty else { return false }
+        let undecided = try read { journal throws(JournalError) in try journal.undecided(topic) }
+        return undecided.contains { $0.id <= last && backlog.decision(of: $0.id) != nil }
+    }
+
+    /// An event and the claims that are stored beside it, with what is not on disk yet, as it will be written.
+    func current(
+        _ event: StoredEvent, _ claims: [ClaimRecord]
+    ) -> (event: StoredEvent, claims: [ClaimRecord]) {
+        var event = current(event)
+        var claims = claims
+        for entry in backlog.entries {
+            if case .claimed(event.id, let claim) = entry, claims.count < Journal.claimsOfOneEvent {
+                claims.append(claim)
+            }
+            guard case .named(let claimant, let program, event.id) = entry else { continue }
+            if event.decision?.claimant == claimant { event.decision?.program = program }
+            for index in claims.indices where claims[index].claimant == claimant { claims[index].program = program }
+        }
+        return (event, claims)
+    }
+}
