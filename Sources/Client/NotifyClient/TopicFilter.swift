@@ -12,22 +12,24 @@ struct TopicFilter: Sendable {
     /// - Throws: `invalidArgument`, with the reason why the text is not a topic.
     init(_ text: String) throws(NotifyError) {
         func wrong(_ why: String) -> NotifyError {
-            NotifyError(.invalidArgument, "“\(text)” is not a topic: \(why). Write it like /post/27.")
+            NotifyError(.invalidArgument, "“\(text)” is not a topic: \(why). A topic looks like /post/27.")
         }
         topic = text
-        guard text.utf8.first == UInt8(ascii: "/") else { throw wrong("it does not begin with /") }
+        guard !text.isEmpty else { throw wrong("it is empty") }
+        guard text.utf8.first == UInt8(ascii: "/") else { throw wrong("it does not start with '/'") }
         if text == "/" { return }
-        guard text.utf8.count <= 255 else { throw wrong("it has more than 255 bytes") }
+        guard text.utf8.count <= 255 else { throw wrong("it has \(text.utf8.count) bytes, 255 are allowed") }
         if let fault = UnsendableCharacter(in: text) { throw wrong(fault.description) }
         for character in text.unicodeScalars {
-            if "'\\{}*".unicodeScalars.contains(character) { throw wrong("\(character) is not allowed in it") }
-            if character.properties.generalCategory == .control { throw wrong("it holds a control character") }
+            if "'\\{}*".unicodeScalars.contains(character) { throw wrong("it may not have the character \(character)") }
+            if character.properties.generalCategory == .control { throw wrong("it may not have a control character") }
         }
+        guard text.utf8.last != UInt8(ascii: "/") else { throw wrong("it ends with '/'") }
         let segments = text.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         guard segments.count <= 16 else { throw wrong("it has more than 16 segments") }
         for segment in segments {
-            if segment.isEmpty { throw wrong("it has an empty segment, or ends with /") }
-            if segment.count > 64 { throw wrong("a segment has more than 64 bytes") }
+            if segment.isEmpty { throw wrong("a segment is empty") }
+            if segment.count > 64 { throw wrong("a segment has \(segment.count) bytes, 64 are allowed") }
         }
     }
 
