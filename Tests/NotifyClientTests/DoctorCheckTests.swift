@@ -158,7 +158,9 @@ struct DoctorCheckTests {
                 "clock-offset": .int64(offset),
             ]
         }
-        func findings(_ key: String, isThere: Bool = true, _ devices: [String: Value]...) throws -> [Finding] {
+        func findings(
+            _ key: String, isThere: Bool = true, hasManager: Bool = true, _ devices: [String: Value]...
+        ) throws -> [Finding] {
             let settings = try LinkSettings.parse(
                 "[link]\nserver = \"mqtt://localhost\"\nuser = \"mina\"\n\(key)", file: "/mqtt.toml")
             let line: [String: Value] = [
@@ -166,7 +168,8 @@ struct DoctorCheckTests {
                 "devices": .array(devices.map { .variants($0) }, of: .dictionary(keys: .string, values: .variant)),
             ]
             return LinkCheck(
-                configuration: .success(settings), info: LinkInfo([:], [line]), isThere: isThere, now: 100 * day
+                configuration: .success(settings), info: LinkInfo([:], [line]), isThere: isThere,
+                hasManager: hasManager, now: 100 * day
             ).findings
         }
         let key = "key = { file = \"link.key\" }"
@@ -178,6 +181,8 @@ struct DoctorCheckTests {
             ).isEmpty)
         #expect(try findings("").map(\.state).first?.contains("the broker reads everything") == true)
         #expect(try findings(key, isThere: false).map(\.state).first?.contains("notifyd-mqtt does not run") == true)
+        let alone = try findings(key, isThere: false, hasManager: false).first
+        #expect(alone?.advice == "Start it: notifyd-mqtt --check-config && notifyd-mqtt")
         let clock = try findings(key, device("phone", online: true, seen: 1, offset: -6_000_000))
         #expect(clock.map(\.state) == ["the clock of phone is 6.00 s behind"])
         let absent = try findings(key, device("phone", online: false, seen: 90 * day))

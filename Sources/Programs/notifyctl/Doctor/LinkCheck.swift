@@ -17,6 +17,8 @@ struct LinkCheck {
     var isThere = false
     /// Whether notifyd-mqtt.service has failed; ``AbsentBridge`` tells that.
     var unitHasFailed = false
+    /// Whether there is a service manager.
+    var hasManager = true
     /// Microseconds since the epoch.
     var now: Int64 = 0
 
@@ -32,7 +34,8 @@ struct LinkCheck {
             return [
                 .problem(
                     Self.check, error.lines.first ?? "the configuration is bad",
-                    "Correct it, then: notifyd-mqtt --check-config && systemctl --user reload-or-restart notifyd-mqtt")
+                    "Correct it, then: notifyd-mqtt --check-config"
+                        + (hasManager ? " && systemctl --user reload-or-restart notifyd-mqtt" : ""))
             ]
         case .success(let settings):
             var findings: [Finding] = []
@@ -40,7 +43,10 @@ struct LinkCheck {
                 findings.append(
                     .warning(
                         Self.check, "there is a configuration, but notifyd-mqtt does not run",
-                        "Start it: systemctl --user enable --now notifyd-mqtt"))
+                        "Start it: "
+                            + (hasManager
+                                ? "systemctl --user enable --now notifyd-mqtt"
+                                : "notifyd-mqtt --check-config && notifyd-mqtt")))
             }
             if settings.lines.contains(where: { $0.keys.isEmpty }) {
                 findings.append(
@@ -92,6 +98,7 @@ struct LinkCheck {
         var check = LinkCheck(now: Timestamp.now)
         check.isThere = await query.owner(of: BridgeInfo.prefix + LinkInfo.bridge) != nil
         if check.isThere { check.info = try? await LinkInfo.ask(query) }
+        check.hasManager = await query.owner(of: UnitCheck.manager) != nil
         let file = LinkFiles(nil).configuration
         do throws(ConfigurationError) {
             guard let text = try ConfigurationText.read(file) else { return check }
