@@ -34,7 +34,7 @@ public enum JournalError: Error, Equatable, CustomStringConvertible {
         case .gone(let text): "\(text); the journal goes on with a file that can be found"
         case .inputOutput: "the disk gives errors; look at the system's log"
         case .damaged: "the file is damaged"
-        case .inUse: "another process has the journal open; stop the other notifyd"
+        case .inUse: "another process has the journal open, another notifyd or a program such as sqlite3; end that one"
         case .tooNew: "the journal was written by a newer notifyd; install that one, or move the journal away"
         case .other(let text): text
         }
