@@ -109,7 +109,7 @@ struct BacklogTests {
                 }
                 return count
             }
-            for _ in 1...4 {
+            for _ in 1...2 {
                 await rig.broker.kill()
                 try await rig.one.until("the broker is missed") {
                     try await rig.one.property("State")?.string != "connected"

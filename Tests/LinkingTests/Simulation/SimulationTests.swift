@@ -11,8 +11,13 @@ struct LinkSimulationTests {
     /// A seed takes ten times as long without optimization.
     private static let defaultSeeds: UInt64 = _isDebugAssertConfiguration() ? 100 : 400
 
-    @Test(arguments: slices)
-    func everythingConvergesWhateverHappens(_ seeds: Range<UInt64>) {
+    @Test func everythingConvergesWhateverHappens() async {
+        await withTaskGroup { group in
+            for seeds in Self.slices { group.addTask { Self.simulate(seeds) } }
+        }
+    }
+
+    private static func simulate(_ seeds: Range<UInt64>) {
         if seeds.count == 1 { return Self.replay(seeds.lowerBound) }
         var counts = Simulation.Counts()
         var failures = 0

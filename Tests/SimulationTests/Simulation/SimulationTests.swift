@@ -14,8 +14,13 @@ struct SimulationTests {
     private static let stepsPerSeed = 200
     private static let reportedFailures = 3
 
-    @Test(arguments: slices)
-    func noPromiseIsBrokenWhateverHappens(_ seeds: Range<UInt64>) {
+    @Test func noPromiseIsBrokenWhateverHappens() async {
+        await withTaskGroup { group in
+            for seeds in Self.slices { group.addTask { Self.simulate(seeds) } }
+        }
+    }
+
+    private static func simulate(_ seeds: Range<UInt64>) {
         if seeds.count == 1 { return Self.replay(seeds.lowerBound) }
         var counts: [Witness.Counts] = []
         var failures = 0
