@@ -61,8 +61,9 @@ extension Daemon {
     }
 
     private func endRecovery() {
-        // Much of what the start needs is not needed again.
-        releaseMemory(after: configuration.recoveryWindow + .seconds(1))
+        // Much of what the start needs is not needed again. Recovered events need memory until their windows have ended.
+        let isNothingRecovered = router.undecidedCount == 0
+        releaseMemory(after: isNothingRecovered ? .milliseconds(500) : configuration.recoveryWindow + .seconds(1))
         recovery = nil
     }
 
