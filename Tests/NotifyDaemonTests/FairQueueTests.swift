@@ -72,6 +72,19 @@ struct FairQueueTests {
         #expect(queue.hasRoom(for: ":1.1"))
     }
 
+    /// A caller whose reads fill their part can still claim.
+    @Test mutating func fewerReadsThanOtherCallsWait() {
+        for call in 1...FairQueue<Int>.readingsLimit {
+            #expect(queue.hasRoom(for: ":1.1", kind: .reading))
+            queue.enqueue(call, of: ":1.1", kind: .reading)
+        }
+        #expect(!queue.hasRoom(for: ":1.1", kind: .reading))
+        #expect(queue.hasRoom(for: ":1.1", kind: .claim))
+        #expect(queue.hasRoom(for: ":1.2", kind: .reading))
+        _ = queue.dequeue()
+        #expect(queue.hasRoom(for: ":1.1", kind: .reading))
+    }
+
     @Test mutating func theQueueOfACallerIsLimitedInBytes() {
         queue.enqueue(1, of: ":1.1", bytes: FairQueue<Int>.bytesLimit)
         #expect(!queue.hasRoom(for: ":1.1"))

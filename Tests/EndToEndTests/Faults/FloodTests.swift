@@ -12,7 +12,7 @@ struct FloodTests {
         try await withFaultRig { rig in
             let flood = try await Connection.open(rig.bus.address)
             defer { flood.close() }
-            let count = 5_000
+            let count = 2_400
             rig.daemon.signal(SIGSTOP)
             let ids = Self.push(count, on: flood)
             // The bus has them all when it answers this.
@@ -79,7 +79,7 @@ struct FloodTests {
         try await withFaultRig { rig in
             let flood = try await Connection.open(rig.bus.address)
             defer { flood.close() }
-            let count = 3_000
+            let count = 1_200
             let ids = Self.push(count, on: flood)
             while ids.withLock({ $0.count }) < count { _ = try await rig.send("/quiet") }
             let answers = ids.withLock { $0 }

@@ -7,8 +7,11 @@ import DequeModule
 /// The calls of one caller keep their order, with one exception: before windows end, its claims, and the changes before them,
 /// overtake its reads.
 final class FairQueue<Call> {
-    /// Calls of one caller; as many as the undecided events that one caller may have.
-    static var lengthLimit: Int { 10_000 }
+    /// Calls of one caller. dbus-daemon keeps all calls without a reply in one list, and searches it for each reply. With ten
+    /// thousand of them a reply takes it milliseconds, and the calls of others are read as slowly.
+    static var lengthLimit: Int { 2_500 }
+    /// Those of them that change nothing: their replies are long, and so they wait for longer.
+    static var readingsLimit: Int { 1_000 }
     /// Bytes of one caller's calls.
     static var bytesLimit: Int { 8 << 20 }
     /// Bytes of all calls. Above that nothing is read until some calls have been handled.
@@ -101,9 +104,10 @@ final class FairQueue<Call> {
 
     /// Whether another call of this caller can be queued. While all callers are blocked, reading goes on, because the reply
     /// that unblocks them must be read; nothing beyond the limit is queued then.
-    func hasRoom(for caller: String) -> Bool {
+    func hasRoom(for caller: String, kind: Kind = .other) -> Bool {
         guard bytes < Self.totalLimit || isReady else { return false }
         guard let place = places[caller] else { return true }
+        if kind == .reading, queues[place].readings.count >= Self.readingsLimit { return false }
         return queues[place].count < Self.lengthLimit && queues[place].bytes < Self.bytesLimit
     }
 

@@ -57,10 +57,11 @@ extension RouterInterface: BusPumpDelegate {
     }
 
     private func enqueue(_ prepared: PreparedCall, _ call: borrowing BusMessage, of caller: String) throws(Refusal) {
-        guard queue.hasRoom(for: caller) else {
+        guard queue.hasRoom(for: caller, kind: prepared.kind) else {
             throw .limitExceeded(
-                "calls that wait to be handled: \(FairQueue<Void>.lengthLimit) of one connection, or "
-                    + "\(FairQueue<Void>.bytesLimit >> 20) MiB, wait already; wait for their answers")
+                "calls that wait to be handled: \(FairQueue<Void>.lengthLimit) of one connection, "
+                    + "\(FairQueue<Void>.readingsLimit) that read, or \(FairQueue<Void>.bytesLimit >> 20) MiB, wait already; "
+                    + "wait for their answers")
         }
         let held = RetainedMessage(retaining: call)
         queue.enqueue(
