@@ -137,7 +137,7 @@ extension Appearance {
             // A server says which button was pressed, so a key stays as it is.
             guard !texts[index].unicodeScalars.contains(where: { $0.isActive || $0.isForInternalUse }) else {
                 throw .invalidEvent(
-                    "option 'actions' has the key '\(texts[index].visible().quotable)'; a key has no control characters"
+                    "option 'actions' has the key '\(texts[index].quotable)'; a key has no control characters"
                 )
             }
             guard !actions.contains(where: { $0.key.bytes == texts[index].bytes }) else {

@@ -9,8 +9,10 @@ extension String {
         return unicodeScalars.allSatisfy { $0.value != 0 && !$0.isForInternalUse }
     }
 
-    /// The text, shortened for an error message. It is cut by scalars, because a character has no maximum length.
+    /// The text, shortened for an error message, with its active characters escaped. It is cut by scalars, because a character
+    /// has no maximum length.
     package var quotable: String {
-        utf8.count <= 64 ? self : String(String.UnicodeScalarView(unicodeScalars.prefix(32))) + "…"
+        let text = utf8.count <= 64 ? self : String(String.UnicodeScalarView(unicodeScalars.prefix(32))) + "…"
+        return text.visible()
     }
 }
