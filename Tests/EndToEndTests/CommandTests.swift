@@ -141,6 +141,7 @@ import Testing
         (["listen", "post"], 65, "does not start with '/'"),
         (["watch", "post"], 65, "does not start with '/'"),
         (["screen", "post"], 65, "does not start with '/'"),
+        (["focus", "--learn", "post"], 65, "does not start with '/'"),
         (["mute", "post", "10m"], 65, "start with '/'"),
         (["send", "poster"], 65, "Topics begin with /"),
         (["forget", "post"], 65, "neither a topic"),

@@ -152,6 +152,7 @@ struct NotifyctlTests {
             try await rig.one.until("the broker is away") { try await rig.one.property("State")?.string == "waiting" }
             let refused = try await rig.one.notifyctl("link", "leave", "--yes")
             #expect(refused.code == 69 && refused.errors.first?.contains("not connected") == true, "\(refused)")
+            #expect(refused.errors.first?.contains("notifyctl link leave --silent") == true, "\(refused)")
             #expect(try await rig.one.property("State")?.string == "waiting")
             #expect(try await rig.one.notifyctl("link", "leave", "--yes", "--silent").code == 0)
             #expect(await rig.one.bridgeExit == .code(0))

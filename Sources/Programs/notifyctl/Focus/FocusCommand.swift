@@ -53,10 +53,8 @@ struct FocusCommand: AsyncParsableCommand {
             return
         }
         guard let topic else { throw ValidationError("Give the topic of the screen, such as /post/{id}.") }
-        let captures: Int
-        do throws(TopicError) { captures = try TopicPattern(topic).captureNames.count } catch {
-            throw ValidationError("\(error)")
-        }
+        // `run` says what is wrong with a topic, as the other commands do.
+        guard let captures = try? TopicPattern(topic).captureNames.count else { return }
         if captures > 1 {
             throw ValidationError("“--learn” can fill one name in braces, and this topic has \(captures).")
         }
@@ -64,6 +62,11 @@ struct FocusCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        if let topic {
+            do throws(TopicError) { _ = try TopicPattern(topic) } catch {
+                throw NotifyError(.invalidArgument, "“\(topic)” is not a topic: \(error)")
+            }
+        }
         try await bus.withQuery { query in
             do {
                 let info = try await FocusInfo.ask(query)

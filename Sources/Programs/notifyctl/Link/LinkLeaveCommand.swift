@@ -33,7 +33,14 @@ struct LinkLeaveCommand: AsyncParsableCommand {
         try await bus.withQuery { query in
             _ = try await LinkInfo.ask(query)
             try confirm("Take this device out of the link of “\(Terminal.plain(settings.user))”")
-            _ = try await query.askLink("Leave", [.boolean(silent)], within: .seconds(25))
+            do throws(NotifyError) {
+                _ = try await query.askLink("Leave", [.boolean(silent)], within: .seconds(25))
+            } catch {
+                guard error.name?.hasSuffix(".NotConnected") == true else { throw error }
+                throw NotifyError(
+                    error.code, "\(error.message) If the broker does not come back: notifyctl link leave --silent",
+                    name: error.name)
+            }
         }
         let (deleted, renamed) = try location.files.retire(settings)
         output.write(

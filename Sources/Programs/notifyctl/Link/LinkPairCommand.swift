@@ -49,6 +49,11 @@ struct LinkPairCommand: AsyncParsableCommand {
             Terminal.complain(
                 "The other device needs the certificates in \(Terminal.plain(path)) too; copy them there.")
         }
+        if settings.server.isLocal {
+            Terminal.complain(
+                "The broker is on this machine, and the line says so: another machine looks for it on itself. For that one, write "
+                    + "a name of this machine into ‘server’ of mqtt.toml first.")
+        }
         Terminal.complain("Whoever has this line has the link. On the other device: notifyctl link join")
     }
 
