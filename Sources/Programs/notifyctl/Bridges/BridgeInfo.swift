@@ -82,7 +82,12 @@ struct BridgeInfo {
     }
 
     /// The same, and what is wrong besides.
-    var fullWords: String { ([words] + problems.map(\.reason)).joined(separator: "; ") }
+    var fullWords: String { ([words] + otherProblems.map(\.reason)).joined(separator: "; ") }
+
+    /// The problem that the detail tells too.
+    var toldProblem: Problem? { problems.first { detail.contains($0.reason) } }
+
+    var otherProblems: [Problem] { problems.filter { !detail.contains($0.reason) } }
 
     var json: JSON {
         .object([
@@ -126,7 +131,7 @@ struct BridgeInfo {
         var facts: [String] = []
         if let roundTrip { facts.append("round trip \(roundTrip.displayText)") }
         if backlog > 0 { facts.append("backlog \(backlog)") }
-        facts += problems.map(\.reason)
+        facts += otherProblems.map(\.reason)
         if deadLetters > 0 { facts.append("\(deadLetters) dead letter\(deadLetters == 1 ? "" : "s")") }
         return [
             Cell(name, .bold, isImportant: true), Cell(state ?? "silent", colour, isImportant: true),

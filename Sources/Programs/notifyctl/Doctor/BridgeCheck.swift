@@ -31,10 +31,11 @@ struct BridgeCheck {
         case "failed"?: findings.append(.problem(check, bridge.words, advice(bridge)))
         case "waiting"?:
             let since = Timestamp(bridge.since).clock(seenAt: now)
-            findings.append(.warning(check, "\(bridge.words) since \(since)", waitingAdvice(bridge)))
+            let advice = bridge.toldProblem?.advice ?? waitingAdvice(bridge)
+            findings.append(.warning(check, "\(bridge.words) since \(since)", advice))
         default: findings.append(.ok(check, bridge.words))
         }
-        findings += bridge.problems.map { .warning(check, $0.reason, $0.advice) }
+        findings += bridge.otherProblems.map { .warning(check, $0.reason, $0.advice) }
         if bridge.deadLetters > 0 {
             let count = bridge.deadLetters
             findings.append(
