@@ -225,6 +225,16 @@ struct DoctorCheckTests {
         #expect(BridgeCheck(bridges: [bridge]).findings.map(\.level) == [.ok, .warning])
         #expect(BridgeCheck(bridges: [bridge]).findings.last?.advice == "Allow it at the server.")
         #expect(bridge.fullWords == "connected (ntfy.sh); ntfy.sh: it does not allow this user to read \"a\"")
+        // What is told as the detail is not told again.
+        let page = "ntfy.sh: it answers with a page; is 'url' a server of ntfy?"
+        let wrong = BridgeInfo(
+            name: "ntfy",
+            [
+                "State": "waiting", "Detail": .string(page),
+                "Problems": .array([.structure([.string(page), "Correct 'url'."])], of: problem.type),
+            ])
+        #expect(wrong.fullWords == "waiting (\(page))")
+        #expect(BridgeCheck(bridges: [wrong]).findings.map(\.advice) == ["Correct 'url'."])
     }
 
     @Test func aProcessIsLookedAt() throws {
@@ -244,6 +254,8 @@ struct DoctorCheckTests {
         }
         #expect(levels { _ in } == [.ok, .ok])
         #expect(levels { $0.version = nil } == [.problem, .ok])
+        #expect(levels { $0.isRunning = false } == [.ok, .ok])
+        #expect(levels { ($0.isRunning, $0.unitIsUnusable) = (false, true) } == [.problem, .warning])
         #expect(levels { $0.version = "2" } == [.warning, .ok])
         #expect(levels { $0.unitProcess = 8 } == [.warning, .ok])
         #expect(levels { $0.unitProcess = nil } == [.ok, .ok])

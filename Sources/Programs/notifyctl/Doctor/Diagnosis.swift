@@ -27,6 +27,7 @@ struct Diagnosis {
         if let unitProcess, unitProcess > 0 { router.unitProcess = unitProcess }
 
         router.unitHasFailed = unit.activeState == "failed"
+        router.unitIsUnusable = unit.hasManager && !["loaded", ""].contains(unit.loadState)
 
         var sandbox = SandboxCheck(hasManager: unit.hasManager)
         sandbox.process = router.process.flatMap(ProcessFacts.init(of:))

@@ -12,6 +12,9 @@ struct RouterCheck {
     var isActivatable = false
     /// Whether notifyd.service has failed.
     var unitHasFailed = false
+    /// Whether there is a service manager that cannot load notifyd.service: it is missing, masked or bad. The bus starts
+    /// notifyd by it.
+    var unitIsUnusable = false
     var isPaused = false
     /// It is on the bus only to report a bad configuration.
     var hasBadConfiguration = false
@@ -37,6 +40,9 @@ struct RouterCheck {
         let check = "notifyd"
         guard isRunning else {
             if unitHasFailed { return .problem(check, "not running: notifyd.service has failed", "See “unit” below.") }
+            if unitIsUnusable {
+                return .problem(check, "not running, and the bus cannot start it", "See “unit” below.")
+            }
             return isActivatable
                 ? .ok(check, "not running; the first call starts it")
                 : .problem(
@@ -65,7 +71,11 @@ struct RouterCheck {
     }
 
     private var activation: Finding {
-        isActivatable
+        if isActivatable, unitIsUnusable {
+            return .warning(
+                "activation", "the bus starts notifyd by its unit, which cannot be loaded", "See “unit” below.")
+        }
+        return isActivatable
             ? .ok("activation", "the bus knows how to start notifyd")
             : .warning(
                 "activation", "the bus does not know how to start notifyd",
