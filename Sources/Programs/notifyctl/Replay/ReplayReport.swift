@@ -54,7 +54,8 @@ struct ReplayReport {
             lines += [
                 "",
                 "Played with its own windows, the record comes out as it was for \(agreeing) of \(awaited.count) events; "
-                    + "routes that wait for screens only, holds that were not confirmed, and restarts are not replayed.",
+                    + "routes that wait for screens only, holds that were not confirmed, snoozes, banners that waited for a "
+                    + "notification server, and restarts are not replayed.",
             ]
         }
         return lines.joined(separator: "\n")
