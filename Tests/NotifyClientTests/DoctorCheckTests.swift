@@ -227,14 +227,16 @@ struct DoctorCheckTests {
         #expect(bridge.fullWords == "connected (ntfy.sh); ntfy.sh: it does not allow this user to read \"a\"")
         // What is told as the detail is not told again.
         let page = "ntfy.sh: it answers with a page; is 'url' a server of ntfy?"
-        let wrong = BridgeInfo(
-            name: "ntfy",
-            [
-                "State": "waiting", "Detail": .string(page),
-                "Problems": .array([.structure([.string(page), "Correct 'url'."])], of: problem.type),
-            ])
-        #expect(wrong.fullWords == "waiting (\(page))")
-        #expect(BridgeCheck(bridges: [wrong]).findings.map(\.advice) == ["Correct 'url'."])
+        for state in ["connecting", "waiting", "failed"] {
+            let wrong = BridgeInfo(
+                name: "ntfy",
+                [
+                    "State": .string(state), "Detail": .string(page),
+                    "Problems": .array([.structure([.string(page), "Correct 'url'."])], of: problem.type),
+                ])
+            #expect(wrong.fullWords == "\(state) (\(page))")
+            #expect(BridgeCheck(bridges: [wrong]).findings.map(\.advice) == ["Correct 'url'."])
+        }
     }
 
     @Test func aProcessIsLookedAt() throws {

@@ -84,9 +84,13 @@ struct BridgeInfo {
     /// The same, and what is wrong besides.
     var fullWords: String { ([words] + otherProblems.map(\.reason)).joined(separator: "; ") }
 
-    /// The problem that the detail tells too.
-    var toldProblem: Problem? { problems.first { detail.contains($0.reason) } }
+    /// What to do about the problems that the detail tells too; `nil` if it tells none.
+    var adviceOnDetail: String? {
+        let advice = problems.filter { detail.contains($0.reason) }.map(\.advice)
+        return advice.isEmpty ? nil : Set(advice).sorted().joined(separator: " ")
+    }
 
+    /// The problems that the detail does not tell.
     var otherProblems: [Problem] { problems.filter { !detail.contains($0.reason) } }
 
     var json: JSON {

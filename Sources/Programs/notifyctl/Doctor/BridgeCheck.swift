@@ -28,12 +28,15 @@ struct BridgeCheck {
                     check, bridge.words,
                     "On each machine that has this device: notifyctl link reset. What was said before keeps its names.")
             )
-        case "failed"?: findings.append(.problem(check, bridge.words, advice(bridge)))
+        case "failed"?:
+            findings.append(.problem(check, bridge.words, bridge.adviceOnDetail ?? advice(bridge)))
         case "waiting"?:
             let since = Timestamp(bridge.since).clock(seenAt: now)
-            let advice = bridge.toldProblem?.advice ?? waitingAdvice(bridge)
+            let advice = bridge.adviceOnDetail ?? waitingAdvice(bridge)
             findings.append(.warning(check, "\(bridge.words) since \(since)", advice))
-        default: findings.append(.ok(check, bridge.words))
+        default:
+            let problem = bridge.adviceOnDetail.map { Finding.warning(check, bridge.words, $0) }
+            findings.append(problem ?? .ok(check, bridge.words))
         }
         findings += bridge.otherProblems.map { .warning(check, $0.reason, $0.advice) }
         if bridge.deadLetters > 0 {
