@@ -70,19 +70,7 @@ private final class Shelf {
         try? journal.history(prefix(topic), after: EventID(0), limit: count)
     }
 
-    func unread(below topic: String?) -> Int? {
-        let prefix = topic.map(prefix) ?? .all
-        var count = 0
-        var position: Journal.UnreadPosition? = Journal.UnreadPosition(before: prefix)
-        while let start = position {
-            guard let portion = try? journal.unread(prefix, after: start, limit: Journal.unreadPortion) else {
-                return nil
-            }
-            count += portion.count
-            position = portion.position
-        }
-        return count
-    }
+    func unread(below topic: String?) -> Int? { try? journal.unread(topic.map(prefix) ?? .all) }
 
     func remove() {
         journal.close()

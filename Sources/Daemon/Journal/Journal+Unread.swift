@@ -4,7 +4,7 @@ public import Routing
 /// Unread events.
 extension Journal {
     /// The number of unread events at or below a topic: undecided, shown, or muted or expired and not marked as read.
-    package func unread(_ topic: TopicPrefix) throws(JournalError) -> Int {
+    public func unread(_ topic: TopicPrefix) throws(JournalError) -> Int {
         var count = 0
         var position: UnreadPosition? = UnreadPosition(before: topic)
         while let start = position {
