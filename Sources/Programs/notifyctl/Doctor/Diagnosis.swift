@@ -52,6 +52,7 @@ struct Diagnosis {
 
         let bridges = await BridgeCheck.ask(query)
         var link = await LinkCheck.ask(query)
+        link.hasManager = unit.hasManager
         link.unitHasFailed = bridges.absent.contains { $0.name == LinkInfo.bridge }
 
         return router.findings + [unit.finding] + [sandbox.finding].compactMap { $0 } + [server.finding]

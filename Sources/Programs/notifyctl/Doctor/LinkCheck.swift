@@ -98,7 +98,6 @@ struct LinkCheck {
         var check = LinkCheck(now: Timestamp.now)
         check.isThere = await query.owner(of: BridgeInfo.prefix + LinkInfo.bridge) != nil
         if check.isThere { check.info = try? await LinkInfo.ask(query) }
-        check.hasManager = await query.owner(of: UnitCheck.manager) != nil
         let file = LinkFiles(nil).configuration
         do throws(ConfigurationError) {
             guard let text = try ConfigurationText.read(file) else { return check }

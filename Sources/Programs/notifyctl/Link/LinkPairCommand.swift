@@ -52,7 +52,7 @@ struct LinkPairCommand: AsyncParsableCommand {
         if settings.server.isLocal {
             Terminal.complain(
                 "The broker is on this machine, and the line says so: another machine looks for it on itself. For that one, write "
-                    + "a name of this machine into ‘server’ of mqtt.toml first.")
+                    + "a name of this machine into 'server' of mqtt.toml first.")
         }
         Terminal.complain("Whoever has this line has the link. On the other device: notifyctl link join")
     }
