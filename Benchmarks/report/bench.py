@@ -93,7 +93,7 @@ class Goals:
     def others(self):
         yield "memory with 100,000 undecided events after a restart, MiB", self.own["crowded_mib"], 96, 48, 1, False
         yield "notifyd on disk, stripped, MiB", stripped_mib(), 40, 15, 1, False
-        yield ("Send, p50 beside somebody with 2,000 calls under way, against alone",
+        yield ("Send, p50 while another connection keeps 2,000 calls in flight, against alone",
                self.quotient("flooded_send_p50", "send_p50"), 2, 1.5, 2, False)
         yield "p99, likewise", self.quotient("flooded_send_p99", "send_p99"), 4, 2, 2, False
         worst = max((name for name in ("serverless_send_p99", "hung_send_p99") if name in self.own), key=self.own.get, default="")
@@ -142,7 +142,7 @@ def own_table(own):
         ("bus_us", "the bus"), ("load_us", "who publishes, hears and claims"), ("signal_p50", "publish → signal at 500/s, p50 µs"),
         ("signal_p99", "p99 µs"), ("claim_p50", "claim at 500/s, p50 µs"), ("claim_p99", "p99 µs"),
         ("send_p50", "Send, one at a time, p50 µs"), ("send_p99", "p99 µs"),
-        ("flooded_send_p50", "beside somebody with 2,000 calls under way, p50 µs"), ("flooded_send_p99", "p99 µs"),
+        ("flooded_send_p50", "while another connection keeps 2,000 calls in flight, p50 µs"), ("flooded_send_p99", "p99 µs"),
         ("flooded_bus_p50", "the bus's own answers meanwhile, p50 µs"), ("flooded_bus_p99", "p99 µs"),
         ("served_send_p50", "with banners, on a server that answers, p50 µs"), ("served_send_p99", "p99 µs"),
         ("hung_send_p50", "on one that hangs, p50 µs"), ("hung_send_p99", "p99 µs"),
