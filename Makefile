@@ -112,12 +112,27 @@ build: ## Build for development
 	.ci/packages build
 	$(SWIFT) build
 
-test: ## Build and run all tests; installs the Debian packages they lack
+.PHONY: check
+# Enough seeds to find what is usually wrong; "make test" plays more.
+check: export NOTIFYD_MODEL_SCRIPTS ?= 100
+check: export NOTIFYD_SEEDS ?= 100
+check: export NOTIFYD_LINK_SEEDS ?= 25
+check: ## Build, and run the tests that start no daemon: about a minute after a change
+	.ci/packages build check
+	$(SWIFT) build --build-tests
+	.ci/tests check
+
+test: ## Build and run all tests but those of test-desktop; installs the Debian packages they lack
 	.ci/packages build
 	# What only the tests need is many packages. They come while the build runs.
 	.ci/packages test & packages=$$!; $(SWIFT) build --build-tests; built=$$?; wait $$packages && exit $$built
-	# One after the other: many of them measure time.
-	$(SWIFT) test --skip-build --no-parallel
+	.ci/tests check programs
+
+.PHONY: test-desktop
+test-desktop: ## Build and run the tests among real desktops, browsers and brokers
+	.ci/packages build
+	.ci/packages test-desktop & packages=$$!; $(SWIFT) build --build-tests; built=$$?; wait $$packages && exit $$built
+	.ci/tests desktop
 
 .PHONY: docs
 docs: ## Compile the documentation of the libraries with DocC

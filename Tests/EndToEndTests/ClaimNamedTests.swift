@@ -239,25 +239,23 @@ struct ClaimNamedTests {
     /// The answer comes when the claim is on disk, and an event that was claimed before it came never gets a banner.
     @Test func whatIsAcknowledgedAsAwaitedOutlivesEveryKill() async throws {
         try await withFaultRig { rig in
-            var awaited: [String] = []
+            let awaited = Locked<[String]>([])
             for round in 1...5 {
                 let claiming = Task {
-                    var names: [String] = []
                     for number in 1...10_000 {
                         let name = "\(round)-\(number)"
                         guard (try? await rig.claimNamed(name)) == "awaited" else { break }
-                        names.append(name)
+                        awaited.withLock { $0.append(name) }
                     }
-                    return names
                 }
-                // Not to wait for anything: this is the moment of the fault.
-                try await Task.sleep(for: .milliseconds(Int.random(in: 20...150)))
+                let enough = awaited.withLock { $0.count } + Int.random(in: 1...50)
+                try await rig.until("some are awaited") { awaited.withLock { $0.count } >= enough }
                 await rig.daemon.kill()
-                awaited += await claiming.value
+                await claiming.value
                 try await rig.daemon.start()
             }
-            #expect(!awaited.isEmpty)
-            for name in awaited.prefix(200) + awaited.suffix(200) {
+            let names = awaited.withLock { $0 }
+            for name in names.prefix(200) + names.suffix(200) {
                 let options: [String: Value] = ["source": "chat", "event-id": .string(name), "window": .uint32(0)]
                 let id = try await rig.publish("/note/1", "awaited", options)
                 #expect(try await rig.outcome(of: id) == "claimed", "\(name)")

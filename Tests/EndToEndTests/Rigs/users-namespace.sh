@@ -14,15 +14,15 @@ namespace_end() {
     exit $status
 }
 
-# Nobody else has these numbers, and nothing outside of the namespace sees the names.
-cp /etc/passwd /etc/group "$T/"
+# Nobody else has these numbers, and nothing outside of the namespace sees the names. The folder is mounted and not the files:
+# a mounted file is gone as soon as another rig adds a user outside, which replaces the file below it.
+cp -a /etc "$T/etc"
 for user in mina:64201 yuna:64202 tom:64203; do
-    printf '%s:x:%s:%s::%s:/bin/sh\n' "${user%:*}" "${user#*:}" "${user#*:}" "$T/home-${user%:*}" >> "$T/passwd"
-    printf '%s:x:%s:\n' "${user%:*}" "${user#*:}" >> "$T/group"
+    printf '%s:x:%s:%s::%s:/bin/sh\n' "${user%:*}" "${user#*:}" "${user#*:}" "$T/home-${user%:*}" >> "$T/etc/passwd"
+    printf '%s:x:%s:\n' "${user%:*}" "${user#*:}" >> "$T/etc/group"
 done
-printf 'runners:x:64210:mina\n' >> "$T/group"
-mount --bind "$T/passwd" /etc/passwd
-mount --bind "$T/group" /etc/group
+printf 'runners:x:64210:mina\n' >> "$T/etc/group"
+mount --bind "$T/etc" /etc
 mkdir -p /run/user
 mount -t tmpfs -o mode=755 tmpfs /run/user
 
