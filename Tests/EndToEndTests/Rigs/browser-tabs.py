@@ -219,6 +219,10 @@ def check(browser, daemon, allowed, other):
         browser.new_tab(browser.popup)
         eventually("its button says which rules are in force", lambda: "3 in force" in browser.run(
             "return document.body.textContent"))
+        eventually("and cuts no long line of a rule off", lambda: browser.run(
+            "const lines = document.querySelector('main').appendChild(document.createElement('pre'));"
+            "lines.textContent = 'address = \"https://example.org/' + 'a-long-title/'.repeat(50) + '\"';"
+            "return lines.scrollWidth <= lines.clientWidth"))
 
     browser.kill()
     holds("a killed browser leaves no screen")
