@@ -1,4 +1,5 @@
 import ChildProcesses
+import Glibc
 import NotifyRehearsal
 import NotifyTestSupport
 import Testing
@@ -44,11 +45,45 @@ import Testing
         #expect(try await run(home).output.first?.hasPrefix("firefox starts ") == true)
     }
 
+    @Test(arguments: [("snap/firefox", "Snap"), (".var/app/org.mozilla.firefox", "Flatpak")])
+    func aBrowserInASandboxIsSaidNotToStartTheHost(_ folder: String, _ sandbox: String) async throws {
+        let home = try TemporaryFolder()
+        try home.folder(folder)
+        let words = "firefox has run here only from \(sandbox), where a browser cannot start notifyd-browser. "
+        let chosen = try await run(home, "install")
+        #expect(chosen.exit == .code(1))
+        #expect(chosen.errors.joined().contains(words))
+        // Who names it has the file made, and is told all the same.
+        let named = try await run(home, "install", "firefox")
+        #expect(named.exit == .code(0))
+        #expect(named.errors.joined().contains(words))
+        #expect(named.errors.joined().contains("org.freedesktop.portal.WebExtensions") == (sandbox == "Snap"))
+        #expect(try await run(home).output.contains { $0.hasPrefix(words) })
+        try home.folder(".mozilla/firefox")
+        let free = try await run(home, "install")
+        #expect(free.exit == .code(0) && free.errors.isEmpty)
+    }
+
     @Test func theFolderOfAManifestIsNoBrowserThatHasRun() async throws {
         let home = try TemporaryFolder()
         try home.folder(".mozilla/native-messaging-hosts")
         #expect(try await run(home).output == ["No browser has run here: notifyctl browser install firefox"])
         #expect(try await run(home, "install").exit == .code(1))
+    }
+
+    @Test func whatWasInstalledIsRemoved() async throws {
+        let home = try TemporaryFolder()
+        #expect(try await run(home, "install", "firefox", "brave").exit == .code(0))
+        let other = ".config/BraveSoftware/Brave-Browser/NativeMessagingHosts/org.example.json"
+        try home.write("{}", to: other)
+        // The one of another extension stays.
+        let foreign = try home.write(
+            "{\"path\": \"/bin/true\"}", to: ".config/vivaldi/NativeMessagingHosts/org.notifyd.browser.json")
+        #expect(try await run(home, "uninstall", "firefox").output.map { $0.prefix(8) } == ["Removed "])
+        #expect(access(home.path + "/.mozilla/native-messaging-hosts", F_OK) != 0)
+        #expect(try await run(home, "uninstall").output.count == 1)
+        #expect(try await run(home, "uninstall").output == ["There is nothing to remove."])
+        #expect(access(home.path + "/" + other, F_OK) == 0 && access(foreign, F_OK) == 0)
     }
 
     @Test func aMistakeInTheRulesIsTold() async throws {

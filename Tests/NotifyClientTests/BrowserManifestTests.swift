@@ -69,6 +69,23 @@ struct BrowserManifestTests {
         #expect(check.findings[0].state == words + "connected now: firefox-esr")
     }
 
+    @Test func aBrowserThatHasRunInASandboxAloneIsNotCalledGood() {
+        var check = BrowserCheck(
+            rules: .success(TabRules()), browsers: [("firefox", "/usr/bin/notifyd-browser", true)])
+        check.confined = [("firefox", "firefox has run here only from Snap", "Use another.")]
+        check.hasFree = false
+        #expect(check.findings == [.warning("browser", "firefox has run here only from Snap", "Use another.")])
+        // It is let out if it is connected, and others may be free.
+        check.connected = ["firefox"]
+        #expect(check.findings.map(\.level) == [.ok])
+        check = BrowserCheck(
+            rules: check.rules, browsers: check.browsers + [("brave", "/usr/bin/notifyd-browser", true)])
+        check.confined = [("firefox", "firefox has run here only from Snap", "Use another.")]
+        #expect(
+            check.findings.first?.state.hasPrefix(
+                "brave can start notifyd-browser; firefox has run here only from Snap; ") == true)
+    }
+
     @Test func aMistakeInTheRulesIsAProblem() {
         let error = ConfigurationError(file: "browser.toml", line: 3, column: 1, reason: "no")
         let findings = BrowserCheck(rules: .failure(error)).findings

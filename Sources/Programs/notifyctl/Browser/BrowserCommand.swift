@@ -17,8 +17,9 @@ struct BrowserCommand: ParsableCommand {
               notifyctl browser
               notifyctl browser install
               notifyctl browser install firefox brave
+              notifyctl browser uninstall
             """,
-        subcommands: [BrowserInstallCommand.self])
+        subcommands: [BrowserInstallCommand.self, BrowserUninstallCommand.self])
 
     @OptionGroup var output: OutputOptions
 
@@ -38,6 +39,7 @@ struct BrowserCommand: ParsableCommand {
         lines += unaware.map {
             "\($0.rawValue) does not know notifyd-browser: notifyctl browser install \($0.rawValue)"
         }
+        lines += KnownBrowser.allCases.compactMap { $0.confinement(folders) }.map { "\($0.state). \($0.advice)" }
         if lines.isEmpty { lines = ["No browser has run here: notifyctl browser install firefox"] }
         var mistakes: [String] = []
         if case .failure(let error) = TabRules.inForce(BaseDirectories().configuration) { mistakes = error.lines }

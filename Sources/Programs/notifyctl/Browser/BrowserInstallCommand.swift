@@ -29,13 +29,20 @@ struct BrowserInstallCommand: ParsableCommand {
         let folders = BrowserFolders(environment: environment)
         let chosen = browsers.isEmpty ? KnownBrowser.allCases.filter { $0.isUsed(folders) } : browsers
         guard !chosen.isEmpty else {
-            Terminal.complain("No browser has run here yet. Name one: notifyctl browser install firefox")
+            let confined = KnownBrowser.allCases.compactMap { $0.confinement(folders) }
+            for (state, advice) in confined { Terminal.complain("\(state). \(advice)") }
+            if confined.isEmpty {
+                Terminal.complain("No browser has run here yet. Name one: notifyctl browser install firefox")
+            }
             throw ExitCode.nothing
         }
         let manifest = HostManifest(host: try path(environment))
         let files = try chosen.map { try write(manifest, for: $0, folders) }
         let lines =
             files.map { Terminal.plain("Made \($0).") } + ["Now add the extension to the browser: notifyd-browser(8)"]
+        for (state, advice) in chosen.compactMap({ $0.confinement(folders) }) {
+            Terminal.complain("\(state). \(advice)")
+        }
         output.write(
             .object([("files", .array(files.map(JSON.string)))]), text: lines.joined(separator: "\n"))
     }

@@ -30,6 +30,37 @@ enum KnownBrowser: String, CaseIterable, ExpressibleByArgument {
         }
     }
 
+    /// The sandboxes in which it has run, such as “Snap”: it cannot start programs of the system from there.
+    func sandboxes(_ folders: BrowserFolders) -> [String] {
+        let flatpak =
+            switch self {
+            case .firefox: "org.mozilla.firefox"
+            case .librewolf: "io.gitlab.librewolf-community"
+            case .chromium: "org.chromium.Chromium"
+            case .chrome: "com.google.Chrome"
+            case .brave: "com.brave.Browser"
+            case .edge: "com.microsoft.Edge"
+            case .vivaldi: "com.vivaldi.Vivaldi"
+            }
+        let paths = ["Flatpak": "/.var/app/\(flatpak)", "Snap": "/snap/\(rawValue)"]
+        return paths.filter { FileFacts.mode(of: folders.home + $0.value) != nil }.keys.sorted()
+    }
+
+    /// What is said of a browser that has run here in a sandbox alone; `nil` of any other.
+    func confinement(_ folders: BrowserFolders) -> (state: String, advice: String)? {
+        let sandboxes = sandboxes(folders)
+        guard !sandboxes.isEmpty, !isUsed(folders) else { return nil }
+        let name = rawValue
+        let isPortal = self == .firefox && sandboxes == ["Snap"]
+        let others =
+            isPortal
+            ? " That one can on desktops whose portal has org.freedesktop.portal.WebExtensions, as Ubuntu’s has." : ""
+        return (
+            "\(name) has run here only from \(sandboxes.joined(separator: " and ")), where a browser cannot start notifyd-browser",
+            "Use the \(name) of your distribution or of its maker’s package: notifyd-browser(8).\(others)"
+        )
+    }
+
     /// Where it looks for the manifests of the user's hosts.
     func userFolder(_ folders: BrowserFolders) -> String {
         settings(folders) + (family == .mozilla ? "/native-messaging-hosts" : "/NativeMessagingHosts")

@@ -13,6 +13,10 @@ struct BrowserCheck {
     var browsers: [Known] = []
     /// The names of browsers that have run here and do not know it.
     var unaware: [String] = []
+    /// Those that have run here in a sandbox alone, in which they cannot start it.
+    var confined: [(name: String, state: String, advice: String)] = []
+    /// Whether another one has run here.
+    var hasFree = true
     /// The programs that have started it and not ended it.
     var connected: [String] = []
 
@@ -35,7 +39,9 @@ struct BrowserCheck {
             } else if browser.isUsed(folders) {
                 unaware.append(browser.rawValue)
             }
+            if let (state, advice) = browser.confinement(folders) { confined.append((browser.rawValue, state, advice)) }
         }
+        hasFree = KnownBrowser.allCases.contains { $0.isUsed(folders) }
         connected = RunningHost.browsers
     }
 
@@ -56,6 +62,10 @@ struct BrowserCheck {
             ]
         }
         guard broken.isEmpty else { return broken }
+        // Where one is connected, its portal lets it out.
+        if !hasFree, connected.isEmpty, let (_, state, advice) = confined.first {
+            return [.warning(Self.check, state, advice)]
+        }
         guard !browsers.isEmpty else {
             return [
                 .warning(
@@ -68,7 +78,9 @@ struct BrowserCheck {
 
     /// Which can start it, which cannot, and which have.
     private var state: String {
-        var parts = ["\(browsers.map(\.name).joined(separator: ", ")) can start notifyd-browser"]
+        let free = browsers.map(\.name).filter { name in !confined.contains { $0.name == name } }
+        var parts = free.isEmpty ? [] : ["\(free.joined(separator: ", ")) can start notifyd-browser"]
+        parts += confined.map(\.state)
         if !unaware.isEmpty {
             let verb = unaware.count == 1 ? "does" : "do"
             parts.append("\(unaware.joined(separator: ", ")) \(verb) not know it (notifyctl browser install)")
