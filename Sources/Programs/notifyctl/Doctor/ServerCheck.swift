@@ -22,17 +22,14 @@ struct ServerCheck {
     var failures = 0
     /// How often the bus could not start one.
     var startFailures = 0
+    /// Those that the bus knows how to start.
+    var installed: [InstalledServer] = []
 
     private static let check = "notification server"
 
     var finding: Finding {
         guard isThere else {
-            if startFailures > 0 {
-                return .problem(
-                    Self.check, "none, and the bus could not start one: banners wait",
-                    "The log says why: journalctl --user -u notifyd. Start the one of your desktop, or install dunst "
-                        + "or mako.")
-            }
+            if startFailures > 0 { return notStarted }
             if isActivatable, waiting > 0 {
                 return .warning(
                     Self.check, "not running, and \(waitingBanners)",
@@ -73,6 +70,25 @@ struct ServerCheck {
             return .ok(
                 Self.check, lacks.isEmpty ? title : "\(title), which cannot show \(lacks.joined(separator: " or "))")
         }
+    }
+
+    /// The bus could not start one. Of several that are installed it starts the one that it has found first, whatever the desktop.
+    private var notStarted: Finding {
+        let state = "none, and the bus could not start one: banners wait"
+        guard !installed.isEmpty else {
+            return .problem(
+                Self.check, state,
+                "The log says why: journalctl --user -u notifyd. Start the one of your desktop, or install dunst or mako."
+            )
+        }
+        let list = installed.map(\.program).joined(separator: ", ")
+        let failed = installed.filter { $0.failure != nil }
+        let details = failed.map { "\($0.unit ?? $0.program) \($0.failure ?? "")" } + ["installed: \(list)"]
+        let unit = failed.first?.unit ?? "notifyd"
+        let start = "Start the one of your desktop, such as: \(installed.count > 1 ? "one of \(list)" : list)"
+        return .problem(
+            Self.check, "\(state); \(Terminal.plain(details.joined(separator: "; ")))",
+            Terminal.plain("journalctl --user -u \(unit) says why. \(start)."))
     }
 
     /// - Parameters:
