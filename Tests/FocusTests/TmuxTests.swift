@@ -26,6 +26,16 @@ import Testing
         for text in ["", "x", "/tmp/x,1", "/tmp/x,a,0", ",,"] { #expect(TmuxServer(variable: text) == nil) }
     }
 
+    @Test func whatIsBroughtIntoTmuxIsTakenOut() throws {
+        let server = try #require(TmuxServer(variable: "/tmp/x,1,0"))
+        let (here, gone) = ("notifyd-focus-2-b", server.leaving("notifyd-focus-2-b"))
+        let hooks = server.taking(here, from: nil).filter { $0.hasSuffix("[1818]") }
+        #expect(!hooks.isEmpty && hooks.allSatisfy { gone.last?.contains("set-hook -gu \($0) ;") == true })
+        #expect(gone.last?.contains("set-option -gu @notifyd-focus") == true)
+        // Whoever has taken over keeps them.
+        #expect(gone.contains("#{==:#{@notifyd-focus},notifyd-focus-2-b}"))
+    }
+
     @Test func onlyAChannelOfOursIsWoken() throws {
         let server = try #require(TmuxServer(variable: "/tmp/x,1,0"))
         #expect(server.taking("notifyd-focus-2-b", from: "notifyd-focus-1-a").contains("notifyd-focus-1-a"))

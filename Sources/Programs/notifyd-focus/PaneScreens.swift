@@ -34,13 +34,11 @@ final class PaneScreens {
     var isConnected: Bool { connection != nil }
 
     func start() throws(SystemdError) {
-        for number in [SIGTERM, SIGINT, SIGHUP] {
-            signals.append(try loop.signal(number) { [unowned self] in loop.exit(FocusExit.success) })
-        }
         let watcher = TmuxWatcher(
             server, loop: loop, onPanes: { [unowned self] in hold($0) },
             onEnd: { [unowned self] in loop.exit(FocusExit.success) })
         self.watcher = watcher
+        for number in [SIGTERM, SIGINT, SIGHUP] { signals.append(try loop.signal(number) { watcher.stop() }) }
         watcher.start()
     }
 
@@ -50,7 +48,7 @@ final class PaneScreens {
             let bus = try BusConnection(address: address)
             try bus.attach(to: loop)
             connection = Connection(
-                bus: bus, holder: try ScreenHolder(on: bus),
+                bus: bus, holder: try ScreenHolder(on: bus, loop: loop),
                 disconnection: try bus.onDisconnect { [unowned self] in isLost = true })
             isLost = false
         } catch {

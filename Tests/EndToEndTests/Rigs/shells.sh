@@ -125,6 +125,16 @@ equal "and has not waited for notifyd" 3 "$(waiting)"
 kill -CONT "$DAEMON"
 equal "without a bus nothing is set up" '' "$(env -u DBUS_SESSION_BUS_ADDRESS -u XDG_RUNTIME_DIR notifyctl shell init bash)"
 
+# One that is ended leaves nothing in tmux.
+hooks() { { inner show-hooks -g; inner show-hooks -gw; } | grep -c notifyd-focus; }
+hooks_are() { [ "$(hooks)" -eq "$1" ]; }
+inner_owner() { inner show-options -gqv @notifyd-focus | cut -d - -f 3; }
+kill "$(inner_owner)"
+eventually "nothing is held when it was ended" screens_are ''
+eventually "and its hooks are gone" hooks_are 0
+inner source-file "$T/tmux.conf"
+eventually "a new one has them" hooks_are 7
+
 # Another one takes over, and what is held ends with tmux.
 owner_before=$(inner show-options -gv @notifyd-focus)
 inner source-file "$T/tmux.conf"

@@ -33,6 +33,14 @@ package struct TmuxServer: Equatable, Sendable {
         return command(commands + Self.report)
     }
 
+    /// Takes the hooks out again, unless somebody else has taken over.
+    package func leaving(_ channel: String) -> [String] {
+        var commands = Self.hooks.map { "set-hook -gu \($0)[\(Self.place)]" }
+        commands += ["set-option -gu \(TmuxReport.option)", "wait-for -S \(channel)"]
+        let isOurs = "#{==:#{\(TmuxReport.option)},\(channel)}"
+        return command(["if-shell", "-F", isOurs, commands.joined(separator: " ; ")])
+    }
+
     /// Waits for a change, and tells how it is then. What changes before anybody waits is not lost.
     package func waiting(on channel: String) -> [String] { command([["wait-for", channel]] + Self.report) }
 

@@ -32,6 +32,11 @@ package final class TmuxWatcher {
         }
     }
 
+    /// Takes back what it has brought into tmux, and ends.
+    package func stop() {
+        run(server.leaving(channel)) { [unowned self] _ in onEnd() }
+    }
+
     private func take(_ output: String) {
         // Without an answer there is no server any more; if there is no client, tmux fails, but has answered.
         guard let report = TmuxReport(output), report.owner == channel else { return onEnd() }
