@@ -84,6 +84,12 @@ final class X11Client {
         }
     }
 
+    /// Has the screen saver begin or end.
+    func blank(_ isBlank: Bool) {
+        xcb_force_screen_saver(raw, UInt8((isBlank ? XCB_SCREEN_SAVER_ACTIVE : XCB_SCREEN_SAVER_RESET).rawValue))
+        xcb_flush(raw)
+    }
+
     func rename(_ window: UInt32, _ title: String) {
         set("_NET_WM_NAME", "UTF8_STRING", title, on: window)
         xcb_flush(raw)

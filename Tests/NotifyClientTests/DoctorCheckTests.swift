@@ -363,6 +363,45 @@ struct DoctorCheckTests {
         #expect(focus(FocusUnit(hasDisplay: true), blind)?.advice?.contains("notifyd-focus(8)") == true)
     }
 
+    @Test func howALockedScreenIsNoticedIsSaid() {
+        func state(_ lockers: [Value], obstacle: String = "") -> String {
+            let info: [String: Value] = [
+                "source": "sway", "following": .boolean(true), "rules": .uint32(1), "obstacle": .string(obstacle),
+                "lockers": .array(lockers, of: .string),
+            ]
+            return focus(nil, FocusInfo(info))?.state ?? ""
+        }
+        #expect(state([]).hasSuffix("noticed only if the locker tells logind (notifyd-focus(8))"))
+        #expect(state(["swaylock", "waylock"]).hasSuffix("a locked screen is noticed by logind and swaylock, waylock"))
+        #expect(
+            state(["swaylock"], obstacle: "swaylock").hasSuffix("swaylock is in front of them, so they do not count"))
+    }
+
+    // MARK: The notification server
+
+    @Test func aServerThatIsInstalledAndHasFailedIsNamed() throws {
+        let name = "org.freedesktop.Notifications"
+        func read(_ text: String) -> InstalledServer? { InstalledServer(text, for: name) }
+        var dunst = try #require(
+            read("[D-BUS Service]\nName=\(name)\nExec=/usr/bin/dunst\nSystemdService=dunst.service\n"))
+        #expect(dunst.program == "dunst" && dunst.unit == "dunst.service")
+        let mako = try #require(read("[D-BUS Service]\nName=\(name)\nExec=/usr/bin/mako\n"))
+        #expect(mako.program == "mako" && mako.unit == nil)
+        let other = try #require(read("Name=\(name)\nExec=/bin/false\nSystemdService=swaync.service\n"))
+        #expect(other.program == "swaync")
+        #expect(read("Name=org.xfce.Xfconf\nExec=/usr/bin/xfconfd\n") == nil)
+
+        dunst.failure = "failed (exit-code, exit status 1)"
+        let finding = ServerCheck(startFailures: 1, installed: [dunst, mako]).finding
+        #expect(finding.level == .problem)
+        #expect(
+            finding.state.hasSuffix(
+                "banners wait; dunst.service failed (exit-code, exit status 1); installed: dunst, mako"))
+        #expect(finding.advice?.hasPrefix("journalctl --user -u dunst.service says why.") == true)
+        #expect(finding.advice?.contains("install") == false)
+        #expect(ServerCheck(startFailures: 1).finding.advice?.contains("install dunst or mako") == true)
+    }
+
     @Test func aServerThatHangsHasAName() {
         let unit = "0::/user.slice/user-1000.slice/user@1000.service/session.slice/dunst.service\n"
         let name = ServerCheck.identity("dunst\n", process: 42, cgroup: unit)

@@ -2,6 +2,7 @@
 #include <malloc.h>
 #include <signal.h>
 #include <sys/inotify.h>
+#include <sys/pidfd.h>
 #include <sys/timerfd.h>
 #include <systemd/sd-bus.h>
 #include <systemd/sd-daemon.h>

@@ -128,11 +128,35 @@ extension EventLoop {
 
     /// Runs whenever something in a directory is made, moved or deleted; inotify(7).
     public func directoryChanges(_ path: String, _ action: @escaping () -> Void) throws(SystemdError) -> EventSource {
+        try fileEvents(UInt32(IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_ONLYDIR), of: path, action)
+    }
+
+    /// Runs whenever a file is opened, as it is by whoever executes it; inotify(7).
+    package func openings(of path: String, _ action: @escaping () -> Void) throws(SystemdError) -> EventSource {
+        try fileEvents(UInt32(IN_OPEN), of: path, action)
+    }
+
+    private func fileEvents(
+        _ events: UInt32, of path: String, _ action: @escaping () -> Void
+    ) throws(SystemdError) -> EventSource {
         let source = EventSource(action)
-        let changes = UInt32(IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_ONLYDIR)
         try check(
-            sd_event_add_inotify(raw, &source.raw, path, changes, onChange, source.context), "sd_event_add_inotify")
+            sd_event_add_inotify(raw, &source.raw, path, events, onChange, source.context), "sd_event_add_inotify")
         return source
+    }
+
+    /// Runs when a process has ended, whoever has started it, and again and again until the source is dropped; pidfd_open(2).
+    package func end(of process: Int32, _ action: @escaping () -> Void) throws(SystemdError) -> EventSource {
+        let descriptor = pidfd_open(process, 0)
+        guard descriptor >= 0 else { throw SystemdError(code: errno, call: "pidfd_open") }
+        do throws(SystemdError) {
+            let source = try input(descriptor, action)
+            must(sd_event_source_set_io_fd_own(source.raw, 1), "sd_event_source_set_io_fd_own")
+            return source
+        } catch {
+            close(descriptor)
+            throw error
+        }
     }
 
     /// Work for when nothing else is ready; disabled until it is triggered.

@@ -27,7 +27,7 @@ final class Focus {
         self.loop = loop
         self.bus = bus
         self.logger = logger
-        holder = try ScreenHolder(on: bus)
+        holder = try ScreenHolder(on: bus, loop: loop)
         interface = try FocusInterface(self, bus: bus, loop: loop)
     }
 
@@ -69,6 +69,7 @@ final class Focus {
     /// Holds what the windows ask for.
     private func hold() {
         guard let follower else { return }
+        holder.isBlank = follower.isBlank
         var wanted = WantedScreens()
         for screen in rules.screens(of: follower.windows, focused: follower.focused) {
             wanted.insert(screen.topic, screen.isFocused ? .focused : .visible)
@@ -83,6 +84,12 @@ final class Focus {
     func fit(_ window: Window) -> WindowRules.Fit? { rules.fit(window) }
 
     var held: [Topic: HeldScreen] { holder.held }
+
+    /// Why nobody can look; empty: somebody may be looking.
+    var obstacle: String { holder.obstacle ?? "" }
+
+    /// The lockers that are noticed by themselves.
+    var knownLockers: [String] { holder.knownLockers }
 
     // MARK: Status
 

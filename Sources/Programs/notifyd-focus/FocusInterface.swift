@@ -92,6 +92,10 @@ final class FocusInterface {
             state.appendEntry("configuration", "s") { $0.append(focus.file.path.deliverable) }
             state.appendEntry("rules", "u") { $0.append(UInt32(focus.rules.rules.count), as: "u") }
             state.appendEntry("windows", "u") { $0.append(UInt32(focus.follower?.windows.count ?? 0), as: "u") }
+            state.appendEntry("obstacle", "s") { $0.append(focus.obstacle) }
+            state.appendEntry("lockers", "as") { value in
+                value.appendContainer("a", "s") { list in for name in focus.knownLockers { list.append(name) } }
+            }
             guard !isSandboxed else { return }
             append(focus.focused, to: state)
             appendHeld(to: state)

@@ -47,7 +47,7 @@ package final class BrowserHost {
         self.loop = loop
         self.input = input
         self.rules = RulesFile(path: rules)
-        holder = try ScreenHolder(on: bus)
+        holder = try ScreenHolder(on: bus, loop: loop)
         writer = try FrameWriter(output, loop: loop) { [unowned self] in end() }
         readable = try loop.input(input) { [unowned self] in read() }
         reportTimer = try loop.timer(.monotonic) { [unowned self] in tell() }

@@ -15,16 +15,30 @@ package final class ScreenHolder {
     private static let unknownScreen = "org.notifyd.Router1.Error.UnknownScreen"
 
     private let bus: BusConnection
+    private var wanted = WantedScreens()
+    private var lock: LockWatch?
     private var reconciler = ScreenReconciler()
     private var owner: String?
     private var ownerChanges: BusSlot?
 
-    /// Called after something in `held` has changed by itself: by a reply, or because notifyd came or left.
+    /// Called after something in `held` has changed by itself: by a reply, because notifyd came or left, or by a lock.
     package var onChange: () -> Void = {}
 
-    /// - Parameter bus: attached to a loop; it has to live as long as this object.
-    package init(on bus: BusConnection) throws(SystemdError) {
+    /// Whether the screens of the desktop are dark.
+    package var isBlank = false {
+        didSet { if isBlank != oldValue { visibilityChanged() } }
+    }
+
+    /// Who locks the screen, or why else nobody can look; `nil`: somebody may be looking. What is held is hidden meanwhile.
+    package var obstacle: String? { lock?.locker ?? (isBlank ? "the X screen saver" : nil) }
+
+    /// The lockers that are known to be there, and tell by themselves or are watched.
+    package var knownLockers: [String] { lock?.known.sorted() ?? [] }
+
+    /// - Parameter bus: attached to the loop; it has to live as long as this object.
+    package init(on bus: BusConnection, loop: EventLoop) throws(SystemdError) {
         self.bus = bus
+        lock = try LockWatch(loop: loop, bus: bus) { [unowned self] in visibilityChanged() }
         ownerChanges = try bus.matchOwnerChanges("arg0='\(Self.name)'") { [unowned self] _, owner in
             ownerChanged(to: owner)
         }
@@ -46,7 +60,13 @@ package final class ScreenHolder {
 
     /// Takes what is wanted from now on, and calls notifyd about the difference only.
     package func want(_ screens: WantedScreens) {
-        perform(reconciler.want(screens))
+        wanted = screens
+        perform(reconciler.want(obstacle == nil ? wanted : wanted.hidden))
+    }
+
+    private func visibilityChanged() {
+        want(wanted)
+        onChange()
     }
 
     private func ownerChanged(to newOwner: String?) {

@@ -24,6 +24,13 @@ package struct WantedScreens: Equatable, Sendable {
         return nil
     }
 
+    /// The same, of which nobody sees any.
+    package var hidden: WantedScreens {
+        var hidden = self
+        for index in hidden.screens.indices { hidden.screens[index].state = .hidden }
+        return hidden
+    }
+
     /// Adds a screen. Of two states of a topic, the one that the user sees better counts.
     ///
     /// - Returns: whether it was added: not beyond the limit, so add first what matters most, and not if no message can carry the

@@ -49,6 +49,7 @@ public final class WindowFollower {
     private var silence: EventSource?
     private var onSilence: () -> Void = {}
     private var source: (any WindowSource)?
+    private var saver: X11Saver?
     private var candidates: ArraySlice<SourceCandidate> = []
     private var failures: [String] = []
     private var pause = shortestPause
@@ -57,9 +58,12 @@ public final class WindowFollower {
     private var owners: CompositorOwners?
     private let compositors: CompositorInterface
 
+    /// Whether the desktop's screens are dark.
+    public var isBlank: Bool { saver?.isActive ?? false }
+
     /// - Parameters:
     ///   - environment: of this process.
-    ///   - onWindows: the windows have changed.
+    ///   - onWindows: the windows have changed, or `isBlank`.
     ///   - onStatus: the status has changed.
     public init(
         loop: EventLoop, bus: BusConnection, environment: [String: String], onWindows: @escaping () -> Void,
@@ -101,7 +105,7 @@ public final class WindowFollower {
     private func end() {
         attempt += 1
         onSilence = {}
-        source = nil
+        (source, saver) = (nil, nil)
         compositors.listener = nil
         candidates = []
         set([])
@@ -179,8 +183,18 @@ public final class WindowFollower {
         switch candidate {
         case .x11(let display):
             useAuthority(of: display, environments)
-            return try X11Source(display: display, loop: loop, report: report)
-        case .sway(let path), .i3(let path): return try SwaySource(path: path, loop: loop, report: report)
+            let source = try X11Source(display: display, loop: loop, report: report)
+            // In a Wayland session the compositor blanks.
+            if !environments.contains(where: { $0["WAYLAND_DISPLAY"]?.isEmpty == false }) { watchSaver(of: display) }
+            return source
+        case .sway(let path): return try SwaySource(path: path, loop: loop, report: report)
+        case .i3(let path):
+            let source = try SwaySource(path: path, loop: loop, report: report)
+            if let display = environments.compactMap({ $0["DISPLAY"] }).first(where: { !$0.isEmpty }) {
+                useAuthority(of: display, environments)
+                watchSaver(of: display)
+            }
+            return source
         case .wayland(let display): return try WaylandSource(display: display, loop: loop, report: report)
         case .kwin:
             guard let owner = owners?.connection(of: KWinName.bus) else { throw SourceFailure("KWin has left the bus") }
@@ -195,6 +209,10 @@ public final class WindowFollower {
             return try CompositorSource(
                 owner: owner, interface: compositors, advice: GNOMEName.advice, loop: loop, report: report)
         }
+    }
+
+    private func watchSaver(of display: String) {
+        saver = X11Saver(display: display, loop: loop) { [unowned self] in onWindows() }
     }
 
     /// libxcb reads the file with the key from the environment of the process.
@@ -217,7 +235,7 @@ public final class WindowFollower {
             // Another one may be as good, unless this one has worked until now.
             if status.isFollowing { (candidates, failures) = ([], []) }
             attempt += 1
-            source = nil
+            (source, saver) = (nil, nil)
             failures.append(reason)
             set([])
             if candidates.isEmpty { wait() } else { tryNext(environments) }

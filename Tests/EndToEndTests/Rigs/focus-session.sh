@@ -64,6 +64,23 @@ call Send sss /post/27 news '' > /dev/null
 claimed() { [ "$(notifyctl history -n 1 --json=short | jq -r .outcome)" = claimed ]; }
 eventually "what it shows is claimed" claimed
 
+# --- a locker that is installed meanwhile, and tells nobody
+
+mkfifo "$T/unlocked"
+printf '#!/bin/sh\nread -r line < %s\n' "$T/unlocked" > "$HOME/.local/bin/waylock"
+chmod 755 "$HOME/.local/bin/waylock"
+eventually "a locker is known" focus_is '.lockers | index("waylock") != null' true
+background "$T/waylock.log" waylock
+locker=$!
+eventually "while it runs the screen is hidden" screens '/post/27 hidden'
+call Send sss /post/27 news '' > /dev/null
+unclaimed() { [ "$(notifyctl history -n 1 --json=short | jq -r .outcome)" != claimed ]; }
+eventually "and what the window shows is not claimed" unclaimed
+notifyctl doctor > "$T/doctor" || true
+grep -q 'waylock is in front of them' "$T/doctor" || fail "doctor: $(cat "$T/doctor")"
+stop "$locker"
+eventually "when it has ended the screen counts again" screens '/post/27 focused'
+
 # --- its configuration
 
 printf '[[screen]]\napp = "firefox"\ntopic = "/web"\n' > "$HOME/.config/notifyd/focus.toml"

@@ -73,7 +73,18 @@ struct FocusCheck {
                 "Add one: notifyctl focus --learn '/post/{id}'")
         }
         let rules = "\(info.rules) rule\(info.rules == 1 ? "" : "s")"
-        return .ok(Self.check, "windows are followed (\(info.source)), \(rules)")
+        return .ok(Self.check, "windows are followed (\(info.source)), \(rules); \(Self.lock(info))")
+    }
+
+    /// How a locked screen is noticed. Without a locker there is nothing amiss: a kiosk has none.
+    private static func lock(_ info: FocusInfo) -> String {
+        guard info.obstacle.isEmpty else {
+            return "\(Terminal.plain(info.obstacle)) is in front of them, so they do not count"
+        }
+        guard let lockers = info.lockers, !lockers.isEmpty else {
+            return "a locked screen is noticed only if the locker tells logind (notifyd-focus(8))"
+        }
+        return "a locked screen is noticed by logind and \(Terminal.plain(lockers.joined(separator: ", ")))"
     }
 
     private func refusals(_ info: FocusInfo) -> [Finding] {

@@ -9,15 +9,16 @@ struct SessionCheck {
     var lingers = false
 
     var finding: Finding {
+        let unnoticed = "a lock is never noticed, but by notifyd-focus and browsers where they know the locker"
         let state =
             if !hasLogin {
-                "no logind: a lock is never noticed, and screens always count"
+                "no logind: \(unnoticed)"
             } else if isKnown == false {
-                "logind knows no session of yours at a seat: a lock is never noticed, and screens always count"
+                "logind knows no session of yours at a seat: \(unnoticed)"
             } else if isWatched == false {
                 "locked or idle: every screen counts as hidden"
             } else {
-                isWatched == nil ? "logind is there" : "watched by way of logind"
+                isWatched == nil ? "logind is there" : "watched by way of logind, as far as your locker tells it"
             }
         return .ok("session", lingers ? state + "; lingering, so notifyd keeps running after you log out" : state)
     }

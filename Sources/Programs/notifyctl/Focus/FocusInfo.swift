@@ -33,6 +33,10 @@ struct FocusInfo {
     let configuration: String
     let rules: UInt32
     let windows: UInt32
+    /// What locks or blanks the screen, so that no screen counts; empty: nothing.
+    let obstacle: String
+    /// The lockers that are noticed beside what tells logind; `nil`: an older notifyd-focus, which notices none.
+    let lockers: [String]?
     /// `nil`: no window is focused, or this program is not to know.
     let focused: FocusedWindow?
     let screens: [HeldScreen]
@@ -44,6 +48,8 @@ struct FocusInfo {
         configuration = state["configuration"]?.string ?? ""
         rules = state["rules"]?.integer() ?? 0
         windows = state["windows"]?.integer() ?? 0
+        obstacle = state["obstacle"]?.string ?? ""
+        lockers = state["lockers"]?.elements?.compactMap(\.string)
         focused = state["app"]?.string.map { app in
             FocusedWindow(
                 app: app, instance: state["instance"]?.string ?? "", title: state["title"]?.string ?? "",
@@ -83,6 +89,7 @@ struct FocusInfo {
         .object([
             ("source", .string(source)), ("following", .boolean(isFollowing)), ("detail", .string(detail)),
             ("configuration", .string(configuration)), ("rules", .integer(rules)), ("windows", .integer(windows)),
+            ("obstacle", .string(obstacle)), ("lockers", .array((lockers ?? []).map(JSON.string))),
             (
                 "focused",
                 focused.map { window in
@@ -108,7 +115,8 @@ struct FocusInfo {
 
     /// What it says of itself and of the focused window, in two columns.
     var rows: [[Cell]] {
-        [
+        let hidden = [Cell("Hidden"), Cell("\(obstacle) is in front of all windows", .yellow)]
+        return (obstacle.isEmpty ? [] : [hidden]) + [
             [Cell("Windows"), isFollowing ? Cell("\(windows), by \(source)", .green) : Cell(detail, .yellow)],
             [Cell("Rules"), Cell("\(rules) in \(configuration)")],
             [Cell("Focused"), Cell(focused.map { "\($0.names): \($0.title)" } ?? "no window")],

@@ -38,10 +38,11 @@ final class X11Connection {
         }
     }
 
-    /// What has happened to a watched window.
+    /// What has happened to a watched window, or to the screen saver.
     enum Change {
         case property(atom: UInt32, window: UInt32)
         case destroyed(UInt32)
+        case saver(isActive: Bool)
     }
 
     private typealias Answer = (UnsafeMutableRawPointer?) -> Void
@@ -53,12 +54,14 @@ final class X11Connection {
     /// How many of those were sent to the server; the others cannot have been answered.
     private var sent = 0
     private var source: EventSource?
+    /// The number of the screen saver's event.
+    private var saverEvent: UInt8?
     private let changed: (Change) -> Void
     private let drained: () -> Void
     private let lost: () -> Void
 
     /// - Parameters:
-    ///   - changed: something has happened to a watched window.
+    ///   - changed: something has happened to a watched window, or to the screen saver.
     ///   - drained: all that has come was handled.
     ///   - lost: the connection is gone. The object may be dropped then.
     init(
@@ -136,6 +139,32 @@ final class X11Connection {
         select(0, window)
     }
 
+    /// Reports whether the screen saver is active, and from now on when that changes; MIT-SCREEN-SAVER 1.1. A server without it has
+    /// none.
+    func watchSaver() {
+        let name = "MIT-SCREEN-SAVER"
+        let cookie = xcb_query_extension(raw, UInt16(name.utf8.count), name)
+        awaited.append(
+            (
+                cookie.sequence,
+                { [unowned self] reply in
+                    guard let reply = reply?.assumingMemoryBound(to: xcb_query_extension_reply_t.self),
+                        reply.pointee.present != 0
+                    else { return }
+                    saverEvent = reply.pointee.first_event
+                    let number = reply.pointee.major_opcode
+                    _ = notifyd_saver_request(raw, number, UInt8(NOTIFYD_SAVER_SELECT), root)
+                    let sequence = notifyd_saver_request(raw, number, UInt8(NOTIFYD_SAVER_QUERY), root)
+                    awaited.append((sequence, { [unowned self] in if let reply = $0 { tellSaver(reply) } }))
+                }
+            ))
+    }
+
+    /// A reply and an event both have the state in the second byte: off, on, on again, or disabled.
+    private func tellSaver(_ message: UnsafeMutableRawPointer) {
+        changed(.saver(isActive: [1, 2].contains(message.load(fromByteOffset: 1, as: UInt8.self))))
+    }
+
     private func select(_ events: UInt32, _ window: UInt32) {
         withUnsafePointer(to: events) {
             _ = xcb_change_window_attributes(raw, window, XCB_CW_EVENT_MASK.rawValue, $0)
@@ -171,6 +200,7 @@ final class X11Connection {
     private func handle(_ event: UnsafeMutablePointer<xcb_generic_event_t>) {
         // The highest bit is set if another client has sent it; errors, of windows that are gone, have the type 0.
         switch CInt(event.pointee.response_type) {
+        case saverEvent.map(CInt.init): tellSaver(event)
         case XCB_PROPERTY_NOTIFY:
             event.withMemoryRebound(to: xcb_property_notify_event_t.self, capacity: 1) {
                 changed(.property(atom: $0.pointee.atom, window: $0.pointee.window))

@@ -86,6 +86,7 @@ final class X11Source: WindowSource {
 
     private func note(_ change: X11Connection.Change) {
         switch change {
+        case .saver: return
         case .destroyed(let window):
             if window == managerWindow { takeManager(0) }
             drop(window)
