@@ -431,7 +431,8 @@ let package = Package(
         .testTarget(
             name: "LinkSealingTests",
             dependencies: [
-                "LinkMessages", "LinkSealing", "Linking", .product(name: "Crypto", package: "swift-crypto"),
+                "LinkMessages", "LinkSealing", "Linking", "Routing",
+                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
         .testTarget(

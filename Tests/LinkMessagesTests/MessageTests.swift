@@ -153,7 +153,7 @@ struct MessageTests {
                 default: bytes.removeSubrange(index..<min(bytes.count, index + Int(random.next() % 20)))
                 }
             }
-            _ = try? Envelope.decode(bytes)
+            _ = try? Envelope.decode(bytes, version: Envelope.linkVersion)
             guard let message = try? Message(decoding: bytes) else { continue }
             if case .said(let said) = message.body, !isKnown(said) { continue }
             if case .answer(let answer) = message.body, !answer.items.allSatisfy(isKnown) { continue }
@@ -181,11 +181,17 @@ struct MessageTests {
 
     @Test func envelopesAreReadAsTheyAreWritten() throws {
         let sealed = Envelope.sealed(key: "a1", nonce: Array(0..<12), ciphertext: [1, 2, 3, 4])
-        #expect(try Envelope.decode(sealed.encoded) == sealed)
+        #expect(try Envelope.decode(sealed.encoded(version: 1), version: 1) == sealed)
         let signed = Envelope.signed(
             signer: Array(repeating: 1, count: 32), signature: Array(repeating: 2, count: 64), message: [5])
-        #expect(try Envelope.decode(signed.encoded) == signed)
-        #expect(try Envelope.decode(Message(device: Self.device, at: 1, body: Self.bodies[3]).encoded) == nil)
+        #expect(try Envelope.decode(signed.encoded(version: 2), version: 2) == signed)
+        for other in [1, 3] {
+            #expect(throws: MessageError.self) {
+                try Envelope.decode(signed.encoded(version: other), version: 2)
+            }
+        }
+        let message = Message(device: Self.device, at: 1, body: Self.bodies[3]).encoded
+        #expect(try Envelope.decode(message, version: 1) == nil)
     }
 
     @Test func base64IsThatOfRFC4648() {

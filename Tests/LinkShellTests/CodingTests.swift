@@ -19,6 +19,7 @@ struct CodingTests {
         record.unknown = [RangeSet.Range(after: 10, through: 12), RangeSet.Range(after: 14, through: 20)]
         record.checkpoints = [DeviceRecord.Checkpoint(own: 1, theirs: 2)]
         record.signer = Signer("key")
+        record.silentSince = 3
         record.name = "Büro\u{0}"
         let line = LineRecord(
             first: 1, cursor: LineRecord.Cursor(scanned: 3, said: 2), seen: .max, connection: 5, counter: 6,
@@ -45,6 +46,19 @@ struct CodingTests {
         // What is damaged is as good as not there.
         #expect(coding.record(key, Array(bytes.dropLast())) == nil)
         #expect(coding.record(key, Array("{}".utf8)) == nil)
+    }
+
+    /// Before, records did not say whether a device had said something.
+    @Test(arguments: [(9, Int64?.none), (7, 5)])
+    func aDeviceOfAnOlderRecordIsSilentIfNothingFollowsItsBeginning(taken: Int, silentSince: Int64?) throws {
+        let old =
+            #"{"taken":\#(taken),"missing":[],"unknown":[],"checkpoints":[],"name":"","seen":5,"start":7}"#
+        let record = RecordCoding(line: "mqtt").record("mqtt/device/\(Self.device)", Array(old.utf8))
+        guard case .device(_, let device)? = record else {
+            Issue.record("it is not read")
+            return
+        }
+        #expect(device.silentSince == silentSince)
     }
 
     @Test func whatIsDroppedIsRemoved() {

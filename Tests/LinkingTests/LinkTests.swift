@@ -284,7 +284,79 @@ struct LinkTests {
         let third = Device("cccccccccccccccccccccccccccccccc")!
         bench.hear(.presence(third), .presence(Presence(connection: 1, isOnline: true)), from: third)
         #expect(bench.link.peerStates.map(\.device) == [Self.other])
+        #expect(bench.link.statistics.devicesRefused == 1 && bench.link.isCrowded)
+    }
+
+    @Test func whoMakesUpDevicesTakesNobodysPlace() {
+        let bench = Bench(channel: "run") { ($0.devices, $0.devicesPerMember) = (4, 2) }
+        func device(_ number: Int) -> Device { Device(String(repeating: "\(number)", count: 32))! }
+        func appears(_ number: Int, signer: String) {
+            bench.wait(seconds: 1)
+            let address = Address.presence(device(number))
+            bench.hear(
+                address, .presence(Presence(connection: 1, isOnline: true)), from: device(number), signer: signer)
+        }
+        func speaks(_ number: Int, signer: String) {
+            let said = Said(number: 2000, previous: 1999, content: .event(bench.event(2000)))
+            bench.hear(.stream(device(number)), .said(said), from: device(number), signer: signer)
+        }
+        appears(1, signer: "silent")
+        appears(2, signer: "jan")
+        speaks(2, signer: "jan")
+        #expect(!bench.link.isCrowded)
+        // A member has few devices.
+        for number in 3...6 { appears(number, signer: "liar") }
+        #expect(bench.link.isCrowded)
+        #expect(bench.link.peerStates.map(\.device) == [1, 2, 3, 6].map(device))
+        // With many keys it has the same places.
+        for number in 7...9 { appears(number, signer: "liar \(number)") }
+        #expect(bench.link.peerStates.map(\.device) == [1, 2, 3, 9].map(device))
+        // Whoever joins later is heard, and stays once it has said something.
+        appears(4, signer: "mina")
+        speaks(4, signer: "mina")
+        for number in 5...8 { appears(number, signer: "liar \(number)") }
+        #expect(bench.link.peerStates.map(\.device) == [1, 2, 4, 8].map(device))
+        speaks(8, signer: "liar 8")
+        speaks(1, signer: "silent")
+        appears(9, signer: "liar 9")
         #expect(bench.link.statistics.devicesRefused == 1)
+        bench.give(.disconnected(wasTakenOver: false))
+        bench.give(.connecting)
+        bench.give(.connected)
+        #expect(!bench.link.isCrowded)
+    }
+
+    @Test(arguments: [Address.stream(other), .questions(own), .answers(own)])
+    func whatTheBrokerHasKeptWhereNothingIsKeptIsPassedOver(_ address: Address) {
+        let bench = Bench()
+        let event = Message(
+            device: Self.other, at: 1_700_000_000_000_000,
+            body: .said(Said(number: 2000, previous: 1999, content: .event(bench.event(2000)))))
+        let effects = bench.give(
+            .received(
+                Delivery(
+                    token: DeliveryToken(99), address: address, isRetained: true,
+                    content: .message(event, signer: nil))))
+        #expect(!effects.contains { if case .publish = $0 { true } else { false } })
+        #expect(bench.link.peerStates.isEmpty)
+        #expect(bench.link.statistics.forged == 1 && bench.link.forgedMessages == 1)
+    }
+
+    @Test func whatIsForgedInTheOwnPlaceIsWrittenAgain() {
+        let bench = Bench(channel: "run")
+        bench.give(
+            .received(
+                Delivery(token: DeliveryToken(99), address: .presence(Self.own), isRetained: true, content: .forged)))
+        let said = bench.effects + bench.wait(seconds: 1)
+        #expect(
+            said.contains {
+                if case .say(_, .presence(Self.own), let message?) = $0, case .presence(let presence) = message.body {
+                    presence.isOnline
+                } else {
+                    false
+                }
+            })
+        #expect(bench.link.forgedMessages == 1 && bench.link.unopenedMessages == 0)
     }
 
     @Test func messagesThatSpeakForOthersAreForged() {

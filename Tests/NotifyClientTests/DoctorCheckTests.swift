@@ -159,7 +159,8 @@ struct DoctorCheckTests {
             ]
         }
         func findings(
-            _ key: String, isThere: Bool = true, hasManager: Bool = true, _ devices: [String: Value]...
+            _ key: String, isThere: Bool = true, hasManager: Bool = true, line facts: [String: Value] = [:],
+            _ devices: [String: Value]...
         ) throws -> [Finding] {
             let settings = try LinkSettings.parse(
                 "[link]\nserver = \"mqtt://localhost\"\nuser = \"mina\"\n\(key)", file: "/mqtt.toml")
@@ -168,7 +169,7 @@ struct DoctorCheckTests {
                 "devices": .array(devices.map { .variants($0) }, of: .dictionary(keys: .string, values: .variant)),
             ]
             return LinkCheck(
-                configuration: .success(settings), info: LinkInfo([:], [line]), isThere: isThere,
+                configuration: .success(settings), info: LinkInfo([:], [line.merging(facts) { $1 }]), isThere: isThere,
                 hasManager: hasManager, now: 100 * day
             ).findings
         }
@@ -185,6 +186,12 @@ struct DoctorCheckTests {
         #expect(alone?.advice == "Start it: notifyd-mqtt --check-config && notifyd-mqtt")
         let clock = try findings(key, device("phone", online: true, seen: 1, offset: -6_000_000))
         #expect(clock.map(\.state) == ["the clock of phone is 6.00 s behind"])
+        let forged = try findings(key, line: ["line": "mqtt:run", "forged": .uint64(1), "crowded": .boolean(true)])
+        #expect(
+            forged.map(\.state) == [
+                "channel run: 1 message passed over: moved here from another topic, or in the name of somebody else",
+                "channel run: more devices than are taken; those that have said nothing make room for others",
+            ])
         let absent = try findings(key, device("phone", online: false, seen: 90 * day))
         #expect(absent.map(\.state) == ["phone was not heard for 10 days"])
         #expect(absent.first?.advice?.contains("notifyctl link forget phone") == true)

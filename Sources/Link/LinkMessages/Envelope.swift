@@ -1,18 +1,24 @@
 import NotifyJSON
 import NotifyText
+
 /// What stands on the broker in place of a message: sealed on a line with a key, and signed on a channel. The shell seals, opens,
 /// signs and verifies; this is only the text. LINK.md section 3.
 ///
 /// On a channel a message is signed first and sealed then.
 public enum Envelope: Equatable, Sendable {
-    /// `{"v":1,"key":…,"nonce":…,"sealed":…}`: the id of the key, 12 bytes, and the ciphertext with its tag, in Base64.
+    /// `{"v":…,"key":…,"nonce":…,"sealed":…}`: the id of the key, 12 bytes, and the ciphertext with its tag, in Base64.
     case sealed(key: String, nonce: [UInt8], ciphertext: [UInt8])
-    /// `{"v":1,"signer":…,"signature":…,"signed":…}`: an Ed25519 key, its signature, and the bytes that are signed, in Base64.
+    /// `{"v":…,"signer":…,"signature":…,"signed":…}`: an Ed25519 key, its signature, and the message, in Base64.
     case signed(signer: [UInt8], signature: [UInt8], message: [UInt8])
 
+    /// The version of envelopes on the private link.
+    public static let linkVersion = 1
+    /// The version of envelopes on channels. In version 1, the signature did not bind the topic.
+    public static let channelVersion = 2
+
     /// The envelope in JSON, UTF-8.
-    public var encoded: [UInt8] {
-        let version: JSON.Member = ("v", .integer(Message.version))
+    public func encoded(version: Int) -> [UInt8] {
+        let version: JSON.Member = ("v", .integer(version))
         switch self {
         case .sealed(let key, let nonce, let ciphertext):
             return JSON.object([
@@ -29,8 +35,8 @@ public enum Envelope: Equatable, Sendable {
     }
 
     /// - Returns: `nil` if the bytes are JSON without an envelope, such as a message.
-    /// - Throws: `MessageError` if they are no JSON, or an envelope that cannot be read.
-    public static func decode(_ bytes: [UInt8]) throws(MessageError) -> Envelope? {
+    /// - Throws: `MessageError` if they are not JSON, or an envelope that cannot be read or has another version.
+    public static func decode(_ bytes: [UInt8], version: Int) throws(MessageError) -> Envelope? {
         guard bytes.count <= Message.maximumBytes else {
             throw MessageError("a message has \(bytes.count) bytes, more than \(Message.maximumBytes)")
         }
@@ -42,17 +48,16 @@ public enum Envelope: Equatable, Sendable {
             }
             return data
         }
+        guard json["sealed"] != nil || json["signed"] != nil else { return nil }
+        guard json["v"]?.integer() == version else { throw MessageError("\"v\" must be \(version)") }
         if json["sealed"] != nil {
             guard let key = json["key"]?.string, key.utf8.count <= 64 else {
                 throw MessageError("\"key\" is missing or no text of at most 64 bytes")
             }
             return .sealed(key: key, nonce: try data("nonce", count: 12), ciphertext: try data("sealed"))
         }
-        if json["signed"] != nil {
-            return .signed(
-                signer: try data("signer", count: 32), signature: try data("signature", count: 64),
-                message: try data("signed"))
-        }
-        return nil
+        return .signed(
+            signer: try data("signer", count: 32), signature: try data("signature", count: 64),
+            message: try data("signed"))
     }
 }

@@ -10,6 +10,8 @@ public struct LineCipher: Sendable {
     private let keys: [LineKey]
     private let signer: SigningKey?
     private let own: Device
+    /// Of the envelopes.
+    private var version: Int { signer == nil ? Envelope.linkVersion : Envelope.channelVersion }
     /// The keys of devices that were heard, by the name of the key in the envelope.
     private var messageKeys: [String: SymmetricKey] = [:]
     private static let maximumMessageKeys = 2048
@@ -49,7 +51,9 @@ public struct LineCipher: Sendable {
 
     /// How long the text of a message may be, in bytes, so that it fits into a payload on the broker.
     public func longestText(inPayload count: Int) -> Int {
-        func inside(_ count: Int, _ frame: Envelope) -> Int { max(0, (count - frame.encoded.count) / 4 * 3) }
+        func inside(_ count: Int, _ frame: Envelope) -> Int {
+            max(0, (count - frame.encoded(version: version).count) / 4 * 3)
+        }
         var count = count
         if let key = keys.first {
             let nonce = [UInt8](repeating: 0, count: Self.nonceCount)
@@ -70,18 +74,19 @@ public struct LineCipher: Sendable {
     mutating func seal(_ message: Message, on topic: String, nonce: ChaChaPoly.Nonce) throws -> [UInt8] {
         var text = message.encoded
         if let signer {
-            let signature = try signer.sign(text)
-            text = Envelope.signed(signer: signer.publicBytes, signature: signature, message: text).encoded
+            let signature = try signer.sign(Self.signed(text, on: topic))
+            text = Envelope.signed(signer: signer.publicBytes, signature: signature, message: text)
+                .encoded(version: version)
         }
         guard let key = keys.first else { return text }
         let name = "\(key.id).\(own)"
         let box = try ChaChaPoly.seal(
-            text, using: messageKey(key, of: own, name), nonce: nonce, authenticating: Self.header(name, topic))
+            text, using: messageKey(key, of: own, name), nonce: nonce, authenticating: header(name, topic))
         let combined = Array(box.combined)
         return Envelope.sealed(
             key: name, nonce: Array(combined.prefix(Self.nonceCount)),
             ciphertext: Array(combined.dropFirst(Self.nonceCount))
-        ).encoded
+        ).encoded(version: version)
     }
 
     /// What came from the broker.
@@ -92,7 +97,7 @@ public struct LineCipher: Sendable {
                 return .message(try Message(decoding: payload), signer: nil)
             } catch {
                 // Sealed by those who have a key.
-                return (try? Envelope.decode(payload)) != nil ? .unopened : .malformed(error)
+                return (try? Envelope.decode(payload, version: version)) != nil ? .unopened : .malformed(error)
             }
         }
         var text = payload
@@ -103,16 +108,18 @@ public struct LineCipher: Sendable {
         }
         var who: Signer?
         if signer != nil {
-            guard case .signed(let signer, let signature, let message) = try? Envelope.decode(text),
-                SigningKey.verifies(signature, of: message, by: signer)
+            guard case .signed(let signer, let signature, let message) = try? Envelope.decode(text, version: version)
             else { return .unopened }
+            guard SigningKey.verifies(signature, of: Self.signed(message, on: topic), by: signer) else {
+                return .forged
+            }
             text = message
             who = Signer(Base64.encode(signer))
         }
         do throws(MessageError) {
             let message = try Message(decoding: text)
             // Every device has the key of every other: this keeps mistakes apart, not people.
-            guard device == nil || device == message.device else { return .unopened }
+            guard device == nil || device == message.device else { return .forged }
             return .message(message, signer: who)
         } catch {
             return .malformed(error)
@@ -120,19 +127,28 @@ public struct LineCipher: Sendable {
     }
 
     private mutating func unseal(_ payload: [UInt8], on topic: String) -> ([UInt8], Device)? {
-        guard case .sealed(let name, let nonce, let ciphertext) = try? Envelope.decode(payload),
+        guard case .sealed(let name, let nonce, let ciphertext) = try? Envelope.decode(payload, version: version),
             let dot = name.firstIndex(of: "."), let key = keys.first(where: { $0.id == name[..<dot] }),
             let device = Device(name[name.index(after: dot)...]),
             let box = try? ChaChaPoly.SealedBox(combined: nonce + ciphertext),
             let text = try? ChaChaPoly.open(
-                box, using: messageKey(key, of: device, name), authenticating: Self.header(name, topic))
+                box, using: messageKey(key, of: device, name), authenticating: header(name, topic))
         else { return nil }
         return (Array(text), device)
     }
 
     /// What is authenticated besides the message: a message cannot be moved to another topic.
-    private static func header(_ name: String, _ topic: String) -> [UInt8] {
-        Array("\(Message.version) \(name) \(topic)".utf8)
+    private func header(_ name: String, _ topic: String) -> [UInt8] {
+        Array("\(version) \(name) \(topic)".utf8)
+    }
+
+    /// What is signed: a member cannot move what another one has signed to another topic, or to another channel.
+    private static func signed(_ message: [UInt8], on topic: String) -> [UInt8] {
+        var bytes = Array("notifyd channel".utf8)
+        bytes.append(UInt8(Envelope.channelVersion))
+        let count = UInt16(clamping: topic.utf8.count)
+        bytes += [UInt8(count >> 8), UInt8(count & 0xFF)]
+        return bytes + topic.utf8 + message
     }
 
     private mutating func messageKey(_ key: LineKey, of device: Device, _ name: String) -> SymmetricKey {

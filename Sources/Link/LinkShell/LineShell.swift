@@ -106,13 +106,24 @@ final class LineShell: @unchecked Sendable {
     var isSealed: Bool { cipher.isSealed }
     var unopenedMessages: Int { link.unopenedMessages }
 
+    var forgedMessages: Int { link.forgedMessages }
+    var isCrowded: Bool { link.isCrowded }
+
     /// The condition as people should see it: a connection on which nothing can be opened is of no use.
     var shownCondition: Condition {
-        let count = unopenedMessages
-        guard condition.state == .connected, count > 0 else { return condition }
-        let reason = isSealed ? "the others have another key" : "the others have a key"
-        let what = "\(count) message\(count == 1 ? "" : "s") cannot be opened: \(reason)"
-        return Condition(state: .connected, detail: "\(condition.detail); \(what)", isAlarming: true)
+        guard condition.state == .connected else { return condition }
+        func count(_ messages: Int) -> String { "\(messages) message\(messages == 1 ? "" : "s")" }
+        var alarms: [String] = []
+        if unopenedMessages > 0 {
+            let reason = isSealed ? "the others have another key" : "the others have a key"
+            let version = isChannel ? ", or an older notifyd" : ""
+            alarms.append("\(count(unopenedMessages)) cannot be opened: \(reason)\(version)")
+        }
+        if forgedMessages > 0 { alarms.append("\(count(forgedMessages)) passed over as forged or moved") }
+        if isCrowded { alarms.append("too many devices") }
+        guard !alarms.isEmpty else { return condition }
+        let detail = ([condition.detail] + alarms).joined(separator: "; ")
+        return Condition(state: .connected, detail: detail, isAlarming: true)
     }
 
     var isConnected: Bool { connectedAt != nil }
@@ -296,6 +307,7 @@ final class LineShell: @unchecked Sendable {
         options.parts = LinkMessages.Address.valueParts.map { prefix + $0 }
         options.marker = prefix + LinkMessages.Address.answers(device).description
         options.version = version
+        options.note = BrokerNote(path: services.store.folder + "/no-mqtt5")
         options.maximumPayload = LinkMessages.Message.maximumBytes
         return options
     }

@@ -176,6 +176,7 @@ extension LineShell {
         [
             "line": .string(name), "state": .string(condition.state.rawValue),
             "detail": .string(shownCondition.detail), "unopened": .uint64(UInt64(unopenedMessages)),
+            "forged": .uint64(UInt64(forgedMessages)), "crowded": .boolean(isCrowded),
             "sealed": .boolean(isSealed), "backlog": .uint64(UInt64(backlog)),
             "round-trip": .uint64(roundTrip.map(\.wholeMicroseconds) ?? 0),
             "devices": .array(

@@ -73,7 +73,7 @@ extension DeviceRecord {
             ("taken", .integer(taken)), ("missing", Self.json(missing)),
             ("unknown", Self.json(unknown)),
             ("checkpoints", .array(checkpoints.map { .array([.integer($0.own), .integer($0.theirs)]) })),
-            ("name", .string(name)), ("seen", .integer(seen)),
+            ("name", .string(name)), ("seen", .integer(seen)), ("silent", .integer(silentSince ?? 0)),
         ]
         if let start { members.append(("start", .integer(start))) }
         if isStartProvisional { members.append(("provisional", .boolean(true))) }
@@ -95,6 +95,9 @@ extension DeviceRecord {
         start = json.number("start")
         isStartProvisional = json["provisional"]?.boolean ?? false
         signer = json["signer"]?.string.map(Signer.init)
+        // Records of before have no such member.
+        let isSilent = start.map { $0 == taken } ?? true
+        silentSince = json.time("silent").map { $0 == 0 ? nil : $0 } ?? (isSilent ? seen : nil)
     }
 
     private static func json(_ ranges: [RangeSet.Range]) -> JSON {

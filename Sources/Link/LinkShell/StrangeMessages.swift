@@ -18,10 +18,14 @@ struct StrangeMessages {
         var text: Logger.Message {
             switch self {
             case .forged:
-                "Messages on the broker cannot be opened, or speak for somebody else; they are passed over. Another key, or a stranger?"
+                """
+                Messages on the broker cannot be opened, speak for somebody else, or were moved; they are passed over. Another key, or a \
+                stranger?
+                """
             case .malformed: "Messages on the broker cannot be read; they are passed over"
             case .refused: "Somebody on the line says more than is taken at once; the rest is taken later"
-            case .devices: "More devices are on the line than are taken; what the others say is passed over"
+            case .devices:
+                "More devices are on the line, or of one member, than are taken; what the others say is passed over"
             }
         }
     }

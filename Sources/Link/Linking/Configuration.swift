@@ -74,6 +74,8 @@ public struct Signer: Hashable, Sendable {
 public struct LinkLimits: Sendable {
     /// Devices on a line; rule 12.
     public var devices = 64
+    /// Devices that sign with one key on a channel.
+    public var devicesPerMember = Int.max
     /// Values on a line; rule 12.
     public var values = 10_000
     /// Values of one member of a channel; rule 9.
@@ -150,6 +152,7 @@ public struct LinkLimits: Sendable {
     public static var channel: LinkLimits {
         var limits = LinkLimits()
         limits.devices = 1000
+        limits.devicesPerMember = 16
         // Rule 3: others are not of this user.
         limits.answeredRowsPerAsker = 1000
         limits.answeredRows = 5000

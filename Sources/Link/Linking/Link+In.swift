@@ -41,12 +41,20 @@ struct Work {
 /// Rule 2: what others say becomes `Publish` and `ClaimNamed`.
 extension Link {
     mutating func received(_ delivery: Delivery, at now: Now) {
+        // A stranger can have the broker keep what was once said.
+        guard !delivery.isRetained || delivery.address.isRetained else {
+            passOver(delivery.address, at: now)
+            return effects.append(.acknowledge(delivery.token))
+        }
         if delivery.isRetained, case .value = delivery.address { values.areComing(at: now, limits) }
         switch delivery.content {
         case .unopened:
             statistics.forged += 1
             if let author = delivery.address.author, author != own { connection.unopened += 1 }
             repair(delivery.address, at: now)
+            effects.append(.acknowledge(delivery.token))
+        case .forged:
+            passOver(delivery.address, at: now)
             effects.append(.acknowledge(delivery.token))
         case .malformed(let error):
             statistics.malformed += 1
@@ -65,6 +73,13 @@ extension Link {
         }
     }
 
+    /// Counts a message that is not where, or of whom, it says.
+    mutating func passOver(_ address: Address, at now: Now) {
+        statistics.forged += 1
+        connection.forged += 1
+        repair(address, at: now)
+    }
+
     mutating func keep(_ letter: DeadLetter) {
         statistics.deadLetters += 1
         effects.append(.keep(letter))
@@ -74,20 +89,18 @@ extension Link {
     private mutating func take(_ message: Message, signer: Signer?, _ delivery: Delivery, at now: Now) -> Bool {
         let device = message.device
         guard belongs(message, to: delivery.address), isPlausible(message.at, at: now) else {
-            statistics.forged += 1
-            repair(delivery.address, at: now)
+            passOver(delivery.address, at: now)
             return false
         }
         if device == own {
             if case .channel(_, let ownKey) = configuration.kind, signer != ownKey {
-                statistics.forged += 1
-                repair(delivery.address, at: now)
+                passOver(delivery.address, at: now)
                 return false
             }
             heardOwn(message, delivery, at: now)
             return false
         }
-        guard admit(device, signer: signer, at: now) else { return false }
+        guard admit(device, signer: signer, delivery.address, at: now) else { return false }
         if !delivery.isRetained { heard(device, message.isWill ? nil : message.at, at: now) }
         switch message.body {
         case .said(let said):
@@ -131,27 +144,6 @@ extension Link {
 
     private func isPlausible(_ number: UInt64, at now: Now) -> Bool {
         !configuration.isChannel || Int64(exactly: number).map { isPlausible($0, at: now) } ?? false
-    }
-
-    /// Rule 9 and 12: a device is known, or there is room for it, and on a channel it has signed with its key.
-    private mutating func admit(_ device: Device, signer: Signer?, at now: Now) -> Bool {
-        if configuration.isChannel {
-            guard let signer, peers[device]?.record.signer ?? signer == signer else {
-                statistics.forged += 1
-                return false
-            }
-        }
-        guard peers[device] == nil else { return true }
-        guard peers.count < limits.devices else {
-            statistics.devicesRefused += 1
-            return false
-        }
-        var record = DeviceRecord(seen: now.wall)
-        record.signer = configuration.isChannel ? signer : nil
-        peers[device] = Peer(record, limits: limits)
-        disk.devices.insert(device)
-        nextDrop = nextDrop ?? now.uptime + .seconds(3600)
-        return true
     }
 
     // MARK: A stream
@@ -247,6 +239,7 @@ extension Link {
             peers[device]!.open.remove(range)
             return finish()
         }
+        noteSaid(device)
         let item = Work(
             id: WorkID(rawValue: token()), origin: .stream(device, range), said: said, calls: calls,
             delivery: delivery, cost: said.content.cost)

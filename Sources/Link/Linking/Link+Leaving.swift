@@ -22,11 +22,12 @@ extension Link {
 
     /// A device says that it has left. On a channel its key stays pinned: nobody else takes its place, and it may come back.
     mutating func dropLeaver(_ device: Device, at now: Now) {
-        let signer = peers[device]?.record.signer
+        let old = peers[device]?.record
         drop(device)
-        guard configuration.isChannel, let signer else { return }
+        guard configuration.isChannel, let old, let signer = old.signer else { return }
         var record = DeviceRecord(seen: now.wall)
         record.signer = signer
+        record.silentSince = old.silentSince
         peers[device] = Peer(record, limits: limits)
         disk.droppedDevices.remove(device)
         disk.devices.insert(device)

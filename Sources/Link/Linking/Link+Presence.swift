@@ -33,6 +33,10 @@ extension Link {
         var unopened = 0
         /// Whether a message of another device could be opened.
         var hasOpened = false
+        /// Messages that are not where, or of whom, they say.
+        var forged = 0
+        /// Whether there were more devices than there may be.
+        var isCrowded = false
     }
 
     private static let conflictTime: Duration = .seconds(60)
@@ -51,6 +55,7 @@ extension Link {
         // Messages may come before the broker has answered the subscription.
         connection.isDraining = true
         (connection.unopened, connection.hasOpened) = (0, false)
+        (connection.forged, connection.isCrowded) = (0, false)
         holds.beginCatchingUp()
         let presence = Presence(connection: line!.connection, isOnline: false, isShared: failure != nil)
         effects.append(

@@ -267,6 +267,7 @@ extension Link {
             statistics.refused += 1
             return false
         }
+        noteSaid(device)
         let item = Work(
             id: WorkID(rawValue: token()), origin: .value(device, digest), said: said, calls: calls,
             delivery: delivery, cost: said.content.cost)

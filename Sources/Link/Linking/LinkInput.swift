@@ -82,8 +82,10 @@ public struct Delivery: Sendable {
         case empty
         /// Opened, and no message.
         case malformed(MessageError)
-        /// It could not be opened or verified, or was not sealed though the line has a key.
+        /// It could not be opened, or was not sealed though the line has a key.
         case unopened
+        /// Opened, but not signed for this topic, or said in the name of another device.
+        case forged
     }
 }
 

@@ -6,14 +6,19 @@ import Linking
 /// same then.
 public func fuzzLinkMessage(_ bytes: [UInt8]) {
     let own = Device("00112233445566778899aabbccddeeff")!
-    var plain = LineCipher(own: own, keys: [])
-    check(plain.open(bytes, on: "s"))
-    var signed = LineCipher(own: own, keys: [], signer: SigningKey(Array(0..<32)))
-    check(signed.open(bytes, on: "s"))
-    var sealed = LineCipher(own: own, keys: [LineKey(Array(0..<32))!])
-    check(sealed.open(bytes, on: "s"))
-    if let envelope = try? Envelope.decode(bytes) {
-        precondition((try? Envelope.decode(envelope.encoded)) == envelope, "an envelope is read as it was written")
+    let key = LineKey(Array(0..<32))!
+    let signer = SigningKey(Array(0..<32))
+    for keys in [[], [key]] {
+        var link = LineCipher(own: own, keys: keys)
+        check(link.open(bytes, on: "s"))
+        var channel = LineCipher(own: own, keys: keys, signer: signer)
+        check(channel.open(bytes, on: "s"))
+    }
+    for version in [Envelope.linkVersion, Envelope.channelVersion] {
+        guard let envelope = try? Envelope.decode(bytes, version: version) else { continue }
+        precondition(
+            (try? Envelope.decode(envelope.encoded(version: version), version: version)) == envelope,
+            "an envelope is read as it was written")
     }
 }
 

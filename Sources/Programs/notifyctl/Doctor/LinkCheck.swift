@@ -61,17 +61,36 @@ struct LinkCheck {
     }
 
     private func findings(_ line: LinkInfo.Line) -> [Finding] {
-        guard line.unopened > 0 else { return [] }
+        var findings: [Finding] = []
+        func warn(_ problem: String, _ advice: String) {
+            findings.append(.warning(Self.check, "\(Terminal.plain(line.title)): \(problem)", advice))
+        }
+        func count(_ messages: UInt64) -> String { "\(messages) message\(messages == 1 ? "" : "s")" }
+        if line.forged > 0 {
+            warn(
+                "\(count(line.forged)) passed over: moved here from another topic, or in the name of somebody else",
+                line.isChannel
+                    ? "A member, or a stranger, forges messages; if a member has lost its key: notifyctl link forget NAME"
+                    : "Somebody else writes below the topics of this user: look at the access list of the broker.")
+        }
+        if line.isCrowded {
+            warn(
+                "more devices than are taken; those that have said nothing make room for others",
+                line.isChannel
+                    ? "A member makes up devices: agree on another key without that member, or forget old ones: "
+                        + "notifyctl link forget NAME"
+                    : "Forget those that are gone: notifyctl link forget NAME")
+        }
+        guard line.unopened > 0 else { return findings }
         let advice =
             line.isChannel
-            ? "Get the key of the channel from another member."
+            ? "Get the key of the channel from another member, and have all of them run this version of notifyd."
             : "On a device that works: notifyctl link pair. Here move mqtt.toml, mqtt.password, link.key and, where "
                 + "there is one, mqtt.authorities.pem away, and then: notifyctl link join"
-        let count = "\(line.unopened) message\(line.unopened == 1 ? "" : "s")"
         let reason = line.isSealed ? "the others have another key" : "the others have a key"
-        return [
-            .warning(Self.check, "\(Terminal.plain(line.title)): \(count) cannot be opened: \(reason)", advice)
-        ]
+        let version = line.isChannel ? ", or an older notifyd" : ""
+        warn("\(count(line.unopened)) cannot be opened: \(reason)\(version)", advice)
+        return findings
     }
 
     private func findings(_ device: LinkInfo.Device) -> [Finding] {

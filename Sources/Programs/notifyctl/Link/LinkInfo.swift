@@ -34,6 +34,10 @@ struct LinkInfo {
         let roundTrip: Duration?
         /// Messages of others that cannot be opened, while none of anybody can.
         let unopened: UInt64
+        /// Messages on this connection that are not where, or of whom, they say.
+        let forged: UInt64
+        /// Whether more devices were heard than are taken.
+        let isCrowded: Bool
         let devices: [Device]
 
         var isConnected: Bool { state == "connected" }
@@ -139,7 +143,8 @@ extension LinkInfo.Line {
             name: entries["line"]?.string ?? "", state: entries["state"]?.string ?? "",
             detail: entries["detail"]?.string ?? "", isSealed: entries["sealed"]?.boolean ?? false,
             backlog: entries["backlog"]?.integer() ?? 0, roundTrip: time > 0 ? .microseconds(time) : nil,
-            unopened: entries["unopened"]?.integer() ?? 0,
+            unopened: entries["unopened"]?.integer() ?? 0, forged: entries["forged"]?.integer() ?? 0,
+            isCrowded: entries["crowded"]?.boolean ?? false,
             devices: (entries["devices"]?.elements ?? []).compactMap(\.entries).map(LinkInfo.Device.init))
     }
 
@@ -155,14 +160,14 @@ extension LinkInfo.Line {
             ("line", .string(name)), ("state", .string(state)), ("detail", .string(detail)),
             ("sealed", .boolean(isSealed)), ("backlog", .integer(backlog)),
             ("round-trip-microseconds", roundTrip.map { .microseconds($0) } ?? .null),
-            ("unopened", .integer(unopened)),
+            ("unopened", .integer(unopened)), ("forged", .integer(forged)), ("crowded", .boolean(isCrowded)),
             ("devices", .array(devices.map(\.json))),
         ])
     }
 
     private var colour: Terminal.Style {
         switch state {
-        case "connected": unopened > 0 ? .yellow : .green
+        case "connected": unopened > 0 || forged > 0 || isCrowded ? .yellow : .green
         case "failed": .red
         default: .yellow
         }
