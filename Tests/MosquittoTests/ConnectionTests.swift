@@ -207,6 +207,51 @@ struct ConnectionTests {
         #expect(try await one.connected().version == .v311)
     }
 
+    /// Such as an answer of 3.1.1. With what libmosquitto 2.0.11 cannot survive, a test of the bridge has this fact.
+    @Test(arguments: [[0x10: [0x20, 2, 0, 0]], [0x82: [0x90, 3, 0, 1, 1]]] as [[UInt8: [UInt8]]])
+    func aBrokerWhoseAnswerCannotBeReadIsAskedWithMQTT311FromThenOn(answers: [UInt8: [UInt8]]) async throws {
+        let levels = Locked<[UInt8]>([])
+        let broker = try StandInBroker { type, level, packet in
+            if type == 0x10 { levels.withLock { $0.append(level) } }
+            if level == 5, let answer = answers[type] { return answer }
+            return switch type {
+            case 0x10: level == 5 ? [0x20, 3, 0, 0, 0] : [0x20, 2, 0, 0]
+            case 0x82: [0x90, 3, packet[0], packet[1], 1]
+            default: []
+            }
+        }
+        let folder = try TemporaryFolder()
+        func connect(_ note: String) -> TestConnection {
+            TestConnection(Broker(.socket(path: broker.path))) { $0.note = BrokerNote(path: folder.path + "/" + note) }
+        }
+        for _ in 0..<2 {
+            let one = connect("note")
+            #expect(try await one.connected().version == .v311)
+            one.connection.end()
+            _ = try await one.end()
+        }
+        #expect(levels.withLock { $0 } == [5, 4, 4])
+        // The note is about this broker only.
+        try folder.write("/somewhere/else", to: "other")
+        #expect(try await connect("other").connected().version == .v311)
+        #expect(levels.withLock { $0.suffix(2) } == [5, 4])
+    }
+
+    @Test func whatCannotBeReadOnAConnectionEndsIt() async throws {
+        let broker = try StandInBroker { type, _, packet in
+            switch type {
+            case 0x10: [0x20, 3, 0, 0, 0]
+            // A message without properties.
+            case 0x82: [0x90, 4, packet[0], packet[1], 0, 1, 0x30, 3, 0, 1, 0x74]
+            default: []
+            }
+        }
+        let one = TestConnection(Broker(.socket(path: broker.path)))
+        #expect(try await one.connected().version == .v5)
+        let end = try await one.end()
+        #expect(end.kind == .unavailable && end.description == "the broker has sent a packet that cannot be read")
+    }
+
     @Test func aSubscriptionThatIsRefusedIsNamed() async throws {
         let broker = try StandInBroker { type, _, packet in
             switch type {

@@ -30,6 +30,8 @@ public final class BridgeStore: Sendable {
     /// The file that was damaged when the store was opened, under its new name. A bridge that depends on its records says so.
     public let begunAnew: String?
     let path: String
+    /// Where it is; bridges inside this package may have files of their own there.
+    package let folder: String
     /// Reports how many dead letters there are, on the thread of the store.
     private let onLetters: @Sendable (Int) -> Void
     /// Reports whether the disk takes what is written, on the thread of the store.
@@ -61,6 +63,7 @@ public final class BridgeStore: Sendable {
         onLetters: @escaping @Sendable (Int) -> Void = { _ in },
         onWrite: @escaping @Sendable (StoreError?) -> Void = { _ in }
     ) throws(StoreError) {
+        self.folder = folder
         path = folder + "/state.db"
         self.limits = limits
         self.clock = clock

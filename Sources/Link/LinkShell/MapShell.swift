@@ -97,6 +97,7 @@ final class MapShell: @unchecked Sendable {
             return tryAgain()
         }
         options.version = version
+        options.note = BrokerNote(path: services.store.folder + "/no-mqtt5")
         options.confirmsMessages = true
         options.maximumPayload = InboundMap.maximumBytes
         connectionNumber += 1

@@ -88,6 +88,8 @@ package struct ConnectionOptions: Sendable {
     package var keptSilence: Duration = .seconds(3)
     /// The version to begin with. A broker that does not have MQTT 5 is asked again with 3.1.1.
     package var version = ProtocolVersion.v5
+    /// The broker that it names is asked with 3.1.1.
+    package var note: BrokerNote?
     /// The longest silence between two packets.
     package var keepalive: Duration = .seconds(60)
     /// How long the broker may take to accept the connection, and to acknowledge a message.

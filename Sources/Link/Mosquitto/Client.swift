@@ -16,7 +16,10 @@ final class Client: @unchecked Sendable {
 
     /// Once, before anything else.
     static func initializeLibrary() { _ = isInitialized }
-    private static let isInitialized = mosquitto_lib_init() == 0
+    private static let isInitialized = {
+        notifyd_mqtt_note_aborts()
+        return mosquitto_lib_init() == 0
+    }()
 
     /// - Parameter owner: told of everything; it must outlive this object.
     init(_ options: ConnectionOptions, version: ProtocolVersion, owner: ConnectionLoop) throws(ConnectionEnd) {
@@ -145,7 +148,10 @@ final class Client: @unchecked Sendable {
     /// - Returns: why the connection has ended.
     func read() -> ConnectionEnd? {
         repeat {
-            let result = mosquitto_loop_read(pointer, 1)
+            let result =
+                version == .v5
+                ? notifyd_mqtt_read(pointer, options.note?.path, options.broker.address.description)
+                : mosquitto_loop_read(pointer, 1)
             if result != MOSQ_ERR_SUCCESS.rawValue { return explain(result) }
         } while socket >= 0 && mosquitto_ssl_get(pointer).map { SSL_pending($0) > 0 } ?? false
         return nil
@@ -169,6 +175,7 @@ final class Client: @unchecked Sendable {
         let place = "\(options.broker.address)"
         switch mosq_err_t(result) {
         case MOSQ_ERR_CONN_LOST, MOSQ_ERR_NO_CONN, MOSQ_ERR_CONN_REFUSED: return explain(.closed)
+        case MOSQ_ERR_MALFORMED_PACKET, MOSQ_ERR_PROTOCOL: return .malformed
         case MOSQ_ERR_KEEPALIVE: return ConnectionEnd(.unavailable, "the broker does not answer")
         case MOSQ_ERR_EAI, MOSQ_ERR_LOOKUP:
             return ConnectionEnd(.unavailable, "the address of \(place) is not known")

@@ -29,6 +29,7 @@ package struct ConnectionEnd: Error, Equatable, Sendable, CustomStringConvertibl
     /// Whether the broker has ended the connection without a word.
     package var isSilent: Bool { self == .closed }
 
+    static let malformed = ConnectionEnd(.unavailable, "the broker has sent a packet that cannot be read")
     static let asked = ConnectionEnd(.asked, "the connection was closed here")
     static let takenOver = ConnectionEnd(.takenOver, "another connection has taken over the session")
     static let slept = ConnectionEnd(.unavailable, "the machine has slept")

@@ -73,7 +73,7 @@ final class ConnectionLoop: @unchecked Sendable {
         self.options = options
         self.loop = loop
         self.handler = handler
-        version = options.version
+        version = options.note?.names(options.broker.address) ?? false ? .v311 : options.version
         keepalive = options.keepalive.microseconds
         timer = notifyd_mqtt_timer()
         precondition(timer >= 0, "no timer can be created")
@@ -146,8 +146,9 @@ final class ConnectionLoop: @unchecked Sendable {
     }
 
     private func attemptEnded(_ end: ConnectionEnd) {
-        // A broker of 3.1.1 says so, or closes the connection without a word.
-        let isOld = isVersionRefused || end == .closed && !hasAnswered
+        if end == .malformed, version == .v5 { options.note?.write(options.broker.address) }
+        // A broker of 3.1.1 says so, or closes the connection without a word, or answers what is not MQTT 5.
+        let isOld = isVersionRefused || end == .closed && !hasAnswered || end == .malformed
         if version == .v5, !isConnected, end.kind != .asked, isOld {
             version = .v311
             return attempt()

@@ -4,16 +4,16 @@ import NotifyClient
 import NotifyRehearsal
 
 /// Plays a broker that mosquitto cannot be made to be: it answers the first packets of each connection with given bytes.
-final class StandInBroker: Sendable {
+package final class StandInBroker: Sendable {
     /// What it answers to a packet: its first byte, and the protocol level of the CONNECT of this connection. `nil`: it closes
     /// the connection.
-    typealias Answer = @Sendable (_ type: UInt8, _ level: UInt8, _ packet: [UInt8]) -> [UInt8]?
+    package typealias Answer = @Sendable (_ type: UInt8, _ level: UInt8, _ packet: [UInt8]) -> [UInt8]?
 
-    let path: String
+    package let path: String
     private let folder: TemporaryFolder
     private let descriptor: CInt
 
-    init(_ answer: @escaping Answer) throws {
+    package init(_ answer: @escaping Answer) throws {
         folder = try TemporaryFolder()
         let path = folder.path + "/stand-in"
         self.path = path
@@ -49,8 +49,17 @@ private func serve(_ client: CInt, _ answer: StandInBroker.Answer) {
         return count == 0 || recv(client, &bytes, count, CInt(MSG_WAITALL)) == count ? bytes : nil
     }
     var level: UInt8 = 0
-    // Its packets are shorter than 128 bytes.
-    while let head = read(2), let rest = read(Int(head[1])) {
+    /// The remaining length; MQTT 5 section 2.1.4.
+    func readCount() -> Int? {
+        var count = 0
+        for shift in stride(from: 0, to: 28, by: 7) {
+            guard let byte = read(1)?.first else { return nil }
+            count |= Int(byte & 127) << shift
+            if byte < 128 { return count }
+        }
+        return nil
+    }
+    while let head = read(1), let count = readCount(), let rest = read(count) {
         if head[0] == 0x10 { level = rest[6] }
         guard let reply = answer(head[0], level, rest) else { return }
         if !reply.isEmpty {

@@ -1,0 +1,43 @@
+import ChildProcesses
+import Glibc
+import NotifyClient
+import NotifyRehearsal
+import NotifyTestSupport
+import Testing
+
+/// Brokers that send what libmosquitto 2.0.11 cannot survive: a property that MQTT 5 does not have fails an assertion.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct LyingBrokerTests {
+    /// The lie stands in the answer to CONNECT, in the answer to SUBSCRIBE, in a message, or in DISCONNECT.
+    @Test(
+        arguments: [
+            [0x20, 5, 0, 0, 2, 0, 0], [0x90, 12, 0, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1], [0x30, 6, 0, 1, 0x74, 2, 0, 0],
+            [0xE0, 4, 0x8B, 2, 0, 0],
+        ] as [[UInt8]])
+    func isAskedWithMQTT311AfterItHasEndedTheProcess(lie: [UInt8]) async throws {
+        let broker = try StandInBroker { type, level, packet in
+            switch type {
+            case 0x10 where level == 5: lie[0] == 0x20 ? lie : [0x20, 3, 0, 0, 0]
+            case 0x10: [0x20, 2, 0, 0]
+            case 0x82 where level == 5:
+                lie[0] == 0x90 ? lie : [0x90, 9, packet[0], packet[1], 0, 1, 1, 1, 1, 1, 1] + lie
+            case 0x82: [0x90, 8, packet[0], packet[1], 1, 1, 1, 1, 1, 1]
+            default: []
+            }
+        }
+        try await withLink(1, isStarted: false) { rig in
+            let text = LinkRig.configuration(rig.broker, "desk")
+            try rig.one.configure(text.replacing("unix:\(rig.broker.socket)", with: "unix:\(broker.path)"))
+            try rig.one.launchBridge()
+            // A later libmosquitto ends the connection alone.
+            if let exit = await rig.one.bridgeExit {
+                #expect(exit == .signal(SIGABRT))
+                try rig.one.launchBridge()
+            }
+            try await rig.one.until("it is connected") {
+                try await rig.one.property("Detail")?.string?.contains("MQTT 3.1.1") == true
+            }
+            #expect(try await rig.one.property("State")?.string == "connected")
+        }
+    }
+}
