@@ -40,9 +40,7 @@ struct Diagnosis {
         var server = await server()
         server.isActivatable = activatable.contains("org.freedesktop.Notifications")
         server.startFailures = statistics["server-start-failures"]?.integer() ?? 0
-        if !server.isThere, server.startFailures > 0 {
-            server.installed = await InstalledServer.all(query, environment: environment)
-        }
+        if !server.isThere { server.installed = await InstalledServer.all(query, environment: environment) }
         server.waiting = statistics["waiting-banners"]?.integer() ?? 0
         server.failures = statistics["banner-failures"]?.integer() ?? 0
         let buttons = ButtonCheck(failures: statistics["failed-commands"]?.integer() ?? 0)

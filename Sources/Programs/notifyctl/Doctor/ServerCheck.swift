@@ -29,7 +29,7 @@ struct ServerCheck {
 
     var finding: Finding {
         guard isThere else {
-            if startFailures > 0 { return notStarted }
+            if startFailures > 0 || installed.contains(where: { $0.failure != nil }) { return notStarted }
             if isActivatable, waiting > 0 {
                 return .warning(
                     Self.check, "not running, and \(waitingBanners)",
@@ -81,14 +81,18 @@ struct ServerCheck {
                 "The log says why: journalctl --user -u notifyd. Start the one of your desktop, or install dunst or mako."
             )
         }
-        let list = installed.map(\.program).joined(separator: ", ")
         let failed = installed.filter { $0.failure != nil }
-        let details = failed.map { "\($0.unit ?? $0.program) \($0.failure ?? "")" } + ["installed: \(list)"]
-        let unit = failed.first?.unit ?? "notifyd"
-        let start = "Start the one of your desktop, such as: \(installed.count > 1 ? "one of \(list)" : list)"
+        let list = "installed: " + installed.map(\.program).joined(separator: ", ")
+        let details = failed.map { "\($0.unit ?? $0.program) \($0.failure ?? "")" } + [list]
+        let units = (failed.isEmpty ? ["notifyd"] : failed.compactMap(\.unit)).map { "-u " + $0 }.joined(separator: " ")
+        let others = installed.filter { $0.failure == nil }.map(\.program).joined(separator: " or ")
+        let start =
+            others.isEmpty
+            ? "Then restart it: systemctl --user restart \(failed.compactMap(\.unit).first ?? "")"
+            : "If your desktop has another one, start that: \(others)."
         return .problem(
-            Self.check, "\(state); \(Terminal.plain(details.joined(separator: "; ")))",
-            Terminal.plain("journalctl --user -u \(unit) says why. \(start)."))
+            Self.check, Terminal.plain("\(state); \(details.joined(separator: "; "))"),
+            Terminal.plain("The log says why: journalctl --user \(units). \(start)"))
     }
 
     /// - Parameters:
