@@ -1,6 +1,7 @@
 """The client with the real daemon, on private buses, over kills of both."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
 
@@ -520,6 +521,27 @@ async def test_an_older_value_does_not_take_the_place_of_a_newer_one(client: Cli
     assert "newer value" in (await client.explain(old))["reason"]
     with pytest.raises(notifyd.Refused, match="'if-newer'"):
         await client.publish("/value", if_newer=True)
+
+
+async def test_topics_are_muted_and_banners_are_paused(client: Client) -> None:
+    await client.mute("/post", 3600)
+    await becomes(client, await client.publish("/post/1", window=0.01), "muted")
+    (quiet,) = await client.quiet()
+    assert (quiet.topic, quiet.cause) == ("/post", "muted") and quiet.until is not None
+    assert 3500 < quiet.until - time.time() <= 3601
+    await client.mute("/post", 0)
+    await client.pause()
+    assert await client.paused()
+    assert [(quiet.topic, quiet.until, quiet.cause) for quiet in await client.quiet()] == [("/", None, "paused")]
+    await client.set_paused(False)
+    assert not await client.paused() and await client.quiet() == []
+
+
+async def test_a_sent_event_has_its_urgency(client: Client) -> None:
+    async with client.events("/post") as events:
+        await client.send("/post/1", "Fire", urgency="critical")
+        (event,) = await take(events, 1)
+    assert (event.title, event.urgency) == ("Fire", "critical")
 
 
 async def test_a_topic_on_screen_is_announced(client: Client) -> None:

@@ -75,9 +75,152 @@ def test_what_d_bus_cannot_carry_is_a_value_error(value: Value) -> None:
 
 def test_times_are_rounded_up_to_whole_units() -> None:
     assert [whole(seconds, 1000, "") for seconds in (0, 0.07, 0.0001, 0.1)] == [0, 70, 1, 100]
-    for seconds in (-1, 2**32, float("nan"), float("inf")):
+    for seconds in (-1, 2**32, 2**32 - 0.5, 10**400, float("nan"), float("inf")):
         with pytest.raises(ValueError, match="so long"):
             whole(seconds, 1, "so long")
+
+
+# Arguments
+
+
+class Unconnected(notifyd.Client):
+    """A client whose calls never leave: what is wrong with an argument is found before."""
+
+    @property
+    def _manager(self) -> Any:
+        return None
+
+    async def _call(self, member: str, signature: str, arguments: tuple[Any, ...], **more: Any) -> tuple[Any, ...]:
+        raise notifyd.NotReachable("This client is not connected.")
+
+
+Call = Callable[[Any, Any], Any]
+
+IDS: list[Call] = [
+    lambda client, id: client.claim(id),
+    lambda client, id: client.claim_provisionally(id),
+    lambda client, id: client.pass_event(id),
+    lambda client, id: client.press(id, "accept"),
+    lambda client, id: client.snooze(id, 60),
+    lambda client, id: client.explain(id),
+    lambda client, id: client.mark_read(up_to=id),
+    lambda client, id: client.history(after=id),
+    lambda client, id: client.journal_changes(id),
+]
+LIMITS: list[Call] = [
+    lambda client, limit: client.history(limit=limit),
+    lambda client, limit: client.journal_changes(limit=limit),
+    lambda client, limit: client.outcomes("/", limit=limit),
+    lambda client, limit: client.actions("/", limit=limit),
+    lambda client, limit: client.attention("/", limit=limit),
+]
+TIMES: list[Call] = [
+    lambda client, time: notifyd.Client(timeout=time),
+    lambda client, time: client.publish("/a", ttl=time),
+    lambda client, time: client.publish("/a", window=time),
+    lambda client, time: client.events("/", period=time),
+    lambda client, time: client.changes("/", period=time),
+    lambda client, time: client.claim_provisionally(1, within=time),
+    lambda client, time: client.snooze(1, time),
+    lambda client, time: client.claim_topic("/a", time),
+    lambda client, time: client.screen("/a", lease=time),
+    lambda client, time: client.mark_read(timeout=time),
+    lambda client, time: client.mute("/a", time),
+    lambda client, time: client.pause(time),
+]
+MOMENTS: list[Call] = [
+    lambda client, moment: client.publish("/a", published=moment),
+    lambda client, moment: client.claim_named("s", "1", expires=moment),
+]
+TEXTS: list[Call] = [
+    lambda client, text: notifyd.Client(text),
+    lambda client, text: client.send(text),
+    lambda client, text: client.send("/a", text),
+    lambda client, text: client.send("/a", "", text),
+    lambda client, text: client.publish("/a", source=text, event_id="1"),
+    lambda client, text: client.publish("/a", source="s", event_id=text),
+    lambda client, text: client.publish("/a", via=text),
+    lambda client, text: client.claim_named(text, "1"),
+    lambda client, text: client.claim_named("s", text),
+    lambda client, text: client.claim_named("s", "1", device=text),
+    lambda client, text: client.claim_named("s", "1", via=text),
+    lambda client, text: client.press(1, text),
+    lambda client, text: client.claim_topic(text),
+    lambda client, text: client.unread(text),
+    lambda client, text: client.mark_read(text),
+    lambda client, text: client.history(text),
+    lambda client, text: client.snapshot(text),
+    lambda client, text: client.mute(text, 60),
+]
+TOPICS: list[Call] = [
+    lambda client, topic: client.events(topic),
+    lambda client, topic: client.changes(topic),
+    lambda client, topic: client.outcomes(topic),
+    lambda client, topic: client.actions("/a", topic),
+    lambda client, topic: client.attention(topic),
+    lambda client, topic: client.screen(topic),
+]
+WORDS: list[Call] = [
+    lambda client, word: client.send("/a", urgency=word),
+    lambda client, word: client.publish("/a", urgency=word),
+    lambda client, word: client.claim_named("s", "1", done=word),
+    lambda client, word: client.screen("/a", mode=word),
+    lambda client, word: client.screen("/a", state=word),
+]
+FLAGS: list[Call] = [
+    lambda client, flag: client.publish("/a", retain=flag),
+    lambda client, flag: client.publish("/a", remove=flag),
+    lambda client, flag: client.publish("/a", if_newer=flag),
+    lambda client, flag: client.publish("/a", banner=flag),
+    lambda client, flag: client.screen("/a", clear=flag),
+    lambda client, flag: client.set_paused(flag),
+]
+
+
+def _publish_fields(client: Any, fields: Any) -> Any:
+    return client.publish("/a", fields=fields)
+
+
+def _publish_field(client: Any, field: Any) -> Any:
+    return client.publish("/a", fields={"a": field})
+
+
+WRONG: list[tuple[list[Call], type[Exception], list[Any]]] = [
+    (IDS, TypeError, ["123", 1.5, True, [], b"1"]),
+    (IDS[:-3], TypeError, [None]),
+    (IDS, ValueError, [-1, 2**64]),
+    ([lambda client, id: client.events("/", after=id)], TypeError, ["1", 1.5, True]),
+    ([lambda client, id: client.events("/", after=id)], ValueError, [-1, 2**64]),
+    (LIMITS, TypeError, ["1", None, 1.5, True]),
+    (LIMITS, ValueError, [0, -1, 2**64]),
+    (TIMES, TypeError, ["1", True, []]),
+    (TIMES, ValueError, [-1, float("nan")]),
+    (MOMENTS, TypeError, ["1", True, []]),
+    (MOMENTS, ValueError, [2**63, 10**400, float("nan"), float("inf")]),
+    (TEXTS[1:], TypeError, [1, b"a", True, []]),
+    (TEXTS, ValueError, ["a\0", "\ud800"]),
+    (TOPICS, TypeError, [None, 1, b"/a", []]),
+    (WORDS, TypeError, [1, True, b"low", []]),
+    (WORDS, ValueError, ["", "loud"]),
+    (FLAGS, TypeError, [1, "yes", []]),
+    ([_publish_fields], TypeError, [["a"], "a", 1, {1: "a"}, {"a": object()}]),
+    ([_publish_field], TypeError, [Variant(t, 5) for t in ("ay", "a{sv}")]),
+]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "argument"),
+    [(call, error, argument) for calls, error, arguments in WRONG for call in calls for argument in arguments],
+)
+async def test_a_wrong_argument_is_refused_at_once(call: Call, error: type[Exception], argument: Any) -> None:
+    with pytest.raises(error) as refused:
+        await soon(as_awaitable(call(Unconnected(), argument)))
+    assert type(refused.value).__module__ in ("builtins", "notifyd._errors")
+
+
+async def as_awaitable(result: Any) -> None:
+    if isinstance(result, Awaitable):
+        await result
 
 
 # Topics

@@ -3,10 +3,10 @@
 import os
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar, get_args
 
 from ._claim import ProvisionalClaim
-from ._errors import NotReachable
+from ._errors import NotReachable, UnexpectedReply
 from ._manager import ConnectionManager
 from ._merge import PAGE_SIZE
 from ._screen import PATH, Screen, screen_options
@@ -19,15 +19,18 @@ from ._types import (
     JournalChange,
     Mode,
     Outcome,
+    Quiet,
     RecordedEvent,
     Snapshot,
     State,
     Urgency,
     recorded,
 )
-from ._values import INT64, UINT64, Value, encoded, text, whole
+from ._values import UINT64, Value, choice, encoded, flag, integer, mapping, microseconds, positive, text, whole
 
-_URGENCIES = {"low": 0, "normal": 1, "critical": 2}
+_Kind = TypeVar("_Kind")
+_PROPERTIES = "org.freedesktop.DBus.Properties"
+_Done = Literal["claimed", "dismissed", "withdrawn", "read"]
 
 
 class Client:
@@ -46,10 +49,8 @@ class Client:
 
         ``timeout``: the time limit of a call, in seconds.
         """
-        if not timeout > 0:
-            raise ValueError("The time limit is a positive number of seconds.")
-        self._address = address
-        self._timeout = timeout
+        self._address = None if address is None else text(address)
+        self._timeout = positive(timeout, "The time limit")
         self._connections: ConnectionManager | None = None
 
     async def __aenter__(self) -> Self:
@@ -69,12 +70,14 @@ class Client:
 
     # Publishing
 
-    async def send(self, topic: str, title: str = "", body: str = "") -> int:
+    async def send(self, topic: str, title: str = "", body: str = "", *, urgency: Urgency | None = None) -> int:
         """Publishes an event with a title and a body, and returns its id. The event is then on disk.
 
         ``topic``: where the event belongs, such as ``/post/27``. ``title``: at most 1 KiB; if it is empty, the route
-        of the topic supplies one. ``body``: at most 8 KiB.
+        of the topic supplies one. ``body``: at most 8 KiB. ``urgency``: that of the banner; None: as the route has it.
         """
+        if urgency is not None:
+            return await self.publish(topic, title, body, urgency=urgency)
         (id,) = await self._call("Send", "sss", (text(topic), text(title), text(body)), returns="t")
         return int(id)
 
@@ -119,18 +122,19 @@ class Client:
         for key, option in {"source": source, "event-id": event_id, "via": via}.items():
             if option is not None:
                 options[key] = ("s", text(option))
-        for key, flag in {"retain": retain, "remove": remove, "if-newer": if_newer, "banner": banner}.items():
-            if flag is not None:
-                options[key] = ("b", flag)
+        for key, is_on in {"retain": retain, "remove": remove, "if-newer": if_newer, "banner": banner}.items():
+            if is_on is not None:
+                options[key] = ("b", flag(is_on, f"“{key}”"))
         if ttl is not None:
             options["ttl"] = ("u", whole(ttl, 1, "A time to live is 0 seconds to 28 days long."))
         if window is not None:
             options["window"] = ("u", whole(window, 1000, "A window is 0 to 60 seconds long."))
         if urgency is not None:
-            options["urgency"] = ("y", _URGENCIES[urgency])
+            levels = get_args(Urgency)
+            options["urgency"] = ("y", levels.index(choice(urgency, levels, "An urgency")))
         if published is not None:
-            options["published"] = ("x", _microseconds(published))
-        values = {text(name): encoded(value) for name, value in (fields or {}).items()}
+            options["published"] = ("x", microseconds(published, "The time of publication"))
+        values = {text(name): encoded(value) for name, value in mapping(fields or {}, "“fields”").items()}
         arguments = (text(topic), text(title), text(body), values, options)
         (id,) = await self._call("Publish", "sssa{sv}a{sv}", arguments, returns="t")
         return int(id)
@@ -196,7 +200,7 @@ class Client:
         source: str,
         event_id: str,
         *,
-        done: Literal["claimed", "dismissed", "withdrawn", "read"] = "claimed",
+        done: _Done = "claimed",
         device: str | None = None,
         via: str | None = None,
         expires: float | None = None,
@@ -214,10 +218,10 @@ class Client:
         for key, words in {"device": device, "via": via}.items():
             if words is not None:
                 options[key] = ("s", text(words))
-        if done != "claimed":
+        if choice(done, get_args(_Done), "What was done") != "claimed":
             options[done] = ("b", True)
         if expires is not None:
-            options["expires"] = ("x", _microseconds(expires))
+            options["expires"] = ("x", microseconds(expires, "The end of the wait"))
         arguments = (text(source), text(event_id), options)
         (verdict,) = await self._call("ClaimNamed", "ssa{sv}", arguments, returns="s")
         return str(verdict)
@@ -311,16 +315,17 @@ class Client:
         ``up_to``: events with higher ids are not changed; 0 means all events. ``timeout``: in seconds; the daemon
         takes about a minute for a million events.
         """
+        positive(timeout, "The time limit")
         (count,) = await self._call("MarkRead", "st", (text(topic), _id(up_to)), returns="u", timeout=timeout)
         return int(count)
 
     async def history(self, topic: str = "/", *, after: int = 0, limit: int = PAGE_SIZE) -> list[RecordedEvent]:
         """Events at or below a topic with an id above ``after``, in ascending order: one page of them.
 
-        The next page begins after the last id of this one; an empty page is the end. ``limit``: at most 1000. A page
+        The next page begins after the last id of this one; an empty page is the end. ``limit``: 1 to 1000. A page
         may be shorter and still not be the last.
         """
-        return await self._history(text(topic), _id(after), limit, auto_start=True)
+        return await self._history(text(topic), _id(after), _limit(limit), auto_start=True)
 
     async def snapshot(self, topic: str = "/") -> Snapshot:
         """The current values at or below a topic: the last event of each topic that was published with ``retain``."""
@@ -332,12 +337,10 @@ class Client:
         Returns the number from which on nothing was deleted because of its age, and a page of changes. An empty page
         is the end.
 
-        ``after``: the number of the last change that is already known; 0 begins with the oldest. ``limit``: at most
+        ``after``: the number of the last change that is already known; 0 begins with the oldest. ``limit``: 1 to
         1000.
         """
-        if after not in UINT64:
-            raise ValueError("The number of a change is 0 to 2**64 - 1.")
-        arguments = (after, min(max(limit, 0), PAGE_SIZE))
+        arguments = (integer(after, UINT64, "The number of a change"), _limit(limit))
         oldest, rows = await self._call("Changes", "tu", arguments, returns="ta(tssta{sv})")
         return int(oldest), [JournalChange(*row) for row in rows]
 
@@ -345,6 +348,36 @@ class Client:
         """The whole decision about an event: see ``Explain`` in org.notifyd.Router1(5). Raises UnknownEvent."""
         (decision,) = await self._call("Explain", "t", (_id(id),), returns="a{sv}")
         return dict(decision)
+
+    # Being left alone. Subscribers hear every event as before. A change survives a restart of the daemon.
+
+    async def mute(self, topic: str, seconds: float) -> None:
+        """Stops banners at or below a topic for a while. Events that arrive meanwhile get the outcome ``muted`` and
+        are not shown later. Banners that are already shown stay.
+
+        ``topic``: ``/`` stands for every topic. ``seconds``: 0 ends the mute of exactly this topic, and a schedule of
+        it until it begins again. Others may still cover it: see ``quiet``.
+        """
+        seconds = whole(seconds, 1, "A topic is muted for 0 seconds to 136 years.")
+        await self._call("Mute", "su", (text(topic), seconds))
+
+    async def pause(self, seconds: float = 0) -> None:
+        """Stops all banners for a while; 0: until ``set_paused`` ends it."""
+        await self._call("Pause", "u", (whole(seconds, 1, "A pause is 0 seconds to 136 years long."),))
+
+    async def quiet(self) -> list[Quiet]:
+        """The pause, the mutes and the schedules that are in force. This does not start the daemon."""
+        entries = await self._property("Quiet", list)
+        return [Quiet(topic, until / 1e6 if until else None, cause) for topic, until, cause, *_ in entries]
+
+    async def paused(self) -> bool:
+        """Whether all banners are paused. This does not start the daemon."""
+        return await self._property("Paused", bool)
+
+    async def set_paused(self, is_paused: bool) -> None:
+        """Pauses all banners, or ends the pause. Events that arrive during a pause are not shown later."""
+        value = ("b", flag(is_paused, "“is_paused”"))
+        await self._call("Set", "ssv", (ROUTER, "Paused", value), interface=_PROPERTIES)
 
     # Calls
 
@@ -360,6 +393,7 @@ class Client:
         signature: str,
         arguments: tuple[Any, ...],
         *,
+        interface: str = ROUTER,
         returns: str = "",
         auto_start: bool = True,
         timeout: float | None = None,
@@ -369,13 +403,21 @@ class Client:
             member,
             signature,
             arguments,
-            of=ROUTER,
+            of=interface,
             at=PATH,
             on=ROUTER,
             returns=returns,
             auto_start=auto_start,
             timeout=self._timeout if timeout is None else timeout,
         )
+
+    async def _property(self, name: str, kind: type[_Kind]) -> _Kind:
+        (value,) = await self._call(
+            "Get", "ss", (ROUTER, name), interface=_PROPERTIES, returns="v", auto_start=False
+        )
+        if not isinstance(value, kind):
+            raise UnexpectedReply(f"The property {name} does not have the form of org.notifyd.Router1.")
+        return value
 
     async def _call_about(self, member: str, id: int) -> None:
         await self._call(member, "t", (id,))
@@ -385,8 +427,7 @@ class Client:
         return str(verdict)
 
     async def _history(self, topic: str, after: int, limit: int, *, auto_start: bool) -> list[RecordedEvent]:
-        arguments = (topic, after, min(max(limit, 0), PAGE_SIZE))
-        (events,) = await self._call("History", "stu", arguments, returns=RECORDS, auto_start=auto_start)
+        (events,) = await self._call("History", "stu", (topic, after, limit), returns=RECORDS, auto_start=auto_start)
         return [recorded(entry) for entry in events]
 
     # Streams do not start a daemon: they wait for one.
@@ -397,13 +438,6 @@ class Client:
     async def _values(self, topic: str, *, auto_start: bool = False) -> Snapshot:
         cursor, events = await self._call("Snapshot", "s", (topic,), returns="t" + RECORDS, auto_start=auto_start)
         return Snapshot(cursor, [recorded(entry, retained=True).event for entry in events])
-
-
-def _microseconds(moment: float) -> int:
-    microseconds = round(moment * 1e6)
-    if microseconds not in INT64:
-        raise ValueError("That point in time does not fit into 64 bits of microseconds.")
-    return microseconds
 
 
 def session_bus_address() -> str:
@@ -417,9 +451,11 @@ def session_bus_address() -> str:
 
 
 def _id(id: int) -> int:
-    if id not in UINT64:
-        raise ValueError(f"{id} is not the id of an event. Ids are whole numbers from 0 to 2**64-1.")
-    return id
+    return integer(id, UINT64, "The id of an event")
+
+
+def _limit(limit: int) -> int:
+    return integer(limit, range(1, PAGE_SIZE + 1), "The limit of a page")
 
 
 def _hold_time(seconds: float) -> int:

@@ -3,14 +3,14 @@
 import asyncio
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 from ._connection import Connection
 from ._errors import Closed, Error, NotReachable, TimedOut, UnexpectedReply, UnknownScreen
 from ._manager import ConnectionManager, Subscriber, in_background, uncancelled
 from ._topics import ROUTER, TopicFilter
 from ._types import Announcement, DaemonChanged, Mode, State
-from ._values import whole
+from ._values import choice, flag, whole
 
 PATH = "/org/notifyd/Router1"
 
@@ -23,13 +23,13 @@ def screen_options(
     """The options of ``OpenScreen`` and ``UpdateScreen``; ``None`` changes nothing."""
     options: dict[str, tuple[str, Any]] = {}
     if mode is not None:
-        options["mode"] = ("s", mode)
+        options["mode"] = ("s", choice(mode, get_args(Mode), "A mode"))
     if state is not None:
-        options["state"] = ("s", state)
+        options["state"] = ("s", choice(state, get_args(State), "A state"))
     if lease is not None:
         options["lease"] = ("u", whole(lease, 1, "A lease is 0 seconds to 136 years long."))
     if clear is not None:
-        options["clear"] = ("b", clear)
+        options["clear"] = ("b", flag(clear, "“clear”"))
     return options
 
 

@@ -11,6 +11,7 @@ from ._manager import ConnectionManager, Subscriber
 from ._merge import PAGE_SIZE, EventMerge, Request, ValueTable
 from ._topics import TopicFilter, ancestor
 from ._types import Announcement, Change, DaemonChanged, Event, RecordedEvent, Removal, Snapshot
+from ._values import integer, positive
 
 Element = TypeVar("Element")
 News = TypeVar("News", bound=Announcement)
@@ -125,7 +126,7 @@ class SignalStream(Stream[News]):
     def __init__(
         self, manager: ConnectionManager, member: str, kind: type[News], topics: list[TopicFilter], limit: int
     ) -> None:
-        inbox = Inbox[News](limit)
+        inbox = Inbox[News](integer(limit, range(1, 2**31), "The limit"))
 
         def receive(news: Announcement) -> None:
             if isinstance(news, kind) and not isinstance(news, DaemonChanged) and _covers(topics, news.topic):
@@ -150,11 +151,9 @@ class CompleteStream(Stream[Element], Generic[Element, News]):
     """A stream that asks the daemon for what signals may not have told."""
 
     def __init__(self, manager: ConnectionManager, subscriber: Subscriber, inbox: Inbox[News], period: float) -> None:
-        if not period > 0:
-            raise ValueError("The period is a positive number of seconds.")
         super().__init__(manager, subscriber)
         self._inbox = inbox
-        self._period = period
+        self._period = positive(period, "The period")
         self._pause = _SHORTEST_PAUSE
 
     async def _next(self) -> list[Element]:

@@ -13,6 +13,8 @@ class TopicFilter:
 
     def __init__(self, topic: str) -> None:
         """Raises InvalidTopic: an invalid topic must not get into a match rule."""
+        if not isinstance(topic, str):
+            raise TypeError(f"A topic is a text, not of the type {type(topic).__name__}.")
         self.topic = topic
         if fault := _fault(topic):
             raise InvalidTopic(PREFIX + "InvalidTopic", f"“{topic}” is not a topic: {fault}. Write it like /post/27.")

@@ -129,6 +129,18 @@ class JournalChange:
 
 
 @dataclass(frozen=True)
+class Quiet:
+    """A pause of all banners, or a mute or a schedule for those at or below a topic."""
+
+    topic: str
+    """No banners appear at or below this topic; ``/`` stands for every topic."""
+    until: float | None
+    """When it ends by itself, in seconds since 1970-01-01 00:00 UTC; ``None`` if it lasts until it is ended."""
+    cause: str
+    """``paused``, ``muted`` or ``schedule``. More may be added."""
+
+
+@dataclass(frozen=True)
 class Removal:
     """A current value was removed, or has expired."""
 

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Union
 
@@ -83,9 +83,10 @@ def _encoded(kind: Any, value: Any) -> Any:
             return tuple(_encoded(field, member) for field, member in zip(kind.fields, value))
         case low_level.Array():
             if isinstance(kind.elt_type, low_level.DictEntry):
-                return dict(_encoded(kind.elt_type, entry) for entry in value.items())
+                return dict(_encoded(kind.elt_type, entry) for entry in mapping(value, "An array of entries").items())
             if kind.elt_type == low_level.simple_types["y"]:
-                return bytes(value)
+                # A number would be so many zeros.
+                return bytes(iter(value))
             return [_encoded(kind.elt_type, member) for member in value]
         case low_level.StringType():
             return _text(value)
@@ -133,13 +134,69 @@ def _decoded(kind: Any, value: Any) -> Any:
     return value
 
 
+# Arguments. Each of these raises TypeError, or ValueError for what is out of range. "what" begins the sentence.
+
+
+def integer(value: int, within: range, what: str) -> int:
+    """A whole number. A bool is none, and to look for anything else in a range would take for ever."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{what} is a whole number, not of the type {type(value).__name__}.")
+    if value not in within:
+        raise ValueError(f"{what} is a whole number from {within[0]} to {within[-1]}; it is {value}.")
+    return value
+
+
+def number(value: float, what: str) -> float:
+    """A number that may have a fraction, such as a time in seconds."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"{what} is a number of seconds, not of the type {type(value).__name__}.")
+    return value
+
+
+def positive(value: float, what: str) -> float:
+    """A time in seconds above 0."""
+    if not number(value, what) > 0:
+        raise ValueError(f"{what} is a positive number of seconds; it is {value}.")
+    # More than a century, and the event loop can count as far.
+    return float(min(value, 2**32))
+
+
+def flag(value: bool, what: str) -> bool:
+    """True or False."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{what} is True or False, not of the type {type(value).__name__}.")
+    return value
+
+
+def choice(value: str, choices: Collection[str], what: str) -> str:
+    """One of some words."""
+    if _text(value) not in choices:
+        raise ValueError(f"{what} is {' or '.join(choices)}; it is “{value}”.")
+    return value
+
+
+def mapping(value: Mapping[Any, Any], what: str) -> Mapping[Any, Any]:
+    """A dictionary or the like."""
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{what} is a mapping, not of the type {type(value).__name__}.")
+    return value
+
+
 def whole(seconds: float, per_second: int, complaint: str) -> int:
     """A time in whole units, rounded up, for an argument of the type ``u``.
 
     Raises ValueError with the complaint.
     """
     # 0.07 * 1000 is a little more than 70.
-    units = round(seconds * per_second, 6)
-    if not 0 <= units < 2**32:
+    units = round(number(seconds, "A time") * per_second, 6)
+    if not 0 <= units < 2**32 - 1:
         raise ValueError(complaint)
     return math.ceil(units)
+
+
+def microseconds(moment: float, what: str) -> int:
+    """A point in time, for an argument of the type ``x``."""
+    scaled = number(moment, what) * 1_000_000
+    if not -(2**63) <= scaled < 2**63:
+        raise ValueError(f"{what} does not fit into 64 bits of microseconds.")
+    return round(scaled)
