@@ -10,10 +10,12 @@ start_daemon < /dev/null
 eventually "the notification server is known" server_is_known
 record_signals
 export PATH=$PRODUCTS:$PATH NOTIFYD_SHELL_SECONDS=1 SHELL=/bin/bash TERM=xterm-256color ZDOTDIR=$T/zsh TMUX_TMPDIR=$T
+export NOTIFYD_SHELL_IGNORE='less:sh -c *sleep'
 unset TMUX TMUX_PANE WINDOWID
 
 # What users write into their configurations.
-mkdir -p "$T/config/fish" "$T/zsh"
+# With its folder there, fish does not begin to make completions of all manual pages.
+mkdir -p "$T/config/fish" "$T/zsh" "$HOME/.local/share/fish/generated_completions"
 # shellcheck disable=SC2016 # for the shells
 {
     printf '%s\n' 'HISTCONTROL=ignoreboth' 'trap "[[ \${TRAP:=yes} ]]" DEBUG' 'PROMPT_COMMAND="LAST=\$?"' \
@@ -22,6 +24,49 @@ mkdir -p "$T/config/fish" "$T/zsh"
         'PS1='\''ready$LAST> '\' > "$T/zsh/.zshrc"
     printf '%s\n' 'function fish_prompt; echo "ready$status> "; end' 'function fish_greeting; end' \
         'notifyctl shell init fish | source' > "$T/config/fish/config.fish"
+}
+# What else may be in a .bashrc. bash-preexec 0.4.1 to 0.6.0 install themselves at the first prompt, and know only the first element of
+# PROMPT_COMMAND; what stands for it here does what matters of them.
+cat > "$T/preexec.sh" <<'EOF'
+__bp_imported=defined __bp_mode='' precmd_functions=() preexec_functions=()
+__bp_install_string=$'__bp_trap_string="$(trap -p DEBUG)"\ntrap - DEBUG\n__bp_install'
+__bp_status() { return "$1"; }
+__bp_run() {
+    local hook
+    for hook in "${precmd_functions[@]}"; do __bp_status "$__bp_last_ret_value"; "$hook"; done
+}
+__bp_precmd_invoke_cmd() { __bp_last_ret_value=$?; __bp_run; }
+__bp_interactive_mode() { __bp_mode=on; }
+__bp_preexec_invoke_exec() {
+    local hook
+    [[ $__bp_mode ]] || return 0
+    __bp_mode=''
+    [[ $'\n'${PROMPT_COMMAND-}$'\n' != *$'\n'"$BASH_COMMAND"$'\n'* ]] || return 0
+    for hook in "${preexec_functions[@]}"; do "$hook" "$BASH_COMMAND"; done
+}
+__bp_install() {
+    [[ ${PROMPT_COMMAND-} != *__bp_precmd_invoke_cmd* ]] || return 1
+    trap '__bp_preexec_invoke_exec "$_"' DEBUG
+    local existing=${PROMPT_COMMAND//"$__bp_install_string"/:}
+    PROMPT_COMMAND=$'__bp_precmd_invoke_cmd\n'$existing$'\n__bp_interactive_mode'
+    __bp_precmd_invoke_cmd
+    __bp_interactive_mode
+}
+PROMPT_COMMAND=${PROMPT_COMMAND:+$PROMPT_COMMAND$'\n'}$__bp_install_string
+EOF
+# shellcheck disable=SC2016 # for the shells
+{
+    line='eval "$(notifyctl shell init bash)"'
+    prompt='PS1='\''ready$?> '\'
+    hooks='seen() { echo "$1" >> "$HOME/seen-$ORDER"; }; preexec_functions+=(seen); precmd() { echo >> "$HOME/prompts-$ORDER"; }; precmd_functions+=(precmd)'
+    printf '%s\n' ORDER=before 'PROMPT_COMMAND="LAST=\$?"' ". '$T/preexec.sh'" "$hooks" "$line" "$prompt" > "$T/before"
+    printf '%s\n' ORDER=after 'PROMPT_COMMAND="LAST=\$?"' "$line" ". '$T/preexec.sh'" "$hooks" "$prompt" > "$T/after"
+    printf '%s\n' 'PROMPT_COMMAND="PIPES=(\${PIPESTATUS[@]})"' "$line" "$prompt" > "$T/pipes"
+    printf '%s\n' 'trap "touch \"$HOME/failed\"" ERR' 'alias history=false command=false stat=false' "$line" 'set -euCo posix' 'IFS=0' "$prompt" \
+        > "$T/strict"
+    printf '%s\n' HISTCONTROL=erasedups:ignorespace "$line" "$prompt" > "$T/erasing"
+    printf '%s\n' 'NOTIFYD_SHELL_SECONDS="a[\$(touch \"$HOME/was-run\")]"' "$line" "$prompt" > "$T/odd"
+    printf '%s\n' 'NOTIFYD_SHELL_SECONDS=0.5' "$line" "$prompt" > "$T/fraction"
 }
 printf "set -g focus-events on; run-shell -b 'notifyd-focus --tmux'\n" > "$T/tmux.conf"
 
@@ -58,6 +103,8 @@ inner new-session -d -s work -n bash -x 100 -y 30 bash
 inner new-window -d -n zsh zsh
 inner new-window -d -n fish fish
 inner new-window -d -n none cat
+for name in before after pipes strict erasing odd fraction; do inner new-window -d -n "$name" bash --rcfile "$T/$name"; done
+for shell in bash zsh fish; do inner new-window -d -n "$shell-asks" "$shell"; inner new-window -d -n "$shell-reads" "$shell"; done
 outer new-session -d -x 100 -y 30 "env -u TMUX tmux -L inner attach -t work"
 outer set-option -s focus-events on
 outer new-window -d -n elsewhere cat
@@ -73,6 +120,16 @@ eventually "the pane that is looked at holds its screen" screen_is work:bash
 # In panes that are not looked at.
 inner select-window -t work:none
 eventually "with another pane another screen is held" screen_is work:none
+
+# Commands that ask at their beginning, and commands that take what is typed until their end.
+for shell in "${shells[@]}"; do
+    for name in asks reads; do eventually "another $shell is ready" prompts "work:$shell-$name" 0; done
+    type "work:$shell-asks" 'head -n 1; sleep 20; : asked'
+    type "work:$shell-asks" yes
+    type "work:$shell-reads" 'head -n 1; : read'
+done
+BEGUN=$(milliseconds)
+
 # shellcheck disable=SC2016 # as it is typed
 hostile=': '\''$(touch was-run) %s \033[31m'\''; sleep 1.1; sh -c "exit 3"'
 for shell in "${shells[@]}"; do
@@ -93,7 +150,58 @@ for shell in "${shells[@]}"; do
     done
     eventually "the prompt of $shell has its status" prompts "work:$shell" 3
 done
+
+# Stopped, and not ended.
+for shell in "${shells[@]}"; do type "work:$shell" "bash -c 'sleep 1.2; touch $T/stop-$shell; sleep 60'"; done
+for shell in "${shells[@]}"; do
+    eventually "a command of $shell runs" test -e "$T/stop-$shell"
+    inner send-keys -t "work:$shell" C-z
+    type "work:$shell" 'kill -9 %1; sleep 1.1; : stopped'
+    eventually "$shell is at its prompt again" ends_as "work:$shell" 'kill -9 %1; sleep 1.1; : stopped' shown
+    equal "and does not report what was stopped" '' "$(events "work:$shell" "bash -c 'sleep 1.2; touch $T/stop-$shell; sleep 60'")"
+done
+
+# Odd configurations of bash.
+for name in before after; do
+    eventually "bash with bash-preexec $name the line is ready" prompts "work:$name" 0
+    type "work:$name" 'sleep 1.1'
+    type "work:$name" false
+    failing='bash -c "sleep 1.1; exit 6"'
+    type "work:$name" "$failing"
+    eventually "it reports" ends_as "work:$name" "$failing" shown
+    equal "with the status" 6 "$(events "work:$name" "$failing" '.[4]."exit-code".data')"
+    equal "and bash-preexec calls its hooks, once for each command" $'sleep 1.1\nfalse\n'"$failing" "$(cat "$HOME/seen-$name")"
+    equal "and before each prompt" 4 "$(wc -l < "$HOME/prompts-$name")"
+done
+eventually "a bash is ready" prompts work:pipes 0
+type work:pipes 'false | true'
+# shellcheck disable=SC2016 # as it is typed
+type work:pipes 'sleep 1.1; echo "pipes ${PIPES[*]}"'
+eventually "others in PROMPT_COMMAND have PIPESTATUS" eval 'inner capture-pane -p -t work:pipes | grep -qx "pipes 1 0"'
+eventually "a bash with errexit is ready" prompts work:strict 0
+type work:strict 'sleep 1.1; : one'
+type work:strict 'sleep 1.1; : two'
+eventually "errexit, nounset, noclobber, POSIX mode, IFS and aliases change nothing" ends_as work:strict 'sleep 1.1; : two' shown
+[ ! -e "$HOME/failed" ] || fail "a hook returns an error"
+eventually "a bash with erasedups is ready" prompts work:erasing 0
+for text in 'sleep 1.1; : one' 'sleep 1.1; : two' 'sleep 1.1; : one' ' sleep 1.1; : hidden' 'sleep 1.1; : three'; do type work:erasing "$text"; done
+eventually "with erasedups a command is reported" ends_as work:erasing 'sleep 1.1; : three' shown
+equal "also one that is in the history" 2 "$(events work:erasing 'sleep 1.1; : one' | wc -l)"
+equal "but not one that is to stay secret" '' "$(events work:erasing 'sleep 1.1; : hidden')"
+for name in odd fraction; do
+    eventually "a bash is ready" prompts "work:$name" 0
+    type "work:$name" 'sleep 1.1'
+    type "work:$name" 'history -s x; NOTIFYD_SHELL_SECONDS=1'
+    type "work:$name" 'sleep 1.1; : last'
+    eventually "it reports" ends_as "work:$name" 'sleep 1.1; : last' shown
+done
+equal "what is no number of seconds is 30" '' "$(events work:odd 'sleep 1.1')"
+equal "the number may have a fraction" 1 "$(events work:fraction 'sleep 1.1' | wc -l)"
+[ -z "$(inner capture-pane -p -t work:odd | grep -i error)" ] || fail "an odd number of seconds is an error at the prompt"
 [ -z "$(find "$T" -name was-run)" ] || fail "something was run"
+inner new-window -d -n advice "notifyctl shell init bash; cat"
+eventually "on a terminal the line for the configuration has the full path" \
+    eval 'inner capture-pane -J -p -t work:advice | grep -qxF "eval \"\$($(readlink -f "$PRODUCTS/notifyctl") shell init bash)\""'
 eventually "the user's DEBUG trap is kept" eval 'type work:bash "trap -p DEBUG" && inner capture-pane -p -t work:bash | grep -qF TRAP:=yes'
 
 # In the pane that is looked at, until its terminal loses the focus.
@@ -115,6 +223,19 @@ inner select-window -t work:none
 # shellcheck disable=SC2016 # as it is typed
 type work:bash 'history -s ": $(head -c 1000000 /dev/zero | tr "\0" x)"; sleep 1.1'
 eventually "a very long command is cut" ends_as work:bash ": $(printf '%077d' 0 | tr 0 x)…" shown
+
+# The kernel tells of input only once in 8 seconds.
+has_run() { [ "$(milliseconds)" -ge $((BEGUN + $1)) ]; }
+PATIENCE=30 eventually "commands run for a while" has_run 18000
+for shell in "${shells[@]}"; do
+    type "work:$shell-reads" no
+    type "work:$shell-reads" 'sleep 1.1; : later'
+done
+for shell in "${shells[@]}"; do
+    eventually "$shell reports a command that only asked at its beginning" ends_as "work:$shell-asks" 'head -n 1; sleep 20; : asked' shown
+    eventually "$shell goes on" ends_as "work:$shell-reads" 'sleep 1.1; : later' shown
+    equal "and has not reported what took the input of the terminal" '' "$(events "work:$shell-reads" 'head -n 1; : read')"
+done
 
 # notifyd does not answer.
 kill -STOP "$DAEMON"

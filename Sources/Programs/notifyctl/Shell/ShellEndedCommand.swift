@@ -7,8 +7,8 @@ struct ShellEndedCommand: AsyncParsableCommand {
         commandName: "ended",
         abstract: "Report that a command has ended, as “shell init” has shells do.",
         discussion: """
-            The command is in the variable NOTIFYD_SHELL_COMMAND, and the names of those that are not reported in \
-            NOTIFYD_SHELL_IGNORE. It gives up after 10 seconds.
+            The command is in the variable NOTIFYD_SHELL_COMMAND, those that are not reported are in NOTIFYD_SHELL_IGNORE, and when the \
+            terminal was last read from, in seconds since 1970, is in NOTIFYD_SHELL_INPUT. It gives up after 10 seconds.
 
             Examples:
               export NOTIFYD_SHELL_COMMAND='make test'
@@ -32,9 +32,11 @@ struct ShellEndedCommand: AsyncParsableCommand {
 
     func run() async throws {
         alarm(Self.patience)
+        let input = Self.variable("NOTIFYD_SHELL_INPUT").flatMap { Int64($0) }.map { TerminalInput(lastRead: $0) }
+        guard input?.wasTaken(upTo: Int64(time(nil)), by: after.duration) != true else { return }
         let report = ShellReport(
             command: Self.variable("NOTIFYD_SHELL_COMMAND") ?? "", status: status, duration: after.duration,
-            ignored: Self.variable("NOTIFYD_SHELL_IGNORE") ?? InteractiveCommands.usual.joined(separator: " "))
+            ignored: Self.variable("NOTIFYD_SHELL_IGNORE") ?? InteractiveCommands.usual)
         guard let report else { return }
         var fields: Fields = [
             "exit-code": .int64(Int64(status)), "duration": .int64(after.duration.components.seconds),

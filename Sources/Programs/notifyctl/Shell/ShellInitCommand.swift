@@ -11,12 +11,16 @@ struct ShellInitCommand: ParsableCommand {
         commandName: "init",
         abstract: "Print what a shell runs to report the end of long commands.",
         discussion: """
-            Commands that took 30 seconds or longer are reported, and not those that begin with a space or are interactive, such as \
-            ssh and less. Set NOTIFYD_SHELL_SECONDS and NOTIFYD_SHELL_IGNORE to change it.
+            On a terminal it prints the line for the configuration instead, with the full path of this program: the search path need not be \
+            set there yet.
 
-            Without a session bus nothing is printed, and nothing reported.
+            Commands that took 30 seconds or longer are reported, and not those that begin with a space, or that took what was typed \
+            until their end, such as less and a shell on another machine. Set NOTIFYD_SHELL_SECONDS and NOTIFYD_SHELL_IGNORE to change it.
+
+            Without a session bus nothing is printed for the shell, and nothing reported.
 
             Examples:
+              notifyctl shell init bash            # says what to write, and where
               eval "$(notifyctl shell init bash)"
               notifyctl shell init fish | source
             """)
@@ -25,12 +29,13 @@ struct ShellInitCommand: ParsableCommand {
     var shell: ShellScript
 
     func run() {
+        let program = Daemon.ownPath ?? "notifyctl"
+        guard !Terminal.isInteractive else { return Terminal.write(shell.advice(program: program)) }
         let environment = ChildProcess.currentEnvironment
         guard Self.hasBus(environment) else { return }
-        let program = FileFacts.link(at: "/proc/self/exe") ?? "notifyctl"
-        let pane = TerminalPane.current(environment)
+        let topic = ShellTopic(host: HostName.current, pane: TerminalPane.current(environment)).topic
         Terminal.write(
-            shell.text(program: program, topic: ShellTopic(host: HostName.current, pane: pane).topic.description))
+            shell.text(program: program, topic: topic.description, terminal: "/dev/" + TerminalPane.terminal))
     }
 
     /// A shell over ssh may have none. The bus itself is not asked: nobody waits for it at the start of a shell.

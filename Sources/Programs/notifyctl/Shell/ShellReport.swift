@@ -5,8 +5,8 @@ import NotifyText
 struct ShellReport: Equatable {
     /// The longest title, in characters.
     static let longestTitle = 80
-    /// A command that Ctrl-C has ended or Ctrl-Z has stopped: whoever typed that is there.
-    private static let statusesByHand = [130, 148]
+    /// A command that Ctrl-C has ended, or that is stopped, as by Ctrl-Z: whoever typed that is there.
+    private static let statusesByHand: Set<Int> = [130, 147, 148, 149, 150]
 
     let title: String
     let body: String
@@ -14,7 +14,7 @@ struct ShellReport: Equatable {
 
     /// - Parameters:
     ///   - command: as it was typed. It is only text.
-    ///   - ignored: the names of commands that are not reported.
+    ///   - ignored: the commands that are not reported, as `InteractiveCommands` reads them.
     /// - Returns: `nil` if it is not to be reported.
     init?(command: String, status: Int, duration: Duration, ignored: String) {
         let line = command.unicodeScalars.split { $0 == "\n" || $0 == "\r" }.first.map { String($0) } ?? ""

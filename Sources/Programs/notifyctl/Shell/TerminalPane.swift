@@ -7,7 +7,7 @@ enum TerminalPane {
     static func current(_ environment: [String: String]) -> ShellTopic.Pane {
         if let pane = tmux(environment, parentOfSession: parentOfSession) { return pane }
         if let window = environment["WINDOWID"].flatMap({ UInt64($0) }), window > 0 { return .window(window) }
-        return .terminal(name)
+        return .terminal(terminal)
     }
 
     /// A pane of tmux.
@@ -29,7 +29,7 @@ enum TerminalPane {
     }
 
     /// The device of the terminal, such as `pts/3`. Standard output is a pipe here.
-    private static var name: String {
+    static var terminal: String {
         for descriptor in [STDIN_FILENO, STDERR_FILENO] {
             guard let path = ttyname(descriptor) else { continue }
             let name = String(cString: path)
