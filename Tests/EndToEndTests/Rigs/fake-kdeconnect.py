@@ -1,6 +1,7 @@
 """A stand-in for KDE Connect with one phone: the D-Bus objects that examples/python/kdeconnect.py uses.
 
-org.notifyd.Test.Phone at /phone controls it: Post, Remove and Dismissed.
+org.notifyd.Test.Phone at /phone controls it: Post, Remove, Dismissed and Reconnect, after which the phone says again what is on it, silently
+and with other numbers, as KDE Connect does.
 """
 
 import dbus
@@ -50,6 +51,10 @@ class Notifications(dbus.service.Object):
 
 
 class Device(dbus.service.Object):
+    @dbus.service.signal("org.kde.kdeconnect.device", signature="b")
+    def reachableChanged(self, is_reachable):
+        pass
+
     @dbus.service.method("org.freedesktop.DBus.Properties", in_signature="ss", out_signature="v")
     def Get(self, interface, name):
         return "Mina's phone"
@@ -68,11 +73,16 @@ class Phone(dbus.service.Object):
         self.shown: dict[str, Notification] = {}
         self.dismissed: list[str] = []
         self.list = Notifications(self)
+        self.device = Device(bus, DEVICE)
 
     @dbus.service.method("org.notifyd.Test.Phone", in_signature="ssss")
     def Post(self, number, app, title, text):
-        values = {"internalId": f"0|{app}|{number}", "appName": app, "title": title, "text": text, "ticker": "",
-                  "dismissable": True, "silent": False, "replyId": ""}
+        # busctl cannot send it.
+        title = title.replace("for internal use", "\uffff")
+        self.post(number, {"internalId": f"0|{app}|{'timer' if app == 'Clock' else number}", "appName": app, "title": title,
+                           "text": text, "ticker": "", "dismissable": True, "silent": False, "replyId": ""})
+
+    def post(self, number, values):
         if number in self.shown:
             self.shown[number].values = values
         else:
@@ -85,6 +95,16 @@ class Phone(dbus.service.Object):
             self.shown.pop(str(number)).remove_from_connection()
             self.list.notificationRemoved(number)
 
+    @dbus.service.method("org.notifyd.Test.Phone")
+    def Reconnect(self):
+        self.device.reachableChanged(False)
+        before, self.shown = self.shown, {}
+        for one in before.values():
+            one.remove_from_connection()
+        self.device.reachableChanged(True)
+        for number, one in enumerate(before.values(), 1):
+            self.post(str(number), one.values | {"silent": True})
+
     @dbus.service.method("org.notifyd.Test.Phone", out_signature="s")
     def Dismissed(self):
         return " ".join(self.dismissed)
@@ -92,6 +112,6 @@ class Phone(dbus.service.Object):
 
 dbus.mainloop.glib.DBusGMainLoop(set_as_default=True)
 session = dbus.SessionBus()
-objects = [Phone(session), Device(session, DEVICE), Daemon(session, "/modules/kdeconnect")]
+objects = [Phone(session), Daemon(session, "/modules/kdeconnect")]
 name = dbus.service.BusName("org.kde.kdeconnect", session)
 GLib.MainLoop().run()
