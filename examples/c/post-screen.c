@@ -39,6 +39,17 @@ static int report(sd_bus_message *reply, const char *call) {
 
 static void read_news(sd_bus *bus, struct screen *screen);
 
+/* Anybody may have written it: what a terminal would obey is left out. The bus has seen to it that it is UTF-8. */
+static void print_text(const char *text, char end) {
+    for (const unsigned char *byte = (const unsigned char *)text; *byte; byte++) {
+        if (*byte == 0xC2 && byte[1] >= 0x80 && byte[1] < 0xA0)
+            byte++;
+        else if (*byte >= ' ' && *byte != 0x7F)
+            putchar(*byte);
+    }
+    putchar(end);
+}
+
 static int on_page(sd_bus_message *reply, void *data, sd_bus_error *unused) {
     struct screen *screen = data;
     bool is_empty = true;
@@ -56,7 +67,9 @@ static int on_page(sd_bus_message *reply, void *data, sd_bus_error *unused) {
             return 0;
         sd_bus_message_skip(reply, "xsa{sv}");
         sd_bus_message_exit_container(reply);
-        printf("%s %s %s\n", topic, title, body);
+        print_text(topic, ' ');
+        print_text(title, ' ');
+        print_text(body, '\n');
         screen->cursor = id;
         is_empty = false;
     }

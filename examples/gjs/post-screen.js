@@ -95,7 +95,8 @@ class PostScreen {
                     return;
                 const [events] = page;
                 for (const [id, topic, title, body] of events) {
-                    print(topic, title, body);
+                    // Anybody may have written it: what a terminal would obey is left out.
+                    print(...[topic, title, body].map(text => text.replace(/\p{Cc}/gu, '')));
                     this.cursor = id;
                 }
                 // A page may be short and not be the last.

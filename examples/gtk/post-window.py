@@ -36,7 +36,7 @@ class Screen:
         self.bus = Gio.bus_get_sync(Gio.BusType.SESSION)
         # The topic is the first argument of the signal: so nothing else even reaches this process.
         self.bus.signal_subscribe(ROUTER, ROUTER, "Event", PATH, topic, Gio.DBusSignalFlags.NONE,
-                                  lambda *arguments: on_event(*arguments[5].unpack()))
+                                  lambda *arguments: on_event(*arguments[5].unpack()[:6]))
         Gio.bus_watch_name_on_connection(self.bus, ROUTER, Gio.BusNameWatcherFlags.AUTO_START,
                                          self.on_appeared, self.on_vanished)
 
@@ -77,6 +77,7 @@ class PostWindow(Gtk.ApplicationWindow):
     def __init__(self, application, post):
         super().__init__(application=application, title=f"Post {post}", default_width=440, default_height=330)
         self.set_titlebar(Gtk.HeaderBar())
+        self.comments = []
         self.list = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
         self.list.append(self.paragraph("Along the river before breakfast", "Mina · 8.2 km", "post", "title-2"))
         self.list.append(Gtk.Separator())
@@ -86,7 +87,10 @@ class PostWindow(Gtk.ApplicationWindow):
         self.connect("realize", lambda window: window.get_surface().connect("notify::state", self.on_state))
 
     def on_event(self, topic, id, title, body, fields, info):
-        self.list.append(self.paragraph(title, body, "comment", "heading", "new"))
+        self.comments.append(self.paragraph(title, body, "comment", "heading", "new"))
+        self.list.append(self.comments[-1])
+        if len(self.comments) > 500:
+            self.list.remove(self.comments.pop(0))
 
     def on_state(self, *_):
         surface = self.get_surface()

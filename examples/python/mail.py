@@ -14,6 +14,7 @@ import asyncio
 import base64
 import email
 import email.policy
+import hashlib
 import imaplib
 import os
 import re
@@ -32,10 +33,32 @@ except ImportError:
 ROUND = 25 * 60  # seconds; servers end a connection that says nothing for half an hour
 PAUSE = 30  # seconds before another attempt
 PATIENCE = 60  # seconds for an answer
+NEWS = re.compile(rb"\* \d+ (EXISTS|EXPUNGE|FETCH)")
+HEAD = 16384  # bytes of a head that are read
+
+
+# What notifyd refuses whenever it is asked. Everything else is tried again.
+FOR_GOOD = (notifyd.InvalidEvent, notifyd.InvalidTopic, notifyd.TooLarge, notifyd.AccessDenied)
 
 
 class Mistake(Exception):
     """What only the user can mend."""
+
+
+def cut(text: str, size: int) -> str:
+    """So many bytes at most, in one line, without what no message on the bus may hold: NUL, surrogates and characters for
+    internal use."""
+    text = "".join("\ufffd" if one == "\0" or "\ud800" <= one <= "\udfff" or "\ufdd0" <= one <= "\ufdef" or
+                   ord(one) & 0xFFFE == 0xFFFE else one for one in " ".join(text[:size].split()))
+    return text.encode()[:size].decode(errors="ignore")
+
+
+def header(mail: email.message.Message, name: str) -> str:
+    """A line of the head as text; as it was sent, if nobody can read it."""
+    try:
+        return str(mail[name] or "")
+    except Exception:  # whatever a parser makes of what a stranger has written
+        return next((str(text) for key, text in mail.raw_items() if key.lower() == name.lower()), "")
 
 
 def encoded(folder: str) -> str:
@@ -61,24 +84,32 @@ class Folder:
             raise Mistake(
                 f"The server does not open the folder {folder} ({answer[0].decode(errors='replace')}). Write its whole name, "
                 "such as INBOX or Lists/Debian, and %XX for what is no letter of an address.")
-        (validity,) = self.imap.response("UIDVALIDITY")[1]
-        self.source = f"imap:{url.username}@{url.hostname}/{folder}/{validity.decode()}"
-        self.topic = "/mail/" + re.sub(r"[^\w.-]", "_", folder)
+        validity = (self.imap.response("UIDVALIDITY")[1] or [None])[0] or b"0"
+        self.source = f"imap:{url.username}@{url.hostname}/{folder}/{validity.decode(errors='replace')}"
+        if len(self.source.encode()) > 256:
+            self.source = "imap:" + hashlib.sha256(self.source.encode()).hexdigest()
+        self.topic = "/mail/" + cut(re.sub(r"[^\w.-]", "_", folder), 64)
 
     def unread(self) -> set[int]:
         numbers = self.imap.uid("SEARCH", "UNSEEN")[1][0] or b""
-        return {int(number) for number in numbers.split()}
+        return {int(number) for number in re.findall(rb"\d+", numbers)}
 
-    def head(self, number: int) -> tuple[str, str]:
-        parts = self.imap.uid("FETCH", str(number), "(BODY.PEEK[HEADER.FIELDS (FROM SUBJECT)])")[1]
-        text = next((part[1] for part in parts if isinstance(part, tuple)), b"")
+    def head(self, number: int) -> tuple[str, str] | None:
+        """Sender and subject; None if the mail is gone."""
+        parts = self.imap.uid("FETCH", str(number), f"(BODY.PEEK[HEADER.FIELDS (FROM SUBJECT)]<0.{HEAD}>)")[1]
+        text = next((part[1] for part in parts if isinstance(part, tuple)), None)
+        if text is None:
+            return None
         mail = email.message_from_bytes(text, policy=email.policy.default)
-        return str(mail["From"] or "somebody"), str(mail["Subject"] or "")
+        return cut(header(mail, "From") or "somebody", 800), cut(header(mail, "Subject"), 4000)
 
     def changes(self) -> Iterator[None]:
         """Yields whenever something may have changed."""
         while True:
             yield
+            # The server may have told of it with the answer to something else.
+            if any(self.imap.response(kind)[1] != [None] for kind in ("EXISTS", "EXPUNGE")):
+                continue
             if hasattr(self.imap, "idle"):  # since Python 3.14
                 with self.imap.idle(duration=ROUND) as answers:
                     for kind, _ in answers:
@@ -93,12 +124,15 @@ class Folder:
         self.imap.send(tag + b" IDLE\r\n")
         until = time.monotonic() + ROUND
         line = b""
+        has_news = False
         while not line.startswith(b"+"):
             line = self.line()
+            has_news = has_news or bool(NEWS.match(line))
             if line.startswith(tag):
                 raise Mistake("The server knows no IDLE, and this program needs it.")
-        while not re.match(rb"\* \d+ (EXISTS|EXPUNGE|FETCH)", line) and self.has_line(until):
+        while not has_news and self.has_line(until):
             line = self.line()
+            has_news = bool(NEWS.match(line))
         self.imap.send(b"DONE\r\n")
         while not line.startswith(tag):
             line = self.line()
@@ -134,12 +168,18 @@ async def watch(client: notifyd.Client, folder: Folder, told: set[tuple[str, int
         await asyncio.to_thread(next, changes)
         unread = {(folder.source, number) for number in await asyncio.to_thread(folder.unread)}
         for name in sorted(unread - told):
-            sender, subject = await asyncio.to_thread(folder.head, name[1])
-            await client.publish(
-                folder.topic, sender[:200], subject[:1000], source=folder.source, event_id=str(name[1]), via="imap")
+            head = await asyncio.to_thread(folder.head, name[1])
+            try:
+                if head:
+                    await client.publish(folder.topic, *head, source=folder.source, event_id=str(name[1]), via="imap")
+            except FOR_GOOD as error:
+                print(f"mail {name[1]} is not told: {error}", file=sys.stderr, flush=True)
             told.add(name)
         for source, number in told - unread:
-            await client.claim_named(source, str(number), done="dismissed", device="mail", via="imap")
+            try:
+                await client.claim_named(source, str(number), done="dismissed", device="mail", via="imap")
+            except FOR_GOOD as error:
+                print(f"mail {number} is not claimed: {error}", file=sys.stderr, flush=True)
         told &= unread
 
 
@@ -151,8 +191,10 @@ async def main(address: str, file: str) -> None:
                 with open(file) as lines:
                     password = lines.readline().rstrip("\n")
                 await watch(client, await asyncio.to_thread(Folder, address, password), told)
-            except (OSError, imaplib.IMAP4.error, notifyd.Error) as error:
-                print(f"{error}; the next attempt is in {PAUSE} s", file=sys.stderr, flush=True)
+            except Mistake:
+                raise
+            except Exception as error:  # a server may answer anything
+                print(f"{error or type(error).__name__}; the next attempt is in {PAUSE} s", file=sys.stderr, flush=True)
             await asyncio.sleep(PAUSE)
 
 
@@ -160,5 +202,5 @@ if len(sys.argv) != 3 or not os.path.isfile(sys.argv[2]):
     sys.exit(__doc__)
 try:
     asyncio.run(main(*sys.argv[1:]))
-except Mistake as mistake:
+except (Mistake, notifyd.Error) as mistake:
     sys.exit(str(mistake))

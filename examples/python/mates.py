@@ -11,6 +11,7 @@ import sys
 
 from dasbus.client.observer import DBusObserver
 from dasbus.connection import SessionMessageBus
+from dasbus.error import DBusError
 from dasbus.loop import EventLoop
 from dasbus.typing import get_native
 
@@ -36,7 +37,11 @@ class Mates:
         self.observer.connect_once_available()
 
     def look(self):
-        self.cursor, values = self.router.Snapshot(self.topic.rstrip("/"))
+        try:
+            self.cursor, values = self.router.Snapshot(self.topic.rstrip("/"))
+        except DBusError as error:
+            print(error, file=sys.stderr, flush=True)
+            return
         present = {topic: fields for id, topic, title, body, published, outcome, fields in values}
         for topic in self.distances.keys() - present.keys():
             self.forget(topic)
@@ -53,7 +58,9 @@ class Mates:
             self.forget(topic)
 
     def show(self, topic, fields):
-        distance = get_native(fields).get("distance", "?")
+        distance = get_native(fields).get("distance")
+        if not isinstance(distance, (int, float)):  # what others publish may be anything
+            distance = "?"
         if self.distances.get(topic) != distance:
             self.distances[topic] = distance
             print(topic.rsplit("/", 1)[1], distance, "m", flush=True)

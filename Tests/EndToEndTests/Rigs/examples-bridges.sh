@@ -31,8 +31,10 @@ exec 8> "$T/mailbox"
 eventually_quiet "$PATIENCE" test -s "$T/imap.port" || fail "the mail server does not start"
 echo 'new Before' >&8
 echo secret > "$T/password"
+# Without the pauses before another attempt.
+sed 's/^PAUSE = .*/PAUSE = 0.2/' "$EXAMPLES/python/mail.py" > "$T/mail-quick.py"
 start_mail() {
-    background "$T/mail.log" "$EXAMPLES/python/mail.py" "imap://mina@127.0.0.1:$(cat "$T/imap.port")/INBOX" "$T/password"
+    background "$T/mail.log" /usr/bin/python3 "$T/mail-quick.py" "imap://mina@127.0.0.1:$(cat "$T/imap.port")/INBOX" "$T/password"
     MAIL=$!
 }
 start_mail
@@ -50,6 +52,29 @@ stop "$MAIL"
 echo 'new Later' >&8
 start_mail
 eventually "what came without mail.py is told too, and nothing twice" bodies_are 'Before Now Later'
+
+# What strangers send: NUL, a character for internal use, bytes that are no text, a head of 100 KB, half a word, nothing at all.
+raw() { printf 'raw %s\n' "$(printf '%b' "$1" | base64 -w 0)" >&8; }
+raw 'From: =?utf-8?q?x=00=EF=BF=BF?= <x@y>\r\nSubject: =?utf-8?q?a=00b?=\r\n\r\n'
+raw 'From: \0377\0376 <\r\nSubject: c\0377d\0001\r\n\r\n'
+raw "From: <\r\nSubject: $(head -c 100000 /dev/zero | tr '\0' e)\r\n\r\n"
+raw 'Subject: =?utf-8?q?\r\n\r\n'
+raw ''
+echo 'new Last' >&8
+last_is_told() { [[ $(bodies) == *' Last' ]]; }
+eventually "whatever a mail says, it ends nothing" last_is_told
+equal "and each is told" 9 "$(call History stu /mail/INBOX 0 100 | jq length)"
+equal "with what a text may hold" 'a�b' "$(call History stu /mail/INBOX 0 100 | jq -r '.[3][3]')"
+# Without notifyd, and refused by it.
+stop "$DAEMON"
+eventually "notifyd is gone" unowned $ROUTER
+echo 'new Meanwhile' >&8
+start_daemon <<'TOML'
+[banner]
+max_per_second = 0
+TOML
+meanwhile_is_told() { [[ $(bodies) == *' Last Meanwhile' ]]; }
+eventually "what comes while notifyd is gone is told when it is back" meanwhile_is_told
 stop "$MAIL"
 mail_ends() { "$EXAMPLES/python/mail.py" "imap://mina@127.0.0.1:$(cat "$T/imap.port")/$1" "$T/password" 2>&1; }
 case $(mail_ends Nowhere) in
@@ -73,7 +98,12 @@ phone() { busctl --user --json=short call org.kde.kdeconnect /phone org.notifyd.
 background "$T/phone.log" /usr/bin/python3 "$RIGS/fake-kdeconnect.py"
 eventually_quiet "$PATIENCE" owned org.kde.kdeconnect || fail "the stand-in for KDE Connect does not start"
 phone Post ssss 1 Chat Early 'before kdeconnect.py' > /dev/null
-background "$T/kdeconnect.log" "$EXAMPLES/python/kdeconnect.py"
+sed 's/^PAUSE = .*/PAUSE = 1/' "$EXAMPLES/python/kdeconnect.py" > "$T/kdeconnect.py"
+start_kdeconnect() {
+    background "$T/kdeconnect.log" /usr/bin/python3 "$T/kdeconnect.py"
+    KDECONNECT=$!
+}
+start_kdeconnect
 eventually "kdeconnect.py tells of what is on the phone" titles_are /phone/Chat Early
 phone Post ssss 2 Chat 'Mina' 'Are you there?' > /dev/null
 eventually "and of what comes" titles_are /phone/Chat $'Early\nMina'
@@ -89,6 +119,45 @@ eventually "a notification" titles_are /phone/Chat $'Early\nMina\nNews'
 phone Post ssss 3 Chat News two > /dev/null
 eventually "whose text changes is told again" titles_are /phone/Chat $'Early\nMina\nNews\nNews'
 equal "and nothing that was not dismissed here is dismissed there" 1 "$(phone Dismissed)"
+up() { phone Post ssss "$1" Clock Timer "Time's up" > /dev/null; }
+timers_are() { [ "$(titles /phone/Clock | wc -l)" = "$1" ]; }
+up 4
+eventually "a timer is told" timers_are 1
+phone Remove s 4 > /dev/null
+up 5
+eventually "and another one with the same words is told as well" timers_are 2
+timer=$(call History stu /phone/Clock 0 10 | jq '.[1][0]')
+eventually "and has its banner" outcome_is "$timer" shown
+count() { call History stu /phone 0 100 | jq length; }
+before=$(count)
+phone Reconnect > /dev/null
+stop "$KDECONNECT"
+start_kdeconnect
+phone Post ssss 20 Chat Then 'after the reconnection' > /dev/null
+then_is_told() { titles /phone/Chat | grep -qx Then; }
+eventually "after the phone and kdeconnect.py have come back, they go on" then_is_told
+equal "and nothing is told twice" $((before + 1)) "$(count)"
+call Claim t "$timer" > /dev/null
+timer_is_gone() { [[ $(phone Dismissed) == "1 "* ]]; }
+eventually "what was told before is dismissed there, too" timer_is_gone
+up 21
+eventually "and a third timer is news" timers_are 3
+wide=$(printf '\U20000%.0s' {1..40})
+phone Post ssss 22 "$wide" 'for internal use' "$(head -c 20000 /dev/zero | tr '\0' x)" > /dev/null
+phone Post ssss 23 '' '' '' > /dev/null
+strange_is_told() { [ "$(titles "/phone/${wide:0:16}")" = � ] && [ "$(titles /phone/unknown | wc -l)" = 1 ]; }
+eventually "whatever an app is called and says, it is told" strange_is_told
+stop "$DAEMON"
+eventually "notifyd is gone again" unowned $ROUTER
+phone Post ssss 24 Chat Meanwhile 'without notifyd' > /dev/null
+phone Remove s 22 > /dev/null
+eventually "kdeconnect.py notices" says kdeconnect 'notifyd: '
+start_daemon <<'TOML'
+[banner]
+max_per_second = 0
+TOML
+meanwhile_on_phone() { titles /phone/Chat | grep -qx Meanwhile; }
+eventually "what comes while notifyd is gone is told when it is back" meanwhile_on_phone
 
 # --- Home Assistant and Alertmanager, by a broker
 

@@ -48,7 +48,9 @@ eventually "both have a screen on the post" begins
 send /other Not theirs > /dev/null
 publish "" One comment
 publish /comment/3 Two 댓글
-each "they print what is about the post"
+send /post/27 $'\e[31mRed\u9b' $'two\nlines' > /dev/null
+printed+=('/post/27 [31mRed twolines')
+each "they print what is about the post, without what a terminal would obey"
 id=$(send /post/27 Three comments)
 printed+=("/post/27 Three comments")
 equal "and claim it" claimed "$(outcome_of "$id")"

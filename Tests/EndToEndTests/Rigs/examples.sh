@@ -72,6 +72,11 @@ ended unseen 3
 eventually "a build you have not seen the end of becomes a banner" says unseen 'shown'
 equal "whose text says how it ended" 'unseen is broken' "$(calls Notify | jq -r '.[3]' | tail -n 1)"
 
+# Without a terminal, and with a name that is neither an option nor a topic.
+odd="-it's $(printf '%080d' 0)/ödd"
+! "$EXAMPLES/bash/build-in-peace" "$odd" false < /dev/null > "$T/odd.log" 2>&1 || fail "a build that fails does not say so"
+equal "a project may have any name" "$odd is broken" "$(call History stu /build 0 100 | jq -r '.[-1][2]')"
+
 # --- Python: handling with dbus-python, current values with dasbus
 
 example() {
@@ -123,6 +128,8 @@ retain 영희 1300
 retain Mina 900
 eventually "and what changes" says mates '^영희 1300 m$'
 eventually "and what is new" says mates '^Mina 900 m$'
+call Publish 'sssa{sv}a{sv}' /run/r1/mate/Eve '' '' 1 distance s $'\e[31m1' 1 retain b true > /dev/null
+eventually "and nothing that is no distance" says mates '^Eve ? m$'
 call Publish 'sssa{sv}a{sv}' /run/r1/mate/영희 '' '' 0 1 remove b true > /dev/null
 eventually "and what is gone" says mates '^영희 is gone$'
 
@@ -154,6 +161,8 @@ eventually "it shows the mate who is there" says board '^Mina is at 1000 m$'
 id=$(send /run/r1/cancelled '' 'It rains')
 eventually "news of the run is claimed" outcome_is "$id" claimed
 eventually "and is on the board" says board 'It rains'
+send /run/r1/cancelled $'\e[31mRed' '' > /dev/null
+eventually "without what a terminal would obey" says board '/run/r1/cancelled \[31mRed'
 
 daemon_lives || fail "notifyd has ended"
 ok "notifyd lives"

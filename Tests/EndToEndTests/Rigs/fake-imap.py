@@ -1,20 +1,22 @@
 """A stand-in for an IMAP server with one folder and IDLE: fake-imap.py PORT-FILE COMMAND-FIFO
 
-It knows the commands that examples/python/mail.py uses, for one client at a time. The fifo takes lines: “new SUBJECT”,
-“read NUMBER”, “drop” ends the connection, “idled FILE” makes the file after three rounds of IDLE.
+It knows the commands that examples/python/mail.py uses, for one client at a time. The fifo takes lines: “new SUBJECT”, “raw HEAD” with
+the lines of a head in base64, “read NUMBER”, “drop” ends the connection, “idled FILE” makes the file after three rounds of IDLE.
 """
 
 import asyncio
+import base64
 import re
 import sys
 
 
 class Server:
     def __init__(self) -> None:
-        self.mails: dict[int, str] = {}
+        self.mails: dict[int, bytes] = {}
         self.unread: set[int] = set()
         self.writer: asyncio.StreamWriter | None = None
         self.idle = False
+        self.is_new = False
         self.rounds = 0
         self.sign = ""
 
@@ -36,6 +38,10 @@ class Server:
                 continue
             tag, command, *rest = line.split(" ", 2)
             arguments = rest[0] if rest else ""
+            # As servers do: with the answer to whatever comes next, and before they let a client wait.
+            if self.is_new and command.upper() in ("UID", "IDLE"):
+                self.say(f"* {len(self.mails)} EXISTS")
+                self.is_new = False
             match command.upper():
                 case "CAPABILITY":
                     self.say("* CAPABILITY IMAP4rev1 IDLE")
@@ -53,8 +59,10 @@ class Server:
                     self.say("* SEARCH " + " ".join(map(str, sorted(self.unread))))
                 case "UID":
                     number = int(re.search(r"\d+", arguments)[0])
-                    head = f"From: Mina <mina@example.org>\r\nSubject: {self.mails[number]}\r\n\r\n"
-                    self.say(f"* {number} FETCH (UID {number} BODY[HEADER.FIELDS (FROM SUBJECT)] {{{len(head)}}}\r\n{head})")
+                    # As much as is asked for.
+                    head = self.mails[number][:int(re.search(r"<0\.(\d+)>", arguments)[1])]
+                    self.say(f"* {number} FETCH (UID {number} BODY[HEADER.FIELDS (FROM SUBJECT)]<0> {{{len(head)}}}")
+                    writer.write(head + b")\r\n")
                 case "IDLE":
                     self.idle, idle_tag = True, tag
                     self.say("+ idling")
@@ -64,12 +72,15 @@ class Server:
 
     def control(self, line: str) -> None:
         verb, _, rest = line.partition(" ")
-        if verb == "new":
+        if verb in ("new", "raw"):
             number = len(self.mails) + 1
-            self.mails[number] = rest
+            head = f"From: Mina <mina@example.org>\r\nSubject: {rest}\r\n\r\n".encode()
+            self.mails[number] = head if verb == "new" else base64.b64decode(rest)
             self.unread.add(number)
             if self.idle:
                 self.say(f"* {number} EXISTS")
+            else:
+                self.is_new = True
         elif verb == "read":
             self.unread.discard(int(rest))
             if self.idle:

@@ -274,6 +274,15 @@ eventually "a service that fails is reported" reported
 equal "with what has happened" 'exit-code, exited 3. journalctl --user -u backup.service' \
     "$(call History stu /unit/backup.service 0 10 | jq -r '.[0][3]')"
 equal "once" 1 "$(call History stu /unit 0 10 | jq length)"
+long=$(printf '%070d' 0 | tr 0 x)
+cp "$HOME/.config/systemd/user/backup.service" "$HOME/.config/systemd/user/$long.service"
+systemctl --user daemon-reload
+systemctl --user start --wait "$long.service" && fail "a service that exits with 3 does not fail"
+# Of what is no service the manager says nothing but the name.
+systemctl --user start report-failure@-.mount.service
+unit_reported() { [ "$(call History stu /unit 0 10 | jq --arg title "$1 has failed" '[.[] | select(.[2] == $title)] | length')" = 1 ]; }
+eventually "a unit with a name longer than a segment of a topic is reported" unit_reported "$long.service"
+eventually "and one whose name begins with a dash" unit_reported -.mount
 
 # --- reload
 

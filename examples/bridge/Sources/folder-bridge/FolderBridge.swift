@@ -52,7 +52,7 @@ struct FolderBridge: Bridge {
                 let name = String(id[id.index(after: slash)...])
                 let isClaimed = ["claimed", "retracted", "dismissed", nil].contains(row.details["outcome"]?.string)
                 guard isClaimed, identity(of: name) == id else { continue }
-                try FileManager.default.removeItem(atPath: "\(folder)/\(name)")
+                try? FileManager.default.removeItem(atPath: "\(folder)/\(name)")
             }
             try await services.store.write([.put("cursor", rows.last!.number)])
         }
@@ -60,7 +60,7 @@ struct FolderBridge: Bridge {
 
     private func identity(of name: String) -> String? {
         var status = stat()
-        guard stat("\(folder)/\(name)", &status) == 0 else { return nil }
+        guard stat("\(folder)/\(name)", &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
         return "\(status.st_ino)-\(status.st_mtim.tv_sec)-\(status.st_mtim.tv_nsec)/\(name)"
     }
 }

@@ -39,7 +39,12 @@ struct RunBoard {
     /// Events: every one, once and in order, whatever is restarted meanwhile.
     private static func showNews(of run: String, after id: EventID, _ client: NotifyClient) async throws {
         for try await event in try await client.allEvents(at: run, after: id) where !event.isRetained {
-            print(event.topic, event.title, event.body)
+            print(plain(event.topic), plain(event.title), plain(event.body))
         }
+    }
+
+    /// Anybody may have written it: what a terminal would obey is left out.
+    private static func plain(_ text: String) -> String {
+        String(String.UnicodeScalarView(text.unicodeScalars.filter { $0.properties.generalCategory != .control }))
     }
 }
