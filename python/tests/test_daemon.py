@@ -286,6 +286,13 @@ async def test_a_block_that_ends_without_a_daemon_claims_when_it_is_back(rig: Ri
     assert await outcome(client, id) == "claimed"
 
 
+async def test_a_claim_at_the_end_of_a_block_takes_the_verdict_for_an_answer(client: Client) -> None:
+    # What the end of a block does if the event is not held again after a restart.
+    id = await client.publish("/post/1", window=60)
+    await client._call_about("Claim", id)
+    assert await outcome(client, id) == "claimed"
+
+
 # Screens
 
 

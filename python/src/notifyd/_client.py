@@ -420,7 +420,7 @@ class Client:
         return value
 
     async def _call_about(self, member: str, id: int) -> None:
-        await self._call(member, "t", (id,))
+        await self._call(member, "t", (id,), returns="s" if member == "Claim" else "")
 
     async def _hold(self, id: int, seconds: float) -> str:
         (verdict,) = await self._call("ClaimProvisionally", "tu", (id, _hold_time(seconds)), returns="s")
