@@ -124,9 +124,12 @@ eventually "with another pane another screen is held" screen_is work:none
 # Commands that ask at their beginning, and commands that take what is typed until their end.
 for shell in "${shells[@]}"; do
     for name in asks reads; do eventually "another $shell is ready" prompts "work:$shell-$name" 0; done
-    type "work:$shell-asks" 'head -n 1; sleep 20; : asked'
-    type "work:$shell-asks" yes
+    type "work:$shell-asks" "touch $T/asks-$shell; head -n 1; sleep 20; : asked"
     type "work:$shell-reads" 'head -n 1; : read'
+done
+for shell in "${shells[@]}"; do
+    eventually "$shell asks" test -e "$T/asks-$shell"
+    type "work:$shell-asks" yes
 done
 BEGUN=$(milliseconds)
 
@@ -232,7 +235,8 @@ for shell in "${shells[@]}"; do
     type "work:$shell-reads" 'sleep 1.1; : later'
 done
 for shell in "${shells[@]}"; do
-    eventually "$shell reports a command that only asked at its beginning" ends_as "work:$shell-asks" 'head -n 1; sleep 20; : asked' shown
+    eventually "$shell reports a command that only asked at its beginning" \
+        ends_as "work:$shell-asks" "touch $T/asks-$shell; head -n 1; sleep 20; : asked" shown
     eventually "$shell goes on" ends_as "work:$shell-reads" 'sleep 1.1; : later' shown
     equal "and has not reported what took the input of the terminal" '' "$(events "work:$shell-reads" 'head -n 1; : read')"
 done

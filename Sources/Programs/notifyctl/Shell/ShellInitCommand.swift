@@ -20,7 +20,7 @@ struct ShellInitCommand: ParsableCommand {
             Without a session bus nothing is printed for the shell, and nothing reported.
 
             Examples:
-              notifyctl shell init bash            # says what to write, and where
+              notifyctl shell init bash
               eval "$(notifyctl shell init bash)"
               notifyctl shell init fish | source
             """)

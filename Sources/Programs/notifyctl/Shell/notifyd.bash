@@ -19,8 +19,8 @@ if [[ $- == *i* && -z ${__notifyd_program-} ]] && ((BASH_VERSINFO[0] * 100 + BAS
         # made one when nothing more of the configuration follows.
         if [[ $__notifyd_is_first ]]; then
             __notifyd_is_first=''
-            if [[ -z ${bash_preexec_imported-}${__bp_imported-} && ${PROMPT_COMMAND-} == "$__notifyd_hook"$'\n'* ]]; then
-                PROMPT_COMMAND=("$__notifyd_hook" "${PROMPT_COMMAND#*$'\n'}" "${PROMPT_COMMAND[@]:1}")
+            if [[ -z ${bash_preexec_imported-}${__bp_imported-} && ${PROMPT_COMMAND-} == "$__notifyd_hook"[$'\n;']* ]]; then
+                PROMPT_COMMAND=("$__notifyd_hook" "${PROMPT_COMMAND:${#__notifyd_hook}+1}" "${PROMPT_COMMAND[@]:1}")
             fi
         fi
         return "$1"
