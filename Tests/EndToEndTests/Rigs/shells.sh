@@ -61,8 +61,8 @@ EOF
     hooks='seen() { echo "$1" >> "$HOME/seen-$ORDER"; }; preexec_functions+=(seen); precmd() { echo >> "$HOME/prompts-$ORDER"; }; precmd_functions+=(precmd)'
     printf '%s\n' ORDER=before 'PROMPT_COMMAND="LAST=\$?"' ". '$T/preexec.sh'" "$hooks" "$line" "$prompt" > "$T/before"
     printf '%s\n' ORDER=after 'PROMPT_COMMAND="LAST=\$?"' "$line" ". '$T/preexec.sh'" "$hooks" "$prompt" > "$T/after"
-    printf '%s\n' 'PROMPT_COMMAND="PIPES=(\${PIPESTATUS[@]})"' "$line" "$prompt" > "$T/pipes"
-    printf '%s\n' 'trap "touch \"$HOME/failed\"" ERR' 'alias history=false command=false stat=false' "$line" 'set -euCo posix' 'IFS=0' "$prompt" \
+    printf '%s\n' 'export PROMPT_COMMAND="PIPES=(\${PIPESTATUS[@]})"' 'readonly HISTTIMEFORMAT' "$line" "$prompt" > "$T/pipes"
+    printf '%s\n' 'trap "touch \"$HOME/failed\"" ERR' 'alias history=false command=false stat=false' "$line" 'set -aeuCo posix' 'IFS=0' "$prompt" \
         > "$T/strict"
     printf '%s\n' HISTCONTROL=erasedups:ignorespace "$line" "$prompt" > "$T/erasing"
     printf '%s\n' 'NOTIFYD_SHELL_SECONDS="a[\$(touch \"$HOME/was-run\")]"' "$line" "$prompt" > "$T/odd"
@@ -181,6 +181,9 @@ type work:pipes 'false | true'
 # shellcheck disable=SC2016 # as it is typed
 type work:pipes 'sleep 1.1; echo "pipes ${PIPES[*]}"'
 eventually "others in PROMPT_COMMAND have PIPESTATUS" eval 'inner capture-pane -p -t work:pipes | grep -qx "pipes 1 0"'
+type work:pipes 'echo "exported $(env | grep -c __notifyd)"'
+eventually "nothing is exported to shells that lack the function" eval 'inner capture-pane -p -t work:pipes | grep -qx "exported 0"'
+[ -z "$(inner capture-pane -p -t work:pipes | grep readonly)" ] || fail "a readonly format of the history is an error at the prompt"
 eventually "a bash with errexit is ready" prompts work:strict 0
 type work:strict 'sleep 1.1; : one'
 type work:strict 'sleep 1.1; : two'

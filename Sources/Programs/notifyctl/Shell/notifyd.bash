@@ -3,8 +3,8 @@
 
 # PS0 is expanded before each command. It takes the time without starting a process, and without a DEBUG trap, which would slow down
 # every loop. A shell with promptvars off would print it as it stands.
-if [[ $- == *i* && -z ${__notifyd_program-} ]] && ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 501)) && shopt -q promptvars; then
-    __notifyd_program=@program@
+if [[ $- == *i* && ${__notifyd_shell-} != "$$" ]] && ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 501)) && shopt -q promptvars; then
+    __notifyd_shell=$$ __notifyd_program=@program@
     NOTIFYD_SHELL_TOPIC=@topic@
     : "${NOTIFYD_SHELL_SECONDS=@seconds@}" "${NOTIFYD_SHELL_IGNORE=@ignore@}"
     __notifyd_start='' __notifyd_number='' __notifyd_newest='' __notifyd_argument='' __notifyd_is_first=yes
@@ -14,16 +14,23 @@ if [[ $- == *i* && -z ${__notifyd_program-} ]] && ((BASH_VERSINFO[0] * 100 + BAS
 
     # $1: the status of the command; $2: its last argument.
     __notifyd_prompt() {
+        local rest
         __notifyd_report "$1" "${2:0:256}"
-        # An element of its own leaves PIPESTATUS to the others. But bash-preexec 0.6.0 and earlier know only one element: so it is
-        # made one when nothing more of the configuration follows.
+        # An element of its own leaves PIPESTATUS to the others, and an array is not exported to shells that lack the function. But
+        # bash-preexec 0.6.0 and earlier know only one element: so it is made one when nothing more of the configuration follows.
         if [[ $__notifyd_is_first ]]; then
             __notifyd_is_first=''
-            if [[ -z ${bash_preexec_imported-}${__bp_imported-} && ${PROMPT_COMMAND-} == "$__notifyd_hook"[$'\n;']* ]]; then
-                PROMPT_COMMAND=("$__notifyd_hook" "${PROMPT_COMMAND:${#__notifyd_hook}+1}" "${PROMPT_COMMAND[@]:1}")
+            if [[ -z ${bash_preexec_imported-}${__bp_imported-} && ${PROMPT_COMMAND-}$'\n' == "$__notifyd_hook"[$'\n;']* ]]; then
+                rest=${PROMPT_COMMAND:${#__notifyd_hook}+1}
+                PROMPT_COMMAND=("$__notifyd_hook" ${rest:+"$rest"} "${PROMPT_COMMAND[@]:1}")
             fi
         fi
         return "$1"
+    }
+
+    # The newest line of the history. The time format may be readonly.
+    __notifyd_history() {
+        HISTTIMEFORMAT='' \builtin history 1 || \builtin history 1
     }
 
     __notifyd_report() {
@@ -32,7 +39,7 @@ if [[ $- == *i* && -z ${__notifyd_program-} ]] && ((BASH_VERSINFO[0] * 100 + BAS
         __notifyd_start='' __notifyd_number=${HISTCMD-} __notifyd_newest='' __notifyd_argument=$2
         # With erasedups the history keeps its length. Only its newest line tells whether there is a new one.
         case :${HISTCONTROL-}: in
-            *:erasedups:*) text=$(HISTTIMEFORMAT='' \builtin history 1) __notifyd_newest=$text ;;
+            *:erasedups:*) text=$(__notifyd_history 2> /dev/null) __notifyd_newest=$text ;;
         esac
         [[ $start ]] || return 0
         elapsed=$(((${EPOCHREALTIME/[^0-9]/} - start) / 1000))
@@ -50,7 +57,7 @@ if [[ $- == *i* && -z ${__notifyd_program-} ]] && ((BASH_VERSINFO[0] * 100 + BAS
         if [[ $text ]]; then
             [[ $text == "$newest" ]] && number=''
         else
-            text=$(HISTTIMEFORMAT='' \builtin history 1)
+            text=$(__notifyd_history 2> /dev/null)
             [[ ${HISTCMD-} == "$number" ]] && number=''
         fi
         if [[ -z $number ]]; then

@@ -1,8 +1,8 @@
 # Written by "notifyctl shell init zsh": reports at notifyd that a long command has ended. See notifyctl(1).
 
-if [[ -o interactive && -z ${__notifyd_program-} ]] && zmodload zsh/datetime 2> /dev/null; then
+if [[ -o interactive && ${__notifyd_shell-} != $$ ]] && zmodload zsh/datetime 2> /dev/null; then
     # A backslash avoids an alias.
-    \typeset -g __notifyd_program=@program@ __notifyd_start= __notifyd_command=
+    \typeset -g __notifyd_shell=$$ __notifyd_program=@program@ __notifyd_start= __notifyd_command=
     \typeset -g NOTIFYD_SHELL_TOPIC=@topic@
     : ${NOTIFYD_SHELL_SECONDS=@seconds@} ${NOTIFYD_SHELL_IGNORE=@ignore@}
 
