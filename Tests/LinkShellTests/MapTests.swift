@@ -209,6 +209,86 @@ struct MapTests {
         }
     }
 
+    @Test func theMostSpecificMapTakesAMessageOnce() async throws {
+        let all = """
+            [[map]]
+            filter = "home/#"
+            topic = "/home"
+            title = "{{payload}}"
+            """
+        try await withLink(1, rest: all + "\n" + Self.doors) { rig in
+            try await publish(#"{"state": "open"}"#, to: "home/bath/door", rig.broker)
+            try await publish("lamp", to: "home/bath/lamp", rig.broker)
+            try await rig.one.hears("lamp")
+            #expect(try await rig.one.titles() == ["bath: open", "lamp"])
+        }
+    }
+
+    /// What is left out does not count against the rate, and a silent message with the same member takes the earlier one back.
+    @Test func anEndTakesBackWhatItEnds() async throws {
+        let maps = """
+            [[map]]
+            filter = "frigate/events"
+            topic = "/camera"
+            title = "{{type}} {{after.id}}"
+            except = { type = "update" }
+            silent = { type = "end" }
+            collapse = "after.id"
+            """
+        func message(_ type: String, _ id: Int) -> String { "{\"type\": \"\(type)\", \"after\": {\"id\": \(id)}}" }
+        try await withLink(1, rest: maps) { rig in
+            try await publish(message("new", 1), to: "frigate/events", rig.broker)
+            try await publish(message("new", 2), to: "frigate/events", rig.broker)
+            func outcomes(_ outcome: String) async throws -> Int {
+                try await rig.one.client.journalChanges().changes.filter {
+                    $0.kind == "outcome" && $0.details["outcome"]?.string == outcome
+                }.count
+            }
+            try await rig.one.until("both have a banner") { try await outcomes("shown") == 2 }
+            let file = try rig.broker.folder.write(
+                String(repeating: message("update", 1) + "\n", count: 300), to: "updates")
+            let updates = try ChildProcess(
+                "/bin/sh",
+                ["-c", "/usr/bin/mosquitto_pub --unix \(rig.broker.socket) -q 1 -t frigate/events -l < \(file)"],
+                environment: ["PATH": "/usr/bin:/bin"], capturing: [2])
+            #expect(await updates.waitForExit() == .code(0))
+            try await publish(message("end", 1), to: "frigate/events", rig.broker)
+            try await rig.one.until("one is replaced") { try await outcomes("replaced") == 1 }
+            // The bridge need not remember anything.
+            await rig.one.stopBridge()
+            try await rig.one.startBridge()
+            try await publish(message("end", 2), to: "frigate/events", rig.broker)
+            try await rig.one.until("the banner is closed") { rig.one.server.showing.isEmpty }
+            #expect(try await outcomes("replaced") == 2)
+            #expect(try await rig.one.titles() == ["new 1", "new 2", "end 1", "end 2"])
+        }
+    }
+
+    /// A door that is still open when the bridge starts again keeps its banner, and its closing removes it.
+    @Test func aValueThatIsHeardAgainKeepsItsBanner() async throws {
+        let maps = """
+            [[map]]
+            filter = "state/{name}"
+            topic = "/state/{name}"
+            title = "{{name}} {{payload}}"
+            retain = true
+            collapse = "name"
+            banner = { payload = "on" }
+            """
+        try await withLink(1, rest: maps) { rig in
+            try await publish("on", to: "state/door", rig.broker, "-r")
+            try await rig.one.until("there is a banner") { rig.one.server.showing.first?.title == "door on" }
+            try await publish("on", to: "state/door", rig.broker, "-r")
+            await rig.one.stopBridge()
+            try await rig.one.startBridge()
+            try await rig.one.until("it is heard again") { try await rows(rig.one).count == 2 }
+            #expect(rig.one.server.showing.count == 1)
+            try await publish("off", to: "state/door", rig.broker, "-r")
+            try await rig.one.until("the banner is closed") { rig.one.server.showing.isEmpty }
+            #expect(try await rig.one.titles() == ["door on", "door on", "door off"])
+        }
+    }
+
     // MARK: Out
 
     @Test func eventsGoOut() async throws {

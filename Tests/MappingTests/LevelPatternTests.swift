@@ -39,9 +39,20 @@ struct LevelPatternTests {
     @Test(arguments: [
         ("a/+", "a/b", true), ("a/+", "a/b/c", false), ("a/#", "a", true), ("#", "x/y", true), ("a/{x}", "{y}/b", true),
         ("a/b", "a/c", false), ("+/1/x", "notifyd/1/#", true), ("a/#", "b/#", false), ("a", "a/b", false),
+        ("#", "$SYS/x", false), ("$SYS/#", "$SYS/x", true),
     ])
     func overlapsAreFound(_ left: String, _ right: String, _ isTrue: Bool) throws {
         #expect(try LevelPattern(left).overlaps(LevelPattern(right)) == isTrue)
         #expect(try LevelPattern(right).overlaps(LevelPattern(left)) == isTrue)
+    }
+
+    @Test(arguments: [
+        ("a/+", "a/b", true), ("a/b", "a/+", false), ("a/#", "a", true), ("a/#", "a/{x}/b", true),
+        ("a/+", "a/#", false),
+        ("+/b", "a/+", false), ("#", "a/#", true), ("a/#", "#", false), ("a/+", "a/{x}", true), ("a/+", "a", false),
+        ("#", "$SYS/x", false), ("a", "a", true), ("a/+", "b/x", false),
+    ])
+    func aFilterCoversThoseWithinIt(_ left: String, _ right: String, _ isTrue: Bool) throws {
+        #expect(try LevelPattern(left).covers(LevelPattern(right)) == isTrue)
     }
 }

@@ -152,7 +152,7 @@ public struct TableReader {
         return (nodes, offset)
     }
 
-    private mutating func value<Result>(_ key: String, _ wanted: String, _ read: (TOMLNode) -> Result?)
+    package mutating func value<Result>(_ key: String, _ wanted: String, _ read: (TOMLNode) -> Result?)
         -> (Result, offset: Int)?
     {
         known.append(key)

@@ -9,14 +9,22 @@ public struct MapSettings: Equatable, Sendable {
 
     public var isEmpty: Bool { inbound.isEmpty && outbound.isEmpty }
 
+    /// What is subscribed to at the broker. A filter within another one is not: some brokers send a message once for each filter.
+    public var subscriptions: [String] {
+        inbound.map(\.filter).filter { filter in !inbound.contains { $0.filter != filter && $0.filter.covers(filter) } }
+            .map(\.filter)
+    }
+
+    /// The place in `inbound` of the map for messages at a topic: of several, that with the most specific filter.
+    public func index(ofMapFor topic: String) -> Int? {
+        inbound.indices.filter { inbound[$0].filter.captures(of: topic) != nil }
+            .min { inbound[$1].filter.covers(inbound[$0].filter) }
+    }
+
     /// Maps in a file.
     static let maximumMaps = 64
     /// What devices say to each other.
     private static let ownTopics = try! LevelPattern("notifyd/1/#")
-
-    private enum Urgency: String, CaseIterable {
-        case low, normal, critical
-    }
 
     static func read(from root: inout TableReader) -> MapSettings {
         var maps = MapSettings()
@@ -45,14 +53,11 @@ public struct MapSettings: Equatable, Sendable {
         let title = table.template("title")
         let body = table.template("body")
         let isRetained = table.boolean("retain") ?? false
-        let urgency = table.word("urgency", of: Urgency.self)
-        let id = table.string("id").map { $0.split(separator: ".", omittingEmptySubsequences: false).map(String.init) }
+        let id = table.member("id")
+        let rules = table.rules()
         let isLinked = table.boolean("link") ?? false
         for key in ["publish", "topics", "payload"] {
             table.refuse(key, "'\(key)' belongs to what goes out, and 'filter' takes in")
-        }
-        if id?.contains("") == true {
-            table.note("id", "'id' names a member of the message, such as \"id\" or \"context.id\"")
         }
         guard let filter, let topic else { return nil }
         for name in topic.captureNames where !filter.names.contains(name) {
@@ -60,8 +65,8 @@ public struct MapSettings: Equatable, Sendable {
         }
         check(filter, "filter", &table)
         return InboundMap(
-            filter: filter, topic: topic, title: title, body: body, isRetained: isRetained,
-            urgency: urgency.map { UInt8(Urgency.allCases.firstIndex(of: $0)!) }, id: id, isLinked: isLinked)
+            filter: filter, topic: topic, title: title, body: body, isRetained: isRetained, id: id,
+            rules: rules, isLinked: isLinked)
     }
 
     // MARK: Out
@@ -72,7 +77,7 @@ public struct MapSettings: Equatable, Sendable {
         let payload = table.template("payload")
         let isRetained = table.boolean("retain") ?? false
         let isLinked = table.boolean("link") ?? false
-        for key in ["filter", "topic", "title", "body", "urgency", "id"] {
+        for key in ["filter", "topic", "title", "body", "id"] + MapRules.keys {
             table.refuse(key, "'\(key)' belongs to what comes in, and 'publish' sends out")
         }
         if topics?.isEmpty == true { table.note("topics", "at least one topic goes out, such as \"/run\"") }
@@ -91,10 +96,22 @@ public struct MapSettings: Equatable, Sendable {
         if pattern.overlaps(Self.ownTopics) {
             table.note(key, "'\(key)' has topics of the link itself, notifyd/1/…; name a first level of others")
         }
-        if let other = inbound.first(where: { $0.filter.overlaps(pattern) }) {
-            table.note(key, "'\(key)' has topics that \"\(other.filter)\" takes in already")
+        guard key == "filter" else {
+            if let other = inbound.first(where: { $0.filter.overlaps(pattern) }) {
+                table.note(key, "'\(key)' has topics that \"\(other.filter)\" takes in already")
+            }
+            return
         }
-        guard key == "filter" else { return }
+        for other in inbound.map(\.filter) where other.overlaps(pattern) {
+            if other.filter == pattern.filter {
+                table.note(key, "'\(key)' has the topics of \"\(other)\"; each filter belongs to one map")
+            } else if !other.covers(pattern), !pattern.covers(other) {
+                table.note(
+                    key,
+                    "'\(key)' has some topics of \"\(other)\" and not all; of two filters with topics in common, one must have "
+                        + "all topics of the other")
+            }
+        }
         for other in outbound {
             if let address = try? LevelPattern(other.address), pattern.overlaps(address) {
                 table.note(key, "'filter' would take in what goes out at \"\(other.address)\"")
@@ -114,5 +131,16 @@ extension TableReader {
 
     fileprivate mutating func template(_ key: String) -> MessageTemplate? {
         parsed(key) { text throws(MapError) in try MessageTemplate(text) }
+    }
+
+    fileprivate mutating func rules() -> MapRules {
+        var rules = MapRules()
+        rules.only = conditions("only").map(MapRules.conditions)
+        rules.except = conditions("except").map(MapRules.conditions)
+        rules.banner = conditions("banner", orBoolean: true).map(MapRules.conditions)
+        rules.silent = conditions("silent").map(MapRules.conditions)
+        rules.collapse = member("collapse")
+        rules.urgency = parsed("urgency") { text throws(MapError) in try MessageUrgency.template(text) }
+        return rules
     }
 }

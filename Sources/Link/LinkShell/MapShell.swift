@@ -91,7 +91,7 @@ final class MapShell: @unchecked Sendable {
         do {
             options = ConnectionOptions(
                 broker: try settings.broker(), client: client,
-                subscriptions: settings.maps.inbound.map(\.filter.filter))
+                subscriptions: settings.maps.subscriptions)
         } catch {
             show(.failed, "\(error)")
             return tryAgain()
@@ -155,8 +155,7 @@ final class MapShell: @unchecked Sendable {
     // MARK: Messages
 
     private func received(_ message: BrokerMessage) {
-        guard let index = settings.maps.inbound.firstIndex(where: { $0.filter.captures(of: message.topic) != nil })
-        else {
+        guard let index = settings.maps.index(ofMapFor: message.topic) else {
             // A filter of an earlier configuration, which the session still has.
             connection?.confirm()
             return
@@ -165,8 +164,15 @@ final class MapShell: @unchecked Sendable {
         guard let payload = message.payload else {
             return refuse(message.topic, "the message has more than \(InboundMap.maximumBytes) bytes", [], map)
         }
-        if message.isRetained, map.id == nil, !map.isRetained || known[message.topic] == payload {
-            // What the broker has kept is no news. As a value it counts, unless it is the one that is known.
+        let isKnown = map.isRetained && known[message.topic] == payload
+        if map.id == nil, isKnown || message.isRetained && !map.isRetained {
+            // What the broker has kept is no news, and a value that stays the same is none either.
+            connection?.confirm()
+            return
+        }
+        let result = Result { () throws(MapError) in try map.result(of: payload, at: message.topic) }
+        if case .success(.nothing) = result {
+            // What is left out does not count: of what is published often, a map may take little.
             connection?.confirm()
             return
         }
@@ -182,17 +188,20 @@ final class MapShell: @unchecked Sendable {
             return
         }
         late.removeAll { $0.topic == message.topic }
-        take(payload, at: message.topic, map, isKept: message.isRetained, needsConfirmation: true)
+        take(result, of: payload, at: message.topic, map, isKept: message.isRetained, needsConfirmation: true)
     }
 
-    private func take(_ payload: [UInt8], at topic: String, _ map: InboundMap, isKept: Bool, needsConfirmation: Bool) {
-        let result: InboundMap.Result
+    private func take(
+        _ result: Result<InboundMap.Result, MapError>, of payload: [UInt8], at topic: String, _ map: InboundMap,
+        isKept: Bool, needsConfirmation: Bool
+    ) {
+        let made: InboundMap.Result
         do throws(MapError) {
-            result = try map.result(of: payload, at: topic)
+            made = try result.get()
         } catch {
             return refuse(topic, error.description, payload, map, needsConfirmation: needsConfirmation)
         }
-        guard let call = result.call(map, isKept: isKept) else {
+        guard let call = made.call(map, isKept: isKept && map.id == nil) else {
             if needsConfirmation { connection?.confirm() }
             return
         }
@@ -277,8 +286,9 @@ final class MapShell: @unchecked Sendable {
         let now = Uptime(microseconds: Clock.boottime())
         if isDaemonThere, let index = late.firstIndex(where: { limits[$0.map].take(at: now) }) {
             let item = late.remove(at: index)
-            take(
-                item.payload, at: item.topic, settings.maps.inbound[item.map], isKept: false, needsConfirmation: false)
+            let map = settings.maps.inbound[item.map]
+            let result = Result { () throws(MapError) in try map.result(of: item.payload, at: item.topic) }
+            take(result, of: item.payload, at: item.topic, map, isKept: false, needsConfirmation: false)
         }
         setLateTimer()
     }
@@ -287,7 +297,7 @@ final class MapShell: @unchecked Sendable {
 extension InboundMap.Result {
     /// What notifyd is asked for; `nil` if nothing.
     ///
-    /// - Parameter isKept: whether the broker had kept the message: then it is a value, and no news.
+    /// - Parameter isKept: whether the broker had kept the message, and so it is a value, and no news.
     fileprivate func call(_ map: InboundMap, isKept: Bool) -> DaemonCall? {
         // "mqtt:" and what no channel is called: the link takes it for something that it has brought, and it stays here.
         let source = (map.isLinked ? "" : GlobalName.localSource) + map.source
@@ -304,9 +314,11 @@ extension InboundMap.Result {
             return .publish(topic.description, options: options)
         case .event(let event):
             options["event-id"] = .string(event.id ?? unique)
-            if let urgency = map.urgency { options["urgency"] = .byte(urgency) }
+            if let urgency = event.urgency { options["urgency"] = .byte(urgency) }
             if map.isRetained { options["retain"] = .boolean(true) }
-            if isKept, map.id == nil { options["banner"] = .boolean(false) }
+            if isKept || event.isSilent { options["banner"] = .boolean(false) }
+            // A value that is only heard again leaves the banner that it had in its place.
+            if let collapse = event.collapse, !isKept || event.isSilent { options["collapse"] = .string(collapse) }
             return .publish(event.topic.description, title: event.title, body: event.body, options: options)
         }
     }

@@ -14,23 +14,23 @@ public struct InboundMap: Equatable, Sendable {
     public var body: MessageTemplate?
     /// Whether each message takes the place of the topic's current value.
     public var isRetained: Bool
-    public var urgency: UInt8?
-    /// The member of the message by which repeats are told; `a.b` is a member of a member.
-    public var id: [String]?
+    /// The member of the message by which repeats are told.
+    public var id: MapRules.Member?
+    public var rules: MapRules
     /// Whether the events go to the other devices of the user.
     public var isLinked: Bool
 
     public init(
         filter: LevelPattern, topic: TopicPattern, title: MessageTemplate? = nil, body: MessageTemplate? = nil,
-        isRetained: Bool = false, urgency: UInt8? = nil, id: [String]? = nil, isLinked: Bool = false
+        isRetained: Bool = false, id: MapRules.Member? = nil, rules: MapRules = MapRules(), isLinked: Bool = false
     ) {
         self.filter = filter
         self.topic = topic
         self.title = title
         self.body = body
         self.isRetained = isRetained
-        self.urgency = urgency
         self.id = id
+        self.rules = rules
         self.isLinked = isLinked
     }
 
@@ -52,7 +52,7 @@ public struct InboundMap: Equatable, Sendable {
         case event(MappedEvent)
         /// An empty message takes the current value away.
         case removal(Topic)
-        /// It says nothing.
+        /// It says nothing, or is left out.
         case nothing
     }
 
@@ -62,44 +62,46 @@ public struct InboundMap: Equatable, Sendable {
     /// - Throws: `MapError` if no event can be made of it.
     public func result(of payload: [UInt8], at topic: String) throws(MapError) -> Result {
         guard let captures = filter.captures(of: topic) else { throw MapError("its topic does not match the filter") }
-        let place = try place(captures)
-        if payload.isEmpty {
-            if isRetained { return .removal(place) }
-            let names = captures.map(\.name) + ["payload", "topic"]
-            guard needsObject(beside: names) else { return .nothing }
-            throw MapError("the message is empty, and no JSON object")
-        }
+        if payload.isEmpty, isRetained { return .removal(try place(captures)) }
         guard Encoding.firstFault(in: payload) == nil else { throw MapError("the message is no text in UTF-8") }
         let text = String(decoding: payload, as: UTF8.self)
-        var members: [JSON.Member] = []
         // Captures and what stands outside of the message have their names to themselves.
         let outside: [JSON.Member] =
             captures.map { ($0.name, .string($0.value)) } + [("payload", .string(text)), ("topic", .string(topic))]
-        if needsObject(beside: outside.map(\.0)) {
-            let json: JSON
-            do { json = try JSONParser.parse(payload) } catch {
-                throw MapError("the message is no JSON: \(error.reason)")
-            }
-            guard let found = json.members else { throw MapError("the message is no JSON object") }
-            members = found.filter { member in !outside.contains { $0.0.hasBytes(of: member.0) } }
+        let inText = namesInTexts.subtracting(outside.map(\.0))
+        let inRules = rules.names.subtracting(outside.map(\.0))
+        var members: [JSON.Member] = []
+        var fault: MapError?
+        if !inText.isEmpty || !inRules.isEmpty {
+            do throws(MapError) { members = try Self.members(of: payload) } catch { fault = error }
+            members.removeAll { member in outside.contains { $0.0.hasBytes(of: member.0) } }
         }
         let values = JSON.object(members + outside)
-        var event = MappedEvent(topic: place)
+        guard rules.takes(values) else { return .nothing }
+        if let fault, !inText.isEmpty { throw fault }
+        guard !payload.isEmpty else { return .nothing }
+        var event = MappedEvent(topic: try place(captures))
         event.title = try title?.render(values).beginning(ofBytes: Self.maximumTitle) ?? ""
         event.body = (try body?.render(values) ?? (title == nil ? text : "")).beginning(ofBytes: Self.maximumBody)
-        if let id {
-            var value: JSON? = values
-            for part in id { value = value?[part] }
-            if let text = value?.plainText, !text.isEmpty {
-                guard text.utf8.count <= Self.maximumName else {
-                    throw MapError(
-                        "'\(id.joined(separator: "."))' has \(text.utf8.count) bytes; it has at most \(Self.maximumName)"
-                    )
-                }
-                event.id = text
+        event.isSilent = rules.isSilent(values)
+        event.collapse = rules.collapse(of: values)
+        event.urgency = try rules.urgency(of: values)
+        if let id, let text = values.value(at: id)?.plainText, !text.isEmpty {
+            guard text.utf8.count <= Self.maximumName else {
+                throw MapError(
+                    "'\(id.joined(separator: "."))' has \(text.utf8.count) bytes; it has at most \(Self.maximumName)")
             }
+            event.id = text
         }
         return .event(event)
+    }
+
+    private static func members(of payload: [UInt8]) throws(MapError) -> [JSON.Member] {
+        guard !payload.isEmpty else { throw MapError("the message is empty, and no JSON object") }
+        let json: JSON
+        do { json = try JSONParser.parse(payload) } catch { throw MapError("the message is no JSON: \(error.reason)") }
+        guard let members = json.members else { throw MapError("the message is no JSON object") }
+        return members
     }
 
     private func place(_ captures: [(name: String, value: String)]) throws(MapError) -> Topic {
@@ -119,10 +121,9 @@ public struct InboundMap: Equatable, Sendable {
         do throws(TopicError) { return try Topic(text) } catch { throw MapError(error.reason) }
     }
 
-    private func needsObject(beside names: [String]) -> Bool {
-        var wanted = (title?.names ?? []).union(body?.names ?? [])
-        if let first = id?.first { wanted.insert(first) }
-        return !wanted.subtracting(names).subtracting([""]).isEmpty
+    /// The first parts of the names without which there is no event.
+    private var namesInTexts: Set<String> {
+        (title?.names ?? []).union(body?.names ?? []).union(id?.first.map { [$0] } ?? []).subtracting([""])
     }
 }
 
@@ -133,6 +134,11 @@ public struct MappedEvent: Equatable, Sendable {
     public var body = ""
     /// By which repeats are told; `nil` if the message has none.
     public var id: String?
+    /// Whether it has no banner.
+    public var isSilent = false
+    /// It takes the place of the earlier event with the same text.
+    public var collapse: String?
+    public var urgency: UInt8?
 
     public init(topic: Topic) {
         self.topic = topic

@@ -108,8 +108,29 @@ public struct LevelPattern: Equatable, Sendable, CustomStringConvertible {
         return parts.count == levels.count ? captures : nil
     }
 
+    /// Whether it matches topics of the broker, such as `$SYS/uptime`, which no wildcard does.
+    private var isOfBroker: Bool {
+        if case .literal(let text)? = levels.first { text.utf8.first == UInt8(ascii: "$") } else { false }
+    }
+
+    /// Whether it matches every topic that the other one matches.
+    public func covers(_ other: LevelPattern) -> Bool {
+        guard isOfBroker == other.isOfBroker else { return false }
+        for (index, level) in levels.enumerated() {
+            if level == .rest { return true }
+            guard index < other.levels.count else { return false }
+            switch (level, other.levels[index]) {
+            case (_, .rest), (.literal, .any): return false
+            case (.literal(let left), .literal(let right)): if !left.hasBytes(of: right) { return false }
+            case (.any, _), (.rest, _): break
+            }
+        }
+        return levels.count == other.levels.count
+    }
+
     /// Whether some topic matches both.
     public func overlaps(_ other: LevelPattern) -> Bool {
+        guard isOfBroker == other.isOfBroker else { return false }
         for index in 0... {
             let left = index < levels.count ? levels[index] : nil
             let right = index < other.levels.count ? other.levels[index] : nil

@@ -75,11 +75,11 @@ extension PushSource {
     /// What a sender means by another word is not known, so it counts as none. A template should not become one.
     private func urgency(_ object: JSON?, _ values: JSON) throws(PushError) -> UInt8? {
         guard let text = try render(map.urgency, values) else {
-            return PushUrgency.number(of: object?["urgency"]?.shortText ?? "")
+            return MessageUrgency.number(of: object?["urgency"]?.shortText ?? "")
         }
-        let number = PushUrgency.number(of: text)
+        let number = MessageUrgency.number(of: text)
         guard number != nil || text.isWhiteSpace else {
-            let words = PushUrgency.words.joined(separator: ", ")
+            let words = MessageUrgency.words.joined(separator: ", ")
             throw PushError("the template 'urgency' becomes a word that is none; right are \(words), or nothing")
         }
         return number
@@ -157,21 +157,6 @@ struct UsualTexts {
         let parts = text.split(maxSplits: 1, omittingEmptySubsequences: false) { $0.isNewline }
         title = String(parts.first ?? "")
         body = parts.count > 1 ? String(parts[1]) : ""
-    }
-}
-
-/// The urgencies of Web Push ([RFC 8030 section 5.3](https://www.rfc-editor.org/rfc/rfc8030#section-5.3)) and of notifyd.
-package enum PushUrgency {
-    package static let words = ["very-low", "low", "normal", "high", "critical"]
-
-    /// `nil` for anything else.
-    package static func number(of text: String) -> UInt8? {
-        switch text {
-        case "very-low", "low", "0": 0
-        case "normal", "1": 1
-        case "high", "critical", "2": 2
-        default: nil
-        }
     }
 }
 

@@ -43,12 +43,8 @@ public struct PushSettings: Equatable, Sendable {
                 "below",
                 "'below' has . or .., and nothing leads out of the topic of the endpoint; right is \"27/likes\"")
         }
-        map.urgency = table.template("urgency")
+        map.urgency = table.parsed("urgency") { text throws(MapError) in try MessageUrgency.template(text) }
         map.id = table.template("id")
-        if let urgency = map.urgency, urgency.names.isEmpty, PushUrgency.number(of: urgency.source) == nil {
-            let words = PushUrgency.words.map { "\"\($0)\"" }.joined(separator: ", ")
-            table.note("urgency", "'urgency' is one of \(words), or a template")
-        }
         for entry in table.subtable("fields")?.entries ?? [] {
             do throws(MapError) {
                 guard let text = entry.node.string else { throw MapError("a field is a text such as \"{{name}}\"") }
