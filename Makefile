@@ -51,7 +51,7 @@ PROGRAMS := notifyd notifyctl notifyd-browser notifyd-focus notifyd-mqtt notifyd
 UNITS := $(foreach unit,notifyd notifyd-mqtt notifyd-ntfy notifyd-unifiedpush,$(unit).service $(unit).service.d/namespaces.conf) \
     notifyd-focus.service
 DBUS_SERVICES := $(foreach name,Router1 UnifiedPush,org.notifyd.$(name).service)
-INTERFACES := $(foreach name,Router1 Bridge1 Focus1 Link1 Push1,org.notifyd.$(name).xml)
+INTERFACES := $(foreach name,Router1 Bridge1 Focus1 Link1 Ntfy1 Push1,org.notifyd.$(name).xml)
 PAGES := notifyctl.1 org.notifyd.Router1.5 notifyd.toml.5 notifyd.8 \
     $(foreach name,browser focus mqtt ntfy unifiedpush,notifyd-$(name).toml.5 notifyd-$(name).8)
 # Those in Swift are built in the source.

@@ -4,9 +4,14 @@ import Testing
 struct AddressTests {
     @Test(arguments: [
         "https://a", "HTTP://a/b?c", "https://bücher.example", "https://[::1]:8/a", "https://mina@a",
-        "mailto:a@b", "tel:+49", "geo:1,2",
+        "mailto:a@b", "tel:+49", "geo:1,2", "geo:0,0?q=Main Street 5", "https://a/b c",
     ])
     func usualAddressesAreOpened(_ address: String) { #expect(OpenableAddress.isOpenable(address)) }
+
+    @Test func blanksAreEncoded() {
+        #expect(OpenableAddress.openable("geo:0,0?q=Main Street 5") == "geo:0,0?q=Main%20Street%205")
+        #expect(OpenableAddress.openable("https://a/b%20c") == "https://a/b%20c")
+    }
 
     @Test(arguments: [
         "", "a", "file:///etc/passwd", "javascript:1", "https://a b", "https://a\n", "smb://a", "-x:https:",

@@ -31,6 +31,10 @@ struct NtfySettingsTests {
             subscribe = ["backups", "alerts"]
             topic = "/ntfy/{name}"
             urgency = "low"
+            only = { json.status = "*" }
+            banner = [{ priority = [4, 5] }, { tags = "door" }]
+            silent = { json.status = "resolved" }
+            collapse = "json.groupKey"
             images = true
 
             [[server.map]]
@@ -54,7 +58,13 @@ struct NtfySettingsTests {
         #expect(settings.servers[0].login == .token(.unit("ntfy")))
         #expect(settings.servers[1].login == .password(.file("/folder/secret"), user: "mina"))
         #expect(settings.servers[0].topics == ["backups", "alerts", "mina-phone"])
-        #expect(settings.servers[0].inbound[0].urgency == 0)
+        var rules = MapRules()
+        rules.urgency = try MessageTemplate("low")
+        rules.only = [[.init(["json", "status"], ["*"])]]
+        rules.banner = [[.init(["priority"], ["4", "5"])], [.init(["tags"], ["door"])]]
+        rules.silent = [[.init(["json", "status"], ["resolved"])]]
+        rules.collapse = ["json", "groupKey"]
+        #expect(settings.servers[0].inbound[0].rules == rules)
         #expect(settings.servers[0].inbound[0].hasImages)
         #expect(settings.servers[0].outbound[0].moment == .away(after: .seconds(300)))
         #expect(settings.servers[0].silence == .seconds(100))
@@ -69,16 +79,24 @@ struct NtfySettingsTests {
         ("[[server]]\nurl = \"http://a\"\nmap = []", "insecure = true"),
         ("[[server]]\nurl = \"ntfy.sh\"\nmap = []", "'url' is such as"),
         ("[[server]]\nurl = \"https://a\"\nmap = []\ntoken = \"tk_x\"", "it is { credential = \"NAME\" }"),
-        ("[[server]]\nurl = \"https://a/ntfy\"\nmap = []", "without a path"),
+        ("[[server]]\nurl = \"https://a/ntfy?x\"\nmap = []", "https://HOST/PATH"),
         ("[[server]]\nurl = \"https://a\"\nsilence = \"1s\"\nmap = []", "something every 45s only"),
         ("[[server]]\nurl = \"https://a\"\nsilence = \"5m\"\nkeepalive = \"5m\"\nmap = []", "every 5m only"),
         (
-            "[[server]]\nurl = \"https://a\"\nmap = [{ subscribe = [\"a\"], topic = \"/a\", urgency = \"high\" }]",
-            "one of \"low\", \"normal\", \"critical\""
+            "[[server]]\nurl = \"https://a\"\nmap = [{ subscribe = [\"a\"], topic = \"/a\", urgency = \"loud\" }]",
+            "one of \"very-low\", \"low\", \"normal\", \"high\", \"critical\", or a template"
         ),
         (
             "[[server]]\nurl = \"https://a\"\nmap = [{ subscribe = [\"a\"], topic = \"/a\", urgency = 3 }]",
-            "\"low\", \"normal\", \"critical\""
+            "'urgency' is a whole number"
+        ),
+        (
+            "[[server]]\nurl = \"https://a\"\nmap = [{ subscribe = [\"a\"], topic = \"/a\", only = { status = 1 } }]",
+            "'only' has status; the names are name, id, title, message,"
+        ),
+        (
+            "[[server]]\nurl = \"https://a\"\nmap = [{ subscribe = [\"a\"], topic = \"/a\", collapse = \"tag\" }]",
+            "'collapse' has tag; the names are"
         ),
         (
             "[[server]]\nurl = \"https://a\"\nmap = [{ subscribe = [\"a\"], topic = \"/a\", title = \"{{nope}}\" }]",
@@ -86,7 +104,7 @@ struct NtfySettingsTests {
         ),
         (
             "[[server]]\nurl = \"https://a\"\nmap = [{ subscribes = [\"a\"], topic = \"/a\" }]",
-            "no key 'subscribes' here; the keys are after, body,"
+            "no key 'subscribes' here; the keys are after, banner, body,"
         ),
         ("[[server]]\nurl = \"https://a\"\nmap = []\nuser = \"a\"", "belong together"),
         (

@@ -38,6 +38,33 @@ struct SubscribeMapTests {
         #expect(event.fields.contains { $0.name == "tags" && $0.value == .texts(["warning", "disk", "tada"]) })
     }
 
+    @Test(arguments: [
+        ("arrows_clockwise", "🔃"), ("rotating_light", "🚨"), ("de", "🇩🇪"), ("zombie_woman", "🧟‍♀️"), ("+1", "👍"),
+    ])
+    func theWholeTableOfEmojiIsKnown(_ tag: String, _ emoji: String) throws {
+        var message = message
+        message.tags = [tag]
+        #expect(try map().event(of: message).title == emoji + " Done")
+    }
+
+    @Test func rulesLeaveOutSilenceAndCollapse() throws {
+        var map = try map()
+        map.rules.only = [[.init(["json", "status"], ["firing", "resolved"])], [.init(["tags"], ["door"])]]
+        map.rules.silent = [[.init(["json", "status"], ["resolved"])]]
+        map.rules.collapse = ["json", "groupKey"]
+        map.rules.urgency = try MessageUrgency.template("{{json.severity}}")
+        var message = message
+        #expect(try map.eventUnlessLeftOut(message) == nil)
+        message.tags = ["door"]
+        #expect(try map.eventUnlessLeftOut(message)?.collapse == "ntfy:abcdefghijkl")
+        message.text = #"{"status": "firing", "groupKey": "{}:{}", "severity": "critical"}"#
+        let firing = try #require(try map.eventUnlessLeftOut(message))
+        #expect(firing.collapse == "{}:{}" && firing.urgency == 2 && !firing.isSilent)
+        message.text = #"{"status": "resolved", "groupKey": "{}:{}", "severity": "info"}"#
+        let resolved = try #require(try map.eventUnlessLeftOut(message))
+        #expect(resolved.collapse == "{}:{}" && resolved.urgency == 1 && resolved.isSilent)
+    }
+
     @Test(arguments: [(1, 0), (2, 0), (3, 1), (4, 1), (5, 2)] as [(Int, UInt8)])
     func prioritiesAreUrgencies(_ priority: Int, _ urgency: UInt8) throws {
         var message = message
@@ -79,7 +106,7 @@ struct SubscribeMapTests {
         message.actions = [
             NtfyAction(label: "View", kind: .view(url: "https://b")),
             NtfyAction(label: "Go", kind: .http(url: "https://c", method: "PUT", headers: [], body: "")),
-            NtfyAction(label: "Photo", kind: .broadcast),
+            NtfyAction(label: "Copy", kind: .copy(value: "123 456")),
         ]
         var map = try map()
         let buttons = try map.event(of: message).buttons
@@ -87,10 +114,13 @@ struct SubscribeMapTests {
             buttons.map(\.key) == [
                 "default", "ntfy-open", "ntfy-attachment", "ntfy-action-0", "ntfy-action-1", "ntfy-action-2",
             ])
-        #expect(buttons.map(\.label) == ["Open", "Open", "Open file", "View", "Go", "Photo (not supported here)"])
+        #expect(buttons.map(\.label) == ["Open", "Open", "Open file", "View", "Go", "Copy"])
+        #expect(NtfyAction.list(from: NtfyAction.text(of: message.actions)) == message.actions)
         #expect(NtfyEvent.actionIndex(ofKey: "ntfy-action-1") == 1)
         #expect(NtfyEvent.actionIndex(ofKey: "ntfy-open") == nil)
         map.makesRequests = false
+        message.actions[2].kind = .broadcast
+        #expect(try map.event(of: message).buttons.last?.label == "Copy (not supported here)")
         #expect(try map.event(of: message).buttons.map(\.label).contains("Go") == false)
     }
 

@@ -7,6 +7,8 @@ public struct NtfyAction: Equatable, Sendable {
         case view(url: String)
         /// Makes a request.
         case http(url: String, method: String, headers: [(name: String, value: String)], body: String)
+        /// Puts a text on the clipboard.
+        case copy(value: String)
         /// For programs on Android alone.
         case broadcast
         /// Of a later version.
@@ -14,7 +16,7 @@ public struct NtfyAction: Equatable, Sendable {
 
         public static func == (left: Kind, right: Kind) -> Bool {
             switch (left, right) {
-            case (.view(let left), .view(let right)): left == right
+            case (.view(let left), .view(let right)), (.copy(let left), .copy(let right)): left == right
             case (
                 .http(let url, let method, let headers, let body), .http(let url2, let method2, let headers2, let body2)
             ):
@@ -51,6 +53,7 @@ public struct NtfyAction: Equatable, Sendable {
             kind = .http(
                 url: url, method: NtfyMessage.text(json["method"])?.uppercased() ?? "POST", headers: headers,
                 body: NtfyMessage.text(json["body"]) ?? "")
+        case "copy": kind = .copy(value: NtfyMessage.text(json["value"]) ?? "")
         case "broadcast": kind = .broadcast
         default: kind = .unknown
         }
@@ -67,6 +70,7 @@ public struct NtfyAction: Equatable, Sendable {
                 ("action", .string("http")), ("url", .string(url)), ("method", .string(method)),
                 ("headers", .object(headers.map { ($0.name, .string($0.value)) })), ("body", .string(body)),
             ]
+        case .copy(let value): members += [("action", .string("copy")), ("value", .string(value))]
         case .broadcast: members.append(("action", .string("broadcast")))
         case .unknown: members.append(("action", .string("unknown")))
         }

@@ -19,6 +19,8 @@ public struct NtfyEvent: Equatable, Sendable {
     public var eventID: String
     /// An update takes the place of what it updates.
     public var collapse: String
+    /// Whether it has no banner.
+    public var isSilent = false
     /// Microseconds since the epoch.
     public var published: Int64
 
@@ -32,7 +34,8 @@ public struct NtfyEvent: Equatable, Sendable {
     public static func == (left: NtfyEvent, right: NtfyEvent) -> Bool {
         left.topic == right.topic && left.title == right.title && left.body == right.body
             && left.urgency == right.urgency && left.eventID == right.eventID && left.collapse == right.collapse
-            && left.published == right.published && left.fields.elementsEqual(right.fields) { $0 == $1 }
+            && left.isSilent == right.isSilent && left.published == right.published
+            && left.fields.elementsEqual(right.fields) { $0 == $1 }
             && left.buttons.elementsEqual(right.buttons) { $0 == $1 }
     }
 

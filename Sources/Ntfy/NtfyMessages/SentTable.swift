@@ -1,4 +1,5 @@
 import NotifyJSON
+import NotifyText
 
 /// What was sent out, so that it is not sent twice, and that a claim finds its message.
 public struct SentTable: Equatable, Sendable {
@@ -37,6 +38,19 @@ public struct SentTable: Equatable, Sendable {
     public init() {}
 
     public subscript(key: Key) -> Entry? { entries[key] }
+
+    /// The messages of an event.
+    ///
+    /// - Parameter source: empty: the event was published on this machine, without a name of its own.
+    public func messages(source: String, eventID: String) -> [(key: Key, entry: Entry)] {
+        entries.filter { SentTable.isSource($0.value.source, source) && $0.value.eventID.hasBytes(of: eventID) }
+            .map { ($0.key, $0.value) }.sorted { $0.key.topic < $1.key.topic }
+    }
+
+    /// Whether an event with this source is the one that is asked for.
+    public static func isSource(_ source: String, _ wanted: String) -> Bool {
+        wanted.isEmpty ? source.utf8.starts(with: "notifyd:".utf8) : source.hasBytes(of: wanted)
+    }
 
     /// An event is about to be sent.
     public mutating func begin(_ key: Key, source: String, eventID: String, at time: Int64) {

@@ -6,8 +6,10 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
     /// In lower case; an address of version 6 without brackets.
     public let host: String
     public let port: UInt16
+    /// Where ntfy is on its host, such as `/ntfy`; empty: at its root.
+    public let path: String
 
-    /// - Returns: `nil` if it is no such address, or holds a user, a path or a query: ntfy is at the root of its host.
+    /// - Returns: `nil` if it is no such address, or has a user or a query.
     public init?(_ text: String) {
         isEncrypted = text.hasPrefix("https://")
         guard isEncrypted || text.hasPrefix("http://") else { return nil }
@@ -15,16 +17,32 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
         let authority = rest.prefix { $0 != "/" }
         var path = rest.dropFirst(authority.count)
         while path.last == "/" { path.removeLast() }
-        guard path.isEmpty else { return nil }
+        guard path.isEmpty || Self.isPath(path) else { return nil }
+        self.path = String(path)
         guard let server = Authority(authority) else { return nil }
         host = server.host
         port = server.port ?? (isEncrypted ? 443 : 80)
     }
 
-    /// Host, and port unless it is the usual one: its name in global names and for people.
+    private static func isPath(_ path: Substring) -> Bool {
+        path.utf8.count <= 64
+            && path.dropFirst().split(separator: "/", omittingEmptySubsequences: false).allSatisfy { part in
+                !part.isEmpty && part != "." && part != ".."
+                    && part.utf8.allSatisfy { byte in
+                        switch byte {
+                        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                            UInt8(ascii: "0")...UInt8(ascii: "9"):
+                            true
+                        default: "-._~".utf8.contains(byte)
+                        }
+                    }
+            }
+    }
+
+    /// Host, port unless it is the usual one, and path: its name in global names and for people.
     public var name: String {
         let usual: UInt16 = isEncrypted ? 443 : 80
-        return (host.contains(":") ? "[\(host)]" : host) + (port == usual ? "" : ":\(port)")
+        return (host.contains(":") ? "[\(host)]" : host) + (port == usual ? "" : ":\(port)") + path
     }
 
     public var description: String { (isEncrypted ? "https://" : "http://") + name }

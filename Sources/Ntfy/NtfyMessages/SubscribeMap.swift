@@ -13,8 +13,8 @@ public struct SubscribeMap: Equatable, Sendable {
     public var title: MessageTemplate?
     /// `nil`: the message.
     public var body: MessageTemplate?
-    /// `nil`: by the priority.
-    public var urgency: UInt8?
+    /// Where a message has no urgency by these, it has one by its priority.
+    public var rules: MapRules
     /// Whether a claim here is said there.
     public var clears: Bool
     /// Whether icons and pictures are fetched.
@@ -24,13 +24,13 @@ public struct SubscribeMap: Equatable, Sendable {
 
     public init(
         names: [String], topic: TopicPattern, title: MessageTemplate? = nil, body: MessageTemplate? = nil,
-        urgency: UInt8? = nil, clears: Bool = true, hasImages: Bool = false, makesRequests: Bool = true
+        rules: MapRules = MapRules(), clears: Bool = true, hasImages: Bool = false, makesRequests: Bool = true
     ) {
         self.names = names
         self.topic = topic
         self.title = title
         self.body = body
-        self.urgency = urgency
+        self.rules = rules
         self.clears = clears
         self.hasImages = hasImages
         self.makesRequests = makesRequests
@@ -51,6 +51,11 @@ public struct SubscribeMap: Equatable, Sendable {
         TemplateNames.unknown(in: text, known: names, open: [openName])
     }
 
+    /// The members that no message has, as they are written.
+    public static func unknown(_ members: [MapRules.Member]) -> [String] {
+        members.filter { $0.first != openName }.map { $0.joined(separator: ".") }.filter { !names.contains($0) }
+    }
+
     /// What notifyd takes.
     private static let maximumTitle = 1024
     private static let maximumBody = 8192
@@ -58,18 +63,34 @@ public struct SubscribeMap: Equatable, Sendable {
 
     /// What becomes of a message.
     ///
+    /// - Returns: `nil` if it is left out.
+    /// - Throws: `MapError` if no event can be made of it.
+    public func eventUnlessLeftOut(_ message: NtfyMessage) throws(MapError) -> NtfyEvent? {
+        rules == MapRules() || rules.takes(values(of: message, Self.emoji(of: message), tags: message.tags))
+            ? try event(of: message) : nil
+    }
+
+    /// What becomes of a message that is not left out.
+    ///
     /// - Throws: `MapError` if no event can be made of it.
     public func event(of message: NtfyMessage) throws(MapError) -> NtfyEvent {
-        let emoji = message.tags.compactMap(EmojiTable.emoji).joined(separator: " ")
+        let emoji = Self.emoji(of: message)
         let usualTitle = [emoji, message.title.isEmpty ? message.topic : message.title]
             .filter { !$0.isEmpty }.joined(separator: " ")
         var event = NtfyEvent(topic: try place(message.topic), message: message)
-        let values = title == nil && body == nil ? JSON.null : values(of: message, emoji)
+        let words = message.tags.filter { EmojiTable.emoji(of: $0) == nil }
+        let values = title == nil && body == nil ? JSON.null : values(of: message, emoji, tags: words)
         let usualBody = Self.usualBody(message)
         event.title = try Self.text(title, values, or: usualTitle).beginning(ofBytes: Self.maximumTitle)
         event.body = try Self.text(body, values, or: usualBody).beginning(ofBytes: Self.maximumBody)
         if event.title.isBlank, event.body.isBlank { event.title = usualTitle.beginning(ofBytes: Self.maximumTitle) }
-        event.urgency = urgency ?? Self.urgency(of: message.priority)
+        event.urgency = Self.urgency(of: message.priority)
+        if rules != MapRules() {
+            let values = self.values(of: message, emoji, tags: message.tags)
+            event.urgency = try rules.urgency(of: values) ?? event.urgency
+            event.isSilent = rules.isSilent(values)
+            if let collapse = rules.collapse(of: values)?.deliverable, !collapse.isEmpty { event.collapse = collapse }
+        }
         event.fields = Self.fields(of: message)
         event.buttons = buttons(of: message)
         return event
@@ -93,6 +114,10 @@ public struct SubscribeMap: Equatable, Sendable {
         }
     }
 
+    private static func emoji(of message: NtfyMessage) -> String {
+        message.tags.compactMap(EmojiTable.emoji).joined(separator: " ")
+    }
+
     private static func usualBody(_ message: NtfyMessage) -> String {
         message.isBinary ? "(a message that is no text)" : message.text
     }
@@ -105,21 +130,21 @@ public struct SubscribeMap: Equatable, Sendable {
     }
 
     /// What texts can name. The message is also there as JSON, if it is a JSON object.
-    private func values(of message: NtfyMessage, _ emoji: String) -> JSON {
+    private func values(of message: NtfyMessage, _ emoji: String, tags: [String]) -> JSON {
         var members: [JSON.Member] = [
             ("name", .string(message.topic)), ("id", .string(message.id)), ("title", .string(message.title)),
             ("message", .string(Self.usualBody(message))), ("emoji", .string(emoji)),
-            ("tags", .array(message.tags.filter { EmojiTable.emoji(of: $0) == nil }.map(JSON.string))),
+            ("tags", .array(tags.map(JSON.string))),
             ("priority", .integer(message.priority)), ("time", .integer(message.time)),
         ]
         if let click = message.click { members.append(("click", .string(click))) }
         if let file = message.attachment {
             members.append(("attachment", .object([("name", .string(file.name)), ("url", .string(file.url))])))
         }
-        if title?.names.contains("json") == true || body?.names.contains("json") == true,
+        if [title?.names, body?.names, rules.names].contains(where: { $0?.contains(Self.openName) == true }),
             let json = try? JSONParser.parse(Array(message.text.utf8), valueLimit: 4096), json.members != nil
         {
-            members.append(("json", json))
+            members.append((Self.openName, json))
         }
         return .object(members)
     }
@@ -161,6 +186,7 @@ public struct SubscribeMap: Equatable, Sendable {
             case .view: break
             case .http where makesRequests: buttons.append((NtfyEvent.actionKey(index), label))
             case .http: break
+            case .copy: buttons.append((NtfyEvent.actionKey(index), label))
             case .broadcast, .unknown: buttons.append((NtfyEvent.actionKey(index), label + " (not supported here)"))
             }
         }

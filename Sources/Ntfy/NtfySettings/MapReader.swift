@@ -8,15 +8,12 @@ struct MapReader {
     private(set) var inbound: [SubscribeMap] = []
     private(set) var outbound: [PublishMap] = []
 
-    private enum Urgency: String, CaseIterable {
-        case low, normal, critical
-    }
-
     private enum Moment: String, CaseIterable {
         case always, away
     }
 
-    private static let inboundKeys = ["subscribe", "topic", "title", "body", "urgency", "clear", "images", "requests"]
+    private static let inboundKeys =
+        ["subscribe", "topic", "title", "body", "clear", "images", "requests"] + MapRules.keys
     private static let outboundKeys = ["publish", "topics", "when", "after", "title", "message", "clear", "link"]
 
     /// - Returns: something, because `nil` would be a mistake without a note.
@@ -40,7 +37,7 @@ struct MapReader {
         let topic = table.required("topic") { $0.topicPattern($1) }
         let title = Self.text("title", of: &table)
         let body = Self.text("body", of: &table)
-        let urgency = table.word("urgency", of: Urgency.self)
+        let rules = Self.rules(of: &table)
         let clears = table.boolean("clear") ?? true
         let hasImages = table.boolean("images") ?? false
         let makesRequests = table.boolean("requests") ?? true
@@ -68,22 +65,45 @@ struct MapReader {
         }
         guard let names, let topic else { return nil }
         return SubscribeMap(
-            names: names.map(\.text), topic: topic, title: title, body: body,
-            urgency: urgency.map { UInt8(Urgency.allCases.firstIndex(of: $0)!) }, clears: clears, hasImages: hasImages,
-            makesRequests: makesRequests)
+            names: names.map(\.text), topic: topic, title: title, body: body, rules: rules, clears: clears,
+            hasImages: hasImages, makesRequests: makesRequests)
+    }
+
+    private static func rules(of table: inout TableReader) -> MapRules {
+        var rules = MapRules()
+        func conditions(_ key: String, orBoolean: Bool = false) -> MapRules.Conditions? {
+            guard let read = table.conditions(key, orBoolean: orBoolean) else { return nil }
+            note(SubscribeMap.unknown(read.joined().map(\.member)), key, &table)
+            return MapRules.conditions(read)
+        }
+        rules.only = conditions("only")
+        rules.except = conditions("except")
+        rules.banner = conditions("banner", orBoolean: true)
+        rules.silent = conditions("silent")
+        rules.collapse = table.member("collapse")
+        note(SubscribeMap.unknown(rules.collapse.map { [$0] } ?? []), "collapse", &table)
+        rules.urgency = text("urgency", of: &table) { text throws(MapError) in try MessageUrgency.template(text) }
+        return rules
     }
 
     /// A text whose names are those of a message.
-    private static func text(_ key: String, of table: inout TableReader) -> MessageTemplate? {
-        guard let text = table.template(key) else { return nil }
+    private static func text(
+        _ key: String, of table: inout TableReader,
+        _ parse: (String) throws(MapError) -> MessageTemplate = { text throws(MapError) in try MessageTemplate(text) }
+    ) -> MessageTemplate? {
+        guard let text = table.parsed(key, parse) else { return nil }
         let unknown = SubscribeMap.unknownNames(in: text)
-        guard !unknown.isEmpty else { return text }
-        let list = unknown.map { "{{\($0)}}" }.joined(separator: ", ")
+        note(unknown.map { "{{\($0)}}" }, key, &table)
+        return unknown.isEmpty ? text : nil
+    }
+
+    private static func note(_ unknown: [String], _ key: String, _ table: inout TableReader) {
+        guard !unknown.isEmpty else { return }
         let names = SubscribeMap.names.joined(separator: ", ")
         table.note(
             key,
-            "'\(key)' has \(list); the names are \(names), and \(SubscribeMap.openName).… for members of the message")
-        return nil
+            "'\(key)' has \(unknown.joined(separator: ", ")); the names are \(names), and \(SubscribeMap.openName).… for "
+                + "members of the message")
     }
 
     private func readOutbound(from table: inout TableReader) -> PublishMap? {

@@ -91,8 +91,8 @@ public struct NtfySettings: Equatable, Sendable {
             } else {
                 table.note(
                     "url",
-                    "'url' is such as \"https://ntfy.sh\" or \"https://HOST:PORT\", without a path, because ntfy is at the root "
-                        + "of its host; user, token and topics have keys of their own")
+                    "'url' is such as \"https://ntfy.sh\", \"https://HOST:PORT\" or \"https://HOST/PATH\"; user, token and topics "
+                        + "have keys of their own")
             }
         }
         if let address = server?.address, !address.isEncrypted {

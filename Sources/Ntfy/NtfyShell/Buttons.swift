@@ -66,6 +66,7 @@ actor Buttons {
             guard index < actions.count, let action = actions[index] else { return false }
             switch action.kind {
             case .view(let url): return await opener.open(url)
+            case .copy(let value): return await opener.copy(value)
             case .http where map.makesRequests: return await requests.make(action, of: press.id.rawValue)
             case .http, .broadcast, .unknown: return false
             }

@@ -308,7 +308,8 @@ actor Intake {
         let origin = "\(server.address.name)/\(message.topic)"
         let event: NtfyEvent
         do throws(MapError) {
-            event = try map.event(of: message)
+            guard let made = try map.eventUnlessLeftOut(message) else { return done(ticket) }
+            event = made
         } catch {
             return await bury(DeadLetter(origin: origin, reason: error.description, content: line), ticket)
         }

@@ -53,10 +53,12 @@ public struct NtfyBridge: Bridge {
         let pictures = makePictures(on: group)
         try await withThrowingTaskGroup { tasks in
             tasks.addTask { try await buttons.run() }
+            var outlets: [Outlet] = []
             for client in clients {
                 let server = client.settings
                 let outlet = server.tells ? Outlet(client, services, board) : nil
                 if let outlet {
+                    if !server.outbound.isEmpty { outlets.append(outlet) }
                     board.add(server.address.name, .outbound)
                     tasks.addTask { try await outlet.run() }
                 }
@@ -74,9 +76,24 @@ public struct NtfyBridge: Bridge {
                     }
                 }
             }
+            services.export(Self.interface(of: outlets))
             // The first error ends the others, too; `waitForAll` would wait for them.
             while try await tasks.next() != nil {}
         }
+    }
+
+    /// For `notifyctl why`. systemd/org.notifyd.Ntfy1.xml is its contract.
+    private static func interface(of outlets: [Outlet]) -> BridgeInterface {
+        let told = BridgeMethod("Told", in: [("source", "s"), ("event-id", "s")], out: [("told", "a(ssx)")]) {
+            arguments in
+            var told: [BusValue] = []
+            for outlet in outlets {
+                told += await outlet.told(
+                    source: arguments[0].string ?? "", eventID: arguments[1].string ?? "")
+            }
+            return [.array(told, of: .structure([.string, .string, .int64]))]
+        }
+        return BridgeInterface("org.notifyd.Ntfy1", outlets.isEmpty ? [] : [told])
     }
 
     /// - Returns: `nil` if no map wants pictures, or they cannot be kept, which is a problem of the bridge then.

@@ -27,7 +27,8 @@ extension NtfyEvent {
             buttons: buttons.map { BannerOptions.Button(key: $0.key, label: $0.label) })
         let options = PublishOptions(
             source: server.source(ofTopic: name), eventID: eventID, urgency: PublishOptions.Urgency(rawValue: urgency),
-            published: published, collapse: collapse, via: server.via, appearance: appearance)
+            banner: isSilent ? false : nil, published: published, collapse: collapse, via: server.via,
+            appearance: appearance)
         return .publish(topic.description, title: title, body: body, fields: fields, options: options)
     }
 }

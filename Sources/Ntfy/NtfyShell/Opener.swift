@@ -3,7 +3,7 @@ import Glibc
 import Logging
 import NtfyMessages
 
-/// Opens addresses for the user: by the portal of the desktop, or where there is none with xdg-open(1). The service manager starts it,
+/// Opens addresses and copies texts for the user. Addresses are opened by the portal of the desktop, or where there is none with xdg-open(1). The service manager starts it,
 /// outside of the sandbox; without one there is no sandbox, and the bridge starts it itself.
 struct Opener: Sendable {
     /// The address of the bus.
@@ -12,6 +12,9 @@ struct Opener: Sendable {
     /// xdg-open(1).
     var program = "/usr/bin/xdg-open"
 
+    /// For Wayland, and for X.
+    var copyCommands = [["/usr/bin/wl-copy"], ["/usr/bin/xclip", "-selection", "clipboard"]]
+
     /// A program that has not failed for so long has opened the address, and may be the browser itself.
     private static let patience: Duration = .seconds(10)
     /// How long the user may choose a program.
@@ -19,7 +22,7 @@ struct Opener: Sendable {
 
     /// - Returns: whether it is opened, as far as that can be known. Why not is in the log.
     func open(_ address: String) async -> Bool {
-        guard OpenableAddress.isOpenable(address) else {
+        guard let address = OpenableAddress.openable(address) else {
             logger.notice("An address of a message is of a kind that is not opened")
             return false
         }
@@ -40,7 +43,7 @@ struct Opener: Sendable {
             logger.warning("An address cannot be opened: there is neither a desktop portal nor \(program)")
             return false
         }
-        switch await OpeningUnit(bus: bus, program: program).run(address, patience: Self.patience) {
+        switch await OpeningUnit(bus: bus, program: program, arguments: [address]).run(patience: Self.patience) {
         case .opened: return true
         case .failed:
             // Its log has what it has said.
@@ -48,6 +51,20 @@ struct Opener: Sendable {
             return false
         case .notStarted: return await start(address)
         }
+    }
+
+    /// Puts a text on the clipboard. It is the input of a program and not an argument, which everybody on the machine could read.
+    ///
+    /// - Returns: whether it is there. Why not is in the log.
+    func copy(_ text: String) async -> Bool {
+        for command in copyCommands {
+            let unit = OpeningUnit(bus: bus, program: command[0], arguments: Array(command.dropFirst()), input: text)
+            if case .opened = await unit.run(patience: Self.patience) { return true }
+        }
+        logger.warning(
+            "A text cannot be copied: that needs wl-clipboard or xclip, and the service manager, which knows the display"
+        )
+        return false
     }
 
     private func start(_ address: String) async -> Bool {

@@ -17,11 +17,14 @@ struct OpeningUnit: Sendable {
     /// Of the bus.
     let bus: String
     let program: String
+    let arguments: [String]
+    /// Its standard input.
+    var input: String?
 
     private static let manager = "org.freedesktop.systemd1"
     private static let path = "/org/freedesktop/systemd1"
 
-    func run(_ address: String, patience: Duration) async -> Result {
+    func run(patience: Duration) async -> Result {
         let (ends, continuation) = AsyncStream.makeStream(of: (job: String, result: String).self)
         let connection: Connection
         do throws(NotifyError) {
@@ -42,7 +45,7 @@ struct OpeningUnit: Sendable {
             continuation.finish()
         }
         // The manager sends the signal to the caller, who need not subscribe.
-        guard let reply = try? await connection.call(starting(address)),
+        guard let reply = try? await connection.call(starting),
             case .objectPath(let job)? = reply.arguments.first
         else { return .notStarted }
         return await withTaskGroup(of: Result.self) { group in
@@ -60,10 +63,11 @@ struct OpeningUnit: Sendable {
     }
 
     /// org.freedesktop.systemd1(5), `StartTransientUnit`.
-    private func starting(_ address: String) -> Message {
-        let command = BusValue.structure([.string(program), .strings(["xdg-open", address]), .boolean(false)])
-        let properties: [BusValue] = [
-            .structure([.string("Description"), .variant(.string("An address of a message of ntfy"))]),
+    private var starting: Message {
+        let name = program.split(separator: "/").last.map(String.init) ?? program
+        let command = BusValue.structure([.string(program), .strings([name] + arguments), .boolean(false)])
+        var properties: [BusValue] = [
+            .structure([.string("Description"), .variant(.string("A button of a message of ntfy"))]),
             // The job of such a unit ends when the program does, with its result.
             .structure([.string("Type"), .variant(.string("oneshot"))]),
             // What the program has started, such as a browser, goes on.
@@ -71,6 +75,12 @@ struct OpeningUnit: Sendable {
             .structure([.string("CollectMode"), .variant(.string("inactive-or-failed"))]),
             .structure([.string("ExecStart"), .variant(.array([command], of: command.type))]),
         ]
+        if let input {
+            properties += [
+                .structure([.string("StandardInput"), .variant(.string("data"))]),
+                .structure([.string("StandardInputData"), .variant(.bytes(Array(input.utf8)))]),
+            ]
+        }
         let pair = ValueType.structure([.string, .variant])
         let unit = "notifyd-ntfy-open-\(UInt32.random(in: 0 ... .max)).service"
         return Message.call(

@@ -233,6 +233,19 @@ actor Outlet {
         }
     }
 
+    /// What became of an event: where, `waiting`, `sending`, `sent` or `ended`, and when, in microseconds since the epoch.
+    func told(source: String, eventID: String) -> [BusValue] {
+        let waiting = waiting.filter {
+            SentTable.isSource($0.source, source) && $0.eventID == eventID && sent[$0.key] == nil
+        }.map { ($0.map.name, "waiting", $0.due) }
+        let known = sent.messages(source: source, eventID: eventID).map {
+            ($0.key.topic, $0.entry.state.rawValue, $0.entry.at)
+        }
+        return (waiting + known).map { topic, state, time in
+            .structure([.string("\(server.address.name)/\(topic)"), .string(state), .int64(time)])
+        }
+    }
+
     // MARK: From there
 
     /// A message of this bridge was cleared or deleted there.

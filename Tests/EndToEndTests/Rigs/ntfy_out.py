@@ -7,8 +7,16 @@ import signal
 import subprocess
 import time
 
-from ntfy_rig import FOLDER, eventually, expect, say
+from ntfy_rig import FOLDER, PRODUCTS, eventually, expect, say
 from ntfy_stand_in import Server
+
+
+async def phone(number):
+    """What notifyctl says of the phone."""
+    process = await asyncio.create_subprocess_exec(
+        f"{PRODUCTS}/notifyctl", "why", str(number), "--json=short", stdout=subprocess.PIPE)
+    output, _ = await process.communicate()
+    return [(one["place"].split("/")[-1], one["state"]) for one in json.loads(output)["phone"]]
 
 
 async def messages_out(rig):
@@ -25,9 +33,17 @@ async def messages_out(rig):
     # What was cleared there before is not said back.
     expect("clears", [one.path for one in server.requests if one.method in ("PUT", "DELETE")], [])
     say("what nobody has claimed in time goes out, and nothing else")
+    expect("why says of what was sent", await phone(number), [("phone", "sent")])
+    expect("why says of what was not", await phone(claimed), [])
+    waits = await client.publish("/mail/1", "", "waits", source="mail", event_id="1")
+    await eventually("it waits", lambda: rig.property("Backlog"))
+    expect("why says of what waits", await phone(waits), [("locked", "waiting")])
+    await client.claim(waits)
+    say("why says whether the phone was told")
 
     await client.claim(number)
     await eventually("the claim is said", lambda: found["sequence_id"] in rig.told("phone", "message_clear"))
+    expect("why says then", await phone(number), [("phone", "ended")])
     say("a claim here clears it there")
 
     number = await client.publish("/post/3", "", "to be read on the phone")
@@ -231,6 +247,26 @@ async def opens_by_a_unit(rig, number):
     say("an event is claimed when xdg-open has succeeded, and not when it has failed")
 
 
+async def copies(rig):
+    """The service manager gets the text as the input of a program."""
+    rig.publish(actions=[{"action": "copy", "label": "Copy code", "value": "123 456"}])
+    text = f"message {rig.number}"
+    number = (await eventually("a banner is shown", lambda: rig.outcome(text, ["shown"]))).event.id
+    log = f"{FOLDER}/manager.log"
+    manager = subprocess.Popen(
+        ["/usr/bin/python3", os.path.join(os.path.dirname(__file__), "service_manager.py"), "done"], stdout=open(log, "w"))
+    try:
+        await eventually("the service manager is there", lambda: rig.has_name("org.freedesktop.systemd1"))
+        await rig.client.press(number, "ntfy-action-0")
+        await eventually("what was copied is claimed", lambda: explained(rig, number, "retracted"))
+        with open(log) as file:
+            expect("what is copied", file.read(), "123 456\n")
+    finally:
+        manager.kill()
+        manager.wait()
+    say("a text is copied to the clipboard")
+
+
 async def ends_of_requests(rig):
     """What the portal says at the end of its request decides whether an event is claimed."""
     ways = ("cancelled", "failed", "forged")
@@ -309,6 +345,7 @@ async def buttons(rig):
     say("where nothing can open an address, its event is not claimed")
     if os.access("/usr/bin/xdg-open", os.X_OK):
         await opens_by_a_unit(rig, number)
+    await copies(rig)
 
     png = bytes.fromhex(
         "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c6360606060000000050001a5f6"

@@ -1,6 +1,7 @@
 """A stand-in for the user's service manager, which starts units and says how they end: service_manager.py RESULT
 
 RESULT is that of all jobs, "done" or "failed". As systemd does, it sends JobRemoved to the caller alone.
+It prints the standard input of each unit.
 """
 
 import sys
@@ -19,6 +20,9 @@ class Manager(dbus.service.Object):
         NAME + ".Manager", in_signature="ssa(sv)a(sa(sv))", out_signature="o", sender_keyword="sender")
     def StartTransientUnit(self, unit, mode, properties, others, sender=None):
         names = {str(name) for name, _ in properties}
+        for name, value in properties:
+            if name == "StandardInputData":
+                print(bytes(value).decode(), flush=True)
         result = sys.argv[1] if {"Type", "ExecStart", "KillMode", "CollectMode"} <= names else "a property is missing"
         GLib.timeout_add(10, self.end, unit, result, sender)
         return dbus.ObjectPath("/org/freedesktop/systemd1/job/7")

@@ -9,7 +9,7 @@ struct WhyCommand: AsyncParsableCommand {
         discussion: """
             P published, [==] the window ([==> while it is open), C a claim (c: one that came too late to change a banner), r the end of a \
             hold that was not confirmed, z a snooze, B## a banner, x its end. Times count from publishing; later steps are \
-            drawn at the edge.
+            drawn at the edge. Where notifyd-ntfy tells a phone of events, the last line says whether it was told of this one.
 
             Exit code 1 if there is no such event.
 
@@ -24,11 +24,13 @@ struct WhyCommand: AsyncParsableCommand {
 
     func run() async throws {
         let explanation = try await event.explanation(try await bus.connect(reading: true))
+        let phone = try await bus.withQuery { await PhoneNotice.all(of: explanation, $0) }
+        let now = Timestamp.now
         output.write(
             .object(
                 [("id", .integer(explanation.id.rawValue)), ("topic", .string(explanation.topic))] + explanation.members
-            ),
-            text: Decision(explanation, now: Timestamp.now).lines(within: Terminal.size?.columns).joined(
-                separator: "\n"))
+                    + (phone.map { [("phone", .array($0.map(\.json)))] } ?? [])),
+            text: (Decision(explanation, now: now).lines(within: Terminal.size?.columns)
+                + (phone.map { PhoneNotice.lines($0, at: now) } ?? [])).joined(separator: "\n"))
     }
 }
