@@ -31,7 +31,7 @@ extension WebPushError: CustomStringConvertible {
         case .recordSize: "the records of the message are too small to hold anything"
         case .keyLength:
             "the message does not begin with the key of its sender, as RFC 8291 demands; its sender has to use the encoding "
-                + "aes128gcm, not the older aesgcm"
+                + "aes128gcm, not the older aesgcm; Mastodon does so if it is told subscription[standard]=true"
         case .senderKey: "the key of the sender is no point of the curve P-256"
         case .severalRecords: "the message has several records, and RFC 8291 allows one"
         case .truncatedRecord: "the message ends within its record"
