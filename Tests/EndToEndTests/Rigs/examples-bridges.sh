@@ -192,7 +192,29 @@ PROCESSES+=($!)
 heard() { send /post/27 Nice 'Mina "likes" it' > /dev/null && grep -q '"title": "Nice"' "$T/heard.json"; }
 eventually "what happens here is for automations there" heard
 equal "as JSON" 'Mina "likes" it' "$(jq -r .body < "$T/heard.json" | head -n 1)"
+printf 21 | publish homeassistant/sensor/outside/state
+eventually "a temperature is a value" titles_are /home/sensor 'outside: 21'
+temperature=$(id_of 'outside: 21')
+equal "without a banner" silent "$(call Explain t "$temperature" | jq -r .outcome.data)"
+printf on | publish homeassistant/binary_sensor/front_door/state
+eventually "a door that opens" titles_are /home/binary_sensor 'front_door: on'
+open=$(id_of 'front_door: on')
+eventually "has a banner" outcome_is "$open" shown
+printf off | publish homeassistant/binary_sensor/front_door/state
+eventually "until it is closed" outcome_is "$open" replaced
+publish home/notify/wash <<< '{"title": "Washed", "message": "Ready", "tag": "wash", "id": "02J"}'
+eventually "what an automation says" titles_are /home/wash Washed
+washed=$(id_of Washed)
+eventually "has a banner, too" outcome_is "$washed" shown
+publish home/notify/wash <<< '{"message": "clear_notification", "tag": "wash", "id": "03J"}'
+eventually "until it is cleared" outcome_is "$washed" replaced
 stop "$BRIDGE"
+
+# What they mean is in Tests/LinkSettingsTests.
+for example in frigate zigbee2mqtt; do
+    notifyd-mqtt --check-config --config "$EXAMPLES/$example/mqtt.toml" > "$T/check.log" || fail "the configuration for $example is bad"
+    ok "the configuration for $example is good"
+done
 
 # Configurations alone: what they need on the other side is not here.
 if [ -x "$PRODUCTS/notifyd-ntfy" ]; then
@@ -214,4 +236,13 @@ publish alerts/pager <<'JSON'
 JSON
 eventually "an alert becomes an event" titles_are /alert/pager 'firing: DiskFull'
 equal "with all that it is about" $'a is full (firing)\nb (resolved)' "$(call History stu /alert 0 10 | jq -r '.[0][3]')"
+full=$(id_of 'firing: DiskFull')
+eventually "which has a banner" outcome_is "$full" shown
+publish alerts/pager <<'JSON'
+{"version": "4", "groupKey": "{}:{alertname=\"DiskFull\"}", "truncatedAlerts": 0, "status": "resolved", "receiver": "pager",
+ "groupLabels": {"alertname": "DiskFull"}, "commonLabels": {"alertname": "DiskFull"}, "commonAnnotations": {},
+ "externalURL": "http://alerts.example", "alerts": [
+  {"status": "resolved", "labels": {"alertname": "DiskFull", "instance": "a"}, "annotations": {"summary": "a is full"}}]}
+JSON
+eventually "until it is resolved" outcome_is "$full" replaced
 stop "$BRIDGE"
