@@ -82,38 +82,50 @@ struct ClaimNamedTests {
         }
     }
 
-    @Test func whatWasReadElsewhereKeepsItsOutcome() async throws {
+    /// As `MarkRead` of this one event: what had no banner keeps its outcome.
+    @Test func whatWasReadElsewhereCountsAsRead() async throws {
         try await withRig { rig in
+            let shown = try await rig.client.publish("/post/4", options: Self.named("4", window: .zero))
+            let banner = try #require(await rig.server.banners.next(within: .seconds(5)))
+            #expect(await rig.listener.resolution(of: shown)?.outcome == "shown")
             let open = try await rig.client.publish("/post/1", options: Self.named("1"))
             let silent = try await rig.client.publish(
                 "/post/2", options: PublishOptions(source: "chat", eventID: "2", banner: false))
             let expired = try await rig.client.publish(
                 "/post/3", options: PublishOptions(source: "chat", eventID: "3", timeToLive: .zero))
-            for name in ["1", "2", "3", "3"] {
-                let verdict = try await rig.client.claimNamed(source: "chat", eventID: name, options: options(.read))
-                #expect(verdict == .recorded)
+            var verdicts: [Verdict] = []
+            for name in ["1", "2", "3", "3", "4"] {
+                verdicts.append(
+                    try await rig.client.claimNamed(source: "chat", eventID: name, options: options(.read)))
             }
-            #expect(try await rig.client.explain(open).outcome == nil)
-            #expect(try await rig.client.explain(silent).outcome == .silent)
-            let explanation = try await rig.client.explain(expired)
-            #expect(explanation.outcome == .expired && explanation.isRead)
-            #expect(explanation.reason.hasSuffix("It was marked as read on phone."))
+            #expect(verdicts == [.suppressed, .recorded, .recorded, .recorded, .retracted])
+            #expect(await rig.server.closes.next(within: .seconds(5))?.id == banner.id)
+            for (id, outcome) in [
+                (open, Outcome.Kind.claimed), (silent, .silent), (expired, .expired), (shown, .retracted),
+            ] {
+                #expect(try await rig.client.explain(id).outcome == outcome)
+            }
+            #expect(try await rig.client.unread() == 0)
+            let reason = try await rig.client.explain(expired).reason
+            #expect(reason.hasSuffix("It was marked as read on phone."))
             let marks = try await rig.client.journalChanges().changes.filter { $0.kind == "read" }
-            #expect(marks.map(\.id) == [open, silent, expired])
+            #expect(marks.map(\.id) == [silent, expired])
             for mark in marks {
                 #expect(mark.details["device"]?.string == "phone" && mark.details["via"]?.string == "mqtt")
             }
         }
     }
 
-    /// Nobody has to look at what was read elsewhere before it was muted here.
-    @Test func whatWasReadWhileItWasUndecidedIsReadWhenItIsMuted() async throws {
+    @Test func whatAnEarlierRunShowedLeavesItsBannerWhenItIsReadElsewhere() async throws {
         try await withRig { rig in
-            try await rig.client.mute("/post", for: .seconds(600))
-            let id = try await rig.client.publish("/post/1", options: Self.named("1", window: .seconds(2)))
-            _ = try await rig.client.claimNamed(source: "chat", eventID: "1", options: options(.read))
-            #expect(await rig.listener.resolution(of: id)?.outcome == "muted")
-            #expect(try await rig.client.explain(id).isRead)
+            let shown = try await rig.client.publish("/post/1", options: Self.named("1", window: .zero))
+            let banner = try #require(await rig.server.banners.next(within: .seconds(5)))
+            #expect(await rig.listener.resolution(of: shown)?.outcome == "shown")
+            await rig.daemon.kill()
+            try await rig.daemon.start()
+            let verdict = try await rig.client.claimNamed(source: "chat", eventID: "1", options: options(.read))
+            #expect(verdict == .retracted)
+            #expect(await rig.server.closes.next(within: .seconds(5))?.id == banner.id)
             #expect(try await rig.client.unread() == 0)
         }
     }
@@ -144,7 +156,7 @@ struct ClaimNamedTests {
 
     // MARK: Events that have not come
 
-    @Test(arguments: [NamedClaimOptions.Kind.claimed, .dismissed, .withdrawn])
+    @Test(arguments: [NamedClaimOptions.Kind.claimed, .dismissed, .withdrawn, .read])
     func whatIsClaimedBeforeItComesGetsNoBannerAlsoAfterAKill(_ kind: NamedClaimOptions.Kind) async throws {
         try await withRig { rig in
             let verdict = try await rig.client.claimNamed(source: "chat", eventID: "1", options: options(kind))
@@ -166,24 +178,6 @@ struct ClaimNamedTests {
             #expect(await rig.server.banners.next(within: .seconds(5)) != nil)
             #expect(await rig.listener.resolution(of: next)?.outcome == "shown")
             #expect(rig.server.banners.all.count == 1)
-        }
-    }
-
-    @Test func whatWasReadBeforeItComesIsOnlyMarked() async throws {
-        try await withRig { rig in
-            let verdict = try await rig.client.claimNamed(source: "chat", eventID: "1", options: options(.read))
-            #expect(verdict == .awaited)
-            await rig.daemon.kill()
-            try await rig.daemon.start()
-            try await rig.client.mute("/post", for: .seconds(600))
-            let id = try await rig.client.publish("/post/1", options: Self.named("1", window: .zero))
-            #expect(await rig.listener.resolution(of: id)?.outcome == "muted")
-            #expect(try await rig.client.explain(id).isRead)
-            #expect(try await rig.client.unread() == 0)
-            let changes = try await rig.client.journalChanges().changes.filter { $0.kind != "start" }
-            #expect(changes.map(\.kind).contains("read"))
-            #expect(changes.first { $0.kind == "read" }?.details["device"]?.string == "phone")
-            #expect(try await rig.client.statistics()["awaited-events"] == 0)
         }
     }
 

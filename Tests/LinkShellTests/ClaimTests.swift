@@ -95,6 +95,20 @@ struct ClaimTests {
         }
     }
 
+    /// Its banner was held back on the device where it is read, so that only its mark is new there.
+    @Test func whatIsReadOnOneLeavesBannerAndInboxOfTheOther() async throws {
+        try await withLink { rig in
+            try await rig.two.client.mute("/post", for: .seconds(600))
+            let id = try await rig.one.client.publish("/post/27", title: "one", options: Self.atOnce)
+            #expect(await rig.one.server.banners.next(within: .seconds(10)) != nil)
+            try await rig.two.until("it is unread") { try await rig.two.client.unread("/") == 1 }
+            #expect(try await rig.two.client.markRead("/post") == 1)
+            #expect(await rig.one.server.closes.next(within: .seconds(10)) != nil)
+            try await rig.one.until("it is retracted") { try await outcome(of: id, on: rig.one) == .retracted }
+            #expect(try await rig.one.client.unread("/") == 0)
+        }
+    }
+
     // MARK: Screens
 
     /// The event is held for the screen of the other device, and its claim comes in time.

@@ -46,7 +46,7 @@ struct ClaimNamedTests {
         effects.compactMap { if case .reply(let reply) = $0 { reply } else { nil } }.first
     }
 
-    @Test(arguments: [NamedClaim.Kind.claimed, .dismissed, .withdrawn])
+    @Test(arguments: NamedClaim.Kind.allCases)
     func anAwaitedEventIsAnnouncedAsClaimed(_ kind: NamedClaim.Kind) {
         var router = router()
         #expect(reply(router.handle(claim("1", kind), at: start)) == .verdict(.awaited))
@@ -59,18 +59,29 @@ struct ClaimNamedTests {
         #expect(router.awaitedCount == 0 && router.undecidedCount == 0)
     }
 
-    /// It is undecided, or expired at once.
-    @Test(arguments: [nil, Duration.zero])
-    func anAwaitedEventThatWasOnlyReadIsMarkedAndKeepsItsOutcome(_ lifetime: Duration?) {
+    /// The banner of one event closes; that of two stays for the other one.
+    @Test(arguments: [false, true])
+    func whatWasReadElsewhereLeavesItsBanner(_ isOther: Bool) throws {
+        var bench = Bench([Route(pattern: try TopicPattern("/post/{id}"), window: .milliseconds(100))])
+        bench.take(.serverAppeared)
+        var options = PublishOptions()
+        options.origin = Origin(source: "chat", eventID: "1")
+        let id = bench.publish("/post/1", options: options)
+        if isOther { bench.publish("/post/1") }
+        bench.show(7)
+        let effects = bench.take(claim("1", .read))
+        #expect(reply(effects) == .verdict(isOther ? .recorded : .retracted))
+        #expect(effects.outcomes == [id: .retracted] && effects.resolutions[id]?.place == Self.phone)
+        #expect(effects.closed == (isOther ? [] : [BannerID(7)]))
+    }
+
+    @Test func whatWasReadElsewhereBeforeItsBannerIsClaimed() {
         var router = router()
-        _ = router.handle(claim("1", .read), at: start)
-        let effects = router.handle(push("1", lifetime: lifetime), at: start)
-        let marks = effects.count {
-            if case .read(EventID(100), by: ":1.1", from: Self.phone) = $0 { true } else { false }
-        }
-        #expect(marks == 1)
-        #expect(resolutions(effects).map(\.outcome) == (lifetime == nil ? [] : [.expired]))
-        #expect(router.awaitedCount == 0 && router.undecidedCount == (lifetime == nil ? 1 : 0))
+        _ = router.handle(push("1"), at: start)
+        let effects = router.handle(claim("1", .read), at: start)
+        #expect(reply(effects) == .verdict(.suppressed))
+        #expect(resolutions(effects).map(\.outcome) == [.claimed])
+        #expect(router.undecidedCount == 0)
     }
 
     @Test func anEventWithoutANameOfItsOwnIsAwaitedByItsID() {

@@ -11,7 +11,7 @@ public struct NamedClaimOptions: Hashable, Sendable {
         public static let dismissed = Kind(option: "dismissed")
         /// It was taken back: it becomes ``Outcome/Kind/withdrawn``.
         public static let withdrawn = Kind(option: "withdrawn")
-        /// It was read there: it keeps its outcome here.
+        /// It was read there: as by `markRead` of this event. A muted or expired one keeps its outcome.
         public static let read = Kind(option: "read")
     }
 

@@ -48,31 +48,9 @@ extension Daemon {
     /// The name of an event that was removed or forgotten is known, but there is nothing to claim.
     private func load(_ id: EventID, for claim: NamedClaim) throws(Refusal) {
         do throws(Refusal) {
-            if claim.kind == .read {
-                try markRead(id, for: claim)
-            } else {
-                try load(id, toDecide: true, by: claim.claimant, from: claim.place)
-            }
+            try load(id, toDecide: true, by: claim.claimant, from: claim.place)
         } catch .unknownEvent {
             return
-        }
-    }
-
-    /// Marks an event as read that keeps its outcome, unless it is marked already or was claimed.
-    private func markRead(_ id: EventID, for claim: NamedClaim) throws(Refusal) {
-        guard storage.isWritable else { throw .storageUnavailable(storage.degradation) }
-        try load(id, toDecide: false)
-        // The event or an earlier mark may be of this turn.
-        endTurn()
-        let (event, isMarked) = try storage.read { journal throws(JournalError) in
-            (try journal.event(id), try journal.isMarkedRead(id))
-        }
-        guard let event = event.map(storage.current) else { return }
-        if let marked = event.decision?.markedRead {
-            markRead(id, marked, by: claim.claimant, from: claim.place)
-        } else if !isMarked, event.decision.map({ [.shown, .silent].contains($0.outcome) }) ?? true {
-            storage.append(.read(id, by: claim.claimant, at: clock.wall, from: claim.place))
-            host.endTurnWhenIdle()
         }
     }
 

@@ -57,7 +57,7 @@ public struct NamedClaim: Equatable, Sendable {
         case dismissed
         /// It was taken back.
         case withdrawn
-        /// It was read, and its outcome did not change.
+        /// It was read, and its outcome did not change there.
         case read
     }
 

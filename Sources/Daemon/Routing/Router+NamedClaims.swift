@@ -1,6 +1,6 @@
 /// `ClaimNamed`: claims by global name, on behalf of somebody elsewhere.
 ///
-/// An event that has not come yet is awaited. When it comes, it is claimed before there is any banner, or marked as read.
+/// An event that has not come yet is awaited. When it comes, it is claimed before there is any banner.
 extension Router {
     /// - Parameter id: the event of this name; `nil` if none is known but those that the router remembers.
     mutating func claimNamed(_ claim: NamedClaim, event id: EventID?, at now: Now) {
@@ -8,7 +8,7 @@ extension Router {
             return awaitEvent(of: claim, at: now)
         }
         guard isKnown(id) else { return refuseUnknown(id) }
-        guard remembers(id), claim.kind != .read else {
+        guard remembers(id) else {
             statistics.recordedClaims += 1
             effects.append(.reply(.verdict(.recorded)))
             return note(.named, of: id, by: claim.claimant, .recorded, at: now)
@@ -66,11 +66,6 @@ extension Router {
         announce(
             event, claimed: (claim.claimant, .named), as: claim.kind == .withdrawn ? .withdrawn : .claimed,
             from: claim.place, expires: expires, age: age, isReplayed: isReplayed)
-    }
-
-    /// Marks an event that has come as read, which keeps its outcome.
-    mutating func markRead(_ id: EventID, by claim: NamedClaim) {
-        effects.append(.read(id, by: claim.claimant, from: claim.place))
     }
 
     /// The event of an awaited claim has come, and is announced. It may still turn out that it cannot be stored.

@@ -21,8 +21,7 @@ extension Router {
         let silence: Silence? =
             isOutdated ? .newerValue : !route.banner ? .route : options.banner == false ? .publisher : nil
         let awaited = awaitedClaim(of: nextID, options.origin)
-        // What was only read elsewhere is not decided by that.
-        let early = silence == nil && awaited?.kind != .read ? awaited : nil
+        let early = silence == nil ? awaited : nil
         let claim = silence == nil && early == nil ? standingClaim(on: publication.topic) : nil
         let isExpired = silence == nil && early == nil && claim == nil && options.lifetime == .zero
         let event = Event(
@@ -55,7 +54,7 @@ extension Router {
             statistics.count(.silent)
             effects.append(.announce(event, Announcement(window: nil, silence: silence, expires: expires)))
             if let awaited {
-                markRead(id, by: awaited)
+                effects.append(.read(id, by: awaited.claimant, from: awaited.place))
             } else if let screen = screens.claimant(of: event.topic) {
                 effects.append(.read(id, by: screen.owner))
             }
@@ -66,11 +65,9 @@ extension Router {
         } else if isExpired {
             statistics.count(.expired)
             effects.append(.announce(event, Announcement(window: nil, expires: expires)))
-            if let awaited { markRead(id, by: awaited) }
             effects.append(.resolve(id, event.topic, Resolution(.expired)))
         } else {
             isOver = openWindow(for: event, length: options.window ?? route.window, expires: expires, at: now)
-            if let awaited { markRead(id, by: awaited) }
         }
         if let awaited { endAwait(of: awaited, for: id) }
         if isRetained, options.lifetime == .zero { endValue(of: event.topic, .replaced, at: now) }

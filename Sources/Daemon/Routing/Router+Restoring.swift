@@ -31,12 +31,7 @@ extension Router {
                 continue
             }
             let expires = now.uptime + remembered.left
-            let awaited = awaitedClaim(of: event.id, event.origin)
-            if let awaited, awaited.kind == .read {
-                markRead(event.id, by: awaited)
-                endAwait(of: awaited, for: event.id)
-            }
-            if let claim = awaited, claim.kind != .read {
+            if let claim = awaitedClaim(of: event.id, event.origin) {
                 // The run that took it in ended before it could keep more of it.
                 announce(event, claimedBefore: claim, expires: expires, age: age, isReplayed: true)
                 endAwait(of: claim, for: event.id)

@@ -192,9 +192,8 @@ struct SimulatedJournal {
         }
         let before = (item.outcome, item.isRead)
         switch (claim.form, item.outcome) {
-        case (.read, _): break
-        case (.claimed, ""), (.dismissed, ""): item.outcome = "claimed"
-        case (.claimed, "shown"): item.outcome = "retracted"
+        case (.claimed, ""), (.dismissed, ""), (.read, ""): item.outcome = "claimed"
+        case (.claimed, "shown"), (.read, "shown"): item.outcome = "retracted"
         case (.dismissed, "shown"): item.outcome = "dismissed"
         case (.withdrawn, ""), (.withdrawn, "shown"): item.outcome = "withdrawn"
         default: break
@@ -202,7 +201,8 @@ struct SimulatedJournal {
         item.isRead = true
         items[claim.name] = item
         guard before != (item.outcome, true) else { return nil }
-        let form = before.0 == item.outcome ? SaidClaim.Form.read : claim.form
+        let form: SaidClaim.Form =
+            before.0 == item.outcome ? .read : claim.form == .read ? .claimed : claim.form
         append(
             claim.via,
             .claim(

@@ -15,7 +15,7 @@ extension ReferenceRouter {
             return awaitEvent(of: claim)
         }
         guard isKnown(id) else { return refuse("UnknownEvent") }
-        guard let item = item(id), claim.kind != .read else {
+        guard let item = item(id) else {
             out.append(.reply(.verdict(.recorded)))
             return note(.named, of: id, by: claim.claimant, .recorded)
         }
