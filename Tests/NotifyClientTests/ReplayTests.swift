@@ -119,15 +119,23 @@ struct ReplayTests {
             "topic=\(topic)\tbanner=true\twindow=1\tmax_window=1\tcoalesce=topic\tbreak_through=\(breaksThrough)"
         }
         let table = try ConfiguredRoutes.parse(
-            [route("/alarm/{id}", true), route("/alarm/test", false), route("/{user}/fire", true)])
+            [
+                route("/alarm/{id}", true), route("/alarm/test", false), route("/{user}/fire", true),
+                route("/door/{id}/**", true), route("/door/front/bell", false),
+            ])
         func named(_ topic: String) throws -> [String] {
             try ConfiguredRoutes.breakingThrough(at: topic, in: table)
         }
         #expect(try named("/alarm/x") == ["/alarm/{id}"])
         #expect(try named("/alarm/test") == [])
         #expect(try named("/alarm") == ["/alarm/{id}", "/{user}/fire"])
-        #expect(try named("/") == ["/alarm/{id}", "/{user}/fire"])
+        #expect(try named("/") == ["/alarm/{id}", "/{user}/fire", "/door/{id}/**"])
         #expect(try named("/post/27/fire") == [])
+        for topic in ["/door/back", "/door/back/open/1", "/door/front/bell"] {
+            #expect(try named(topic) == ["/door/{id}/**"])
+        }
+        #expect(try named("/door") == ["/{user}/fire", "/door/{id}/**"])
+        #expect(try named("/doors/back") == [])
     }
 
     private func explanation(_ claims: [(String, Int64, Verdict)], _ outcome: Outcome.Kind = .claimed) -> Explanation {

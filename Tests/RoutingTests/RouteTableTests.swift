@@ -6,7 +6,7 @@ import Testing
     private func table(_ patterns: String...) throws -> RouteTable {
         var table = RouteTable(fallback: Route(pattern: nil, window: .milliseconds(100)))
         for pattern in patterns {
-            table.add(Route(pattern: try TopicPattern(pattern), window: .milliseconds(100)))
+            table.add(Route(pattern: try TopicPattern(pattern, allowsBelow: true), window: .milliseconds(100)))
         }
         return table
     }
@@ -42,6 +42,28 @@ import Testing
         #expect(replaced?.name == "/post/{id}")
         #expect(table.routes.map(\.name) == ["/run/{session}", "/post/{number}"])
         #expect(table.route(for: try Topic("/post/27")).banner == false)
+    }
+
+    @Test func aRouteForWhatIsBelowIsLessSpecificThanOneThatNamesMore() throws {
+        let table = try table(
+            "/alarm/**", "/alarm/kitchen/**", "/alarm/{room}/smoke", "/{what}", "/{what}/bath", "/alarm/door", "/**")
+        for (topic, route) in [
+            ("/alarm", "/alarm/**"), ("/alarm/hall", "/alarm/**"), ("/alarm/hall/heat", "/alarm/**"),
+            ("/alarm/door", "/alarm/door"), ("/alarm/door/open", "/alarm/**"), ("/alarm/bath", "/{what}/bath"),
+            ("/alarm/kitchen", "/alarm/kitchen/**"), ("/alarm/kitchen/heat/1", "/alarm/kitchen/**"),
+            ("/alarm/kitchen/smoke", "/alarm/{room}/smoke"), ("/alarms", "/{what}"), ("/post/1", "/**"),
+        ] {
+            #expect(table.route(for: try Topic(topic)).name == route, "\(topic)")
+        }
+    }
+
+    @Test func theTopicItselfIsMoreSpecificThanItAndWhatIsBelow() throws {
+        for table in [try table("/alarm/**", "/alarm"), try table("/alarm", "/alarm/**")] {
+            #expect(table.routes.count == 2)
+            #expect(table.route(for: try Topic("/alarm")).name == "/alarm")
+            #expect(table.route(for: try Topic("/alarm/kitchen")).name == "/alarm/**")
+            #expect(table.route(named: "/alarm/**", for: try Topic("/alarm")).name == "/alarm/**")
+        }
     }
 
     @Test func literalsMayBeKorean() throws {

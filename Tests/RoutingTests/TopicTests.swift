@@ -99,4 +99,31 @@ import Testing
         let error = #expect(throws: TopicError.self) { try TopicPattern(text) }
         #expect(error?.offset == offset)
     }
+
+    @Test func theLastSegmentOfARouteMayStandForEverythingBelow() throws {
+        let pattern = try TopicPattern("/house/{floor}/alarm/**", allowsBelow: true)
+        #expect(pattern.description == "/house/{floor}/alarm/**" && pattern.captureNames == ["floor"])
+        for topic in ["/house/1/alarm", "/house/1/alarm/kitchen", "/house/1/alarm/kitchen/smoke"] {
+            #expect(try pattern.captures(of: Topic(topic))?.map(\.value) == ["1"])
+        }
+        for topic in ["/house/1", "/house/1/alarms", "/house/1/door/alarm"] {
+            #expect(try pattern.captures(of: Topic(topic)) == nil)
+        }
+        #expect(try TopicPattern("/**", allowsBelow: true).captures(of: Topic("/a/b"))?.isEmpty == true)
+    }
+
+    @Test(arguments: [
+        ("/build/*", 7, "/build/{name} is one segment below /build, and /build/** everything at or below it"),
+        ("/*", 1, "/{name} is one segment below /, and /** everything at or below it"),
+        ("/build/**/x", 7, "/build/** everything at or below it"), ("/build/x**", 8, "/build/** everything"),
+        ("/build/{no name}", 7, "'{no name}' is not a capture"), ("/build/{id", 7, "and /build/** everything"),
+    ])
+    func theErrorSaysWhatStandsForMoreThanOneTopic(_ text: String, offset: Int, words: String) {
+        let error = #expect(throws: TopicError.self) { try TopicPattern(text, allowsBelow: true) }
+        #expect(error?.offset == offset && error?.reason.contains(words) == true, "\(error?.reason ?? "")")
+    }
+
+    @Test func whatIsNoRouteNamesOneTopic() {
+        #expect(throws: TopicError.self) { try TopicPattern("/alarm/**") }
+    }
 }

@@ -2,8 +2,9 @@ import NotifyText
 
 /// The pattern of a route: a topic in which whole segments may be captures, such as `/run/{session}/mate/{mate}`.
 ///
-/// A capture matches exactly one segment of any content. Patterns that differ only in the names of their captures match the
-/// same topics; a `RouteTable` treats them as the same pattern.
+/// A capture matches exactly one segment of any content. A pattern of a route may end in `/**`: `/alarm/**` matches `/alarm` and
+/// everything below it. Patterns that differ only in the names of their captures match the same topics; a `RouteTable` treats
+/// them as the same pattern.
 public struct TopicPattern: Hashable, Sendable, CustomStringConvertible {
     enum Segment: Hashable, Sendable {
         case literal(ByteString)
@@ -12,15 +13,32 @@ public struct TopicPattern: Hashable, Sendable, CustomStringConvertible {
 
     /// The pattern as text.
     public let description: String
+    /// The segments that it names, without `**`.
     let segments: [Segment]
+    /// Whether it also matches everything below.
+    public let includesBelow: Bool
 
+    /// - Parameter allowsBelow: whether it may end in `/**`.
     /// - Throws: `TopicError` if the text is not a topic with or without captures.
-    public init(_ text: String) throws(TopicError) {
-        try TopicSyntax.check(text, pattern: true)
+    public init(_ text: String, allowsBelow: Bool = false) throws(TopicError) {
+        includesBelow = allowsBelow && text.utf8.suffix(Self.below.utf8.count).elementsEqual(Self.below.utf8)
+        let top = includesBelow ? String(Substring(text.utf8.dropLast(Self.below.utf8.count))) : text
+        // "/**" alone matches every topic.
+        if !top.isEmpty || !includesBelow {
+            do throws(TopicError) {
+                try TopicSyntax.check(top, pattern: true)
+            } catch {
+                guard allowsBelow, text.utf8.dropFirst(error.offset).first == UInt8(ascii: "*") else { throw error }
+                let start = text.utf8.prefix(error.offset).lastIndex(of: UInt8(ascii: "/")) ?? text.startIndex
+                throw TopicError(
+                    reason: "'*' does not stand for a segment" + Self.advice(at: Substring(text.utf8[..<start])),
+                    offset: error.offset)
+            }
+        }
         var segments: [Segment] = []
         var names: Set<String> = []
         var offset = 1
-        for part in TopicSyntax.segments(of: text) {
+        for part in TopicSyntax.segments(of: top) {
             defer { offset += part.utf8.count + 1 }
             guard part.utf8.contains(where: { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "}") }) else {
                 segments.append(.literal(part.bytes))
@@ -30,7 +48,8 @@ public struct TopicPattern: Hashable, Sendable, CustomStringConvertible {
             guard part.first == "{", part.last == "}", Self.isName(name) else {
                 throw TopicError(
                     reason:
-                        "'\(part)' is no capture: a capture is a whole segment such as {id}, of letters, digits and _",
+                        "'\(part)' is not a capture: a capture is a whole segment such as {id}, of letters, digits and _"
+                        + (allowsBelow ? Self.advice(at: Substring(text.utf8.prefix(offset - 1))) : ""),
                     offset: offset)
             }
             guard names.insert(name).inserted else {
@@ -40,6 +59,15 @@ public struct TopicPattern: Hashable, Sendable, CustomStringConvertible {
         }
         self.segments = segments
         description = text
+    }
+
+    private static let below = "/**"
+
+    /// What matches one segment, and what more than one.
+    ///
+    /// - Parameter start: the pattern before a segment that cannot be read.
+    private static func advice(at start: Substring) -> String {
+        "; \(start)/{name} is one segment below \(start.isEmpty ? "/" : start), and \(start)/** everything at or below it"
     }
 
     /// The names of the captures, from the left.
@@ -63,7 +91,7 @@ public struct TopicPattern: Hashable, Sendable, CustomStringConvertible {
     /// The captured segments of a topic; `nil` if the topic does not match.
     public func captures(of topic: Topic) -> [(name: String, value: String)]? {
         let parts = topic.segments
-        guard parts.count == segments.count else { return nil }
+        guard parts.count == segments.count || includesBelow && parts.count > segments.count else { return nil }
         var captures: [(name: String, value: String)] = []
         for (segment, part) in zip(segments, parts) {
             switch segment {

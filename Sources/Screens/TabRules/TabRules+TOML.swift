@@ -25,7 +25,7 @@ extension TabRules {
 
     private static func readSite(_ table: inout TableReader) -> SiteRule? {
         let address = table.required("address") { $0.parsed($1, AddressPattern.init) }
-        let topic = table.required("topic") { $0.parsed($1, TopicPattern.init) }
+        let topic = table.required("topic") { $0.parsed($1) { text throws(TopicError) in try TopicPattern(text) } }
         let state = table.word("state", of: State.self) ?? .focused
         guard let address, let topic else { return nil }
         let names = Set(address.captureNames)

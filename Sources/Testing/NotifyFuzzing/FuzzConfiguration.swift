@@ -38,5 +38,5 @@ private func checkTemplates(of route: Route) {
 /// A topic that a pattern matches.
 private func sample(of pattern: TopicPattern?) -> String {
     let segments = pattern?.description.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) } ?? ["a"]
-    return "/" + segments.map { $0.hasPrefix("{") ? "1" : $0 }.joined(separator: "/")
+    return "/" + segments.map { $0.hasPrefix("{") || $0 == "**" ? "1" : $0 }.joined(separator: "/")
 }

@@ -32,9 +32,10 @@ private func checkTopic(_ text: String) -> Topic? {
 }
 
 private func checkPattern(_ text: String) -> TopicPattern? {
-    guard let pattern = try? TopicPattern(text) else { return nil }
+    guard let pattern = try? TopicPattern(text, allowsBelow: true) else { return nil }
     precondition(pattern.description.hasBytes(of: text), "a pattern is printed as it was written")
-    precondition((try? TopicPattern(pattern.description)) == pattern, "a printed pattern is read as the same")
+    precondition(
+        (try? TopicPattern(pattern.description, allowsBelow: true)) == pattern, "a printed pattern is read as the same")
     precondition(Set(pattern.captureNames).count == pattern.captureNames.count, "captures have names of their own")
     return pattern
 }
@@ -47,16 +48,20 @@ private func checkPrefix(_ topic: Topic, _ other: Topic) {
     precondition(prefix.covers(other) == isAtOrBelow, "a prefix covers what is at or below it")
 }
 
-/// A pattern matches just what it becomes when its captures are filled in.
+/// A pattern matches just what it becomes when its captures are filled in, or what is below that.
 private func checkMatch(_ pattern: TopicPattern, _ topic: Topic) {
     guard let captures = pattern.captures(of: topic) else { return }
     precondition(captures.map(\.name) == pattern.captureNames, "every capture has a value")
     var values = captures.map(\.value)[...]
-    let filled = pattern.description.utf8.split(separator: UInt8(ascii: "/")).map { part in
+    let parts = pattern.description.utf8.split(separator: UInt8(ascii: "/"))
+    let filled = (pattern.includesBelow ? parts.dropLast() : parts).map { part in
         part.first == UInt8(ascii: "{") ? values.removeFirst() : String(Substring(part))
     }
+    let top = filled.map { "/" + $0 }.joined()
     precondition(
-        ("/" + filled.joined(separator: "/")).hasBytes(of: topic.description), "a match says what was matched")
+        top.hasBytes(of: topic.description)
+            || pattern.includesBelow && topic.description.utf8.starts(with: (top + "/").utf8),
+        "a match says what was matched")
 }
 
 private func checkRoutes(_ patterns: [TopicPattern], _ topics: [Topic]) {

@@ -88,7 +88,7 @@ extension Scenario.RouteLine {
             }
         }
         return Route(
-            pattern: try TopicPattern(pattern), banner: banner, retain: retain, window: window,
+            pattern: try TopicPattern(pattern, allowsBelow: true), banner: banner, retain: retain, window: window,
             maximumWindow: maximumWindow, wait: wait, coalescing: coalescing, lifetime: lifetime,
             breaksThrough: breaksThrough)
     }

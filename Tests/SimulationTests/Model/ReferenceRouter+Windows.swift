@@ -34,7 +34,7 @@ extension ReferenceRouter {
         let silence: Silence? =
             isOutdated ? .newerValue : !route.banner ? .route : options.banner == false ? .publisher : nil
         let awaited = awaitedClaim(of: nextID, options.origin)
-        let early = awaited?.kind == .read ? nil : awaited
+        let early = silence == nil ? awaited : nil
         let claim = silence == nil && early == nil ? standingClaim(on: publication.topic) : nil
         if silence == nil, early == nil, claim == nil, options.lifetime != .zero {
             let open = items.filter(\.isOpen)
@@ -103,15 +103,12 @@ extension ReferenceRouter {
             resolution.form = claim.form
             resolution.verdict = .suppressed
             out.append(.resolve(id, publication.topic.description, resolution))
-            if let awaited { endAwait(of: awaited, for: id) }
             return replace()
         }
 
         if options.lifetime == .zero {
             out.append(announcement(nil))
-            if let awaited { out.append(.read(id, by: awaited.claimant, awaited.place)) }
             out.append(.resolve(id, publication.topic.description, Resolution(.expired)))
-            if let awaited { endAwait(of: awaited, for: id) }
             return replace()
         }
 
@@ -127,10 +124,6 @@ extension ReferenceRouter {
             out.append(announcement(.zero))
         } else {
             out.append(announcement(max(.zero, item.windowEnds - now.instant)))
-        }
-        if let awaited {
-            out.append(.read(id, by: awaited.claimant, awaited.place))
-            endAwait(of: awaited, for: id)
         }
         replace()
         endIfOverEarly(item.key)
@@ -219,10 +212,11 @@ extension ReferenceRouter {
             asked: asking(about: publication.topic))
     }
 
-    /// Segment by segment from the left a literal beats a capture.
+    /// The pattern that names more segments wins; then, segment by segment from the left, a literal beats a capture, and the
+    /// topic itself what is at or below it.
     private func route(of topic: Topic) -> Route {
-        func literals(_ route: Route) -> [Bool] {
-            route.pattern!.description.split(separator: "/").map { !$0.hasPrefix("{") }
+        func named(_ route: Route) -> [Substring] {
+            route.pattern!.description.split(separator: "/").filter { $0 != "**" }
         }
         var best: Route?
         for route in configuration.routes where route.pattern?.captures(of: topic) != nil {
@@ -230,8 +224,15 @@ extension ReferenceRouter {
                 best = route
                 continue
             }
-            let difference = zip(literals(route), literals(other)).first { $0 != $1 }
-            if difference?.0 == true { best = route }
+            let (own, others) = (named(route), named(other))
+            let difference = zip(own, others).first { $0.hasPrefix("{") != $1.hasPrefix("{") }
+            if own.count != others.count {
+                if own.count > others.count { best = route }
+            } else if let difference {
+                if !difference.0.hasPrefix("{") { best = route }
+            } else if other.pattern!.description.hasSuffix("/**") {
+                best = route
+            }
         }
         return best ?? configuration.fallback
     }

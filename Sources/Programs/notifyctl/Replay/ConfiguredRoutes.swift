@@ -40,8 +40,9 @@ enum ConfiguredRoutes {
     /// Whether a pattern matches topics below a topic.
     private static func isBelow(_ topic: String, _ pattern: String) -> Bool {
         let (own, segments) = (topic.split(separator: "/"), pattern.split(separator: "/"))
-        return segments.count > own.count
-            && zip(own, segments).allSatisfy { $1.hasPrefix("{") || $0.utf8.elementsEqual($1.utf8) }
+        let named = segments.last == "**" ? segments.dropLast() : segments[...]
+        return (segments.count > own.count || named.count < segments.count)
+            && zip(own, named).allSatisfy { $1.hasPrefix("{") || $0.utf8.elementsEqual($1.utf8) }
     }
 
     /// Reads lines of tab-separated `key=value`; other keys do not affect windows.
@@ -61,7 +62,7 @@ enum ConfiguredRoutes {
                 let coalescing = settings["coalesce"].flatMap({ Route.Coalescing(rawValue: String($0)) })
             else { throw strange(line) }
             let route = Route(
-                pattern: try settings["topic"].map { try TopicPattern(String($0)) },
+                pattern: try settings["topic"].map { try TopicPattern(String($0), allowsBelow: true) },
                 banner: settings["banner"] != "false",
                 window: .microseconds(window), maximumWindow: .microseconds(longest), coalescing: coalescing,
                 lifetime: Limits.maximumLifetime,
