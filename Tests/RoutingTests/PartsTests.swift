@@ -316,15 +316,25 @@ extension Int: SlabKey {
 @Suite struct RateLimiterTests {
     @Test func admitsSoManyWithinASecond() {
         var limiter = RateLimiter()
-        let admitted = [0, 10, 20, 999, 1000].map { limiter.admit(sender: ":1.1", limit: 2, at: .after($0)) }
+        let admitted = [0, 10, 20, 999, 1000].map { limiter.admit(sender: ":1.1", limit: 3, at: .after($0)) }
         #expect(admitted == [true, true, false, false, true])
     }
 
-    @Test func reservesAsManyForSendersWithoutABanner() {
+    /// Each call of `notifyctl send` is a sender of its own.
+    @Test(arguments: [1, 2, 5, 20])
+    func admitsNoMoreOfManySenders(_ limit: Int) {
         var limiter = RateLimiter()
-        let senders = [":1.1", ":1.1", ":1.1", ":1.2", ":1.3", ":1.4"]
-        let admitted = senders.map { limiter.admit(sender: $0, limit: 2, at: start) }
-        #expect(admitted == [true, true, false, true, true, false])
+        let admitted = (0..<100).map { limiter.admit(sender: ":1.\($0)", limit: limit, at: start) }
+        #expect(admitted.count(where: \.self) == limit && admitted.prefix(limit).allSatisfy(\.self))
+    }
+
+    @Test(arguments: [(1, 1), (2, 1), (5, 4), (20, 16)])
+    func reservesAFifthForSendersWithoutABanner(_ limit: Int, ofOne: Int) {
+        var limiter = RateLimiter()
+        let storm = (0..<100).map { _ in limiter.admit(sender: ":1.1", limit: limit, at: start) }
+        #expect(storm.count(where: \.self) == ofOne)
+        let others = (2..<100).map { limiter.admit(sender: ":1.\($0)", limit: limit, at: start) }
+        #expect(others.count(where: \.self) == limit - ofOne)
     }
 
     @Test func zeroIsNoLimit() {

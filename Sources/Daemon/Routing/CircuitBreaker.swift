@@ -90,8 +90,8 @@ struct CircuitBreaker {
 
 /// Limits how many banners appear within a second; the rest are folded into the summary. A sliding-window rate limiter.
 ///
-/// Within a second `limit` banners may appear from all senders together. As many again are reserved for senders without a
-/// banner in that second, so that a storm by one sender does not hide another's banner.
+/// Within a second `limit` banners may appear. A fifth of them, at least one, is reserved for senders without a banner in that
+/// second, so that a storm by one sender does not hide another's banner.
 struct RateLimiter {
     static let period: Duration = .seconds(1)
 
@@ -101,7 +101,8 @@ struct RateLimiter {
         guard limit > 0 else { return true }
         recent.removeAll { $0.at + Self.period <= now }
         let isNewSender = !recent.contains { $0.sender == sender }
-        guard recent.count < (isNewSender ? 2 * limit : limit) else { return false }
+        let reserve = min(limit - 1, max(1, limit / 5))
+        guard recent.count < (isNewSender ? limit : limit - reserve) else { return false }
         recent.append((now, sender))
         return true
     }
