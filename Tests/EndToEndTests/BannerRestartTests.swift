@@ -28,6 +28,39 @@ struct BannerRestartTests {
         }
     }
 
+    /// The daemon waits for the answer of the notification server before it ends, and keeps the outcome.
+    @Test func aBannerThatIsUnderWayAtAStopIsNotShownAgain() async throws {
+        try await withBannerStage { stage in
+            let server = try await stage.server()
+            server.setMode(.hanging)
+            let id = try await stage.client.send("/note/1", title: "one")
+            #expect(await server.banners.next(within: .seconds(5)) != nil)
+            stage.daemon.signal(SIGTERM)
+            #expect(await stage.daemon.errors.next(within: .seconds(5)) { $0.contains("Stopping") } != nil)
+            server.setMode(.normal)
+            #expect(await stage.daemon.waitForExit() == .code(0))
+            try await stage.daemon.start()
+            #expect(try await stage.client.explain(id).outcome == .shown)
+            #expect(try await stage.client.claim(id) == .retracted)
+            #expect(server.banners.all.count == 1)
+        }
+    }
+
+    /// What cannot be kept of it is shown again, so that nothing is lost.
+    @Test func aStopDoesNotWaitForEverForAServerThatHangs() async throws {
+        try await withBannerStage { stage in
+            let server = try await stage.server()
+            server.setMode(.hanging)
+            let id = try await stage.client.send("/note/1", title: "one")
+            #expect(await server.banners.next(within: .seconds(5)) != nil)
+            #expect(await stage.daemon.stop() == .code(0))
+            #expect(server.answers.all.isEmpty)
+            server.setMode(.normal)
+            try await stage.daemon.start()
+            #expect(try await stage.outcome(of: id).kind == "shown")
+        }
+    }
+
     @Test func aFurtherEventUpdatesThem() async throws {
         try await withBannerStage { stage in
             let server = try await stage.server()

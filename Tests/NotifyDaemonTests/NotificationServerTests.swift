@@ -218,6 +218,36 @@ final class NotificationServerTests {
         #expect(link.banners.map(\.body) == ["a &lt; b"])
     }
 
+    // MARK: A stop
+
+    @Test func aStopWaitsForTheAnswersAndAsksForNoMore() throws {
+        startServer()
+        try show(1)
+        var isDrained = false
+        server.drain { isDrained = true }
+        try show(2)
+        #expect(!isDrained && link.calls.count == 1)
+        let words = record { link.calls[0](.success(BannerID(4))) }
+        #expect(words == ["shown 4"])
+        #expect(isDrained)
+    }
+
+    @Test func aStopDoesNotWaitForAServerThatLeaves() throws {
+        startServer()
+        try show(1)
+        var isDrained = false
+        server.drain { isDrained = true }
+        server.ownerChanged(to: "")
+        #expect(isDrained)
+    }
+
+    @Test func aStopWithoutACallUnderWayDoesNotWait() {
+        startServer()
+        var isDrained = false
+        server.drain { isDrained = true }
+        #expect(isDrained)
+    }
+
     // MARK: Signals before the answer
 
     /// What the router hears, in words.

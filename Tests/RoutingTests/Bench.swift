@@ -4,6 +4,8 @@ import Routing
 struct Bench {
     private(set) var router: Router
     private var microseconds: Int64 = 1_000_000
+    /// Whether calls to the notification server leave as soon as they are decided.
+    var callsLeave = true
 
     static let peer = ":1.1"
 
@@ -20,8 +22,13 @@ struct Bench {
 
     @discardableResult
     mutating func take(_ input: Input) -> [Effect] {
-        router.handle(
-            input, at: Now(instant: Instant(microseconds: microseconds), uptime: Uptime(microseconds: microseconds)))
+        let effects = router.handle(input, at: now)
+        if callsLeave { for banner in effects.banners { _ = router.handle(.bannerSent(banner.call), at: now) } }
+        return effects
+    }
+
+    private var now: Now {
+        Now(instant: Instant(microseconds: microseconds), uptime: Uptime(microseconds: microseconds))
     }
 
     /// Lets time go by, and the timer go off at the end.

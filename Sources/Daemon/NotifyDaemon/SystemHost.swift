@@ -30,6 +30,8 @@ final class SystemHost: Host {
     private var retryTimer: EventSource!
     private var recoveryTimer: EventSource!
     private var throttleTimer: EventSource!
+    /// Made when the daemon is told to stop.
+    private var stopTimer: EventSource?
     private var wallTimer: WallTimer!
     /// Only where there are schedules.
     private var zoneChanges: EventSource?
@@ -206,9 +208,22 @@ final class SystemHost: Host {
 
     // MARK: Orders
 
+    /// So long the daemon waits for the answers of the notification server before it ends.
+    private static let stopTimeout: Duration = .milliseconds(500)
+
+    /// A banner whose call is not answered yet would be shown again by the next run. A second signal ends the wait.
     private func stop() {
+        guard stopTimer == nil else { return end() }
         logger.record(.stopping)
         ServiceManager.stopping()
+        guard let timer = try? loop.timer(.monotonic, .orders, { [unowned self] in end() }) else { return end() }
+        stopTimer = timer
+        timer.arm(at: (instant + Self.stopTimeout).microseconds)
+        // The answer may be one of several messages: the loop handles all of them, and then the timer.
+        daemon.server.drain { [unowned self] in timer.arm(at: instant.microseconds) }
+    }
+
+    private func end() {
         daemon.finish()
         loop.exit(ExitCode.success)
     }

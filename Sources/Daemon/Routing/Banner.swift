@@ -20,8 +20,10 @@ struct Banner {
     fileprivate(set) var call: Call?
     /// Whether the server shows an event that was withdrawn or replaced since.
     fileprivate var isOutdated = false
-    /// Whether the call in flight tells the server of such an event.
+    /// Whether the call in flight tells the server of such an event, or of one that was claimed before the call was sent.
     fileprivate(set) var isCallOutdated = false
+    /// Whether the call in flight has left for the server.
+    fileprivate(set) var isCallSent = false
     /// The event that takes the place of one behind the banner, while it is in its window: until then the banner stays up,
     /// even if nothing else is behind it.
     fileprivate(set) var successor: EventID?
@@ -151,12 +153,25 @@ struct Banners {
 
     mutating func stopWaiting(_ id: EventID, in key: CoalescingKey) { banners[existing: key].waiting.remove(id) }
     mutating func takeWaiting(_ key: CoalescingKey) -> SortedIDs { banners[existing: key].waiting.take() }
-    mutating func removeInFlight(_ id: EventID, from key: CoalescingKey) { banners[existing: key].inFlight.remove(id) }
+    mutating func removeInFlight(_ id: EventID, from key: CoalescingKey) {
+        banners[existing: key].inFlight.remove(id)
+        takeBackUnsentCall(of: key)
+    }
     mutating func putInFlight(_ id: EventID, in key: CoalescingKey) { banners[existing: key].inFlight.insert(id) }
     mutating func takeInFlight(_ key: CoalescingKey) -> SortedIDs { banners[existing: key].inFlight.take() }
     mutating func show(_ id: EventID, in key: CoalescingKey) { banners[existing: key].shown.insert(id) }
-    mutating func removeShown(_ id: EventID, from key: CoalescingKey) { banners[existing: key].shown.remove(id) }
+    mutating func removeShown(_ id: EventID, from key: CoalescingKey) {
+        banners[existing: key].shown.remove(id)
+        takeBackUnsentCall(of: key)
+    }
     mutating func takeShown(_ key: CoalescingKey) -> SortedIDs { banners[existing: key].shown.take() }
+
+    /// An event that a call tells the server of has left the banner: the call is made anew if it has not been sent.
+    private mutating func takeBackUnsentCall(of key: CoalescingKey) {
+        if banners[existing: key].call != nil, !banners[existing: key].isCallSent {
+            banners[existing: key].isCallOutdated = true
+        }
+    }
 
     // MARK: Events that are withdrawn or replaced
 
@@ -213,12 +228,18 @@ struct Banners {
         banners[existing: key].call = call
     }
 
+    /// The call in flight has left for the server.
+    mutating func callSent(_ key: CoalescingKey) { banners[existing: key].isCallSent = true }
+
     /// - Returns: also whether one of its events was withdrawn or replaced since.
     mutating func endCall(of key: CoalescingKey) -> (call: Banner.Call, isOutdated: Bool) {
         guard let call = banners[existing: key].call.take() else {
             preconditionFailure("a call ends once, and its banner has it until then")
         }
-        defer { banners[existing: key].isCallOutdated = false }
+        defer {
+            banners[existing: key].isCallOutdated = false
+            banners[existing: key].isCallSent = false
+        }
         return (call, banners[existing: key].isCallOutdated)
     }
 
@@ -258,6 +279,7 @@ struct Banners {
         banners[existing: key].call = nil
         banners[existing: key].isOutdated = false
         banners[existing: key].isCallOutdated = false
+        banners[existing: key].isCallSent = false
         banners[existing: key].successor = nil
         return (id, takeShown(key), takeInFlight(key))
     }

@@ -71,6 +71,8 @@ public enum Input: Sendable {
     case serverAppeared
     /// The notification server is gone, with all its banners.
     case serverVanished
+    /// A `showBanner` leaves for the server now. Until then claims of its events are in time.
+    case bannerSent(BannerCall)
     /// The server answered a `showBanner` with the banner's number; `nil`: the same banner is on screen already.
     case bannerShown(BannerCall, BannerID?)
     /// The server refused a `showBanner` or did not answer in time.
@@ -124,9 +126,12 @@ public struct BannerSettings: Hashable, Sendable {
     public var maximumPerSecond: Int
     /// Whether to start a notification server when a banner is due and there is none.
     public var startsServer: Bool
+    /// Whether a digest tells of what a pause or a mute held back, once it is over.
+    public var digestsPauses: Bool
 
-    public init(maximumPerSecond: Int = 5, startsServer: Bool = false) {
+    public init(maximumPerSecond: Int = 5, startsServer: Bool = false, digestsPauses: Bool = false) {
         self.maximumPerSecond = maximumPerSecond
         self.startsServer = startsServer
+        self.digestsPauses = digestsPauses
     }
 }

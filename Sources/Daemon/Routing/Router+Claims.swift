@@ -1,4 +1,5 @@
-/// Claims of single events: rules 3, 4 and 6. A claim is in time until the event has gone to the server; then it retracts.
+/// Claims of single events: rules 3, 4 and 6. A claim is in time until a call with the event has left for the server; then it
+/// retracts.
 extension Router {
     mutating func claim(_ id: EventID, by claimant: String, at now: Now) {
         guard isKnown(id) else { return refuseUnknown(id) }
@@ -55,14 +56,12 @@ extension Router {
         resolution.place = place
         resolution.banner = tracked.number
         var verdict = Verdict.recorded
-        switch tracked.place {
-        case .window, .held, .waiting, .snoozed:
+        if isInTime(tracked.place) {
             resolution.outcome = .claimed
             verdict = .suppressed
-        case .inFlight(let key), .shown(let key, _):
+        } else if let key = tracked.banner, banners[existing: key].count == 0 {
             // Where a call is in flight, the banner is closed when the server has answered.
-            if banners[existing: key].count == 0 { verdict = .retracted }
-        case .gone: break
+            verdict = .retracted
         }
         if verdict == .recorded { statistics.recordedClaims += 1 }
         resolution.verdict = verdict
@@ -76,6 +75,15 @@ extension Router {
         decide(tracked, resolution)
         closeBannerIfEmpty(without: tracked)
         return (verdict, tracked.window)
+    }
+
+    /// Whether a claim is in time: no call with the event has left for the server since its banner became due.
+    func isInTime(_ place: TrackedEvent.Place) -> Bool {
+        switch place {
+        case .window, .held, .waiting, .snoozed: true
+        case .inFlight(let key): !banners[existing: key].isCallSent
+        case .shown, .gone: false
+        }
     }
 
     /// Closes a window without unclaimed events, and ends one without awaited answers.

@@ -11,7 +11,7 @@ extension Router {
         }
         guard isKnown(id) else { return refuseUnknown(id) }
         let others = holds[id]
-        guard let tracked = events[id], holds[id, claimant] == nil, tracked.canBeHeld || !others.isEmpty else {
+        guard let tracked = events[id], holds[id, claimant] == nil, !others.isEmpty || canBeHeld(tracked) else {
             statistics.recordedClaims += 1
             effects.append(.reply(.verdict(.recorded)))
             return note(.provisional, of: id, by: claimant, .recorded, at: now)
@@ -35,6 +35,8 @@ extension Router {
         sendBanners(at: now)
     }
 
+    private func canBeHeld(_ tracked: TrackedEvent) -> Bool { !tracked.isSnoozed && isInTime(tracked.place) }
+
     /// Keeps an event from becoming a banner for now.
     private mutating func takeBack(_ id: EventID, from place: TrackedEvent.Place) {
         switch place {
@@ -44,7 +46,10 @@ extension Router {
             events[existing: id].expiryTimer = nil
             dequeue(id, from: key)
             events[existing: id].place = .held(key)
-        case .held, .inFlight, .shown, .gone, .snoozed:
+        case .inFlight(let key):
+            banners.removeInFlight(id, from: key)
+            events[existing: id].place = .held(key)
+        case .held, .shown, .gone, .snoozed:
             preconditionFailure("only an event that has not gone to the server can be held")
         }
     }

@@ -82,14 +82,6 @@ public struct Router {
             }
         }
 
-        /// Whether a provisional claim is in time: the event has not gone to the server.
-        var canBeHeld: Bool {
-            switch place {
-            case .window, .waiting: !isSnoozed
-            case .held, .inFlight, .shown, .gone, .snoozed: false
-            }
-        }
-
         /// Whether claims are awaited.
         var isAwaited: Bool { Self.isAwaited(event, asked: asked) }
 
@@ -311,6 +303,7 @@ public struct Router {
         case .serverFound: server.serverFound(at: now.instant)
         case .serverAppeared: serverAppeared(at: now)
         case .serverVanished: serverVanished(at: now)
+        case .bannerSent(let call): if let key = server.inFlight[call]?.key { banners.callSent(key) }
         case .bannerShown(let call, let id): bannerShown(call, id, at: now)
         case .bannerFailed(let call, let failure): bannerFailed(call, failure, at: now)
         case .bannerClosed(let id, let reason): bannerClosed(id, reason, at: now)
@@ -344,6 +337,7 @@ public struct Router {
     ) {
         self.routes = routes
         bannerSettings = banners
+        digests.isUnchecked = true
         for screen in screens.apply(settings: screenSettings) { pass(on: screen, at: now) }
         sendBanners(at: now)
     }

@@ -156,6 +156,7 @@ public struct VirtualStage {
     }
 
     mutating func ask(_ request: BannerRequest, _ newest: Occurrence) {
+        inbox.append(.bannerSent(request.call))
         if let answer = server.show(request, newest: newest, givenUpAt: now + Self.memory) { inbox.append(answer) }
     }
 

@@ -70,7 +70,8 @@ struct Ledger {
             .digestsCounted:
             return replies == 1 && observed[0].isReply ? nil : "a call has \(replies) answers"
         case .peerLeft, .attentionChanged, .paused, .scheduled, .timerFired, .serverFound, .serverAppeared,
-            .serverVanished, .bannerShown, .bannerFailed, .bannerClosed, .actionInvoked, .reconfigured, .restored,
+            .serverVanished, .bannerSent, .bannerShown, .bannerFailed, .bannerClosed, .actionInvoked, .reconfigured,
+            .restored,
             .awaitedDenied, .recalled, .claimedLate, .stored, .notStored, .forgotten:
             return replies == 0 ? nil : "an answer without a call"
         }
@@ -128,6 +129,13 @@ struct Ledger {
         if isUpdate || account.isSnoozed, account.outcomes == [.shown] { return nil }
         if account.isSnoozed, account.outcomes == [.muted] { return nil }
         return account.outcomes.isEmpty ? nil : "a banner for event \(newest), which is \(account.outcomes)"
+    }
+
+    /// A call leaves for the server: nothing it says is of an event that is claimed.
+    func checkSent(_ request: BannerRequest, _ router: Router) -> String? {
+        ([request.newest] + request.others).map(\.id).first { router.events[$0] == nil }.map {
+            "a banner tells of event \($0), which is decided"
+        }
     }
 
     private func checkCarried(_ router: Router, at now: Now) -> String? {

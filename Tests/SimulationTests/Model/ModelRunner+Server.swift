@@ -11,6 +11,7 @@ extension ModelRunner {
             restartServer()
             try both(.serverVanished)
         case .serverIsPrompt(let flag): isPrompt = flag
+        case .callsLeave(let flag): callsLeave = flag
         case .answer(let pick, let answer):
             if !calls.isEmpty { try self.answer(calls[pick % calls.count], answer) }
         case .answerStale(let pick, let answer):
@@ -36,9 +37,35 @@ extension ModelRunner {
         try both(.bannerClosed(number, .dismissed))
     }
 
+    /// Calls leave, and a prompt server answers them.
+    mutating func serve() throws(Disagreement) {
+        if callsLeave { try send() }
+        while isPrompt, let call = calls.first {
+            try answer(call, .shown)
+            if callsLeave { try send() }
+        }
+    }
+
+    /// Calls leave at the end of the turn, if what they say is still true.
+    private mutating func send() throws(Disagreement) {
+        while !unsent.isEmpty {
+            let (call, request) = unsent.removeFirst()
+            guard router.isCurrent(request) else {
+                try fail(call, .notAsked)
+                continue
+            }
+            if let broken = ledger.checkSent(request, router) {
+                throw Disagreement(step: step, description: "at \(now) µs: \(broken)")
+            }
+            try both(.bannerSent(call.id), .bannerSent(call.reference))
+            calls.append(call)
+        }
+    }
+
     private mutating func restartServer() {
-        stale += calls
+        stale += calls + unsent.map(\.call)
         calls = []
+        unsent = []
         lastNumber = 0
         up = []
     }

@@ -36,8 +36,6 @@ extension ModelRunner {
         if let due = nextArmed, due <= now {
             throw Disagreement(step: step, description: "the timer was set to a moment that is over")
         }
-        if isPrompt {
-            while let call = calls.first { try answer(call, .shown) }
-        }
+        try serve()
     }
 }

@@ -34,6 +34,9 @@ struct ModelRunner {
     // The notification server.
     var isPrompt = true
     var calls: [Call] = []
+    /// Whether calls leave at the end of each step, and those that have not left.
+    var callsLeave = true
+    var unsent: [(call: Call, request: BannerRequest)] = []
     var stale: [Call] = []
     var lastNumber: UInt32 = 0
     var up: [BannerID] = []
@@ -84,7 +87,7 @@ struct ModelRunner {
         switch step {
         case .publish(let label, let topic, let peer, let extras):
             longestOwnWindow = max(longestOwnWindow, extras.window ?? .zero)
-            let before = calls.count
+            let before = unsent.count
             let observed = try both(.published(extras.publication(at: topic, by: peer)))
             guard case .reply(.accepted(let id)) = observed.first else { break }
             events[label] = id
@@ -131,7 +134,7 @@ struct ModelRunner {
                     id, for: time,
                     muted: loaded.map { RestoredBanner.Shown($0.event, age: moment.instant - $0.accepted) }, by: peer))
         case .reconfigure(let index): try reconfigure(index)
-        case .serverAppears, .serverVanishes, .serverIsPrompt, .answer, .answerStale, .closeBanner, .press:
+        case .serverAppears, .serverVanishes, .serverIsPrompt, .callsLeave, .answer, .answerStale, .closeBanner, .press:
             try takeServer(step)
         case .wait(let time): try advance(by: time.microseconds)
         case .stall(let time): now += time.microseconds
@@ -140,9 +143,7 @@ struct ModelRunner {
             if let due = nextArmed, due > now { now = due }
         case .fire: try fire()
         }
-        if isPrompt {
-            while let call = calls.first { try answer(call, .shown) }
-        }
+        try serve()
     }
 
     private func namedClaim(
@@ -168,7 +169,7 @@ struct ModelRunner {
 
     private mutating func countDigests(_ count: Step.Count) throws(Disagreement) {
         guard isCountAwaited else { return }
-        let before = calls.count
+        let before = unsent.count
         var result = DigestCount.Result.none
         switch count {
         case .none, .outdated: break
@@ -187,12 +188,12 @@ struct ModelRunner {
 
     /// The shell does not make the calls of a turn that could not be kept, and says so.
     private mutating func drop(_ id: EventID, callsBefore: Int) throws(Disagreement) {
-        let unmade = calls[callsBefore...]
-        calls.removeSubrange(callsBefore...)
+        let unmade = unsent[callsBefore...]
+        unsent.removeSubrange(callsBefore...)
         ledger.drop(id)
         muted[id] = nil
         try both(.notStored([id]))
-        for call in unmade { try fail(call, .notAsked) }
+        for (call, _) in unmade { try fail(call, .notAsked) }
     }
 
     private func event(_ label: Int) -> EventID { events[label] ?? EventID(1) }
@@ -240,7 +241,8 @@ struct ModelRunner {
             case .armTimer(let moment): armed = moment
             case .armLifetimeTimer(let moment): armedLifetime = moment
             case .showBanner(let request):
-                calls.append(Call(id: request.call, reference: newCalls.removeFirst(), replaces: request.replaces))
+                unsent.append(
+                    (Call(id: request.call, reference: newCalls.removeFirst(), replaces: request.replaces), request))
             case .closeBanner(let id): up.removeAll { $0 == id }
             case .announce(let event, _):
                 announced[event.id] = (event, moment.instant)
@@ -292,6 +294,7 @@ struct ModelRunner {
         for peer in World.peers { try both(.peerLeft(peer)) }
         try both(.paused(false))
         try both(.scheduled([]))
+        try take(.callsLeave(true))
         if !reference.serverIsThere { try take(.serverAppears) }
         try take(.serverIsPrompt(true))
         try advance(by: Duration.seconds(29 * 24 * 3600).microseconds)

@@ -90,14 +90,16 @@ extension ReferenceRouter {
 
     private func shown(_ key: Key) -> [EventID] { ids { $0.place == .shown && $0.banner == key } }
 
-    /// Inside choice: so many new banners appear within a second, whoever sent their newest event, and as many again of
-    /// senders of whom nothing has appeared in that second. An update in place is not a new banner.
+    /// Inside choice: so many new banners appear within a second, whoever sent their newest event. One in five, and one at least
+    /// where there are two, is kept for senders of whom nothing has appeared in that second. An update in place is not a new
+    /// banner.
     private mutating func admit(_ sender: String) -> Bool {
         let limit = configuration.banners.maximumPerSecond
         if limit == 0 { return true }
         let appeared = recent.filter { now.instant < $0.at + .seconds(1) }
         let isQuiet = !appeared.contains { $0.sender == sender }
-        if appeared.count >= (isQuiet ? 2 * limit : limit) { return false }
+        let kept = limit == 1 ? 0 : limit < 10 ? 1 : limit / 5
+        if appeared.count >= (isQuiet ? limit : limit - kept) { return false }
         recent.append((now.instant, sender))
         return true
     }
@@ -131,6 +133,13 @@ extension ReferenceRouter {
         summaryRest = nil
         lineUp(.summary)
     }
+
+    mutating func bannerSent(_ call: BannerCall) {
+        if let key = banners.first(where: { $0.call?.id == call })?.key { change(key) { $0.call?.isSent = true } }
+    }
+
+    /// Whether the server cannot have been asked for the event's banner yet.
+    func isNotSent(_ item: Item) -> Bool { item.place == .carried && banner(item.banner)?.call?.isSent == false }
 
     // MARK: Answers
 

@@ -18,6 +18,7 @@ extension ReferenceRouter {
     func verdict(on item: Item) -> Verdict {
         switch item.place {
         case .window, .held, .waiting, .snoozed: .suppressed
+        case .carried where isNotSent(item): .suppressed
         case .carried, .shown: behind(item.banner).count == 1 ? .retracted : .recorded
         case .gone: .recorded
         }
@@ -34,7 +35,7 @@ extension ReferenceRouter {
         resolution.verdict = verdict(on: item)
         switch item.place {
         case .window, .held, .waiting, .snoozed: resolution.outcome = .claimed
-        case .carried: break
+        case .carried: if isNotSent(item) { resolution.outcome = .claimed }
         case .shown, .gone:
             resolution.banner = item.number
             if kind == .dismissed { resolution.outcome = .dismissed }
@@ -63,7 +64,8 @@ extension ReferenceRouter {
         let canBeHeld =
             item.map { item in
                 !item.holds.contains { $0.claimant == peer }
-                    && item.isOpen && (item.place == .window || item.place == .waiting || !item.holds.isEmpty)
+                    && item.isOpen
+                    && (item.place == .window || item.place == .waiting || isNotSent(item) || !item.holds.isEmpty)
             } ?? false
         if canBeHeld, item!.holds.count >= limits.holdersOfEvent { return refuse("LimitExceeded") }
         let verdict = canBeHeld ? Verdict.suppressed : .recorded
@@ -74,7 +76,7 @@ extension ReferenceRouter {
             claimant: peer, latency: now.instant - item.accepted, ends: now.instant + time, stamp: stamp())
         change(id) { item in
             item.holds.append(hold)
-            if item.place == .waiting { item.place = .held }
+            if item.place == .waiting || item.place == .carried { item.place = .held }
         }
         closeIfEmpty(item.banner)
         // The claimant's own screens have their answer; others are still asked, in case the claim comes to nothing.

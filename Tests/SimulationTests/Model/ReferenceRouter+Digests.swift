@@ -1,6 +1,6 @@
 @testable import Routing
 
-/// The digests of schedules.
+/// The digests of schedules, pauses and mutes.
 extension ReferenceRouter {
     /// The period that counts what a schedule of this very topic holds back.
     ///
@@ -30,8 +30,10 @@ extension ReferenceRouter {
     mutating func muted(_ item: Item, by quiet: Quiet) -> Resolution {
         var resolution = Resolution(.muted)
         resolution.quiet = quiet
-        guard quiet.cause == .schedule, item.topic.description != "/notifyd/digest",
-            let period = period(at: quiet.topic)
+        let ofPause =
+            configuration.banners.digestsPauses ? ActiveSchedule.Period(quiet.topic, began: .min) : nil
+        guard item.topic.description != "/notifyd/digest",
+            let period = quiet.cause == .schedule ? period(at: quiet.topic) : ofPause
         else { return resolution }
         let before = owed.first { $0.period == period }
         guard before != nil || owed.count < limits.digests else { return resolution }
@@ -81,6 +83,7 @@ extension ReferenceRouter {
         isCountDue = false
         owed.removeAll { digest in
             let same = schedules.filter { $0.period == digest.period }
+            if digest.period.began == .min, !configuration.banners.digestsPauses { return true }
             return !same.isEmpty && same.allSatisfy { !$0.hasDigest }
         }
         if !isCounting, !dueDigests.isEmpty {

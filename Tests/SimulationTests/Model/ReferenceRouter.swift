@@ -98,6 +98,8 @@ struct ReferenceRouter {
             let obstacles: Int
             /// Whether an event that it tells the server of was withdrawn or replaced since.
             var isOutdated = false
+            /// Whether it has left for the server.
+            var isSent = false
         }
 
         let key: Key
@@ -234,6 +236,7 @@ struct ReferenceRouter {
         case .serverFound: break
         case .serverAppeared: serverAppeared()
         case .serverVanished: serverVanished()
+        case .bannerSent(let call): bannerSent(call)
         case .bannerShown(let call, let number): bannerShown(call, number)
         case .bannerFailed(let call, let failure): bannerFailed(call, failure)
         case .bannerClosed(let number, let reason): bannerClosed(number, reason)
@@ -266,6 +269,7 @@ struct ReferenceRouter {
         loseScreens { $0.configuration = configuration }
         sendBanners()
         compareAttention()
+        askForCount(true)
         return (out, newCalls)
     }
 

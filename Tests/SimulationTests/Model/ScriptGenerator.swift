@@ -164,6 +164,7 @@ struct ScriptGenerator {
         case ..<5: .serverAppears
         case ..<8: .serverVanishes
         case ..<16: .serverIsPrompt(random.chance(50))
+        case ..<22: .callsLeave(random.chance(60))
         case ..<65: .answer(random.below(100), someAnswer())
         case ..<70: .answerStale(random.below(100), someAnswer())
         case ..<90: .closeBanner(random.below(100), random.chance(60) ? .dismissed : .other)

@@ -33,6 +33,8 @@ enum Step: Sendable {
     case serverVanishes
     /// Whether calls are answered at once or only when a step says so.
     case serverIsPrompt(Bool)
+    /// Whether calls to the server leave at the end of each step, or wait as they do in a long turn.
+    case callsLeave(Bool)
     case answer(Int, Answer)
     /// An answer to a call that was answered before, or made to a server that has gone.
     case answerStale(Int, Answer)

@@ -35,6 +35,7 @@ extension Step: CustomStringConvertible {
         case .serverAppears: "the server appears"
         case .serverVanishes: "the server vanishes"
         case .serverIsPrompt(let flag): flag ? "the server answers at once" : "the server answers when told"
+        case .callsLeave(let flag): flag ? "calls to the server leave" : "calls to the server wait"
         case .answer(let pick, let answer): "the server answers call \(pick): \(answer)"
         case .answerStale(let pick, let answer): "the server answers old call \(pick): \(answer)"
         case .closeBanner(let pick, let reason): "banner \(pick) is closed: \(reason)"

@@ -5,7 +5,7 @@ enum World {
     static let peers = [":1.1", ":1.2", ":1.3", ":1.4"]
 
     static let topics = [
-        "/post/1", "/post/2", "/post/1/comment", "/run/r1/invite", "/run/r1/mate/m", "/run/r1/mate/m/finished",
+        "/post/1", "/post/2", "/post/1/comment", "/run/r1/invite", "/run/r1/mate/m", "/run/r1/mate/m/finished", "/post",
         "/ask/a", "/ask/b", "/askall/a", "/askall/b", "/each/a", "/all/a", "/all/b", "/now/a", "/plain",
     ].map { try! Topic($0) }
 
@@ -72,7 +72,7 @@ enum World {
     private static func configuration(
         maximumPerSecond: Int, suppressing: Set<Screen.State>, window: Duration
     ) -> Configuration {
-        func pattern(_ text: String) -> TopicPattern { try! TopicPattern(text) }
+        func pattern(_ text: String) -> TopicPattern { try! TopicPattern(text, allowsBelow: true) }
         func button(resident: Bool) -> Appearance {
             var appearance = Appearance()
             appearance.actions = [Route.Action(key: "accept", label: "Accept")]
@@ -99,9 +99,11 @@ enum World {
                     pattern: pattern("/all/{id}"), window: .milliseconds(200), maximumWindow: .milliseconds(300),
                     coalescing: .route, appearance: button(resident: false)),
                 Route(pattern: pattern("/now/{id}"), window: .zero),
+                Route(pattern: pattern("/{any}/1/**"), window: window, breaksThrough: true),
+                Route(pattern: pattern("/post/**"), window: window, coalescing: .route),
             ],
             fallback: Route(pattern: nil, window: window),
-            banners: BannerSettings(maximumPerSecond: maximumPerSecond),
+            banners: BannerSettings(maximumPerSecond: maximumPerSecond, digestsPauses: maximumPerSecond < 3),
             screens: ScreenSettings(suppressingStates: suppressing))
     }
 }

@@ -39,8 +39,8 @@ extension Simulation {
         case .pause(let time): call(World.peers[0], .pausedFor(time))
         case .mute(let topic, let time): call(World.peers[0], .muted(topic, for: time))
         case .snooze(let label, let time, let peer): call(peer, .snoozed(event(label), for: time, muted: nil, by: peer))
-        // The daemon tells them by the clock, and counts by itself.
-        case .schedules, .countDigests: break
+        // The daemon tells them by the clock, counts by itself, and ends its turns.
+        case .schedules, .countDigests, .callsLeave: break
         case .reconfigure(let index):
             configuration = index
             loaded.append(index)
@@ -132,7 +132,7 @@ extension Simulation {
         case .killAfter(let acts): life.actsLeft = acts
         case .powerCut(let down): rest(down, isPowerCut: true)
         case .stop:
-            daemon?.finish()
+            stop()
             bury()
             startDaemon()
         case .diskFills(let room): disk.condition = .full(room: room)
@@ -151,6 +151,18 @@ extension Simulation {
             busStallsUntil = now.instant + length
         case .serverLearns(let capabilities): server.capabilities = capabilities
         }
+    }
+
+    /// The daemon waits for a moment for the answers of the server. If it dies meanwhile, another one runs.
+    private func stop() {
+        var isDrained = false
+        let stopped = daemon
+        stopped?.server.drain { isDrained = true }
+        if !isDrained { advance(by: .milliseconds(500)) }
+        if isDrained, let daemon, daemon === stopped, daemon.router.banners.all.contains(where: \.isCallSent) {
+            witness.complain("a call is under way after the daemon has waited for all")
+        }
+        daemon?.finish()
     }
 
     private func rest(_ length: Duration, isPowerCut: Bool) {

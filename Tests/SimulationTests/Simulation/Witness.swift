@@ -64,6 +64,8 @@ final class Witness {
     private(set) var counts = Counts()
     private var accounts: [EventID: Account] = [:]
     private var acknowledged: [EventID] = []
+    /// The events whose banners the server was asked for.
+    private var asked: Set<EventID> = []
     private var removals: Set<EventID> = []
     private(set) var follower = Follower()
     /// The events whose snooze was acknowledged. A disk that is broken may not have kept that.
@@ -177,6 +179,7 @@ final class Witness {
             expect(.claimed, of: id, isDegraded)
         case .retracted:
             counts.retracted += 1
+            if !asked.contains(id) { complain("event \(id) is retracted, and its banner was never asked for") }
             expect(.retracted, of: id, isDegraded)
         case .recorded: break
         case .awaited: complain("event \(id) is claimed by its id, and is awaited")
@@ -197,8 +200,6 @@ final class Witness {
             if disk.contents.awaited[claim.origin] == nil, !hasCome {
                 complain("\(claim.origin) is awaited, and is not on disk")
             }
-            // What was only read elsewhere is not claimed when it comes.
-            if claim.kind == .read { break }
             awaited[claim.origin] = max(awaited[claim.origin] ?? 0, moment + awaitTime)
         case .suppressed:
             guard let id else { return complain("\(claim.origin) is claimed in time, and is not known") }
@@ -210,8 +211,7 @@ final class Witness {
             case .withdrawn: expect(.withdrawn, of: id, isDegraded)
             // What is on its way to the server has not been shown.
             case .dismissed where outcome(id) != .retracted: expect(.dismissed, of: id, isDegraded)
-            case .claimed, .dismissed: expect(.retracted, of: id, isDegraded)
-            case .read: complain("event \(id) was only read elsewhere, and its banner is closed")
+            case .claimed, .dismissed, .read: expect(.retracted, of: id, isDegraded)
             }
         case .recorded: break
         }
@@ -355,6 +355,7 @@ final class Witness {
     /// - Parameter carried: the events that it is to show and has not shown yet.
     func asked(_ request: BannerRequest, carried: [EventID], at now: Instant) {
         counts.banners += 1
+        asked.formUnion(carried + [request.newest.id])
         for id in carried.contains(request.newest.id) ? carried : carried + [request.newest.id] {
             guard let account = accounts[id] else {
                 // A daemon that died may have kept that it was muted, and not have announced it. Then somebody snoozed it.
@@ -372,8 +373,7 @@ final class Witness {
             // Where the disk is broken, it may not have kept that the event was shown or muted before.
             let before = kept ?? account.heard.last
             if wasSnoozed(id), before == .shown || before == .muted { continue }
-            // A claim that is handled in the same turn comes too late for a call that was decided on before.
-            if kept != nil, kept != .retracted { complain("a banner for event \(id), which is \(kept!)") }
+            if kept != nil { complain("a banner for event \(id), which is \(kept!)") }
             if !account.heard.isEmpty { complain("a banner for event \(id), which is \(account.heard) to the world") }
             if account.isClaimed { complain("a banner for event \(id), which was claimed in time") }
             if account.waitsForAnyone, let ends = account.windowEnds, now < ends {

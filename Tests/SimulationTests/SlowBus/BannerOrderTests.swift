@@ -1,3 +1,4 @@
+import Journal
 import Routing
 import Testing
 
@@ -76,6 +77,20 @@ struct BannerOrderTests {
         }
         #expect(before == [])
         #expect(bus.machine.banners == [accepted[1]])
+    }
+
+    /// Nothing has left yet.
+    @Test func oneThatIsClaimedInTheTurnInWhichItsWindowEndsNeverLeaves() {
+        bus.publish(post, window: .milliseconds(100))
+        bus.endTurn()
+        bus.pass(.milliseconds(100))
+        bus.daemon.handle(.timerFired)
+        #expect(bus.daemon.router.waitingBanners == 0, "the banner is decided on")
+        bus.claim(accepted[0])
+        bus.endTurn()
+        #expect(bus.machine.banners.isEmpty)
+        #expect(bus.sent.contains(.verdict(.suppressed)))
+        #expect(bus.disk.contents.events[accepted[0]]?.decision?.outcome == .claimed)
     }
 
     /// What cannot be written does not keep back what was.

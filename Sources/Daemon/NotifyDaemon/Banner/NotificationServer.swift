@@ -66,6 +66,8 @@ final class NotificationServer {
     private var hasLoggedSilence = false
     private var hasLoggedHang = false
     private var hasLoggedUnknownAction = false
+    /// Set once the daemon stops.
+    private var onDrained: (() -> Void)?
 
     init(link: any NotificationLink, clock: @escaping () -> Instant, logger: Logger) {
         self.link = link
@@ -93,6 +95,7 @@ final class NotificationServer {
             activation = nil
             earlySignals = EarlySignals()
             unanswered = UnansweredCalls()
+            callsEnded()
             queued = []
             inherited = []
             shell = nil
@@ -201,7 +204,9 @@ final class NotificationServer {
     }
 
     private func notify(_ owner: String, _ request: BannerRequest, _ text: BannerText) {
+        guard onDrained == nil else { return }
         guard isWanted(request) else { return onInput(.bannerFailed(request.call, .notAsked)) }
+        onInput(.bannerSent(request.call))
         let body = SafeText.cleaned(text.body, lineBreaks: true)
         let safe = BannerText(
             title: SafeText.cleaned(text.title, lineBreaks: false),
@@ -226,7 +231,20 @@ final class NotificationServer {
                 onInput(.bannerShown(request.call, nil))
             case .failure(let failure): failed(request, failure)
             }
+            callsEnded()
         }
+    }
+
+    /// Shows no more banners. Those that are not sent stay undecided for the next run.
+    ///
+    /// - Parameter action: called once all calls that show banners are answered; at once where none is under way.
+    func drain(_ action: @escaping () -> Void) {
+        onDrained = action
+        callsEnded()
+    }
+
+    private func callsEnded() {
+        if unanswered.isEmpty { onDrained?() }
     }
 
     /// A server that returns no error has most likely shown the banner. Showing it again could repeat it endlessly.

@@ -3,6 +3,7 @@ import Routing
 /// Since when a notification server has not answered calls that show a banner.
 struct UnansweredCalls {
     private var calls: Set<BannerCall> = []
+    var isEmpty: Bool { calls.isEmpty }
     /// When the oldest call since the last answer was made; `nil` if all are answered.
     private(set) var since: Instant?
 

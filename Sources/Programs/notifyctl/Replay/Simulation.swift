@@ -65,7 +65,7 @@ struct Simulation {
         }
         var table = RouteTable(fallback: route(latest["default"], nil))
         for (name, push) in latest.sorted(by: { $0.key < $1.key }) where name != "default" {
-            table.add(route(push, try TopicPattern(name.description)))
+            table.add(route(push, try TopicPattern(name.description, allowsBelow: true)))
         }
         return table
     }
@@ -137,6 +137,7 @@ struct Simulation {
         case .showBanner(let request):
             if request.replaces == nil { result.banners += 1 }
             lastBanner += 1
+            inbox.append(.bannerSent(request.call))
             inbox.append(.bannerShown(request.call, request.replaces ?? BannerID(lastBanner)))
         case .closeBanner(let id): inbox.append(.bannerClosed(id, .other))
         case .armTimer(let moment): timer = moment
