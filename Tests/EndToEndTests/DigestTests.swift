@@ -50,6 +50,20 @@ struct DigestTests {
             await rig.server.banners.next(within: .seconds(30)) { $0.title.hasSuffix("while it was quiet") })
     }
 
+    @Test func itComesWhenAPauseEndsAlsoOverARestart() async throws {
+        try await withRig(configuration: "[banner]\npause_digest = true\n") { rig in
+            try await rig.client.setPaused(true)
+            try await publishMuted(rig)
+            await rig.daemon.kill()
+            try await rig.daemon.start()
+            #expect(rig.server.banners.all.isEmpty)
+            try await rig.client.setPaused(false)
+            let banner = try await digest(rig)
+            #expect(banner.title == "4 events while it was quiet")
+            #expect(try await rig.client.history("/notifyd").count == 1)
+        }
+    }
+
     @Test func itComesWhenTheScheduleEndsAndItsButtonOpensTheInbox() async throws {
         try await withRig(configuration: Self.configuration) { rig in
             try await restart(rig, untilNoon: .seconds(5) * Timeouts.factor)

@@ -82,11 +82,11 @@ struct ConfigurationTests {
 
     @Test func laterFilesOverrideEarlierOnes() throws {
         var reader = ConfigurationReader()
-        reader.add(file: "a", text: "[defaults]\nwindow = \"1s\"\n[banner]\nmax_per_second = 9\n")
+        reader.add(file: "a", text: "[defaults]\nwindow = \"1s\"\n[banner]\nmax_per_second = 9\npause_digest = true\n")
         reader.add(file: "b", text: "[defaults]\nwindow = \"2s\"\n")
         let configuration = try reader.finish()
         #expect(configuration.defaultWindow == .seconds(2))
-        #expect(configuration.banners.maximumPerSecond == 9)
+        #expect(configuration.banners.maximumPerSecond == 9 && configuration.banners.digestsPauses)
         #expect(configuration.files == ["a", "b"])
     }
 
@@ -125,6 +125,10 @@ struct ConfigurationTests {
         Mistake(text: "[defaults\n", place: "1:10", word: ""),
         Mistake(text: "[[route]]\nbanner = false\n", place: "1:1", word: "a route needs a topic"),
         Mistake(text: "[[route]]\ntopic = \"post\"\n", place: "2:1", word: "does not start with '/'"),
+        Mistake(
+            text: "[[route]]\ntopic = \"/build/*\"\n", place: "2:1", word: "/build/** everything at or below it"),
+        Mistake(
+            text: "[[route]]\ntopic = \"/build/{a b}\"\n", place: "2:1", word: "/build/** everything at or below it"),
         Mistake(
             text: "[[route]]\ntopic = \"/a\"\n[[route]]\ntopic = \"/b\"\nbaner = true\n", place: "5:1", word: "'baner'"),
         Mistake(text: "[[route]]\ntopic = \"/a\"\n[[route]]\ntopic = \"/a\"\n", place: "4:1", word: "already"),

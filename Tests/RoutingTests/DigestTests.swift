@@ -75,6 +75,33 @@ struct DigestTests {
         #expect(bench.router.owedDigests.isEmpty)
     }
 
+    @Test(arguments: [true, false])
+    func aPauseAndAMuteHaveOneWhereTheConfigurationWantsIt(_ isPause: Bool) {
+        var bench = Bench(banners: BannerSettings(digestsPauses: true))
+        bench.take(.serverAppeared)
+        bench.take(isPause ? .paused(true) : .muted(Self.post, for: .seconds(60)))
+        let id = bench.publish("/post/1")
+        #expect(bench.wait(.milliseconds(100)).resolutions[id]?.digest == id)
+        #expect(bench.router.owedDigests.map(\.period.topic) == [isPause ? .all : Self.post])
+        #expect(bench.router.dueDigests.isEmpty)
+        let end = isPause ? bench.take(.paused(false)) : bench.wait(.seconds(60))
+        #expect(end.counts == 1)
+        let effects = bench.take(.digestsCounted(DigestCount(bench.router.dueDigests, .found(publication()))))
+        #expect(effects.announced.map(\.topic) == [DigestTally.topic])
+        #expect(bench.router.owedDigests.isEmpty)
+    }
+
+    @Test func whatAPauseOwesIsDroppedWithTheSetting() throws {
+        var bench = Bench(banners: BannerSettings(digestsPauses: true))
+        bench.take(.paused(true))
+        bench.publish("/post/1")
+        bench.wait(.milliseconds(100))
+        let table = RouteTable(fallback: Route(pattern: nil, window: .milliseconds(100)))
+        bench.take(.reconfigured(table, BannerSettings(), ScreenSettings()))
+        #expect(bench.router.owedDigests.isEmpty)
+        #expect(bench.take(.paused(false)).counts == 0)
+    }
+
     @Test func theEndOfTheScheduleAsksForACountAndThePublishedDigestIsOwedNoMore() {
         var (bench, _) = bench()
         #expect(bench.take(.scheduled([])).counts == 1)

@@ -1,7 +1,7 @@
 import Journal
 import Routing
 
-/// A count of what schedules held back, which is done in portions, one per turn.
+/// A count of what was held back, which is done in portions, one per turn.
 struct DigestJob {
     /// Events looked at per turn.
     static var portion: Int { 256 }

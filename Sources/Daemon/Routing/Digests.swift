@@ -1,4 +1,4 @@
-/// A period of a schedule that held back banners, and whose digest has not been published.
+/// A period that held back banners, and whose digest has not been published.
 public struct OwedDigest: Hashable, Sendable {
     /// The period.
     public let period: ActiveSchedule.Period
@@ -38,7 +38,7 @@ public struct DigestCount: Sendable {
     }
 }
 
-/// The digests that are owed: one for each period of a schedule with `digest` that has held back a banner.
+/// The digests that are owed: one for each period with a digest that has held back a banner.
 struct Digests {
     private(set) var owed: [ActiveSchedule.Period: OwedDigest] = [:]
     /// Whether the shell is counting.

@@ -37,6 +37,12 @@ public struct ActiveSchedule: Hashable, Sendable {
             self.topic = topic
             self.began = began
         }
+
+        /// All pauses, or all mutes of this topic, until a digest tells of them. No schedule begins at that time.
+        init(pauseOf topic: TopicPrefix) { self.init(topic, began: .min) }
+
+        /// Whether it is a pause or a mute.
+        var isPause: Bool { began == .min }
     }
 
     /// Which period it is.

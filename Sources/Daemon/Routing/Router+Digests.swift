@@ -1,6 +1,6 @@
-/// The digest: when a schedule has ended, one event says how many banners it held back.
+/// The digest: when a schedule, a pause or a mute has ended, one event says how many banners it held back.
 ///
-/// The router notes which periods of schedules owe a digest. A digest is due when its period is over and nothing else covers
+/// The router notes which of these periods owe a digest. A digest is due when its period is over and nothing else covers
 /// the period's topic. The shell then counts the events in the journal, and the router publishes the digest as an event like any
 /// other. All digests that are due at a moment are one.
 extension Router {
@@ -21,16 +21,22 @@ extension Router {
     /// Whether a pause, a mute or a schedule covers everything at or below a topic.
     public func isQuiet(_ topic: TopicPrefix) -> Bool { quietPeriods.covering(topic) != nil }
 
-    /// Notes that a schedule has held back the banner of an event, also of one whose snooze has ended. The digest does not count
+    /// Notes that something has held back the banner of an event, also of one whose snooze has ended. The digest does not count
     /// itself.
     ///
     /// - Returns: the name of the digest that counts the event.
     mutating func oweDigest(of tracked: TrackedEvent, heldBackBy quiet: Quiet) -> EventID? {
-        guard quiet.cause == .schedule, tracked.event.topic != DigestTally.topic,
-            let period = quietPeriods.digestPeriod(at: quiet.topic),
+        guard tracked.event.topic != DigestTally.topic, let period = digestPeriod(of: quiet),
             digests.owed[period] != nil || digests.owed.count < limits.digests
         else { return nil }
         return digests.add(tracked.event.id, to: period)
+    }
+
+    private func digestPeriod(of quiet: Quiet) -> ActiveSchedule.Period? {
+        switch quiet.cause {
+        case .schedule: quietPeriods.digestPeriod(at: quiet.topic)
+        case .paused, .muted: bannerSettings.digestsPauses ? ActiveSchedule.Period(pauseOf: quiet.topic) : nil
+        }
     }
 
     mutating func restoreDigests(_ restored: [OwedDigest]) {
@@ -67,7 +73,10 @@ extension Router {
         if digests.isUnchecked {
             digests.isUnchecked = false
             // The configuration does not want these any more.
-            for period in digests.owed.keys where quietPeriods.isOnWithoutDigest(period) { digests.remove(period) }
+            for period in digests.owed.keys
+            where quietPeriods.isOnWithoutDigest(period) || period.isPause && !bannerSettings.digestsPauses {
+                digests.remove(period)
+            }
             if !digests.isCounting, !dueDigests.isEmpty {
                 digests.isCounting = true
                 effects.append(.countDigests)

@@ -176,6 +176,7 @@ package struct ConfigurationReader {
     private mutating func readBanners(_ table: TableReader) {
         var reader = table
         banners.startsServer = reader.boolean("start_server") ?? banners.startsServer
+        banners.digestsPauses = reader.boolean("pause_digest") ?? banners.digestsPauses
         if let limit = reader.integer("max_per_second", in: 0...1000) { banners.maximumPerSecond = limit }
         if let words = reader.strings("terminal")?.map(\.text) {
             terminal = words
@@ -312,7 +313,7 @@ package struct ConfigurationReader {
         var pattern: TopicPattern?
         if let topic = reader.string("topic") {
             do {
-                pattern = try TopicPattern(topic)
+                pattern = try TopicPattern(topic, allowsBelow: true)
             } catch {
                 reader.note("topic", error.description)
             }
