@@ -152,7 +152,7 @@ struct BannerAppearanceTests {
             [defaults]
             window = "1s"
             [banner]
-            max_per_second = 2
+            max_per_second = 3
             """
         try await withBannerStage { stage in
             try await stage.reconfigure(limit)
