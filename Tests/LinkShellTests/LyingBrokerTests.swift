@@ -8,6 +8,29 @@ import Testing
 /// Brokers that send what libmosquitto 2.0.11 cannot survive: a property that MQTT 5 does not have fails an assertion.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct LyingBrokerTests {
+    /// Whoever knows the client id can take the connection over, which proves no second machine.
+    @Test func isNotBelievedThatTwoMachinesShareADevice() async throws {
+        let connections = Locked(0)
+        let broker = try StandInBroker { type, _, packet in
+            switch type {
+            case 0x10:
+                connections.withLock { $0 += 1 }
+                return [0x20, 3, 0, 0, 0]
+            case 0x82: return [0x90, 9, packet[0], packet[1], 0, 1, 1, 1, 1, 1, 1, 0xE0, 2, 0x8E, 0]
+            default: return []
+            }
+        }
+        try await withLink(1, isStarted: false) { rig in
+            let text = LinkRig.configuration(rig.broker, "desk")
+            try rig.one.configure(text.replacing("unix:\(rig.broker.socket)", with: "unix:\(broker.path)"))
+            try rig.one.launchBridge()
+            try await rig.one.until("it has been taken over five times", within: .seconds(60)) {
+                connections.withLock { $0 } > 5
+            }
+            #expect(try await rig.one.property("State")?.string != "failed")
+        }
+    }
+
     /// The lie stands in the answer to CONNECT, in the answer to SUBSCRIBE, in a message, or in DISCONNECT.
     @Test(
         arguments: [

@@ -54,7 +54,7 @@ struct BacklogTests {
         bench.hear(
             .description(LinkTests.other),
             .description(Description(counter: 1, name: "laptop", first: 1, last: 5, attended: [])))
-        bench.give(.disconnected(wasTakenOver: false))
+        bench.give(.disconnected)
         bench.wait(seconds: 1)
         #expect(answer(bench, [row(2000, via: "mqtt")]) == 1000)
         // notifyd has another journal, which ends before that.
@@ -95,7 +95,7 @@ struct BacklogTests {
 
     @Test func rowsAreCountedWhileTheBrokerIsAway() {
         let bench = settled()
-        bench.give(.disconnected(wasTakenOver: false))
+        bench.give(.disconnected)
         bench.wait(seconds: 1)
         #expect(answer(bench, []) == 1000)
         bench.give(.journalChanged)
@@ -113,7 +113,7 @@ struct BacklogTests {
 
     @Test func whatTheBrokerAcknowledgesWaitsNoLonger() {
         let bench = settled()
-        bench.give(.disconnected(wasTakenOver: false))
+        bench.give(.disconnected)
         bench.wait(seconds: 1)
         answer(bench, [row(1001), row(1002)])
         bench.give(.connecting)
@@ -125,7 +125,7 @@ struct BacklogTests {
         bench.give(.acknowledged(tokens[0]))
         #expect(bench.link.backlog == 2)
         // Said again, and counted once.
-        bench.give(.disconnected(wasTakenOver: false))
+        bench.give(.disconnected)
         bench.give(.connecting)
         bench.give(.connected)
         answer(bench, [row(1002), row(1003)])
@@ -151,7 +151,7 @@ struct BacklogTests {
 
     @Test func countingEnds() {
         let bench = settled { $0.countedRows = 2 }
-        bench.give(.disconnected(wasTakenOver: false))
+        bench.give(.disconnected)
         bench.wait(seconds: 1)
         answer(bench, [row(1001), row(1002)], isLast: false)
         bench.wait(seconds: 10)
@@ -190,7 +190,7 @@ struct BacklogTests {
         #expect(said(bench.effects).map(\.said) == [Said(number: 1002, previous: 1001, content: .nothing)])
         #expect(bench.effects.contains { if case .keep = $0 { true } else { false } })
         // It is told once, however often it is said.
-        bench.give(.disconnected(wasTakenOver: false))
+        bench.give(.disconnected)
         bench.give(.connecting)
         bench.give(.connected)
         answer(bench, [row(1002, title: Self.long)])
@@ -257,7 +257,7 @@ struct BacklogTests {
         for number in 1...3 as ClosedRange<UInt64> {
             ask(bench, number)
             counts += answers(bench, rows)
-            bench.give(.disconnected(wasTakenOver: false))
+            bench.give(.disconnected)
             bench.give(.connecting)
             bench.give(.connected)
             _ = answers(bench, rows)

@@ -107,7 +107,7 @@ struct HoldTests {
     /// What the broker has kept for the session comes before the own presence, and before the descriptions of the others.
     @Test func windowsLastWhileTheBrokerSendsWhatItHasKept() {
         let bench = bench(lookingAt: [], last: 1999)
-        bench.give(.disconnected(wasTakenOver: false))
+        bench.give(.disconnected)
         bench.time += 100_000_000
         // Local events, meanwhile, use up nothing of the time.
         #expect(announce(bench, 1) == nil)
@@ -130,7 +130,7 @@ struct HoldTests {
     /// What the broker has kept says nothing of the clocks, and an event that has expired does not live on.
     @Test func whatTheBrokerHasKeptIsNotLive() {
         let bench = bench(lookingAt: [], last: 1999)
-        bench.give(.disconnected(wasTakenOver: false))
+        bench.give(.disconnected)
         bench.time += 600_000_000
         bench.give(.connecting)
         // Said 500 s ago, when its event had just expired.

@@ -58,7 +58,7 @@ struct JoiningTests {
                     token: DeliveryToken(1), address: .description(LinkTests.other), isRetained: true,
                     content: .unopened)))
         bench.wait(seconds: 60)
-        bench.give(.disconnected(wasTakenOver: false))
+        bench.give(.disconnected)
         bench.give(.connecting)
         bench.give(.connected)
         describe(bench, last: 500)
@@ -107,7 +107,7 @@ struct JoiningTests {
     @Test func whatIsSaidBetweenTwoConnectionsIsMissed() {
         let bench = Bench()
         describe(bench, last: 2000)
-        bench.give(.disconnected(wasTakenOver: false))
+        bench.give(.disconnected)
         bench.time += 1_000_000
         bench.give(.connecting)
         bench.give(.connected)

@@ -398,7 +398,7 @@ final class LineShell: @unchecked Sendable {
             payloadLimit.ended(end, longest: longest, age: age)
             // A broker that ends each connection at once is not asked again at once.
             if age > .seconds(30) { backoff.reset() }
-            handle(.disconnected(wasTakenOver: end.kind == .takenOver))
+            handle(.disconnected)
         }
         guard !isOver, !isStopped else { return }
         if wantsReconnection {

@@ -27,8 +27,10 @@ extension Link {
         var conflicts: [Uptime] = []
         /// The number of the connection before this one, of this run of the program.
         var previous: UInt64?
-        /// Whether the end of the previous connection, or what was found after it, has counted as a conflict.
+        /// Whether what was found after the end of the previous connection has counted as a conflict.
         var hasConflict = false
+        /// The latest of the device's own presences that came before the broker has answered the subscription.
+        var early: Presence?
         /// Messages of others that no key opens.
         var unopened = 0
         /// Whether a message of another device could be opened.
@@ -55,7 +57,7 @@ extension Link {
         // Messages may come before the broker has answered the subscription.
         connection.isDraining = true
         (connection.unopened, connection.hasOpened) = (0, false)
-        (connection.forged, connection.isCrowded) = (0, false)
+        (connection.forged, connection.isCrowded, connection.early) = (0, false, nil)
         holds.beginCatchingUp()
         let presence = Presence(connection: line!.connection, isOnline: false, isShared: failure != nil)
         effects.append(
@@ -79,9 +81,10 @@ extension Link {
         connection.conflicts.removeAll { $0 + Self.conflictTime < now.uptime }
         endConflict(at: now)
         if failure == nil { sayOnline(at: now) }
+        if let early = connection.early, failure == nil { heardOwn(early, isOfNow: false, at: now) }
     }
 
-    mutating func disconnected(wasTakenOver: Bool, at now: Now) {
+    mutating func disconnected() {
         connection.isUp = false
         connection.joined = nil
         connection.describe = nil
@@ -94,8 +97,7 @@ extension Link {
         answering.current = nil
         answering.reading = nil
         rewindOut()
-        connection.hasConflict = wasTakenOver
-        if wasTakenOver { noteConflict(at: now) }
+        connection.hasConflict = false
     }
 
     private mutating func endDraining() {
@@ -286,26 +288,35 @@ extension Link {
             if isOfNow { noteConflict(at: now) }
         case .presence(let presence):
             if presence.isShared { return fail(.twoMachines, at: now) }
-            guard connection.isUp else { return }
-            if presence.isOnline, presence.connection == line.connection { endDraining() }
-            // Not every broker says that a connection was taken over. Somebody has connected between this connection and the last.
-            if let previous = connection.previous, !connection.hasConflict, presence.connection > previous,
-                presence.connection < line.connection
-            {
-                connection.hasConflict = true
-                noteConflict(at: now)
-                if failure != nil { return }
+            guard connection.isUp else {
+                if presence.connection >= connection.early?.connection ?? 0 { connection.early = presence }
+                return
             }
-            if presence.connection > line.connection {
-                // The will of this connection would be ignored.
-                self.line!.connection = presence.connection
-                disk.lineChanged = true
-                if isOfNow { noteConflict(at: now) }
-                if failure == nil { effects.append(.reconnect) }
-            } else if !presence.isOnline {
-                sayOnline(at: now)
-            }
+            heardOwn(presence, isOfNow: isOfNow, at: now)
         case .question, .answer, .ping, .pong: break
+        }
+    }
+
+    /// That a connection was taken over proves nothing: on a channel every member could do it. A second machine says that it is there.
+    private mutating func heardOwn(_ presence: Presence, isOfNow: Bool, at now: Now) {
+        guard let line else { return }
+        if presence.isOnline, presence.connection == line.connection { endDraining() }
+        // Somebody has connected between this connection and the last.
+        if let previous = connection.previous, !connection.hasConflict, presence.connection > previous,
+            presence.connection < line.connection
+        {
+            connection.hasConflict = true
+            noteConflict(at: now)
+            if failure != nil { return }
+        }
+        if presence.connection > line.connection {
+            // The will of this connection would be ignored.
+            self.line!.connection = presence.connection
+            disk.lineChanged = true
+            if isOfNow { noteConflict(at: now) }
+            if failure == nil { effects.append(.reconnect) }
+        } else if !presence.isOnline {
+            sayOnline(at: now)
         }
     }
 

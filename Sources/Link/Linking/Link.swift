@@ -101,7 +101,7 @@ public struct Link {
         case .started: start(at: now)
         case .connecting: connect(at: now)
         case .connected: connected(at: now)
-        case .disconnected(let wasTakenOver): disconnected(wasTakenOver: wasTakenOver, at: now)
+        case .disconnected: disconnected()
         case .received(let delivery): received(delivery, at: now)
         case .acknowledged(let token): acknowledged(token, at: now)
         case .textLimited(let count): limitText(to: count)

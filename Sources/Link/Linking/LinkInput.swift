@@ -10,7 +10,7 @@ public enum LinkInput: Sendable {
     /// The broker has accepted the connection, and the subscription is made.
     case connected
     /// The connection is gone. Everything that was not acknowledged may be lost.
-    case disconnected(wasTakenOver: Bool)
+    case disconnected
     /// A message came.
     case received(Delivery)
     /// The broker has acknowledged a message.

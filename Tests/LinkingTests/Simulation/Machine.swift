@@ -386,7 +386,7 @@ final class Machine {
                     guard life == bridgeLife, link != nil, !isOver else { return }
                     trace("connection ends\(takenOver ? ", taken over" : "")")
                     later(1) { [self] in
-                        handle(.disconnected(wasTakenOver: takenOver))
+                        handle(.disconnected)
                         tryAgain()
                     }
                 })

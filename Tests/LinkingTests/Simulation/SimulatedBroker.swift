@@ -79,11 +79,18 @@ final class SimulatedBroker {
     func subscribe(_ session: Session) {
         for address in retained[session.node].keys.sorted(by: { $0.description < $1.description }) {
             guard var packet = retained[session.node][address] else { continue }
+            switch address {
+            case .questions(let device), .answers(let device): if device != session.device { continue }
+            default: break
+            }
             packet.isRetained = true
             session.queue.append(packet)
         }
         pump(session)
     }
+
+    /// A stranger has something kept that was said once.
+    func keep(_ packet: Packet, node: Int) { retained[node][packet.address] = packet }
 
     func end(_ session: Session, _ connection: Connection, takenOver: Bool, willDelay: Int64?) {
         guard !connection.isOver else { return }

@@ -12,18 +12,19 @@ extension Simulation {
         let isPinned = machines.allSatisfy {
             $0 === victim || $0.disk.devices[victim.journal.device]?.signer != nil
         }
-        switch random.below(isChannel ? 6 : 2) {
+        switch random.below(isChannel ? 7 : 3) {
         case 0: broker.publish(packet, node: node)
         case 1:
             packet.isRubbish = true
             broker.publish(packet, node: node)
-        case 2:
+        case 2: if !packet.address.isRetained { broker.keep(packet, node: node) }
+        case 3:
             guard isPinned else { return }
             isClosed = true
             // Says something for the victim, with a key of its own.
             let said = Said(number: UInt64(victim.wall), previous: 0, content: .nothing)
             send(.said(said), as: victim.journal.device, on: .stream(victim.journal.device), node)
-        case 3:
+        case 4:
             let device = evilDevice()
             for index in 0..<random.below(400) {
                 let number = UInt64(1_700_000_000_000_000 + now) + UInt64(index) * 3
@@ -35,7 +36,7 @@ extension Simulation {
                     .said(Said(number: number, previous: number - 2, content: .event(event))), as: device,
                     on: .stream(device), node)
             }
-        case 4:
+        case 5:
             let device = evilDevice()
             let last = UInt64(1_700_000_000_000_000 + now) + (random.chance(50) ? 1 << 50 : 0)
             send(
