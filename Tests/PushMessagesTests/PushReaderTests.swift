@@ -120,6 +120,22 @@ struct PushReaderTests {
         #expect(try event(#"{"title": "a", "urgency": "fatal"}"#).urgency == nil)
     }
 
+    @Test func rulesLeaveOutSilenceAndCollapse() throws {
+        var map = PushMap()
+        map.rules.except = [[.init(["notification_type"], ["favourite"])]]
+        map.rules.silent = [[.init(["state"], ["done"])], [.init(["endpoint"], ["other"])]]
+        map.rules.collapse = ["run"]
+        let source = PushSource(name: "post", topic: try Topic("/post"), map: map)
+        func event(_ text: String) throws -> PushEvent? { try source.eventUnlessLeftOut(Array(text.utf8)) }
+        #expect(try event(#"{"title": "a", "notification_type": "favourite"}"#) == nil)
+        let begun = try #require(try event(#"{"title": "a", "run": 17}"#))
+        #expect(!begun.isSilent && begun.collapse == "17")
+        let done = try #require(try event(#"{"title": "a", "run": 17, "state": "done"}"#))
+        #expect(done.isSilent && done.collapse == "17")
+        #expect(try event("plain text")?.collapse == nil)
+        #expect(throws: PushError.self) { try event("") }
+    }
+
     @Test func templatesSayWhatIsShown() throws {
         var map = PushMap()
         map.title = try MessageTemplate("{{user.name}}: {{text}}")

@@ -36,11 +36,19 @@ struct SettingsTests {
             urgency = "high"
             id = "{{d}}"
             fields = { from = "{{e}}" }
+            only = { type = ["mention", "poll"] }
+            banner = false
+            collapse = "post.id"
             """)
         #expect(settings.distributor == "org.unifiedpush.Distributor.kde")
         let map = try #require(settings.maps["post"])
         #expect(map.title?.source == "{{a}}" && map.body?.source == "{{b}}" && map.below?.source == "{{c}}")
         #expect(map.urgency?.source == "high" && map.id?.source == "{{d}}")
+        var rules = MapRules()
+        rules.only = [[.init(["type"], ["mention", "poll"])]]
+        rules.banner = []
+        rules.collapse = ["post", "id"]
+        #expect(map.rules == rules)
         #expect(map.fields.map(\.name) == ["from"] && map.fields.map(\.text.source) == ["{{e}}"])
     }
 
@@ -51,6 +59,7 @@ struct SettingsTests {
         ("[[map]]\nendpoint = \"a\"\ntitle = \"{{\"", "not closed"),
         ("[[map]]\nendpoint = \"a\"\nfields = { x = 7 }", "a field is a text"),
         ("[[map]]\nendpoint = \"a\"\n[[map]]\nendpoint = \"a\"", "two maps"), ("x = 1", "no key 'x'"),
+        ("[[map]]\nendpoint = \"a\"\nonly = 1", "a table such as"),
     ])
     func mistakesAreTold(_ text: String, _ part: String) {
         let lines = mistakes(text)

@@ -134,11 +134,7 @@ extension TableReader {
     }
 
     fileprivate mutating func rules() -> MapRules {
-        var rules = MapRules()
-        rules.only = conditions("only").map(MapRules.conditions)
-        rules.except = conditions("except").map(MapRules.conditions)
-        rules.banner = conditions("banner", orBoolean: true).map(MapRules.conditions)
-        rules.silent = conditions("silent").map(MapRules.conditions)
+        var rules = MapRules { conditions($0, orBoolean: $1) }
         rules.collapse = member("collapse")
         rules.urgency = parsed("urgency") { text throws(MapError) in try MessageUrgency.template(text) }
         return rules

@@ -49,8 +49,19 @@ public struct MapRules: Equatable, Sendable {
     public static let keys = ["only", "except", "banner", "silent", "collapse", "urgency"]
 
     /// Conditions as a configuration has them.
-    public static func conditions(_ read: [[(member: Member, values: [String])]]) -> Conditions {
-        read.map { $0.map { Condition($0.member, $0.values) } }
+    public typealias ReadConditions = [[(member: Member, values: [String])]]
+
+    /// Reads the conditions of a configuration.
+    ///
+    /// - Parameter read: those of a key; whether true and false may stand for them.
+    public init(read: (_ key: String, _ orBoolean: Bool) -> ReadConditions?) {
+        func conditions(_ key: String, orBoolean: Bool = false) -> Conditions? {
+            read(key, orBoolean)?.map { $0.map { Condition($0.member, $0.values) } }
+        }
+        only = conditions("only")
+        except = conditions("except")
+        banner = conditions("banner", orBoolean: true)
+        silent = conditions("silent")
     }
 
     /// The longest `collapse` that notifyd takes, in bytes.

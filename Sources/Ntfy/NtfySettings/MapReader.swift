@@ -70,16 +70,11 @@ struct MapReader {
     }
 
     private static func rules(of table: inout TableReader) -> MapRules {
-        var rules = MapRules()
-        func conditions(_ key: String, orBoolean: Bool = false) -> MapRules.Conditions? {
-            guard let read = table.conditions(key, orBoolean: orBoolean) else { return nil }
-            note(SubscribeMap.unknown(read.joined().map(\.member)), key, &table)
-            return MapRules.conditions(read)
+        var rules = MapRules { key, orBoolean in
+            let read = table.conditions(key, orBoolean: orBoolean)
+            note(SubscribeMap.unknown(read?.joined().map(\.member) ?? []), key, &table)
+            return read
         }
-        rules.only = conditions("only")
-        rules.except = conditions("except")
-        rules.banner = conditions("banner", orBoolean: true)
-        rules.silent = conditions("silent")
         rules.collapse = table.member("collapse")
         note(SubscribeMap.unknown(rules.collapse.map { [$0] } ?? []), "collapse", &table)
         rules.urgency = text("urgency", of: &table) { text throws(MapError) in try MessageUrgency.template(text) }

@@ -12,6 +12,21 @@ extension PushSource {
     /// Fields that are taken from a message.
     private static let maximumFields = 64
 
+    /// Makes an event of a message, unless the rules of the map leave it out.
+    ///
+    /// - Returns: `nil` if it is left out.
+    /// - Throws: `PushError` if that is not possible.
+    public func eventUnlessLeftOut(_ payload: [UInt8]) throws(PushError) -> PushEvent? {
+        let object = map.rules == MapRules() ? nil : try? JSONParser.parse(payload)
+        return map.rules.takes(values(object, String(decoding: payload, as: UTF8.self))) ? try event(of: payload) : nil
+    }
+
+    /// What templates and conditions name.
+    private func values(_ object: JSON?, _ text: String) -> JSON {
+        let members = (object?.members ?? []).filter { !["payload", "endpoint"].contains($0.0) }
+        return .object(members + [("payload", .string(text)), ("endpoint", .string(name))])
+    }
+
     /// Makes an event of the text that a sender wrote: a JSON object, or plain text.
     ///
     /// - Throws: `PushError` if that is not possible.
@@ -20,8 +35,7 @@ extension PushSource {
         guard Encoding.firstFault(in: payload) == nil else { throw PushError("the message is no text in UTF-8") }
         let text = String(decoding: payload, as: UTF8.self)
         let object = try object(in: payload)
-        let members = (object?.members ?? []).filter { !["payload", "endpoint"].contains($0.0) }
-        let values = JSON.object(members + [("payload", .string(text)), ("endpoint", .string(name))])
+        let values = values(object, text)
 
         let usual = UsualTexts(object, text, name)
         var title = usual.title
@@ -38,6 +52,7 @@ extension PushSource {
             topic: try place(try render(map.below, values) ?? object?["topic"]?.shortText ?? ""),
             title: title.beginning(ofBytes: Self.maximumTitle), body: body.beginning(ofBytes: Self.maximumBody),
             urgency: try urgency(object, values),
+            isSilent: map.rules.isSilent(values), collapse: map.rules.collapse(of: values),
             id: try id(object, values),
             fields: try fields(object, values))
     }

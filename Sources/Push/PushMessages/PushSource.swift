@@ -35,6 +35,8 @@ public struct PushMap: Equatable, Sendable {
     /// What comes below the topic of the endpoint.
     public var below: MessageTemplate?
     public var urgency: MessageTemplate?
+    /// Which messages become events; its own urgency is not used.
+    public var rules = MapRules()
     /// By which repeats are told that the sender has sent twice.
     public var id: MessageTemplate?
     /// Beside those that the message has.

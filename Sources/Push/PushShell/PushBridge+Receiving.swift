@@ -101,7 +101,10 @@ extension PushBridge {
         }
         let push = DeliveredPush(at: SystemClock.wall, token: endpoint.token, message: bytes)
         let publication: DaemonCall
-        do throws(PushRefusal) { publication = try endpoint.publication(of: push, settings) } catch {
+        do throws(PushRefusal) {
+            guard let made = try endpoint.publication(of: push, settings) else { return call.done() }
+            publication = made
+        } catch {
             return confirm(call, afterBurying: error, endpoint)
         }
         let number = spool.nextNumber()
@@ -130,7 +133,8 @@ extension PushBridge {
     func publish(_ push: DeliveredPush) async -> Bool {
         guard let endpoint = endpoints[push.token] else { return true }
         do throws(PushRefusal) {
-            switch await services.daemon.perform(try endpoint.publication(of: push, settings)) {
+            guard let call = try endpoint.publication(of: push, settings) else { return true }
+            switch await services.daemon.perform(call) {
             case .done: break
             case .refusedForNow: return false
             case .refused(let error):
@@ -265,13 +269,15 @@ struct PushRefusal: Error {
 }
 
 extension PushEndpoint {
-    /// What notifyd is asked for.
-    func publication(of push: DeliveredPush, _ settings: PushSettings) throws(PushRefusal) -> DaemonCall {
+    /// What notifyd is asked for; `nil` if the message is left out.
+    func publication(of push: DeliveredPush, _ settings: PushSettings) throws(PushRefusal) -> DaemonCall? {
         let payload: [UInt8]
         do throws(WebPushError) { payload = try keys.open(push.message) } catch { throw PushRefusal("\(error)") }
         let event: PushEvent
         do throws(PushError) {
-            event = try PushSource(name: name, topic: topic, map: settings.maps[name] ?? PushMap()).event(of: payload)
+            let source = PushSource(name: name, topic: topic, map: settings.maps[name] ?? PushMap())
+            guard let made = try source.eventUnlessLeftOut(payload) else { return nil }
+            event = made
         } catch {
             throw PushRefusal("\(error)", payload)
         }
@@ -280,6 +286,8 @@ extension PushEndpoint {
             "via": .string("unifiedpush"), "published": .int64(push.at),
         ]
         if let urgency = event.urgency { options["urgency"] = .byte(urgency) }
+        if event.isSilent { options["banner"] = .boolean(false) }
+        if let collapse = event.collapse { options["collapse"] = .string(collapse) }
         var fields = Fields()
         for (name, value) in event.fields { fields[name] = value.field }
         return .publish(event.topic.description, title: event.title, body: event.body, fields: fields, options: options)

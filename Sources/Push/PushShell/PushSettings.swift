@@ -45,6 +45,8 @@ public struct PushSettings: Equatable, Sendable {
         }
         map.urgency = table.parsed("urgency") { text throws(MapError) in try MessageUrgency.template(text) }
         map.id = table.template("id")
+        map.rules = MapRules { table.conditions($0, orBoolean: $1) }
+        map.rules.collapse = table.member("collapse")
         for entry in table.subtable("fields")?.entries ?? [] {
             do throws(MapError) {
                 guard let text = entry.node.string else { throw MapError("a field is a text such as \"{{name}}\"") }
