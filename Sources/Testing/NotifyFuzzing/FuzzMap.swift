@@ -15,11 +15,18 @@ public func fuzzMap(_ bytes: [UInt8]) {
         precondition(captures.map(\.name) == filter.names, "all captures are captured")
         // Names may be too long for a topic.
         guard let pattern = try? TopicPattern("/a" + filter.names.map { "/{\($0)}" }.joined()) else { continue }
+        var rules = MapRules()
+        rules.except = [[.init(["type"], ["update", ""]), .init(["after", "label"], ["*"])]]
+        rules.silent = [[.init(["payload"], ["off"])]]
+        rules.collapse = ["after", "id"]
+        rules.urgency = template
         for isRetained in [true, false] {
             let map = InboundMap(
-                filter: filter, topic: pattern, title: template, body: nil, isRetained: isRetained, id: ["id"])
+                filter: filter, topic: pattern, title: template, body: nil, isRetained: isRetained, id: ["id"],
+                rules: rules)
             guard case .event(let event) = try? map.result(of: Array(parts[3]), at: texts[1]) else { continue }
             precondition(event.title.utf8.count <= 1024 && event.body.utf8.count <= 8192, "texts have limits")
+            precondition(event.collapse?.utf8.count ?? 1 <= 256 && event.collapse != "", "and so has what collapses")
             precondition(event.id?.utf8.count ?? 1 <= 255 && event.id != "", "ids have limits")
         }
     }

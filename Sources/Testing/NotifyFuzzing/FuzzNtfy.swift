@@ -51,12 +51,21 @@ private func read(_ reader: inout LineReader) -> [[UInt8]] {
 
 private let map = SubscribeMap(
     names: ["a"], topic: try! TopicPattern("/ntfy/{name}"),
-    title: try! MessageTemplate("{{emoji}}{{title}}{{#tags}}{{.}}{{/tags}}{{json.a}}"))
+    title: try! MessageTemplate("{{emoji}}{{title}}{{#tags}}{{.}}{{/tags}}{{json.a}}"), rules: rules)
+
+private let rules = {
+    var rules = MapRules()
+    rules.silent = [[.init(["json", "a"], ["*"]), .init(["tags"], ["door"])]]
+    rules.collapse = ["json", "a"]
+    rules.urgency = try! MessageTemplate("{{json.a}}")
+    return rules
+}()
 
 private func check(_ event: NtfyEvent) {
     precondition(event.title.utf8.count <= 1024 && event.body.utf8.count <= 8192, "texts have limits")
     precondition(event.topic.description.fitsIntoMessage, "the bus takes every topic")
     precondition(event.title.fitsIntoMessage && event.body.fitsIntoMessage, "the bus takes every text")
+    precondition(event.collapse.fitsIntoMessage && (1...256).contains(event.collapse.utf8.count), "and what collapses")
     precondition(event.buttons.count <= 8 && event.eventID.utf8.count <= 255, "buttons and names have limits")
     var size = 0
     for field in event.fields {
