@@ -192,8 +192,8 @@ let package = Package(
 
         // The client side, which knows nothing of the daemon but its D-Bus interface.
         .target(
-            name: "NotifyClient", dependencies: ["CDBus", "CLinux", "NotifyText"], path: "Sources/Client/NotifyClient",
-            swiftSettings: strict),
+            name: "NotifyClient", dependencies: ["CDBus", "CLinux", "NotifyText", "UserFiles"],
+            path: "Sources/Client/NotifyClient", swiftSettings: strict),
         // What every bridge to another message system needs: see its documentation.
         .target(
             name: "NotifyBridge",

@@ -1,4 +1,5 @@
 import Foundation
+import NotifyRehearsal
 import Testing
 import UserFiles
 
@@ -7,7 +8,7 @@ import UserFiles
 /// Relative paths in the environment are ignored; those of the command line are relative to the working directory.
 struct BaseDirectoriesTests {
     private func directories(_ environment: [String: String]) -> BaseDirectories {
-        BaseDirectories { environment[$0] }
+        BaseDirectories(environment: { environment[$0] }, runtime: "/nowhere")
     }
 
     @Test(arguments: ["", "rel", "./rel", "~/rel"]) func aRelativePathCountsAsNotSet(_ path: String) {
@@ -26,6 +27,19 @@ struct BaseDirectoriesTests {
         #expect(found.state == "/s/notifyd")
         #expect(found.configuration == "/c/notifyd")
         #expect(found.sessionBusAddress == "unix:path=/r/bus")
+    }
+
+    @Test func withoutAnEnvironmentTheBusIsTheOneOfTheUsersRuntimeDirectory() throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let found = BaseDirectories(environment: { _ in nil }, runtime: folder.path)
+        #expect(found.sessionBusAddress == nil)
+        try folder.write("", to: "bus")
+        #expect(found.sessionBusAddress == "unix:path=\(folder.path)/bus")
+        let named = BaseDirectories(
+            environment: { ["XDG_RUNTIME_DIR": "/r"][$0] }, runtime: folder.path)
+        #expect(named.sessionBusAddress == "unix:path=/r/bus")
+        #expect(BaseDirectories.noSessionBus.contains("set DBUS_SESSION_BUS_ADDRESS"))
     }
 
     @Test func withoutAHomeInTheEnvironmentTheUsersOwnCounts() {

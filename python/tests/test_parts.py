@@ -1,6 +1,7 @@
 """The parts that need no daemon: values, topics, the merge of pages and signals, and one connection."""
 
 import asyncio
+import os
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -19,6 +20,25 @@ from notifyd._topics import TopicFilter, ancestor, filters
 from notifyd._types import Removal, announcement
 from notifyd._values import Value, decoded, encoded, whole
 from rig import soon
+
+# The bus
+
+
+def test_without_an_environment_the_bus_is_that_of_the_users_runtime_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DBUS_SESSION_BUS_ADDRESS", raising=False)
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    monkeypatch.setattr("notifyd._client._RUNTIME", str(tmp_path))
+    with pytest.raises(notifyd.NotReachable, match="set DBUS_SESSION_BUS_ADDRESS"):
+        notifyd.session_bus_address()
+    bus = tmp_path / str(os.getuid()) / "bus"
+    bus.parent.mkdir()
+    bus.touch()
+    assert notifyd.session_bus_address() == f"unix:path={bus}"
+    monkeypatch.setenv("XDG_RUNTIME_DIR", "/r")
+    assert notifyd.session_bus_address() == "unix:path=/r/bus"
+
 
 # Values
 

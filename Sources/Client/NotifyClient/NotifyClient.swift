@@ -1,4 +1,4 @@
-import Glibc
+internal import UserFiles
 
 /// A client of notifyd, the local event bus: it publishes, receives and claims events.
 ///
@@ -25,27 +25,19 @@ public final class NotifyClient: Sendable {
     /// Connects to a message bus.
     ///
     /// - Parameter address: a [D-Bus address](https://dbus.freedesktop.org/doc/dbus-specification.html#addresses); if
-    ///   `nil`, `$DBUS_SESSION_BUS_ADDRESS`, else `unix:path=$XDG_RUNTIME_DIR/bus`.
+    ///   `nil`, ``sessionBusAddress``.
     /// - Throws: `notReachable` when there is no bus. The daemon need not be running yet.
     public init(address: String? = nil) async throws(NotifyError) {
         guard let address = address ?? Self.sessionBusAddress else {
-            throw NotifyError(
-                .notReachable,
-                "No session bus is known: neither DBUS_SESSION_BUS_ADDRESS nor XDG_RUNTIME_DIR is set.")
+            throw .noSessionBus
         }
         connections = ConnectionManager(address: address)
         _ = try await connections.connection()
     }
 
-    /// The address of the user's session bus, from the environment.
-    public static var sessionBusAddress: String? {
-        if let address = getenv("DBUS_SESSION_BUS_ADDRESS"), address.pointee != 0 { return String(cString: address) }
-        // The XDG Base Directory Specification says to ignore relative paths.
-        guard let folder = getenv("XDG_RUNTIME_DIR").map({ String(cString: $0) }), folder.hasPrefix("/") else {
-            return nil
-        }
-        return "unix:path=" + folder + "/bus"
-    }
+    /// The address of the user's session bus: `$DBUS_SESSION_BUS_ADDRESS`, else `unix:path=$XDG_RUNTIME_DIR/bus`, else
+    /// `unix:path=/run/user/UID/bus` if there is one; `nil` if no bus is known.
+    public static var sessionBusAddress: String? { BaseDirectories().sessionBusAddress }
 
     /// Closes the connection and ends all subscriptions with the error `closed`. A client that is released closes itself when
     /// its last subscription has ended.

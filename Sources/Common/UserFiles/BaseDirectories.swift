@@ -3,11 +3,21 @@ import Glibc
 /// Where a user's files are, by the [XDG Base Directory Specification](https://specifications.freedesktop.org/basedir-spec/latest/):
 /// a variable that is empty or holds a relative path counts as not set.
 package struct BaseDirectories {
-    private let environment: (String) -> String?
+    /// The folder that logind makes for each user who is logged in.
+    package static let runtime = "/run/user/\(getuid())"
 
-    /// - Parameter environment: the value of a variable; by default of this process.
-    package init(environment: @escaping (String) -> String? = BaseDirectories.environment) {
+    private let environment: (String) -> String?
+    private let runtime: String
+
+    /// - Parameters:
+    ///   - environment: the value of a variable; by default of this process.
+    ///   - runtime: the user's runtime directory where the environment names none.
+    package init(
+        environment: @escaping (String) -> String? = BaseDirectories.environment,
+        runtime: String = BaseDirectories.runtime
+    ) {
         self.environment = environment
+        self.runtime = runtime
     }
 
     /// The value of a variable of this process.
@@ -29,11 +39,19 @@ package struct BaseDirectories {
         }
     }
 
-    /// `nil` if no bus is known.
+    /// The address of the session bus. Programs started by cron(8), for example, have neither variable.
+    ///
+    /// - Returns: `nil` if no bus is known: ``noSessionBus`` says why.
     package var sessionBusAddress: String? {
         if let address = environment("DBUS_SESSION_BUS_ADDRESS"), !address.isEmpty { return address }
-        return absolute("XDG_RUNTIME_DIR").map { "unix:path=\($0)/bus" }
+        if let folder = absolute("XDG_RUNTIME_DIR") { return "unix:path=\(folder)/bus" }
+        return access("\(runtime)/bus", F_OK) == 0 ? "unix:path=\(runtime)/bus" : nil
     }
+
+    /// Why no session bus is known, and how to name one.
+    package static let noSessionBus =
+        "neither DBUS_SESSION_BUS_ADDRESS nor XDG_RUNTIME_DIR is set, and there is no \(runtime)/bus; set "
+        + "DBUS_SESSION_BUS_ADDRESS to the address of the bus, such as unix:path=/run/user/1000/bus"
 
     /// The user's home.
     package var home: String {

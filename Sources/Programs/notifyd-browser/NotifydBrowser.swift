@@ -54,7 +54,7 @@ enum NotifydBrowser {
         guard isPipe(STDIN_FILENO), isPipe(STDOUT_FILENO) else { throw UsageMistake(UsageMistake.notByHand) }
         EventLoop.ignoreFailureSignals()
         guard let address = BaseDirectories().sessionBusAddress else {
-            writeError("there is no session bus: neither DBUS_SESSION_BUS_ADDRESS nor XDG_RUNTIME_DIR is set")
+            writeError("no session bus is known: \(BaseDirectories.noSessionBus)")
             return EX_UNAVAILABLE
         }
         do throws(SystemdError) {

@@ -31,6 +31,8 @@ from ._values import UINT64, Value, choice, encoded, flag, integer, mapping, mic
 _Kind = TypeVar("_Kind")
 _PROPERTIES = "org.freedesktop.DBus.Properties"
 _Done = Literal["claimed", "dismissed", "withdrawn", "read"]
+# Where logind makes a folder for each user who is logged in.
+_RUNTIME = "/run/user"
 
 
 class Client:
@@ -441,13 +443,19 @@ class Client:
 
 
 def session_bus_address() -> str:
-    """The address of the user's session bus, from the environment."""
+    """The address of the user's session bus: from the environment, else ``/run/user/UID/bus``, as for cron(8)."""
     if address := os.environ.get("DBUS_SESSION_BUS_ADDRESS"):
         return address
     # The XDG Base Directory Specification says to ignore relative paths.
     if (folder := os.environ.get("XDG_RUNTIME_DIR", "")).startswith("/"):
         return f"unix:path={folder}/bus"
-    raise NotReachable("No session bus is known: neither DBUS_SESSION_BUS_ADDRESS nor XDG_RUNTIME_DIR is set.")
+    bus = f"{_RUNTIME}/{os.getuid()}/bus"
+    if os.path.exists(bus):
+        return f"unix:path={bus}"
+    raise NotReachable(
+        f"No session bus is known: neither DBUS_SESSION_BUS_ADDRESS nor XDG_RUNTIME_DIR is set, and there is no {bus}; "
+        "set DBUS_SESSION_BUS_ADDRESS to the address of the bus, such as unix:path=/run/user/1000/bus."
+    )
 
 
 def _id(id: int) -> int:
