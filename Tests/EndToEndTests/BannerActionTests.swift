@@ -2,6 +2,7 @@ import ChildProcesses
 import Foundation
 import NotifyClient
 import NotifyRehearsal
+import NotifyTestSupport
 import Testing
 
 /// Buttons: when a banner has them, and what pressing them does.
@@ -226,6 +227,100 @@ struct BannerActionTests {
             try await stage.logged("The command of a button could not be started")
             try await stage.until("failed-commands", is: 1)
             manager.close()
+        }
+    }
+
+    // MARK: Programs
+
+    /// As in a unit: the folder of notifyctl is not in `PATH`.
+    private static let plain = ["PATH": "/usr/bin:/bin"]
+    private static let folder = BuiltPrograms.notifyd.split(separator: "/").dropLast().map { "/" + $0 }.joined()
+    private static let beside = #"""
+        [[route]]
+        topic = "/note/{id}"
+        resident = true
+        actions = [
+            { key = "itself", label = "Itself", exec = ["notifyctl", "claim", "nothing"] },
+            { key = "shell", label = "Shell", exec = ["sh", "-c", "notifyctl show nothing"] },
+        ]
+        """#
+
+    @Test func aCommandFindsTheProgramsBesideNotifyd() async throws {
+        try await withBannerStage(Self.beside, environment: Self.plain) { stage in
+            let server = try await stage.server()
+            _ = try await stage.outcome(of: try await stage.client.send("/note/1", title: "one"))
+            for action in ["itself", "shell"] {
+                server.invoke(action, on: 1)
+                try await stage.logged("“nothing” is neither the id of an event")
+            }
+        }
+    }
+
+    @Test func aUnitIsLookedForInThePathOfTheManagerAndBesideNotifyd() async throws {
+        try await withBannerStage(Self.beside, environment: Self.managed.merging(Self.plain) { $1 }) { stage in
+            let calls = Mailbox<Message>()
+            let manager = try await Connection.open(stage.bus.address)
+            let name = "org.freedesktop.systemd1"
+            manager.export("org.freedesktop.DBus.Properties") { call in
+                call.reply([.variant(.strings(["HOME=/h", "PATH=/home/mina/bin/:/usr//bin:rel:/a/../b", "X=y"]))])
+            }
+            manager.export("\(name).Manager") { call in
+                calls.put(call.message)
+                call.reply([.objectPath("/org/freedesktop/systemd1/job/7")])
+            }
+            try await manager.requestName(name)
+            let server = try await stage.server()
+            _ = try await stage.outcome(of: try await stage.client.send("/note/1", title: "one"))
+            server.invoke("itself", on: 1)
+            let call = try #require(await calls.next(within: BannerStage.patience))
+            let properties = try #require(call.arguments[2].elements).compactMap(\.elements)
+            let path = properties.first { $0[0] == "ExecSearchPath" }?[1]
+            #expect(path == .variant(.strings(["/home/mina/bin", "/usr/bin", Self.folder])))
+            manager.close()
+        }
+    }
+
+    // MARK: What does not work
+
+    @Test func aButtonThatFailsIsToldUntilItWorks() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let file = "\(folder.path)/there"
+        let route = """
+            [[route]]
+            topic = "/note/{id}"
+            resident = true
+            actions = [
+                { key = "look", label = "Look", exec = ["test", "-e", "\(file)"] },
+                { key = "missing", label = "Missing", exec = ["/nowhere/program"] },
+            ]
+            """
+        try await withBannerStage(route) { stage in
+            func problems() async throws -> [String] {
+                let reply = try await stage.connection.call(
+                    .call("Diagnose", of: Router.interface, at: Router.path, on: Router.name))
+                let rows = reply.arguments.first?.elements ?? []
+                #expect(rows.allSatisfy { $0.elements?.count == 3 && $0.elements?.first == "buttons" })
+                return rows.compactMap { $0.elements?[1].string }
+            }
+            let server = try await stage.server()
+            _ = try await stage.outcome(of: try await stage.client.send("/note/1", title: "one"))
+            #expect(try await problems() == [])
+            for count: UInt64 in 1...2 {
+                server.invoke("look", on: 1)
+                try await stage.until("failed-commands", is: count)
+            }
+            server.invoke("missing", on: 1)
+            try await stage.until("failed-commands", is: 3)
+            let told = try await problems()
+            #expect(told.count == 2)
+            #expect(told.first?.hasPrefix("“Look” of /note/{id} failed: exit code 1 (20") == true, "\(told)")
+            #expect(told.last?.hasPrefix("“Missing” of /note/{id} could not be started: ") == true, "\(told)")
+            try folder.write("", to: "there")
+            server.invoke("look", on: 1)
+            try await stage.until("the one that works is not told") { try await problems() == [told[1]] }
+            try await stage.reconfigure(bannerDefaults)
+            #expect(try await problems() == [])
         }
     }
 

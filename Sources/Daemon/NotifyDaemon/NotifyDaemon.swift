@@ -52,6 +52,7 @@ nonisolated(unsafe) private var running: AnyObject?
 /// Runs the daemon on the calling thread until it is told to stop. Call it before any other thread is started.
 public func runNotifyDaemon(_ options: DaemonOptions) -> CInt {
     Memory.keepLargeBlocksApart()
+    ProgramPath.extend()
     EventLoop.ignoreFailureSignals()
     EventLoop.blockSignals([SIGTERM, SIGINT, SIGHUP, SIGCHLD])
     var logger = Logger(label: "notifyd") { _ -> any LogHandler in
@@ -133,16 +134,18 @@ public func runNotifyDaemon(_ options: DaemonOptions) -> CInt {
     }
 }
 
-/// What follows it in the output of `checkConfiguration` are programs of buttons that are not in `PATH`. notifyctl looks for it.
+/// What follows it in the output of `checkConfiguration` are programs of buttons that are not there. notifyctl looks for it.
 private let missingHeading = "Missing programs:"
 
 /// What follows it in the output of `checkConfiguration` are files of packages with mistakes. notifyctl looks for it.
 private let leftOutHeading = "Left out:"
 
-/// Reads the configuration and describes its errors or its contents.
+/// Reads the configuration and describes its errors or its contents. Programs of buttons are looked for in `PATH` and beside
+/// notifyd.
 ///
 /// - Returns: the exit code, and the text for standard output or, after an error, standard error.
 public func checkConfiguration(_ file: String?) -> (code: CInt, text: String) {
+    ProgramPath.extend()
     do throws(ConfigurationError) {
         let configuration = try ConfigurationFiles.load(only: file)
         let files =

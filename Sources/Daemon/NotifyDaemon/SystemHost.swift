@@ -203,6 +203,9 @@ final class SystemHost: Host {
 
     var failedCommands: UInt64 { actions.failures }
 
+    /// What does not work although notifyd runs; for `Diagnose`.
+    var problems: [(what: String, state: String, advice: String)] { actions.problems }
+
     var knowsSession: Bool { session?.isKnown ?? false }
     func statusChanged() { ServiceManager.status(daemon.status) }
 
@@ -241,6 +244,7 @@ final class SystemHost: Host {
             logger.logLevel = options.logLevel ?? loaded.logLevel
             daemon.reconfigure(loaded, logLevel: logger.logLevel)
             interface.applyPolicy()
+            actions.forgetProblems()
             logger.recordLeftOut(loaded)
             logger.record(.reloaded)
             ServiceManager.ready(status: daemon.status)

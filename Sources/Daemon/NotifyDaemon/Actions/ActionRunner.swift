@@ -17,6 +17,8 @@ final class ActionRunner {
     private var units: TransientUnits?
     /// Commands that failed or could not be started, and applications that refused their action.
     private(set) var failures: UInt64 = 0
+    /// Those of them after which the same button has not worked yet.
+    private var lasting = ButtonFailures()
     private var children: [Int: ChildProcess] = [:]
     private var lastChild = 0
 
@@ -25,8 +27,16 @@ final class ActionRunner {
         self.loop = loop
         self.logger = logger
         guard ServiceManager.isThere else { return }
-        units = TransientUnits(bus: bus, logger: logger) { [unowned self] in failures += 1 }
+        units = TransientUnits(bus: bus, logger: logger) { [unowned self] command, flaw in
+            if let flaw { count(flaw, of: command.button) } else { lasting.worked(command.button) }
+        }
     }
+
+    /// The buttons that do not work; for `Diagnose`.
+    var problems: [(what: String, state: String, advice: String)] { lasting.problems }
+
+    /// The configuration may have corrected them.
+    func forgetProblems() { lasting.forget() }
 
     /// Runs the action of the event's route; a button of the event itself has none. After a restart the current configuration
     /// may no longer have the button.
@@ -56,7 +66,7 @@ final class ActionRunner {
         ]
         let command = ButtonCommand(
             vector: action.command, description: "Button “\(action.key)” of \(event.topic)",
-            environment: Self.environment(action, event, token), data: data)
+            environment: Self.environment(action, event, token), button: Self.name(of: action, event), data: data)
         guard let units else { return startChild(command) }
         units.start(command) { [unowned self] in _ = startChild(command) }
         return nil
@@ -65,7 +75,7 @@ final class ActionRunner {
     private func startChild(_ command: ButtonCommand) -> Refusal? {
         let data = command.data
         guard children.count < Self.commandLimit else {
-            failed(.tooManyCommands, data)
+            failed(.tooManyCommands, data, command.button, "was not started: too many commands were running")
             return .limitExceeded(
                 "commands of buttons: \(Self.commandLimit) are running; press the button again when one of them has ended"
             )
@@ -77,12 +87,13 @@ final class ActionRunner {
                 command.vector, environment: command.environment, on: loop
             ) { [unowned self] end in
                 children[number] = nil
-                if end != .exited(0) {
-                    failed(.commandFailed, data.merging(["end": "\(end)"]) { $1 })
-                }
+                guard end != .exited(0) else { return lasting.worked(command.button) }
+                failed(.commandFailed, data.merging(["end": "\(end)"]) { $1 }, command.button, "failed: \(end)")
             }
         } catch {
-            failed(.commandNotStarted, data.merging(["error": "\(error)"]) { $1 })
+            failed(
+                .commandNotStarted, data.merging(["error": "\(error)"]) { $1 }, command.button,
+                "could not be started: \(error)")
             return .commandNotStarted(
                 "the command of this button cannot be started (\(error)); correct 'exec' of its route, whose program is "
                     + "'\(command.vector[0].quotable)'")
@@ -113,9 +124,18 @@ final class ActionRunner {
         return environment
     }
 
-    private func failed(_ message: MessageID, _ data: Logger.Metadata) {
-        failures += 1
+    private func failed(_ message: MessageID, _ data: Logger.Metadata, _ button: String, _ flaw: String) {
+        count(flaw, of: button)
         logger.record(message, data)
+    }
+
+    private func count(_ flaw: String, of button: String) {
+        failures += 1
+        lasting.failed(button, flaw)
+    }
+
+    private static func name(of action: Route.Action, _ event: Event) -> String {
+        "“\(action.label.quotable)” of \(event.route.name)"
     }
 
     // MARK: Applications
@@ -141,14 +161,17 @@ final class ActionRunner {
             "event.id": "\(event.id)", "topic": "\(event.topic)", "action": "\(action.key)",
             "application": "\(application)",
         ]
+        let button = Self.name(of: action, event)
+        let flaw = "could not activate \(application)"
         do throws(SystemdError) {
             try bus.call(call, timeout: .seconds(25)) { [unowned self] answer in
-                if let failure = answer.failure {
-                    failed(.activationFailed, data.merging(["error": "\(failure.name)"]) { $1 })
-                }
+                guard let failure = answer.failure else { return lasting.worked(button) }
+                failed(
+                    .activationFailed, data.merging(["error": "\(failure.name)"]) { $1 }, button,
+                    "\(flaw): \(failure.name)")
             }
         } catch {
-            failed(.activationFailed, data.merging(["error": "\(error)"]) { $1 })
+            failed(.activationFailed, data.merging(["error": "\(error)"]) { $1 }, button, "\(flaw): \(error)")
         }
     }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import Logging
 import Systemd
 
@@ -15,42 +16,56 @@ final class TransientUnits {
 
     private let bus: BusConnection
     private let logger: Logger
-    private let onFailure: () -> Void
+    private let onEnd: (ButtonCommand, String?) -> Void
     /// The unique name of the manager at the last start.
     private var owner: String?
     /// Commands being started, by the object path of the manager's job.
-    private var jobs: [String: Logger.Metadata] = [:]
+    private var jobs: [String: ButtonCommand] = [:]
     private var slot: BusSlot?
 
-    /// - Parameter onFailure: called for every command that could not be started.
-    init(bus: BusConnection, logger: Logger, onFailure: @escaping () -> Void) {
+    /// - Parameter onEnd: called for every command that was started, or with why it could not be started.
+    init(bus: BusConnection, logger: Logger, onEnd: @escaping (ButtonCommand, String?) -> Void) {
         self.bus = bus
         self.logger = logger
-        self.onFailure = onFailure
+        self.onEnd = onEnd
     }
 
     /// Starts a command.
     ///
     /// - Parameter fallback: called if the manager is not on this bus.
     func start(_ command: ButtonCommand, orElse fallback: @escaping () -> Void) {
-        call(bus.busCall("GetNameOwner", about: Self.manager), command.data) { [self] answer in
+        call(bus.busCall("GetNameOwner", about: Self.manager), command) { [self] answer in
             guard let failure = answer.failure else {
                 let owner = (try? answer.readString()) ?? Self.manager
-                watchJobs(of: owner, command.data)
-                return start(command, as: 1, by: owner)
+                watchJobs(of: owner, command)
+                return askPath(command, of: owner)
             }
             if failure.isNoOwner { return fallback() }
-            failed(command.data, "\(failure)")
+            failed(command, "\(failure)")
         }
     }
 
-    private func failed(_ data: Logger.Metadata, _ error: String) {
-        logger.record(.commandNotStarted, data.merging(["error": "\(error)"]) { $1 })
-        onFailure()
+    private func failed(_ command: ButtonCommand, _ error: String) {
+        logger.record(.commandNotStarted, command.data.merging(["error": "\(error)"]) { $1 })
+        onEnd(command, "could not be started: \(error)")
+    }
+
+    /// The manager itself looks for programs only where it was built to. Its `PATH`, which the desktop may have changed after
+    /// notifyd was started, is what its other programs get.
+    private func askPath(_ command: ButtonCommand, of owner: String) {
+        let call = bus.methodCall(
+            to: owner, path: Self.path, interface: "org.freedesktop.DBus.Properties", member: "Get")
+        call.append("\(Self.manager).Manager")
+        call.append("Environment")
+        self.call(call, command) { [self] answer in
+            var command = command
+            if answer.failure == nil, let path = try? answer.readPath() { command.path = ProgramPath.folders(of: path) }
+            start(command, as: 1, by: owner)
+        }
     }
 
     /// The manager sends `JobRemoved` to the caller.
-    private func watchJobs(of owner: String, _ data: Logger.Metadata) {
+    private func watchJobs(of owner: String, _ command: ButtonCommand) {
         self.owner = owner
         guard slot == nil else { return }
         do throws(SystemdError) {
@@ -64,14 +79,17 @@ final class TransientUnits {
                 ended(job, result)
             }
         } catch {
-            failed(data, "\(error)")
+            failed(command, "\(error)")
         }
     }
 
     private func ended(_ job: String, _ result: String) {
-        guard let data = jobs.removeValue(forKey: job) else { return }
-        guard result != "done" else { return logger.record(.commandStarted, data) }
-        failed(data, "the service manager's job is “\(result)”; its journal says why")
+        guard let command = jobs.removeValue(forKey: job) else { return }
+        guard result != "done" else {
+            logger.record(.commandStarted, command.data)
+            return onEnd(command, nil)
+        }
+        failed(command, "the service manager's job is “\(result)”; its journal says why")
     }
 
     /// There is one unit name per command that may run. The manager refuses a name in use, and the next one is tried.
@@ -80,30 +98,31 @@ final class TransientUnits {
     private func start(_ command: ButtonCommand, as number: Int, by owner: String) {
         guard number <= ActionRunner.commandLimit else {
             logger.record(.tooManyCommands, command.data)
-            return onFailure()
+            return onEnd(command, "was not started: too many commands were running")
         }
         let unit = "notifyd-button-\(number).service"
-        let data = command.data.merging(["unit": "\(unit)"]) { $1 }
-        call(startingCall(of: command, unit, to: owner), data) { [self] answer in
+        var started = command
+        started.data = command.data.merging(["unit": "\(unit)"]) { $1 }
+        call(startingCall(of: command, unit, to: owner), started) { [self, started] answer in
             guard let failure = answer.failure else {
-                if jobs.count < Self.jobLimit, let job = try? answer.readString(as: "o") { jobs[job] = data }
+                if jobs.count < Self.jobLimit, let job = try? answer.readString(as: "o") { jobs[job] = started }
                 return
             }
             if failure.name == "\(Self.manager).UnitExists" {
                 start(command, as: number + 1, by: owner)
             } else {
-                failed(data, "\(failure)")
+                failed(started, "\(failure)")
             }
         }
     }
 
     private func call(
-        _ call: consuming BusMessage, _ data: Logger.Metadata, _ answer: @escaping (borrowing BusMessage) -> Void
+        _ call: consuming BusMessage, _ command: ButtonCommand, _ answer: @escaping (borrowing BusMessage) -> Void
     ) {
         do throws(SystemdError) {
             try bus.call(call, timeout: .seconds(25), answer)
         } catch {
-            failed(data, "\(error)")
+            failed(command, "\(error)")
         }
     }
 
@@ -130,6 +149,8 @@ final class TransientUnits {
             // Background processes of the command, such as those of xdg-open, keep the unit running.
             properties.appendProperty("ExitType", "s") { $0.append("cgroup") }
             properties.appendProperty("CollectMode", "s") { $0.append("inactive-or-failed") }
+            // It becomes the command's PATH too, so that a terminal, for example, finds notifyctl.
+            properties.appendProperty("ExecSearchPath", "as") { $0.append(command.path) }
             properties.appendProperty("Environment", "as") {
                 $0.append(command.environment.map { "\($0.name)=\(Self.permitted($0.value))" })
             }
@@ -151,6 +172,16 @@ final class TransientUnits {
 }
 
 extension BusMessage {
+    /// `PATH` in the value of the property `Environment`; `nil` if it is not set there.
+    fileprivate func readPath() throws(SystemdError) -> String? {
+        guard try enter("v", "as"), try enter("a", "s") else { return nil }
+        while try peek() != nil {
+            let variable = try readString()
+            if variable.hasPrefix("PATH=") { return String(variable.dropFirst(5)) }
+        }
+        return nil
+    }
+
     fileprivate func appendProperty(_ name: String, _ type: String, _ value: (borrowing BusMessage) -> Void) {
         appendContainer("r", "sv") { property in
             property.append(name)
@@ -161,12 +192,16 @@ extension BusMessage {
 
 /// The command of a pressed button.
 struct ButtonCommand {
-    /// The program, looked up in `PATH`, and its arguments.
+    /// The program and its arguments.
     let vector: [String]
+    /// The folders in which the program is looked for.
+    var path = ProgramPath.folders(of: getenv("PATH").map { String(cString: $0) })
     /// The description of the unit.
     let description: String
     /// Added to its environment.
     let environment: [(name: String, value: String)]
+    /// Such as `“Join” of /run/{session}/invite`.
+    let button: String
     /// Metadata of its log records.
-    let data: Logger.Metadata
+    var data: Logger.Metadata
 }

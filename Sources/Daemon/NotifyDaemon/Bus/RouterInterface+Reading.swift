@@ -104,6 +104,23 @@ extension RouterInterface {
         }
     }
 
+    func diagnose(_ call: borrowing BusMessage) throws(Refusal) -> PreparedCall {
+        PreparedCall(kind: .reading) { [unowned self] call throws(Refusal) in
+            let problems = host.problems
+            let reply = bus.methodReturn(to: call)
+            reply.appendContainer("a", "(sss)") { list in
+                for problem in problems {
+                    list.appendContainer("r", "sss") { entry in
+                        entry.append(problem.what)
+                        entry.append(problem.state)
+                        entry.append(problem.advice)
+                    }
+                }
+            }
+            send(reply, bytes: problems.reduce(0) { $0 + $1.state.utf8.count + $1.advice.utf8.count })
+        }
+    }
+
     static var eventType: String { "(tsssxsa{sv})" }
 
     /// Events as `a(tsssxsa{sv})`.

@@ -90,6 +90,7 @@ final class RouterInterface {
             "MarkRead", in: [("topic", "s"), ("up_to", "t")], out: [("count", "u")], RouterInterface.markRead)
         method("Forget", in: [("topic", "s"), ("up_to", "t")], out: [("count", "u")], RouterInterface.forget)
         method("Explain", in: event, out: [("decision", "a{sv}")], RouterInterface.explain)
+        method("Diagnose", out: [("problems", "a(sss)")], RouterInterface.diagnose)
         method("Mute", in: [("topic", "s"), ("seconds", "u")], RouterInterface.mute)
         method("Pause", in: [("seconds", "u")], RouterInterface.pause)
         method("Snooze", in: event + [("seconds", "u")], RouterInterface.snooze)
