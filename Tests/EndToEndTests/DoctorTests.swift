@@ -1,5 +1,6 @@
 import ChildProcesses
 import Foundation
+import Glibc
 import NotifyClient
 import NotifyRehearsal
 import NotifyTestSupport
@@ -114,6 +115,60 @@ import Testing
         }
     }
 
+    /// The caller has the program in its `PATH`, and notifyd does not.
+    @Test func theProgramsOfButtonsAreLookedForAsNotifydDoes() async throws {
+        try await withDiagnosis { stage in
+            let tools = try stage.daemon.folder.folder("tools")
+            let tool = try stage.daemon.folder.write("#!/bin/sh\n", to: "tools/own-tool")
+            #expect(chmod(tool, 0o755) == 0)
+            try stage.daemon.configure(
+                #"""
+                [[route]]
+                topic = "/a"
+                actions = [
+                    { key = "a", label = "A", exec = ["own-tool"] }, { key = "b", label = "B", exec = ["notifyctl"] },
+                ]
+                """#)
+            try await stage.daemon.start(with: ["PATH": "/usr/bin:/bin"])
+            let missing = "there is no program own-tool, for the button \"A\" of /a"
+            let report = try await stage.report(path: tools)
+            #expect(report["configuration"]?["level"] == "warning")
+            #expect(report["configuration"]?["state"]?.contains(missing) == true)
+            let check = try await stage.check(path: tools)
+            #expect(check.contains("Missing programs:") && check.contains("  own-tool, for the button \"A\" of /a"))
+            #expect(!check.contains { $0.contains("notifyctl") })
+            // Where no notifyd runs, the service manager will start it.
+            await stage.daemon.stop()
+            let manager = try await Connection.open(stage.bus.address)
+            let name = "org.freedesktop.systemd1"
+            manager.export("\(name).Manager") { $0.reply([.objectPath("/org/freedesktop/systemd1/unit/notifyd")]) }
+            manager.export("org.freedesktop.DBus.Properties") { call in
+                call.reply([.variants(["LoadState": "loaded", "Environment": .strings(["PATH=\(tools)"])])])
+            }
+            try await manager.requestName(name)
+            #expect(try await !stage.check(path: "/usr/bin:/bin").contains("Missing programs:"))
+            manager.close()
+        }
+    }
+
+    @Test func aButtonThatFailedIsAWarning() async throws {
+        try await withDiagnosis { stage in
+            try stage.daemon.configure(
+                "[[route]]\ntopic = \"/a\"\nactions = [{ key = \"a\", label = \"A\", exec = [\"false\"] }]\n")
+            try await stage.daemon.start()
+            let client = try await NotifyClient(address: stage.bus.address)
+            let id = try await client.publish("/a", options: PublishOptions(window: .seconds(60)))
+            try await client.press("a", of: id)
+            try await waitUntil("it has failed", within: .seconds(10), stage.daemon) {
+                try await client.statistics()["failed-commands"] == 1
+            }
+            let finding = try #require(try await stage.report()["buttons"])
+            #expect(finding["level"] == "warning")
+            #expect(finding["state"]?.hasPrefix("“A” of /a failed: exit code 1 (") == true)
+            await client.close()
+        }
+    }
+
     @Test func withoutABusThatIsAllThereIsToSay() async throws {
         try await withDiagnosis { stage in
             let report = try await stage.report("--address", "unix:path=/nowhere/bus")
@@ -142,11 +197,15 @@ private struct Stage {
     var state: String { daemon.folder.path + "/state/notifyd" }
 
     func run(_ arguments: String...) async throws -> (exit: ChildProcess.Exit?, output: [String]) {
-        try await run(arguments)
+        try await run(["doctor"] + arguments)
     }
 
-    func report(_ arguments: String...) async throws -> Report {
-        let result = try await run(["--json=short"] + arguments)
+    /// The lines of “config check”.
+    func check(path: String) async throws -> [String] { try await run(["config", "check"], path: path).output }
+
+    /// - Parameter path: the `PATH` of the caller.
+    func report(_ arguments: String..., path: String? = nil) async throws -> Report {
+        let result = try await run(["doctor", "--json=short"] + arguments, path: path)
         let line = try #require(result.output.first)
         let json = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
         return Report(
@@ -154,15 +213,17 @@ private struct Stage {
             findings: json["findings"] as? [[String: String]] ?? [])
     }
 
-    private func run(_ arguments: [String]) async throws -> (exit: ChildProcess.Exit?, output: [String]) {
+    private func run(
+        _ arguments: [String], path: String? = nil
+    ) async throws -> (exit: ChildProcess.Exit?, output: [String]) {
         let folder = daemon.folder.path
         let process = try ChildProcess(
-            BuiltPrograms.notifyctl, ["doctor"] + arguments,
-            environment: [
+            BuiltPrograms.notifyctl, arguments,
+            environment: (path.map { ["PATH": $0] } ?? [:]).merging([
                 "HOME": folder, "XDG_CONFIG_HOME": "\(folder)/config", "XDG_STATE_HOME": "\(folder)/state",
                 "DBUS_SESSION_BUS_ADDRESS": bus.address,
                 "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(folder)/no-system-bus",
-            ], capturing: [1])
+            ]) { $1 }, capturing: [1])
         return (await process.waitForExit(), await process.allLines(of: 1) ?? [])
     }
 }

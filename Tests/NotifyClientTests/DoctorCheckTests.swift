@@ -274,8 +274,18 @@ struct DoctorCheckTests {
                 $0.isRunning = false
                 $0.unitHasFailed = true
             } == [.problem, .ok])
-        #expect(levels { $0.isPaused = true } == [.ok, .ok, .warning])
-        #expect(levels { $0.quiet = [Quiet(topic: "/post", until: 0, cause: .muted)] } == [.ok, .ok, .warning])
+    }
+
+    @Test(arguments: ["paused", "muted", "schedule", "desktop"])
+    func quietThatWasAskedForIsNoWarning(_ cause: String) throws {
+        let quiet = Quiet(topic: "/", until: 7_200_000_000, cause: Quiet.Cause(rawValue: cause))
+        let check = RouterCheck(
+            isRunning: true, version: "1", ownVersion: "1", isActivatable: true, isPaused: cause == "paused",
+            quiet: [quiet])
+        #expect(check.findings.map(\.level) == [.ok, .ok, .ok])
+        let state = try #require(check.findings.last?.state)
+        #expect(state.contains(" until ") && state.contains("notifyctl resume"))
+        #expect(state.contains("(\(cause))") == (cause == "schedule" || cause == "desktop"))
     }
 
     // MARK: The notification server
@@ -368,6 +378,27 @@ struct DoctorCheckTests {
         let blind = FocusInfo(["detail": "there is no desktop here"])
         #expect(focus(FocusUnit(), blind)?.advice?.hasPrefix("The service manager knows of no display.") == true)
         #expect(focus(FocusUnit(hasDisplay: true), blind)?.advice?.contains("notifyd-focus(8)") == true)
+    }
+
+    @Test func aScreenThatIsNotOpenIsToldWithWhatHelps() throws {
+        func findings(_ detail: String, daemonIsBroken: Bool = false) -> [Finding] {
+            let screen = Value.structure(["/post/27", "", .string(detail)])
+            let info = FocusInfo([
+                "following": true, "rules": .uint32(1), "screens": .array([screen], of: screen.type),
+            ])
+            return FocusCheck(
+                rules: .success(WindowRules()), isThere: true, info: info, daemonIsBroken: daemonIsBroken
+            ).findings
+        }
+        let mistakes = "config.toml:1:2: no\nconfig.toml:3:4: no"
+        // “configuration” tells these already.
+        #expect(findings(mistakes, daemonIsBroken: true).map(\.level) == [.ok])
+        let other = try #require(findings(mistakes).last)
+        #expect(other.state == "the screen of /post/27 is not open: config.toml:1:2: no; config.toml:3:4: no")
+        #expect(other.advice?.contains("policy") == false)
+        let denied = findings("you may not claim at or below /post/27, says the rule config.toml:3: deny claim").last
+        #expect(denied?.advice?.contains("[[policy]]") == true)
+        #expect(findings(FocusInfo.noDaemon).map(\.level) == [.ok])
     }
 
     @Test func howALockedScreenIsNoticedIsSaid() {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ChildProcesses
 import NotifyJSON
 import StandardStreams
 
@@ -18,7 +19,8 @@ struct ConfigCommand: AsyncParsableCommand {
             abstract: "Check the configuration the way notifyd reads it.",
             discussion: """
                 Exit code 78 if there is a mistake; it is reported with line and column. A file named browser.toml, \
-                focus.toml, mqtt.toml, ntfy.toml or unifiedpush.toml is checked by the program that reads it.
+                focus.toml, mqtt.toml, ntfy.toml or unifiedpush.toml is checked by the program that reads it. Programs of \
+                buttons are looked for as notifyd looks for them.
 
                 Examples:
                   notifyctl config check && systemctl --user reload notifyd
@@ -44,7 +46,10 @@ struct ConfigCommand: AsyncParsableCommand {
             let name = file.flatMap { $0.split(separator: "/").last }.map(String.init) ?? ""
             let program = try daemon ?? Daemon.locate(Self.readers[name] ?? "notifyd")
             let arguments = ["--check-config"] + (file.map { ["--config", $0] } ?? [])
-            let (code, lines) = try await Daemon.run(program, arguments)
+            var environment = ChildProcess.currentEnvironment
+            // Otherwise programs would be found that notifyd does not find.
+            if let path = try? await BusQuery.run(at: nil, { await $0.pathOfButtons() }) { environment["PATH"] = path }
+            let (code, lines) = try await Daemon.run(program, arguments, environment: environment)
             let report = lines.joined(separator: "\n")
             output.write(
                 .object([("good", .boolean(code == 0)), ("report", .array(lines.map(JSON.string)))]),

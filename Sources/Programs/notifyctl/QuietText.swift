@@ -6,7 +6,7 @@ extension Quiet {
     func words(at now: Int64 = Timestamp.now) -> String {
         let subject = cause == .paused ? "paused" : topic
         let end = until.map { " until " + Timestamp($0).end(seenAt: now) } ?? ""
-        return subject + end + (cause == .schedule ? " (schedule)" : "")
+        return subject + end + ([.paused, .muted].contains(cause) ? "" : " (\(cause))")
     }
 
     var json: JSON {

@@ -52,6 +52,23 @@ struct BusQuery {
         try await connection.call(.toBus(member, arguments), timeout: Self.timeout).arguments.first
     }
 
+    /// The `PATH` with which notifyd looks for the programs of buttons: that of the service manager if it starts notifyd, else that
+    /// of the running notifyd; `nil` if neither is there.
+    func pathOfButtons() async -> String? {
+        let (process, (unit, service)) = (await process(of: Router.name), await UnitCheck.ask(self))
+        guard process == nil ? unit.loadState == "loaded" : process == service["MainPID"]?.integer() else {
+            return process.flatMap(ProcessFacts.environment)?["PATH"]
+        }
+        return await managerEnvironment()?["PATH"]
+    }
+
+    /// The variables that the service manager gives to what it starts; `nil` without one.
+    func managerEnvironment() async -> [String: String]? {
+        let name = UnitCheck.manager
+        let lines = await properties(name, "/org/freedesktop/systemd1", "\(name).Manager")["Environment"]?.elements
+        return lines.map { ProcessFacts.variables($0.compactMap(\.string)) }
+    }
+
     func askManager(_ member: String, _ arguments: [Value]) async throws(NotifyError) -> Value? {
         let name = UnitCheck.manager
         return try await ask(name, "/org/freedesktop/systemd1", "\(name).Manager", member, arguments).first
@@ -73,7 +90,7 @@ extension BusQuery {
         at address: String?, _ body: (BusQuery) async throws -> Result
     ) async throws -> Result {
         guard let address = address ?? NotifyClient.sessionBusAddress else {
-            throw NotifyError(.notReachable, "No session bus is known; name one with --address.")
+            throw NotifyError.noSessionBus
         }
         let connection = try await Connection.open(address)
         defer { connection.close() }

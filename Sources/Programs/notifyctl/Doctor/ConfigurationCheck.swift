@@ -67,12 +67,16 @@ struct ConfigurationCheck {
     /// - Parameters:
     ///   - process: the running notifyd.
     ///   - isRunning: whether it has answered, so that it has read a good configuration.
-    static func ask(as process: Int? = nil, isRunning: Bool = false) async -> ConfigurationCheck {
+    ///   - path: see ``BusQuery/pathOfButtons()``.
+    static func ask(
+        as process: Int? = nil, isRunning: Bool = false, path: String? = nil
+    ) async -> ConfigurationCheck {
         guard let program = try? Daemon.locate() else { return ConfigurationCheck() }
         var environment = ChildProcess.currentEnvironment
         let theirs = process.flatMap(ProcessFacts.environment(of:)) ?? environment
         let differences = variables.filter { value($0, in: theirs) != value($0, in: environment) }
         for name in variables { environment[name] = theirs[name] }
+        environment["PATH"] = path ?? environment["PATH"]
         do throws(ProcessError) {
             let report = try await Daemon.run(
                 program, ["--check-config"], environment: environment, within: .seconds(10))

@@ -43,7 +43,6 @@ struct Diagnosis {
         if !server.isThere { server.installed = await InstalledServer.all(query, environment: environment) }
         server.waiting = statistics["waiting-banners"]?.integer() ?? 0
         server.failures = statistics["banner-failures"]?.integer() ?? 0
-        let buttons = ButtonCheck(failures: statistics["failed-commands"]?.integer() ?? 0)
         server.rests = statistics["notification-server-rests"]?.integer(as: Int.self) == 1
         let session = SessionCheck(
             hasLogin: await hasLogin(for: router.process),
@@ -57,20 +56,31 @@ struct Diagnosis {
         link.unitHasFailed = bridges.absent.contains { $0.name == LinkInfo.bridge }
 
         return router.findings + [unit.finding] + [sandbox.finding].compactMap { $0 } + [server.finding]
-            + [buttons.finding].compactMap { $0 }
+            + (properties.isEmpty ? [] : await problems())
             + journal(of: router.process, properties, sandbox.wantsNamespaces == nil ? [:] : service).findings
             + bridges.findings
             + link.findings
             + (await PushCheck.ask(query, activatable: activatable)).findings
-            + (await FocusCheck.ask(query)).findings
+            + (await FocusCheck.ask(query, daemonIsBroken: router.hasBadConfiguration)).findings
             + BrowserCheck(
                 environment: environment,
                 configuration: BaseDirectories { [environment] in environment[$0] }.configuration
             ).findings
             + [
                 session.finding,
-                await ConfigurationCheck.ask(as: router.process, isRunning: !properties.isEmpty).finding,
+                await ConfigurationCheck.ask(
+                    as: router.process, isRunning: !properties.isEmpty, path: query.pathOfButtons()
+                ).finding,
             ]
+    }
+
+    /// What notifyd says of itself; an older one says nothing.
+    private func problems() async -> [Finding] {
+        let rows = try? await query.ask(Router.name, Router.path, Router.interface, "Diagnose").first?.elements
+        return (rows ?? []).compactMap { row in
+            guard let texts = row.elements?.compactMap(\.string), texts.count >= 3 else { return nil }
+            return .warning(texts[0], texts[1], texts[2])
+        }
     }
 
     // MARK: The notification server

@@ -33,9 +33,7 @@ struct DoctorCommand: AsyncParsableCommand {
         let check = "bus"
         guard let address = bus.address ?? NotifyClient.sessionBusAddress else {
             return [
-                .problem(
-                    check, "unknown: neither DBUS_SESSION_BUS_ADDRESS nor XDG_RUNTIME_DIR is set",
-                    "Run this in your session, or name the bus with --address.")
+                .problem(check, NotifyError.noSessionBus.message, NotifyError.busAdvice)
             ]
         }
         do throws(NotifyError) {
@@ -48,7 +46,7 @@ struct DoctorCommand: AsyncParsableCommand {
             return [
                 .problem(
                     check, error.message,
-                    "Is a session bus running (systemctl --user start dbus.socket)? Name another with --address.")
+                    "To start one: systemctl --user start dbus.socket. \(NotifyError.busAdvice)")
             ]
         }
     }

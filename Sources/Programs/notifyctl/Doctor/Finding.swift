@@ -16,6 +16,14 @@ struct Finding: Equatable {
     /// What to do, if anything.
     let advice: String?
 
+    /// - Parameter state: the lines of an error become one.
+    init(check: String, level: Level, state: String, advice: String?) {
+        self.check = check
+        self.level = level
+        self.state = state.split(separator: "\n").joined(separator: "; ")
+        self.advice = advice
+    }
+
     static func ok(_ check: String, _ state: String) -> Finding {
         Finding(check: check, level: .ok, state: state, advice: nil)
     }

@@ -14,6 +14,8 @@ struct FocusCheck {
     var info: FocusInfo?
     /// `nil` without a service manager.
     var unit: FocusUnit?
+    /// Whether notifyd refuses everything, because its configuration is bad; that is told elsewhere.
+    var daemonIsBroken = false
 
     /// None if nobody uses it.
     var findings: [Finding] {
@@ -60,7 +62,7 @@ struct FocusCheck {
 
     private func state(of info: FocusInfo) -> Finding {
         guard info.isFollowing else {
-            let state = info.detail.isEmpty ? "it has just begun" : Terminal.plain(info.detail)
+            let state = info.detail.isEmpty ? "it has just begun" : info.detail
             return .warning(
                 Self.check, "no windows are followed: \(state)",
                 unit?.hasDisplay == false
@@ -89,16 +91,19 @@ struct FocusCheck {
 
     private func refusals(_ info: FocusInfo) -> [Finding] {
         let refused = info.screens.filter { $0.state.isEmpty && !$0.detail.isEmpty }
-        guard let first = refused.first, first.detail != FocusInfo.noDaemon else { return [] }
+        guard !daemonIsBroken, let first = refused.first, first.detail != FocusInfo.noDaemon else { return [] }
         return [
             .warning(
-                Self.check, "the screen of \(Terminal.plain(first.topic)) is not open: \(Terminal.plain(first.detail))",
-                "Let notifyd-focus claim it: [[policy]] in notifyd.toml(5).")
+                Self.check, "the screen of \(first.topic) is not open: \(first.detail)",
+                first.detail.hasPrefix(FocusInfo.denial)
+                    ? "Let notifyd-focus claim it: [[policy]] in notifyd.toml(5)."
+                    : "Correct that, then: systemctl --user restart notifyd-focus")
         ]
     }
 
-    static func ask(_ query: BusQuery) async -> FocusCheck {
-        var check = FocusCheck()
+    /// - Parameter daemonIsBroken: whether notifyd is on the bus only to report a bad configuration.
+    static func ask(_ query: BusQuery, daemonIsBroken: Bool) async -> FocusCheck {
+        var check = FocusCheck(daemonIsBroken: daemonIsBroken)
         check.isThere = await query.owner(of: FocusInfo.name) != nil
         if check.isThere { check.info = try? await FocusInfo.ask(query) }
         check.unit = await FocusUnit.ask(query)

@@ -18,11 +18,9 @@ struct FocusUnit {
 
     /// - Returns: `nil` without a service manager.
     static func ask(_ query: BusQuery) async -> FocusUnit? {
-        let properties = await query.properties(
-            UnitCheck.manager, "/org/freedesktop/systemd1", "\(UnitCheck.manager).Manager")
-        guard let environment = properties["Environment"]?.elements?.compactMap(\.string) else { return nil }
+        guard let environment = await query.managerEnvironment() else { return nil }
         var unit = FocusUnit()
-        unit.hasDisplay = environment.contains { $0.hasPrefix("DISPLAY=") || $0.hasPrefix("WAYLAND_DISPLAY=") }
+        unit.hasDisplay = environment["DISPLAY"] != nil || environment["WAYLAND_DISPLAY"] != nil
         let file = try? await query.askManager("GetUnitFileState", ["notifyd-focus.service"])?.string
         unit.isEnabled = file?.hasPrefix("enabled") ?? false
         unit.hasFailed = await state(of: "notifyd-focus.service", query) == "failed"

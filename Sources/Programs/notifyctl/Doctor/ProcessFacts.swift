@@ -32,8 +32,13 @@ extension ProcessFacts {
 
     static func environment(of process: Int) -> [String: String]? {
         guard let text = FileFacts.text(of: "/proc/\(process)/environ") else { return nil }
+        return variables(text.split(separator: "\0").map(String.init))
+    }
+
+    /// - Parameter lines: such as `HOME=/home/mina`.
+    static func variables(_ lines: [String]) -> [String: String] {
         var variables: [String: String] = [:]
-        for line in text.split(separator: "\0") {
+        for line in lines {
             guard let equals = line.firstIndex(of: "=") else { continue }
             variables[String(line[..<equals])] = String(line[line.index(after: equals)...])
         }

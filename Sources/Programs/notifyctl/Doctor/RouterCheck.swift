@@ -22,16 +22,14 @@ struct RouterCheck {
 
     var findings: [Finding] {
         var findings = [router, activation]
+        // Somebody has asked for this, so it is neither a warning nor a problem.
         if isPaused {
             findings.append(
-                .warning(
-                    "banners", "none: \(quiet.pause?.words() ?? "paused")",
-                    "“notifyctl resume” ends that; events of the meantime are not shown later."))
+                .ok("banners", "none: \(quiet.pause?.words() ?? "paused"); “notifyctl resume” ends that"))
         }
         if let mutes = quiet.mutes() {
             findings.append(
-                .warning(
-                    "banners", "muted: \(mutes)", "“notifyctl quiet” lists all; “notifyctl resume TOPIC” ends one."))
+                .ok("banners", "muted: \(mutes); “notifyctl quiet” lists all, “notifyctl resume TOPIC” ends one"))
         }
         return findings
     }

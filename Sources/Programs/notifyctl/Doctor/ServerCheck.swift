@@ -107,17 +107,3 @@ struct ServerCheck {
 
     private var waitingBanners: String { waiting == 1 ? "a banner waits for it" : "\(waiting) banners wait for it" }
 }
-
-/// Whether the commands of buttons succeed.
-struct ButtonCheck {
-    /// Commands that failed since notifyd started.
-    var failures = 0
-
-    var finding: Finding? {
-        guard failures > 0 else { return nil }
-        let commands = failures == 1 ? "a command of a button" : "\(failures) commands of buttons"
-        return .warning(
-            "buttons", "\(commands) failed or could not be started",
-            "The log says which, and why: journalctl --user -u notifyd -g button")
-    }
-}

@@ -7,6 +7,8 @@ struct FocusInfo {
     private static let path = "/org/notifyd/Focus1"
     /// The detail of a screen that waits for notifyd.
     static let noDaemon = "notifyd is not there"
+    /// So begins the detail of a screen that the policy does not let it open.
+    static let denial = "you may not "
 
     /// The window that has the keyboard.
     struct FocusedWindow {
