@@ -255,18 +255,34 @@ struct InboxTests {
             }
             #expect(await shows(""))
             let id = try await rig.client.send("/post/27", title: "Nice!")
-            #expect(await shows("1 Nice!"))
+            #expect(await shows("1 · Nice!"))
             try await rig.client.setPaused(true)
-            #expect(await shows("1 (quiet) Nice!"))
+            #expect(await shows("1 (quiet) · Nice!"))
             await rig.daemon.stop()
             #expect(await shows("(absent)"))
             try await rig.daemon.start()
-            #expect(await shows("1 (quiet) Nice!"))
+            #expect(await shows("1 (quiet) · Nice!"))
             try await rig.client.setPaused(false)
             try await rig.client.claim(id)
             #expect(await shows(""))
             bar.signal(SIGTERM)
             #expect(await bar.waitForExit() == .code(0))
+        }
+    }
+
+    @Test func aStatusBarTellsThatNothingIsAccepted() async throws {
+        try await withPrivateBus { bus in
+            let daemon = try DaemonProcess(BuiltPrograms.notifyd, on: bus)
+            try daemon.folder.write("no folder", to: "state/notifyd")
+            try await daemon.start()
+            let bar = try ChildProcess(
+                BuiltPrograms.notifyctl, ["inbox", "--follow", "json", "--address", bus.address],
+                environment: ChildProcess.currentEnvironment, capturing: [1])
+            let line = await bar.lines(of: 1).next(within: .seconds(10))
+            #expect(line?.hasPrefix(#"{"running":true,"unread":0,"#) == true)
+            #expect(line?.hasSuffix(#""trouble":true}"#) == true)
+            await bar.end()
+            await daemon.stop()
         }
     }
 

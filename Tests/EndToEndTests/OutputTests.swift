@@ -147,6 +147,30 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("listen", "true"), ("watch /", "true"), ("inbox --follow waybar", "head -1"),
+        ("inbox --follow polybar", "head -1"),
+        ("top -n 1000 --json=short", "head -1"),
+    ])
+    func aCommandThatFollowsEndsWithItsReaderThoughNothingHappens(_ command: String, _ reader: String) async throws {
+        try await withRig { rig in
+            let script = "notifyctl \(command) | \(reader) > /dev/null; echo ${PIPESTATUS[0]}"
+            let process = try ChildProcess(
+                "bash", ["-c", script], environment: rig.environment, capturing: [1, 2], inOwnGroup: true)
+            #expect(await process.allLines(of: 1, within: .seconds(20)) == ["141"])
+            #expect(await process.allLines(of: 2) == [])
+        }
+    }
+
+    @Test func aScreenIsHeldThoughNobodyReadsThatItIsOpen() async throws {
+        try await withRig { rig in
+            let process = try rig.startScript("notifyctl screen /post/27 | head -1")
+            #expect(await process.lines(of: 1).next(within: .seconds(20)) == "The screen on /post/27 is open.")
+            #expect(try await rig.outcome(ofEventAt: "/post/27") == "claimed")
+            await process.end()
+        }
+    }
+
     @Test func aClosedDescriptorIsNotTheConnectionToTheBus() async throws {
         try await withRig { rig in
             // With the number of standard output, the connection would get the text, and be ended by the bus.
@@ -167,9 +191,11 @@ import Testing
             let late = try await rig.run("send", "post")
             #expect(late.exit == .code(64))
             #expect(late.errors.contains { $0.hasPrefix("Usage: notifyctl send ") }, "\(late.errors)")
-            for mistyped in [try await rig.run("sned", "/x"), try await rig.run("config", "chek")] {
-                #expect(mistyped.exit == .code(64))
-                #expect(mistyped.errors.first?.contains("is not a command. “notifyctl help” lists them.") == true)
+            for (mistyped, right) in [(["sned", "/x"], "send"), (["config", "chek"], "check")] {
+                let process = try rig.start(arguments: mistyped)
+                #expect(await process.waitForExit() == .code(64))
+                let errors = await process.allLines(of: 2) ?? []
+                #expect(errors.first?.hasSuffix("is not a command. Did you mean “\(right)”?") == true, "\(errors)")
             }
         }
     }

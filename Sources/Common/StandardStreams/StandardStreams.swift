@@ -96,6 +96,29 @@ package enum StandardStreams {
         return (result, error)
     }
 
+    // MARK: The reader
+
+    private static let isReaderWatched = Atomic(false)
+    /// Microseconds. A program that has just written its last line ends by itself, with its own exit code.
+    private static let readerGrace: UInt32 = 100_000
+
+    /// From now on the program ends soon after the reader of standard output has exited, as it would at its next write; for
+    /// programs that may have nothing to write for hours, such as in `… | head -1`.
+    package static func endWithReader() {
+        guard !isReaderWatched.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        var thread = pthread_t()
+        pthread_create(
+            &thread, nil,
+            { _ in
+                // Without events, it waits for nothing but the end of a pipe, a socket or a terminal.
+                var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
+                while poll(&output, 1, -1) <= 0 {}
+                guard Int32(output.revents) & (POLLERR | POLLHUP) != 0 else { return nil }
+                usleep(StandardStreams.readerGrace)
+                StandardStreams.endBecauseOutputFailed(EPIPE)
+            }, nil)
+    }
+
     private static var programName: String {
         CommandLine.arguments.first?.split(separator: "/").last.map(String.init) ?? "notifyd"
     }

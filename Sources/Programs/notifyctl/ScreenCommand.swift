@@ -65,7 +65,7 @@ struct ScreenCommand: AsyncParsableCommand {
 
     private func hold() async throws {
         let client = try await bus.connect()
-        try await TerminationSignals.run {
+        try await TerminationSignals.run(isForReader: false) {
             let screen = try await open(client)
             let id = await screen.id
             output.write(

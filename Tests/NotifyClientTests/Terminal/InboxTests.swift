@@ -65,6 +65,15 @@ struct InboxTests {
         #expect(bench.lines(height: height).contains { $0.hasPrefix("/a") } == (height >= (hasWideHeader ? 6 : 4)))
     }
 
+    @Test(arguments: [
+        (80, "q end  ? help  r read  z snooze  m mute  Enter text  c claim  w why  1-8 button"),
+        (40, "q end  ? help  r read  z snooze  m mute"), (13, "q end  ? help"), (5, "q end"),
+    ])
+    func theKeysThatEndAndHelpComeFirstAndNoneIsCut(_ width: Int, _ hints: String) {
+        #expect(bench(entry(1)).lines(width: width).last == hints)
+        #expect(InboxFrame.keys.first?.key == "q, Ctrl-C")
+    }
+
     // MARK: The list
 
     @Test func topicsAreOrderedByTheirNewestEvents() {

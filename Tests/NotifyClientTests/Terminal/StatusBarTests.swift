@@ -30,17 +30,18 @@ struct StatusBarTests {
                 == #"{"text":"0","alt":"quiet","tooltip":"0 unread\nquiet","class":["none","quiet"],"percentage":0}"#)
         #expect(
             line(.waybar, InboxStatus())
-                == #"{"text":"","alt":"absent","tooltip":"notifyd is not running","class":["absent"],"percentage":0}"#)
+                == #"{"text":"","alt":"absent","tooltip":"notifyd is not running","class":["absent","trouble"],"percentage":0}"#
+        )
         #expect(line(.waybar, status(unread: 4711)).hasSuffix(#""percentage":100}"#))
     }
 
     @Test func i3statusGetsAnObject() {
         #expect(
             line(.i3status, status(entry("Nice!")))
-                == #"{"icon":"bell","state":"Info","text":"1 Nice!","short_text":"1"}"#)
+                == #"{"icon":"bell","state":"Info","text":"1 · Nice!","short_text":"1"}"#)
         #expect(
             line(.i3status, status(entry("Now", "", .critical), quiet: pause))
-                == #"{"icon":"bell-slash","state":"Warning","text":"1 (quiet) Now","short_text":"1"}"#)
+                == #"{"icon":"bell-slash","state":"Warning","text":"1 (quiet) · Now","short_text":"1"}"#)
         #expect(line(.i3status, status()) == #"{"icon":"bell","state":"Idle","text":"","short_text":""}"#)
         #expect(
             line(.i3status, InboxStatus()) == #"{"icon":"bell","state":"Idle","text":"(absent)","short_text":""}"#)
@@ -55,21 +56,37 @@ struct StatusBarTests {
     }
 
     @Test func polybarGetsText() {
-        #expect(line(.polybar, status(entry("Nice!"), unread: 3)) == "3 Nice!")
-        #expect(line(.polybar, status(entry("Nice!"), quiet: pause)) == "1 (quiet) Nice!")
+        #expect(line(.polybar, status(entry("Nice!"), unread: 3)) == "3 · Nice!")
+        #expect(line(.polybar, status(entry("Nice!"), quiet: pause)) == "1 (quiet) · Nice!")
         #expect(line(.polybar, status()) == "")
         #expect(line(.polybar, InboxStatus()) == "(absent)")
     }
 
+    @Test func aTitleThatBeginsWithANumberDoesNotRunIntoTheCount() {
+        #expect(line(.polybar, status(entry("4 events"), unread: 6)) == "6 · 4 events")
+    }
+
+    @Test func everyBarTellsThatNotifydIsInTrouble() {
+        var status = status(entry("Nice!"))
+        status.degradation = "the disk is full & slow"
+        let waybar = line(.waybar, status)
+        #expect(waybar.contains(#""class":["unread","trouble"]"#))
+        #expect(waybar.contains("notifyd accepts nothing, because the disk is full &amp; slow"))
+        #expect(line(.json, status).hasSuffix(#""trouble":true}"#))
+        #expect(line(.json, InboxStatus()).hasSuffix(#""trouble":true}"#))
+        #expect(line(.i3status, status).contains(#""state":"Critical""#))
+        #expect(line(.polybar, status) == "(in trouble) 1 · Nice!")
+    }
+
     @Test func textIsTextInEveryBar() {
         let evil = entry("<b>&%{F#f00}\u{1b}[31m\u{fffe}\"\\", "</span>\n<!--")
-        #expect(line(.polybar, status(evil)) == #"1 <b>&% {F#f00}\u{1b}[31m"# + "\u{fffe}\"\\")
-        #expect(line(.i3status, status(evil)).contains(#""text":"1 &lt;b&gt;&amp;%{F#f00}\\u{1b}[31m\"\\","#))
+        #expect(line(.polybar, status(evil)) == #"1 · <b>&% {F#f00}\u{1b}[31m"# + "\u{fffe}\"\\")
+        #expect(line(.i3status, status(evil)).contains(#""text":"1 · &lt;b&gt;&amp;%{F#f00}\\u{1b}[31m\"\\","#))
         #expect(
             line(.waybar, status(evil)).contains(
                 #"<b>&lt;b&gt;&amp;%{F#f00}\\u{1b}[31m\"\\</b> &lt;/span&gt; &lt;!--""#))
         let long = line(.polybar, status(entry(String(repeating: "축", count: 200))))
-        #expect(long.columns <= 62)
+        #expect(long.columns <= 64)
         #expect(long.hasSuffix("…"))
     }
 
@@ -83,6 +100,6 @@ struct StatusBarTests {
         #expect(InboxStatus.quiet([short, other], at: "/run") == other)
         let line = line(.json, status(entry("Nice!"), quiet: short))
         #expect(line.hasPrefix(#"{"running":true,"unread":1,"newest":{"id":7,"#))
-        #expect(line.hasSuffix(#"},"quiet":true,"until":5}"#))
+        #expect(line.hasSuffix(#"},"quiet":true,"until":5,"trouble":false}"#))
     }
 }

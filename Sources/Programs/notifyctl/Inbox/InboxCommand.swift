@@ -46,6 +46,7 @@ struct InboxCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        try TopicFilter.requireSlash(topic)
         if let follow { return try await self.follow(follow) }
         let client = try await bus.connect(reading: true)
         guard count == nil, output.json == .off, FullScreen.isPossible else { return try await list(client) }

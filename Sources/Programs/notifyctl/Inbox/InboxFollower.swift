@@ -86,16 +86,18 @@ final class InboxFollower: Sendable {
 
     /// `nil` if the daemon does not answer.
     private func status() async -> InboxStatus? {
+        guard let degradation = try? await client.degradation() else { return nil }
+        var status = InboxStatus(isRunning: true, degradation: degradation)
         do {
             let unread = try await client.unread(topic, autoStart: false)
-            let newest = try await client.inbox(topic, limit: InboxStatus.named, autoStart: false)
-            // An older daemon does not have this property.
-            let quiet = (try? await client.quiet()) ?? []
-            return InboxStatus(
-                isRunning: true, unread: max(unread, newest.count), newest: newest,
-                quiet: InboxStatus.quiet(quiet, at: topic))
+            status.newest = try await client.inbox(topic, limit: InboxStatus.named, autoStart: false)
+            status.unread = max(unread, status.newest.count)
         } catch {
-            return nil
+            // A journal that cannot be written may not be readable either.
+            return degradation.isEmpty ? nil : status
         }
+        // An older daemon does not have this property.
+        status.quiet = InboxStatus.quiet((try? await client.quiet()) ?? [], at: topic)
+        return status
     }
 }

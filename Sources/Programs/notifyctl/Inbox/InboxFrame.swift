@@ -9,6 +9,7 @@ struct InboxFrame {
     }
 
     static let keys: [(key: String, meaning: String)] = [
+        ("q, Ctrl-C", "end"),
         ("up, down, j, k", "select an event"),
         ("PgUp, PgDn", "a page up or down"),
         ("Home, End, g, G", "the first or the last event"),
@@ -22,7 +23,6 @@ struct InboxFrame {
         ("1 to 8", "press that button of the event"),
         ("b", "press its only button"),
         ("/", "show only events with a text; Esc: all again"),
-        ("q, Ctrl-C", "end"),
         ("", ""),
         ("3, 3+", "events of the topic that are listed; with +, there may be older ones"),
         ("muted, expired", "the outcome of an event that was not shown"),
@@ -31,8 +31,16 @@ struct InboxFrame {
         ("[2]", "the number of its buttons; Enter lists them"),
     ]
 
-    private static func hints(_ mute: String) -> String {
-        "Enter text  r read  R topic  c claim  m \(mute)  w why  1-8 button  / filter  ? help  q end"
+    /// The keys, the most important first, as many as fit.
+    private func hints(_ mute: String) -> String {
+        let all = [
+            "q end", "? help", "r read", "z snooze", "m \(mute)", "Enter text", "c claim", "w why", "1-8 button",
+            "R topic", "/ filter",
+        ]
+        return all.dropFirst().reduce(all[0]) { line, hint in
+            let longer = line + "  " + hint
+            return longer.columns <= width ? longer : line
+        }
     }
     private static let indentation = "    "
 
@@ -98,7 +106,7 @@ struct InboxFrame {
         case .help, .explanation: Cell("any other key goes back", .dim)
         case .list:
             screen.status.map { Cell($0, .bold) }
-                ?? Cell(Self.hints(screen.isSelectionMuted ? "unmute" : "mute"), .dim)
+                ?? Cell(hints(screen.isSelectionMuted ? "unmute" : "mute"), .dim)
         }
     }
 

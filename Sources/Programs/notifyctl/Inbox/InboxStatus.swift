@@ -7,6 +7,8 @@ struct InboxStatus: Hashable, Sendable {
 
     /// Whether notifyd is there.
     var isRunning = false
+    /// Why notifyd accepts nothing now; empty if it does.
+    var degradation = ""
     var unread = 0
     /// The newest first, at most ``named``.
     var newest: [InboxEntry] = []
@@ -17,6 +19,9 @@ struct InboxStatus: Hashable, Sendable {
     static func quiet(_ quiet: [Quiet], at topic: String) -> Quiet? {
         quiet.filter { $0.covers(topic) }.max { ($0.until ?? .max) < ($1.until ?? .max) }
     }
+
+    /// Whether pushes are not seen, or not even accepted, until somebody does something.
+    var isInTrouble: Bool { !isRunning || !degradation.isEmpty }
 
     var isUrgent: Bool { newest.contains { $0.urgency == .critical } }
 }

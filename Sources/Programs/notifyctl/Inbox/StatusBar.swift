@@ -22,11 +22,12 @@ enum StatusBar: String, ExpressibleByArgument, CaseIterable, Sendable {
     private func waybar(_ status: InboxStatus, _ now: Int64) -> JSON {
         let alternative =
             !status.isRunning ? "absent" : status.quiet != nil ? "quiet" : status.unread > 0 ? "unread" : "none"
-        let classes =
+        let state =
             !status.isRunning
             ? ["absent"]
             : [status.unread > 0 ? "unread" : "none"] + (status.quiet != nil ? ["quiet"] : [])
                 + (status.isUrgent ? ["critical"] : [])
+        let classes = state + (status.isInTrouble ? ["trouble"] : [])
         return .object([
             ("text", .string(status.isRunning ? "\(status.unread)" : "")), ("alt", .string(alternative)),
             ("tooltip", .string(tooltip(status, now))), ("class", .array(classes.map(JSON.string))),
@@ -43,7 +44,8 @@ enum StatusBar: String, ExpressibleByArgument, CaseIterable, Sendable {
         }
         let rest = status.unread - events.count
         return
-            (["\(status.unread) unread"] + (status.quiet.map { [Self.words($0, now).markup] } ?? []) + events
+            (["\(status.unread) unread"] + (status.degradation.isEmpty ? [] : [Self.trouble(status).markup])
+            + (status.quiet.map { [Self.words($0, now).markup] } ?? []) + events
             + (rest > 0 && !events.isEmpty ? ["and \(rest) more"] : [])).joined(separator: "\n")
     }
 
@@ -57,18 +59,26 @@ enum StatusBar: String, ExpressibleByArgument, CaseIterable, Sendable {
         guard status.isRunning else { return "(absent)" }
         let parts =
             (status.unread > 0 ? ["\(status.unread)"] : []) + (status.quiet.map { ["(\(Self.words($0, now)))"] } ?? [])
-            + (status.newest.first.map { [Self.short($0.text.title)] } ?? [])
-        return parts.joined(separator: " ")
+        // Without a sign between them, a title such as “4 events” would run into the number.
+        let title = status.newest.first.map { [Self.short($0.text.title)] } ?? []
+        let state = (status.degradation.isEmpty ? [] : ["(in trouble)"]) + parts
+        return ([state.joined(separator: " ")] + title).filter { !$0.isEmpty }.joined(separator: " · ")
     }
 
     /// In Pango's markup. An empty text hides the block if it has `hide_when_empty`.
     private func i3status(_ status: InboxStatus, _ now: Int64) -> JSON {
-        let state = !status.isRunning || status.unread == 0 ? "Idle" : status.isUrgent ? "Warning" : "Info"
+        let state =
+            !status.degradation.isEmpty
+            ? "Critical" : !status.isRunning || status.unread == 0 ? "Idle" : status.isUrgent ? "Warning" : "Info"
         return .object([
             ("icon", .string(status.quiet == nil ? "bell" : "bell-slash")), ("state", .string(state)),
             ("text", .string(text(status, now).markup)),
             ("short_text", .string(status.unread > 0 ? "\(status.unread)" : "")),
         ])
+    }
+
+    private static func trouble(_ status: InboxStatus) -> String {
+        "notifyd accepts nothing, because \(short(status.degradation))"
     }
 
     private static func words(_ quiet: Quiet, _ now: Int64) -> String {
@@ -86,6 +96,7 @@ extension InboxStatus {
         .object([
             ("running", .boolean(isRunning)), ("unread", .integer(unread)), ("newest", newest.first?.json ?? .null),
             ("quiet", .boolean(quiet != nil)), ("until", quiet?.until.map { .integer($0) } ?? .null),
+            ("trouble", .boolean(isInTrouble)),
         ])
     }
 }

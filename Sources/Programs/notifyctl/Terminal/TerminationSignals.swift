@@ -47,14 +47,16 @@ final class TerminationSignals: @unchecked Sendable {
 }
 
 extension TerminationSignals {
-    /// Runs `work` to its end, or until a signal or the end of a time limit cancels it.
+    /// Runs `work` to its end, or until a signal or the end of a time limit cancels it, or the reader of the output exits.
     ///
+    /// - Parameter isForReader: whether nothing but its output is the purpose of the command.
     /// - Returns: its result, and whether a signal came; without a result if it failed because of the signal.
     @discardableResult
     static func run<Result: Sendable>(
-        _ signals: [CInt] = [SIGINT, SIGTERM], within limit: Duration? = nil,
+        _ signals: [CInt] = [SIGINT, SIGTERM], within limit: Duration? = nil, isForReader: Bool = true,
         _ work: @escaping @Sendable () async throws -> Result
     ) async throws -> (result: Result?, isInterrupted: Bool) {
+        if isForReader { StandardStreams.endWithReader() }
         let (gate, opening) = AsyncStream.makeStream(of: Never.self)
         let task = Task {
             for await _ in gate {}
