@@ -46,7 +46,8 @@ struct ExampleTests {
     private func check(_ line: String) async {
         for arguments in ShellLine(line).arguments(of: "notifyctl") {
             do {
-                _ = try await NotifyctlCommand.asyncParseAsRoot(arguments)
+                _ = try await NotifyctlCommand.asyncParseAsRoot(
+                    Array(NotifyctlCommand.withoutUntil(arguments[...])))
             } catch {
                 Issue.record("\(line): \(NotifyctlCommand.message(for: error))")
             }

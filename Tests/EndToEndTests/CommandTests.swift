@@ -143,7 +143,7 @@ import Testing
         (["screen", "post"], 65, "does not start with '/'"),
         (["focus", "--learn", "post"], 65, "does not start with '/'"),
         (["mute", "post", "10m"], 65, "start with '/'"),
-        (["send", "poster"], 65, "Topics begin with /"),
+        (["send", "poster"], 65, "Short forms are post, invite and mate-finished."),
         (["forget", "post"], 65, "neither a topic"),
         (["send", "/a\u{FFFE}"], 65, "In the topic, byte 3 is U+FFFE, which Unicode calls a noncharacter."),
         (["send", "/a", "xy\u{1FFFF}"], 65, "In the title, byte 3 is U+1FFFF"),

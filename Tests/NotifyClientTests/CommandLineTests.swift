@@ -2,6 +2,7 @@ import ArgumentParser
 import Glibc
 import NotifyClient
 import NotifyJSON
+import NotifyRehearsal
 import Testing
 
 @testable import notifyctl
@@ -184,6 +185,95 @@ struct CommandLineTests {
             try UsageError.check(arguments[...], rejectedWith: parserError(arguments))
         }
         #expect(error.message == "Unknown option '--bogus'")
+    }
+
+    // MARK: Slips
+
+    @Test(arguments: [
+        (["sned", "/a"], "“sned” is not a command. Did you mean “send”?"), (["statsu"], "Did you mean “status”?"),
+        (["config", "chekc"], "Did you mean “check”?"), (["link", "pare"], "Did you mean “pair”?"),
+        (["help", "sned"], "Did you mean “send”?"), (["to"], "Did you mean “top”?"),
+        (["nonsense"], "“nonsense” is not a command. “notifyctl help” lists them."),
+        (["x"], "“notifyctl help” lists them."),
+        (["config", "nonsense"], "“notifyctl help config” lists them."),
+        (["--address", "X", "status"], "'--address' goes after the command: notifyctl status --address X"),
+        (["-j", "config", "check", "a.toml"], "'-j' goes after the command: notifyctl config check -j a.toml"),
+        (["--json=short", "history", "-n", "1"], "notifyctl history --json=short -n 1"),
+    ])
+    func aSlipIsToldWhatWasMeant(_ arguments: [String], _ words: String) throws {
+        let error = try #require(throws: ValidationError.self) { try NotifyctlCommand.checkCommand(arguments[...]) }
+        #expect(error.message.contains(words), "\(error.message)")
+    }
+
+    @Test(arguments: [
+        ["--help"], ["--help", "send"], ["-h", "send"], ["--version"], ["--nonsense", "send"],
+        ["---completion", "send", "--", "--address"], ["send", "/a", "--address", "X"], [],
+    ])
+    func whatIsNotASlipIsLeftToTheParser(_ arguments: [String]) throws {
+        try NotifyctlCommand.checkCommand(arguments[...])
+    }
+
+    @Test(arguments: [
+        ["mute", "run", "1h"], ["resume", "run"], ["listen", "run"], ["watch", "run"], ["screen", "run"],
+        ["inbox", "run"],
+        ["history", "run"], ["mark-read", "run"], ["claim-topic", "run"], ["send", "run"], ["focus", "--learn", "run"],
+        ["push-endpoint", "create", "x", "--topic", "run"],
+    ])
+    func aTopicWithoutItsSlashIsRefusedInOneWording(_ arguments: [String]) async throws {
+        let error = try await withPrivateBus { bus in
+            let router = try await StandInRouter.start(on: bus.address)
+            defer { withExtendedLifetime(router) {} }
+            return await #expect(throws: NotifyError.self) {
+                let command = try NotifyctlCommand.parseAsRoot(arguments + ["--address", bus.address])
+                guard var command = command as? any AsyncParsableCommand else { return }
+                try await command.run()
+            }
+        }
+        let words = "“run” is not a topic: it does not start with '/'. A topic looks like /post/27."
+        #expect(error?.advice.hasPrefix(words) == true, "\(error?.advice ?? "none")")
+        #expect(error?.exitCode == .badData)
+    }
+
+    @Test func theDaemonsRefusalsAreToldWithoutTheirNames() {
+        #expect(error("InvalidTopic").advice == "No.")
+        #expect(!error("UnknownEvent").advice.contains("org.notifyd"))
+        let foreign = NotifyError(.refused, "No.", name: "org.example.Broken")
+        #expect(foreign.advice == "No. (org.example.Broken)")
+    }
+
+    @Test func aBusThatIsNotThereIsToldWithHowToNameOne() {
+        for error in [NotifyError.noSessionBus, NotifyError(.notReachable, "No.")] {
+            #expect(error.advice.contains("--address unix:path=/run/user/1000/bus"))
+            #expect(error.advice.contains("--user NAME") == (geteuid() == 0))
+        }
+        #expect(NotifyError.noSessionBus.message.contains("set DBUS_SESSION_BUS_ADDRESS"))
+    }
+
+    // MARK: Until
+
+    @Test(arguments: [
+        (["pause", "until", "9:00"], ["pause", "9:00"]), (["mute", "/a", "until", "9:00"], ["mute", "/a", "9:00"]),
+        (["snooze", "last", "until", "18:30", "-j"], ["snooze", "last", "18:30", "-j"]),
+        (["pause", "until"], ["pause", "until"]), (["send", "/a", "until", "9:00"], ["send", "/a", "until", "9:00"]),
+    ])
+    func untilIsAWordOfTheCommandsWithATime(_ arguments: [String], _ taken: [String]) {
+        #expect(Array(NotifyctlCommand.withoutUntil(arguments[...])) == taken)
+    }
+
+    @Test func untilATimeOfTheDayIsUntilTheClockShowsItNext() throws {
+        // 08:59:30 by the local clock.
+        guard case .time(let now) = try MomentArgument.parse("2026-05-03 08:59:30") else { return }
+        func duration(_ text: String, atLeast least: Duration = .zero) throws -> Duration {
+            try DurationArgument.parseEnd(least...(.seconds(7 * 86400)), now: { now })(text).duration
+        }
+        #expect(try duration("9:00") == .seconds(30) && duration("09:00") == .seconds(30))
+        #expect(try duration("8:59") == .seconds(86400 - 30) && duration("18:30") == .seconds(9 * 3600 + 30 * 60 + 30))
+        #expect(try duration("10m") == .seconds(600))
+        for text in ["24:00", "9:60", "9:0", "9", ":", "9:00:00", "until"] {
+            #expect(throws: ValidationError.self) { try duration(text) }
+        }
+        let soon = #expect(throws: ValidationError.self) { try duration("9:00", atLeast: .seconds(60)) }
+        #expect(soon?.message == "“9:00” is too soon: at least 1m from now.")
     }
 
     @Test func theCommandsThatTakeNumbersAndTextsExist() {

@@ -6,17 +6,14 @@ internal import NotifyText
 /// stands for every topic.
 ///
 /// The daemon has a parser of topics of its own, `Topic` in `Routing`: client and daemon share no code but the interface.
-struct TopicFilter: Sendable {
+package struct TopicFilter: Sendable {
     let topic: String
 
     /// - Throws: `invalidArgument`, with the reason why the text is not a topic.
     init(_ text: String) throws(NotifyError) {
-        func wrong(_ why: String) -> NotifyError {
-            NotifyError(.invalidArgument, "“\(text)” is not a topic: \(why). A topic looks like /post/27.")
-        }
+        func wrong(_ why: String) -> NotifyError { .notATopic(text, why) }
         topic = text
-        guard !text.isEmpty else { throw wrong("it is empty") }
-        guard text.utf8.first == UInt8(ascii: "/") else { throw wrong("it does not start with '/'") }
+        try Self.requireSlash(text)
         if text == "/" { return }
         guard text.utf8.count <= 255 else { throw wrong("it has \(text.utf8.count) bytes, 255 are allowed") }
         if let fault = UnsendableCharacter(in: text) { throw wrong(fault.description) }
@@ -31,6 +28,12 @@ struct TopicFilter: Sendable {
             if segment.isEmpty { throw wrong("a segment is empty") }
             if segment.count > 64 { throw wrong("a segment has \(segment.count) bytes, 64 are allowed") }
         }
+    }
+
+    /// - Throws: `invalidArgument` if the text does not start with a slash, the usual mistake.
+    package static func requireSlash(_ text: String) throws(NotifyError) {
+        guard !text.isEmpty else { throw .notATopic(text, "it is empty") }
+        guard text.utf8.first == UInt8(ascii: "/") else { throw .notATopic(text, "it does not start with '/'") }
     }
 
     func covers(_ other: String) -> Bool { Self.covers(topic, other) }
@@ -52,6 +55,12 @@ struct TopicFilter: Sendable {
         }
         if topic == "/" { return [rule()] }
         return [rule(argument0: topic), rule(argument0Path: topic + "/")]
+    }
+}
+
+extension NotifyError {
+    static func notATopic(_ text: String, _ why: String) -> NotifyError {
+        NotifyError(.invalidArgument, "“\(text)” is not a topic: \(why). A topic looks like /post/27.")
     }
 }
 

@@ -26,6 +26,7 @@ struct ClaimTopicCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
+        try TopicFilter.requireSlash(topic)
         let count = try await bus.connect().claimTopic(topic, grace: grace.duration)
         output.write(.object([("topic", .string(topic)), ("count", .integer(count))]), text: "\(count)")
         if count == 0, grace.duration == .zero { throw ExitCode.nothing }

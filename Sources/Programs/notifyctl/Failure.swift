@@ -1,5 +1,6 @@
 import ArgumentParser
 import ChildProcesses
+import Glibc
 import NotifyClient
 
 /// The exit codes of `notifyctl`, after sysexits.h.
@@ -44,6 +45,14 @@ extension NotifyError {
         }
     }
 
+    /// What to do if there is no bus, or none that takes this user. Root is told of the usual cause: a session bus hangs up on it.
+    static var busAdvice: String {
+        "Is a session bus running? Name another with --address, such as --address unix:path=/run/user/1000/bus."
+            + (geteuid() == 0
+                ? " As root name the user, whose bus takes nobody else: --user NAME with “send” and “status”; for other "
+                    + "commands: sudo -u NAME notifyctl …" : "")
+    }
+
     /// What is wrong, and how to correct it.
     var advice: String {
         switch code {
@@ -60,7 +69,7 @@ extension NotifyError {
         case .notReachable where name != nil:
             "notifyd is not on this bus. Start it with “systemctl --user start notifyd”, or by running notifyd."
         case .notReachable:
-            "\(Terminal.plain(message)) Is a session bus running? Name another with --address."
+            "\(Terminal.plain(message)) \(Self.busAdvice)"
         case .timedOut where name == NotifyError.hangs: Terminal.plain(message)
         case .timedOut:
             "\(Terminal.plain(message)) notifyd is busy or hangs; see “systemctl --user status notifyd”."
@@ -69,7 +78,9 @@ extension NotifyError {
         case .refused where name == NotifyError.unknownMethod:
             "The running notifyd is older than this notifyctl. Start the new one: “systemctl --user restart notifyd”."
         case .refused where name?.hasSuffix(".Error.UnknownEvent") == true:
-            "\(Terminal.plain(description)). “notifyctl history” lists the events that there are, with their ids."
+            "\(Terminal.plain(message)). “notifyctl history” lists the events that there are, with their ids."
+        // The exit code tells the kind; the name would tell a user nothing more.
+        case .refused where name?.hasPrefix("org.notifyd.") == true: Terminal.plain(message)
         default: Terminal.plain(description)
         }
     }

@@ -27,6 +27,7 @@ struct MarkReadCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
+        try TopicFilter.requireSlash(topic)
         let client = try await bus.connect()
         let count =
             if let last {

@@ -46,6 +46,24 @@ enum MomentArgument: Hashable, Sendable {
         return Int64(seconds) * 1_000_000
     }
 
+    /// The next moment at which the local clock shows a time such as `9:00`; `nil` if that is none.
+    static func next(_ text: String, after now: Int64) -> Int64? {
+        guard let clock = numbers(text[...], ":", [2, 2]) ?? numbers(text[...], ":", [1, 2]), clock[0] < 24,
+            clock[1] < 60
+        else { return nil }
+        var seconds = time_t(now / 1_000_000)
+        var today = tm()
+        localtime_r(&seconds, &today)
+        for day: CInt in 0...1 {
+            var parts = today
+            parts.tm_mday += day
+            (parts.tm_hour, parts.tm_min, parts.tm_sec, parts.tm_isdst) = (clock[0], clock[1], 0, -1)
+            let moment = Int64(mktime(&parts)) * 1_000_000
+            if moment > now { return moment }
+        }
+        return nil
+    }
+
     /// Numbers with so many digits each.
     private static func numbers(_ text: Substring, _ separator: Character, _ digits: [Int]) -> [CInt]? {
         let parts = text.split(separator: separator, omittingEmptySubsequences: false)

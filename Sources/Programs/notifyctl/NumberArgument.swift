@@ -67,6 +67,24 @@ struct DurationArgument: Hashable, Sendable {
         }
     }
 
+    /// A number of whole seconds, or a time of the day, such as 9:00: then until the local clock shows it next.
+    static func parseEnd(
+        _ range: ClosedRange<Duration> = .zero...longest, now: @escaping @Sendable () -> Int64 = { Timestamp.now }
+    ) -> @Sendable (String) throws -> DurationArgument {
+        { text in
+            guard text.contains(":") else { return try parse(range, in: .seconds(1))(text) }
+            let now = now()
+            guard let end = MomentArgument.next(text, after: now) else {
+                throw ValidationError("“\(text)” is not a time of the day. Write it as 9:00 or 18:30.")
+            }
+            let left = Duration.seconds((end - now + 999_999) / 1_000_000)
+            guard left >= range.lowerBound else {
+                throw ValidationError("“\(text)” is too soon: at least \(range.lowerBound.text) from now.")
+            }
+            return DurationArgument(duration: left)
+        }
+    }
+
     static func tooLong(_ text: String, _ longest: Duration = longest) -> ValidationError {
         ValidationError("“\(text)” is too long: at most \(longest.text).")
     }

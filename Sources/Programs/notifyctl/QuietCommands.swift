@@ -13,21 +13,22 @@ struct MuteCommand: AsyncParsableCommand {
 
             Examples:
               notifyctl mute /post/27 2h
-              notifyctl mute / 10m
+              notifyctl mute / until 9:00
               notifyctl mute /post/27 0
             """)
 
     @Argument(help: "A topic, such as /post/27; / means every topic.", completion: Completion.prefixes)
     var topic: String
     @Argument(
-        help: "How long, such as 10m or 2h; 0 ends the mute.", completion: .list(["10m", "1h", "8h", "1d", "0"]),
-        transform: DurationArgument.parse(in: .seconds(1)))
+        help: "How long, such as 10m or 2h, or until when, such as “until 9:00”; 0 ends the mute.",
+        completion: .list(["10m", "1h", "8h", "1d", "0"]), transform: DurationArgument.parseEnd())
     var duration: DurationArgument
 
     @OptionGroup var bus: BusOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
+        try TopicFilter.requireSlash(topic)
         let client = try await bus.connect()
         try await client.mute(topic, for: duration.duration)
         await complainIfNotStored(client)
@@ -82,11 +83,12 @@ struct PauseCommand: AsyncParsableCommand {
             Examples:
               notifyctl pause; ./presentation; notifyctl resume
               notifyctl pause 1h
+              notifyctl pause until 9:00
             """)
 
     @Argument(
-        help: "How long, such as 10m or 2h. (default: until “resume”)", completion: .list(["10m", "1h", "8h", "1d"]),
-        transform: DurationArgument.parse(in: .seconds(1)))
+        help: "How long, such as 10m or 2h, or until when, such as “until 9:00”. (default: until “resume”)",
+        completion: .list(["10m", "1h", "8h", "1d"]), transform: DurationArgument.parseEnd())
     var duration: DurationArgument?
 
     @OptionGroup var bus: BusOptions
@@ -151,6 +153,7 @@ struct ResumeCommand: AsyncParsableCommand {
     }
 
     private func resume(_ topic: String) async throws {
+        try TopicFilter.requireSlash(topic)
         let client = try await bus.connect()
         try await client.mute(topic, for: .zero)
         if topic == "/" { try await client.setPaused(false) }

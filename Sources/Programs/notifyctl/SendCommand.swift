@@ -130,11 +130,10 @@ struct SendCommand: AsyncParsableCommand {
 
     func run() async throws {
         var request = try request()
-        guard request.topic.utf8.first == UInt8(ascii: "/") else {
-            throw NotifyError(
-                .invalidArgument,
-                "“\(place)” is not a topic. Topics begin with /, like /post/27; short forms are post, invite and mate-finished."
-            )
+        do throws(NotifyError) {
+            try TopicFilter.requireSlash(request.topic)
+        } catch {
+            throw NotifyError(error.code, error.message + " Short forms are post, invite and mate-finished.")
         }
         let user = try recipient.enter(bus)
         let isFromInput = request.body == "-"

@@ -13,7 +13,7 @@ struct SnoozeCommand: AsyncParsableCommand {
             Examples:
               notifyctl snooze last 10m
               notifyctl snooze 1795231492321669 1d
-              notifyctl snooze /post 1h
+              notifyctl snooze /post until 18:30
             """)
 
     /// Events of a topic that are snoozed at once.
@@ -27,8 +27,9 @@ struct SnoozeCommand: AsyncParsableCommand {
         completion: Completion.prefixesAndEvents, transform: Target.parse)
     var target: Target
     @Argument(
-        help: "How long, from 1m to 7d.", completion: .list(["10m", "1h", "8h", "1d"]),
-        transform: DurationArgument.parse(.seconds(60)...(.seconds(7 * 24 * 3600)), in: .seconds(1)))
+        help: "How long, from 1m to 7d, or until when, such as “until 9:00”.",
+        completion: .list(["10m", "1h", "8h", "1d"]),
+        transform: DurationArgument.parseEnd(.seconds(60)...(.seconds(7 * 24 * 3600))))
     var duration: DurationArgument
 
     @OptionGroup var bus: BusOptions

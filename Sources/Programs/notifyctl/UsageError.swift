@@ -64,6 +64,21 @@ struct UsageError: Error {
         }
     }
 
+    /// What to do about an option that stands before its command: none is allowed there.
+    static func earlyOption(_ arguments: ArraySlice<String>) -> String? {
+        guard let option = arguments.first, option.hasPrefix("-"), !["-h", "--help", "--version"].contains(option),
+            !option.hasPrefix("---")
+        else { return nil }
+        for place in arguments.indices.dropFirst() {
+            let command = command(of: arguments[place...])
+            guard command.count > 1, options(of: command[command.count - 1])[name(of: option)] != nil else { continue }
+            let end = place + command.count - 1
+            let words = arguments[place..<end] + arguments[..<place] + arguments[end...]
+            return "'\(name(of: option))' goes after the command: notifyctl \(words.joined(separator: " "))"
+        }
+        return nil
+    }
+
     /// The command that is meant and those above it.
     private static func command(of arguments: ArraySlice<String>) -> [any ParsableCommand.Type] {
         var found: [any ParsableCommand.Type] = [NotifyctlCommand.self]

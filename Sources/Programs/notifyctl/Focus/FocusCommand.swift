@@ -63,6 +63,7 @@ struct FocusCommand: AsyncParsableCommand {
 
     func run() async throws {
         if let topic {
+            try TopicFilter.requireSlash(topic)
             do throws(TopicError) { _ = try TopicPattern(topic) } catch {
                 throw NotifyError(.invalidArgument, "“\(topic)” is not a topic: \(error)")
             }

@@ -48,6 +48,7 @@ struct HistoryCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        try TopicFilter.requireSlash(topic)
         let history = HistoryReader(client: try await bus.connect(reading: true), topic: topic, isUnread: unread)
         if export { return try await write(history) }
         let limit = count == 0 ? Int.max : count ?? 50

@@ -53,6 +53,7 @@ struct PushEndpointCreateCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
+        try TopicFilter.requireSlash(topic)
         try await bus.withQuery { query in
             let answer = try await query.askPush(
                 "Create", [.string(name), .string(topic), .variants(["vapid": .string(vapid)])], within: .seconds(30))
