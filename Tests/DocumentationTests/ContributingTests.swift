@@ -17,4 +17,30 @@ struct ContributingTests {
             #expect(makefile.contains("\n\(match.1): "), "there is no make \(match.1)")
         }
     }
+
+    /// The map of the house: a row for each module, the last cell of which names the modules that it imports, or all of a folder.
+    @Test func everyModuleIsOnTheMapWithWhatItImports() throws {
+        let lines = try Project.text("CONTRIBUTING.md").split(separator: "\n").filter { $0.hasPrefix("|") }
+        let files = FileManager.default
+        var folders: [String: String] = [:]
+        for folder in try files.contentsOfDirectory(atPath: Project.path("Sources")) {
+            for module in try files.contentsOfDirectory(atPath: Project.path("Sources/\(folder)")) {
+                folders[module] = folder
+            }
+        }
+        for (module, folder) in folders where folder != "C" {
+            let cells = lines.map { $0.split(separator: "|").map { $0.trimmingPrefix(" ") } }
+            let row = try #require(
+                cells.first { $0.count > 1 && $0[1].hasPrefix("`\(module)`") }, "\(module) is not on the map")
+            let named = row[row.count - 1]
+            let sources = try Project.texts(below: "Sources/\(folder)/\(module)", suffix: ".swift").joined(
+                separator: "\n")
+            for match in sources.matches(of: /(?m)^(?:@testable |public |package |internal )?import (\w+)/) {
+                let imported = String(match.1).replacing("notifyd_", with: "notifyd-")
+                guard let home = folders[imported], imported != module else { continue }
+                let isNamed = named.contains("`\(imported)`") || named.contains("all of `\(home)`")
+                #expect(isNamed, "\(module) imports \(imported), and the map does not say so")
+            }
+        }
+    }
 }

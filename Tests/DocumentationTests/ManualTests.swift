@@ -149,7 +149,7 @@ import Testing
         #expect(rules.sites.count == 2 && rules.pages.count == 1)
         let readMe = try Project.text("README.md")
         let example = try #require(readMe.firstMatch(of: /```toml\n(\[\[site\]\].*?)```/.dotMatchesNewlines()))
-        #expect(try TabRules.read(file: "README.md", text: String(example.1)).pages.count == 1)
+        #expect(try TabRules.read(file: "README.md", text: String(example.1)).sites.count == 1)
     }
 
     @Test func everyKeyOfARuleForTabsIsExplained() throws {
