@@ -214,7 +214,7 @@ resident = true
 [[route.actions]]
 key = "go"
 label = "Go"
-exec = ["sh", "-c", "cat /proc/self/cgroup > ~/pressed; printf '%s\\n' \"${NOTIFYD_TITLE}\" \"$NOTIFYD_BODY\" >> ~/pressed; until [ -e ~/end ]; do sleep 0.05; done"]
+exec = ["sh", "-c", "cat /proc/self/cgroup > ~/pressed; command -v notifyctl >> ~/pressed; printf '%s\\n' \"${NOTIFYD_TITLE}\" \"$NOTIFYD_BODY\" >> ~/pressed; until [ -e ~/end ]; do sleep 0.05; done"]
 [log]
 level = "debug"
 TOML
@@ -230,6 +230,8 @@ press "$banner"
 eventually "its command can write where notifyd cannot" test -s "$HOME/pressed"
 grep -q notifyd-button-1.service "$HOME/pressed" || fail "the command is no unit: $(cat "$HOME/pressed")"
 ok "it is a unit of its own"
+eventually "it finds notifyctl, whose folder is not in the PATH of the manager" \
+    grep -q -x "$HOME/.local/bin/notifyctl" "$HOME/pressed"
 eventually "the text of the event reaches it as it is" grep -q -x -F '"; touch ~/fooled; "' "$HOME/pressed"
 grep -q -x -F 'of 100 %h and $HOME' "$HOME/pressed" || fail "the body is not as it was sent: $(cat "$HOME/pressed")"
 [ ! -e "$HOME/fooled" ] || fail "the text of an event was run"
