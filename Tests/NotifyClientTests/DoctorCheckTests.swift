@@ -274,6 +274,7 @@ struct DoctorCheckTests {
                 $0.isRunning = false
                 $0.unitHasFailed = true
             } == [.problem, .ok])
+        #expect(levels { $0.awaitedFill = 90 } == [.ok, .ok, .warning])
     }
 
     @Test(arguments: ["paused", "muted", "schedule", "desktop"])

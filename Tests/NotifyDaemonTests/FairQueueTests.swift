@@ -116,6 +116,62 @@ struct FairQueueTests {
         #expect(queue.hasRoom(for: ":1.100"))
     }
 
+    // MARK: Programs
+
+    /// `:1.1a` and `:1.1b` are connections of one program.
+    private func groupByProgram() { queue.programOf = { String($0.prefix(4)) } }
+
+    @Test mutating func callersOfOneProgramShareATurn() {
+        groupByProgram()
+        for call in 1...2 { for caller in ["a", "b", "c"] { queue.enqueue(call, of: ":1.1" + caller) } }
+        for call in 11...13 { queue.enqueue(call, of: ":1.2") }
+        #expect(takeAll() == [1, 11, 1, 12, 1, 13, 2, 2, 2])
+        #expect(queue.isEmpty)
+    }
+
+    @Test mutating func aProgramsCallsAreLimitedAndAFewOfEachCallerAreNot() {
+        groupByProgram()
+        for call in 1...FairQueue<Int>.lengthLimit { queue.enqueue(call, of: ":1.1a") }
+        #expect(!queue.hasRoom(for: ":1.1a"))
+        for call in 1...FairQueue<Int>.reservedLength {
+            #expect(queue.hasRoom(for: ":1.1b"))
+            queue.enqueue(call, of: ":1.1b")
+        }
+        #expect(!queue.hasRoom(for: ":1.1b"))
+        #expect(queue.hasRoom(for: ":1.2"))
+    }
+
+    @Test mutating func theCallsOfACallerKeepTheirOrderWhenItsProgramBecomesKnown() {
+        queue.enqueue(1, of: ":1.1a")
+        queue.enqueue(2, of: ":1.1a", kind: .reading)
+        queue.enqueue(11, of: ":1.2")
+        queue.enqueue(12, of: ":1.1b")
+        groupByProgram()
+        for caller in [":1.1a", ":1.1b", ":1.2", ":1.3"] { queue.regroup(caller) }
+        #expect(queue.mustQueue(":1.1c") && !queue.mustQueue(":1.3"))
+        #expect(takeAll() == [11, 1, 12, 2])
+        #expect(queue.isEmpty)
+    }
+
+    @Test mutating func theDeficitOfOneCallerIsThatOfItsProgram() {
+        groupByProgram()
+        for caller in ["a", "b"] { queue.enqueue(1, of: ":1.1" + caller) }
+        for call in 11...13 { queue.enqueue(call, of: ":1.2") }
+        queue.charge(":1.1a", 750)
+        #expect(takeAll() == [11, 12, 1, 13, 1])
+    }
+
+    @Test mutating func aBlockedCallerDelaysNoOtherOfItsProgram() {
+        groupByProgram()
+        queue.enqueue(1, of: ":1.1a")
+        queue.enqueue(2, of: ":1.1b")
+        queue.blockNext()
+        #expect(takeAll() == [2])
+        queue.unblock(":1.1a")
+        #expect(takeAll() == [1])
+        #expect(queue.isEmpty)
+    }
+
     // MARK: Throttling
 
     private mutating func enqueuePublishes(_ count: Int, of caller: String) {

@@ -135,31 +135,97 @@ struct ClaimNamedTests {
         #expect(resolutions(router.handle(push("1"), at: after(.seconds(99_999)))).map(\.outcome) == [.withdrawn])
     }
 
-    @Test func theLimitsAreNamed() {
-        var router = router { limits in
-            limits.awaited = 3
-            limits.awaitedPerConnection = 2
+    @Test func theLimitsOfAProgramAreNamed() {
+        for (change, name) in [
+            ({ $0.awaitedPerProgram = 2 }, "awaited events of one program: 2 "),
+            ({ $0.awaitedBytesPerProgram = 2 * 800 }, "bytes of awaited events of one program: "),
+        ] as [((inout Limits) -> Void, String)] {
+            var router = router(change)
+            for name in ["1", "2"] { #expect(reply(router.handle(claim(name), at: start)) == .verdict(.awaited)) }
+            guard case .refused(.limitExceeded(let text)) = reply(router.handle(claim("3"), at: start)) else {
+                Issue.record("a third name of one program is not refused")
+                return
+            }
+            #expect(text.hasPrefix(name))
+            #expect(reply(router.handle(claim("2"), at: start)) == .verdict(.awaited))
+            #expect(reply(router.handle(claim("3", by: ":1.2"), at: start)) == .verdict(.awaited))
+            // What has come makes room.
+            _ = router.handle(push("1"), at: start)
+            #expect(reply(router.handle(claim("4"), at: start)) == .verdict(.awaited))
         }
-        for name in ["1", "2"] { #expect(reply(router.handle(claim(name), at: start)) == .verdict(.awaited)) }
-        guard case .refused(.limitExceeded(let own)) = reply(router.handle(claim("3"), at: start)) else {
-            Issue.record("a third name of one connection is not refused")
-            return
-        }
-        #expect(own.hasPrefix("awaited events of one connection: 2 "))
-        #expect(reply(router.handle(claim("2"), at: start)) == .verdict(.awaited))
-        #expect(reply(router.handle(claim("3", by: ":1.2"), at: start)) == .verdict(.awaited))
-        guard case .refused(.limitExceeded(let all)) = reply(router.handle(claim("4", by: ":1.3"), at: start)) else {
-            Issue.record("a fourth name is not refused")
-            return
-        }
-        #expect(all.hasPrefix("awaited events: 3 "))
-        // What has come makes room.
-        _ = router.handle(push("1"), at: start)
-        #expect(reply(router.handle(claim("4"), at: start)) == .verdict(.awaited))
     }
 
-    @Test func whatAnEarlierRunAwaitedCountsForNobodyAndClaimsAnEventThatItLeftUndecided() {
-        var router = router { $0.awaitedPerConnection = 1 }
+    private func awaited(_ router: Router) -> Set<String> {
+        Set(router.awaitedClaims.compactMap(\.claim.origin.eventID))
+    }
+
+    @Test func aProgramThatConnectsAgainHasOneLimit() {
+        var router = router { $0.awaitedPerProgram = 3 }
+        for (number, caller) in [":1.1", ":1.2", ":1.3"].enumerated() {
+            _ = router.handle(claim("\(number)", by: caller), at: start)
+            // The bus says it before or after the connection has gone.
+            let hasLeft = number == 1
+            if hasLeft { _ = router.handle(.peerLeft(caller), at: start) }
+            let kept = router.handle(.identified(caller, as: "bridge", hasLeft: hasLeft), at: start)
+            #expect(
+                kept.contains { if case .keepAwaited(let kept) = $0 { kept.claim.program == "bridge" } else { false } })
+            if !hasLeft { _ = router.handle(.peerLeft(caller), at: start) }
+        }
+        _ = router.handle(.identified(":1.4", as: "bridge", hasLeft: false), at: start)
+        guard case .refused(.limitExceeded) = reply(router.handle(claim("4", by: ":1.4"), at: start)) else {
+            Issue.record("a fourth name of one program is not refused")
+            return
+        }
+        _ = router.handle(.identified(":1.5", as: "other", hasLeft: false), at: start)
+        #expect(reply(router.handle(claim("4", by: ":1.5"), at: start)) == .verdict(.awaited))
+    }
+
+    @Test(arguments: [true, false]) func aFullTableLosesWhatTheLargestOwnerAwaitsForTheShortestTime(_ byBytes: Bool) {
+        var router = router { limits in
+            if byBytes { limits.awaitedBytes = 4 * 800 } else { limits.awaited = 4 }
+        }
+        for (name, days) in [("a", 3), ("b", 2), ("c", 4)] {
+            _ = router.handle(claim(name, left: .seconds(days * 86_400)), at: start)
+        }
+        for name in ["d", "e"] {
+            let effects = router.handle(claim(name, by: ":1.2"), at: start)
+            #expect(reply(effects) == .verdict(.awaited))
+        }
+        #expect(awaited(router) == ["a", "c", "d", "e"])
+        let effects = router.handle(claim("f", by: ":1.3"), at: start)
+        #expect(effects.count { if case .dropAwaited = $0 { true } else { false } } == 1)
+        #expect(reply(effects) == .verdict(.awaited))
+        #expect(awaited(router).contains("f") && router.awaitedCount == 4 && router.awaitedFill >= 75)
+    }
+
+    @Test func whatAProgramAwaitedInAnEarlierRunCountsForIt() {
+        var router = router { $0.awaitedPerProgram = 2 }
+        var restoration = Restoration()
+        restoration.awaited = ["1", "2"].map {
+            let origin = Origin(source: "chat", eventID: $0)
+            return Restoration.Remembered(
+                NamedClaim(name: .origin(origin), origin: origin, claimant: ":1.1", program: "bridge"),
+                left: .seconds(5))
+        }
+        _ = router.handle(.restored(restoration), at: start)
+        #expect(reply(router.handle(claim("3"), at: start)) == .verdict(.awaited))
+        _ = router.handle(.identified(":1.1", as: "bridge", hasLeft: false), at: start)
+        guard case .refused(.limitExceeded) = reply(router.handle(claim("4"), at: start)) else {
+            Issue.record("the names of an earlier run do not count")
+            return
+        }
+    }
+
+    @Test func allAwaitedEventsCanBeForgotten() {
+        var router = router()
+        for name in ["1", "2"] { _ = router.handle(claim(name), at: start) }
+        _ = router.handle(.awaitedForgotten, at: start)
+        #expect(router.awaitedCount == 0 && router.awaitedFill == 0)
+        #expect(resolutions(router.handle(push("1"), at: start)).isEmpty)
+    }
+
+    @Test func whatAnEarlierRunAwaitedClaimsAnEventThatItLeftUndecided() {
+        var router = router()
         let origin = Origin(source: "chat", eventID: "1")
         let other = Origin(source: "chat", eventID: "2")
         let event = Event(

@@ -87,21 +87,23 @@ private func event(_ id: UInt64, _ topic: String = "/post/1", sender: String = "
 @Suite struct GracesTests {
     @Test func theOldestGraceClaims() throws {
         var graces = Graces()
-        let first = graces.begin(try TopicPrefix("/run"), by: ":1.1")
-        _ = graces.begin(.all, by: ":1.2")
+        var owners = Owners()
+        let first = graces.begin(try TopicPrefix("/run"), by: ":1.1", in: &owners)
+        _ = graces.begin(.all, by: ":1.2", in: &owners)
         #expect(graces.claimant(of: try topic("/run/r1")) == ":1.1")
-        graces.end(first)
+        graces.end(first, in: &owners)
         #expect(graces.claimant(of: try topic("/run/r1")) == ":1.2")
         #expect(graces.claimant(of: try topic("/post/1")) == ":1.2")
     }
 
     @Test func gracesAreCountedByClaimant() throws {
         var graces = Graces()
-        let ids = [graces.begin(.all, by: ":1.1"), graces.begin(.all, by: ":1.1")]
-        #expect(graces.count(of: ":1.1") == 2)
-        for id in ids + ids { graces.end(id) }
+        var owners = Owners()
+        let ids = (0..<2).map { _ in graces.begin(.all, by: ":1.1", in: &owners) }
+        #expect(owners[":1.1"].graces == 2)
+        for id in ids + ids { graces.end(id, in: &owners) }
         #expect(graces.count == 0)
-        #expect(graces.countByClaimant.isEmpty)
+        #expect(owners.isEmpty)
         #expect(graces.index.isEmpty)
     }
 }
@@ -110,36 +112,39 @@ private func event(_ id: UInt64, _ topic: String = "/post/1", sender: String = "
     @Test func holdsAreFoundByEventAndByClaimant() {
         var timers = Router.Timers()
         var holds = Holds()
+        var owners = Owners()
         for id: UInt64 in [1, 2] {
             let timer = timers.schedule(.hold(EventID(id)), at: start)
-            holds.add(Holds.Hold(claimant: ":1.1", latency: nil, timer: timer), of: EventID(id))
+            holds.add(Holds.Hold(claimant: ":1.1", latency: nil, timer: timer), of: EventID(id), in: &owners)
         }
         #expect(Array(holds.events(heldBy: ":1.1")) == [EventID(1), EventID(2)])
-        #expect(holds.remove(EventID(1), by: ":1.2") == nil)
-        #expect(holds.remove(EventID(1), by: ":1.1")?.claimant == ":1.1")
-        #expect(holds.remove(EventID(1), by: ":1.1") == nil)
+        #expect(holds.remove(EventID(1), by: ":1.2", in: &owners) == nil)
+        #expect(holds.remove(EventID(1), by: ":1.1", in: &owners)?.claimant == ":1.1")
+        #expect(holds.remove(EventID(1), by: ":1.1", in: &owners) == nil)
         #expect(Array(holds.events(heldBy: ":1.1")) == [EventID(2)])
         let timer = timers.schedule(.hold(EventID(2)), at: start)
-        holds.add(Holds.Hold(claimant: ":1.2", latency: nil, timer: timer), of: EventID(2))
+        holds.add(Holds.Hold(claimant: ":1.2", latency: nil, timer: timer), of: EventID(2), in: &owners)
         #expect(holds[EventID(2)].map(\.claimant) == [":1.1", ":1.2"])
         #expect(holds[EventID(2), ":1.2"]?.timer == timer)
-        #expect(holds.count == 1)
-        holds.remove(EventID(2))
+        #expect(holds.count == 2)
+        holds.remove(EventID(2), in: &owners)
         #expect(holds[EventID(2)].isEmpty)
         #expect([":1.1", ":1.2"].allSatisfy { holds.events(heldBy: $0).isEmpty })
+        #expect(holds.count == 0 && owners.isEmpty)
     }
 }
 
 @Suite struct UndecidedEventsTests {
     @Test func usageIsCountedInTotalAndBySender() throws {
         var undecided = UndecidedEvents()
+        var owners = Owners()
         let events = [try event(1), try event(2), try event(3, sender: ":1.2")]
-        for event in events { undecided.add(event) }
-        #expect(undecided.total.events == 3)
-        #expect(undecided.bySender[":1.1"]?.events == 2)
-        for event in events { undecided.remove(event) }
-        #expect(undecided.total == UndecidedEvents.Usage())
-        #expect(undecided.bySender.isEmpty)
+        for event in events { undecided.add(event, in: &owners) }
+        #expect(undecided.total.count == 3)
+        #expect(owners[":1.1"].undecided.count == 2)
+        for event in events { undecided.remove(event, in: &owners) }
+        #expect(undecided.total == Owners.Usage())
+        #expect(owners.isEmpty)
     }
 }
 

@@ -22,7 +22,7 @@ import Testing
         Edge(name: "undecided events: there are 100000", advice: "try again", count: 100_000) {
             publish($0, from: $0 / 10_000)
         },
-        Edge(name: "undecided events of one sender: there are 10000", advice: "try again", count: 10_000) {
+        Edge(name: "undecided events of one program: there are 10000", advice: "try again", count: 10_000) {
             publish($0)
         },
         Edge(name: "bytes of undecided events: ", advice: "try again", count: 40, limits: narrow(\.undecidedBytes, 40))
@@ -30,8 +30,8 @@ import Testing
             publish($0, from: $0)
         },
         Edge(
-            name: "bytes of undecided events of one sender: ", advice: "try again", count: 40,
-            limits: narrow(\.undecidedBytesPerSender, 40)
+            name: "bytes of undecided events of one program: ", advice: "try again", count: 40,
+            limits: narrow(\.undecidedBytesPerProgram, 40)
         ) { publish($0) },
         Edge(name: "current values: 10000", advice: "'remove'", count: 10_000) { publish($0, retained: true) },
         Edge(name: "bytes of current values: ", advice: "'remove'", count: 40, limits: narrow(\.valueBytes, 40)) {
@@ -40,7 +40,17 @@ import Testing
         Edge(name: "screens: 10000", advice: "close one", count: 10_000) { open($0, by: $0 / 256) },
         Edge(name: "screens of one connection: 256", advice: "close one", count: 256) { open($0) },
         Edge(name: "topic claims with a grace: 10000", advice: "try again", count: 10_000) { claim($0, by: $0 / 256) },
-        Edge(name: "topic claims with a grace of one connection: 256", advice: "try again", count: 256) { claim($0) },
+        Edge(name: "topic claims with a grace of one program: 1000", advice: "try again", count: 1_000) { claim($0) },
+        Edge(name: "provisional claims: 3", advice: "use Claim", count: 4, limits: holding(\.holds)) {
+            $0 == 0 ? publish(0) : hold(by: $0)
+        },
+        Edge(
+            name: "provisional claims of one program: 3", advice: "confirm or release", count: 7,
+            limits: holding(\.holdsPerProgram)
+        ) {
+            $0 % 2 == 0
+                ? publish($0) : .claimedProvisionally(EventID(UInt64($0 / 2 + 1)), within: .seconds(60), by: ":1.1")
+        },
         Edge(name: "mutes: 1000", advice: "unmute one", count: 1_000) { .muted(topic($0), for: .seconds(60)) },
         Edge(
             name: "questions to screens: 3", advice: "claimed or passed", count: 4,
@@ -97,7 +107,7 @@ import Testing
     @Test func whatOthersMayStillSendIsNotTouchedByTheBytesOfOne() throws {
         var router = Router(
             routes: RouteTable(fallback: Route(pattern: nil, window: .seconds(60))),
-            limits: Self.narrow(\.undecidedBytesPerSender, 2), firstID: EventID(1))
+            limits: Self.narrow(\.undecidedBytesPerProgram, 2), firstID: EventID(1))
         for number in 0..<3 { _ = answer(&router, Self.publish(number)) }
         #expect(router.statistics.refused == 1)
         #expect(answer(&router, Self.publish(3, from: 1)) == .accepted(EventID(3)))
@@ -159,6 +169,14 @@ import Testing
     }
     private static func claim(_ number: Int, by owner: Int = 0) -> Input {
         .topicClaimed(topic(number), grace: .seconds(10), by: ":1.\(owner)")
+    }
+    private static func hold(by claimant: Int) -> Input {
+        .claimedProvisionally(EventID(1), within: .seconds(60), by: ":1.\(claimant)")
+    }
+    private static func holding(_ limit: WritableKeyPath<Limits, Int>) -> Limits {
+        var limits = Limits()
+        limits[keyPath: limit] = 3
+        return limits
     }
     private static var ask: Input {
         var options = ScreenOptions()

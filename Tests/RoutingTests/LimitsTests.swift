@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test func aSenderHasALimitOfOpenEventsAndOthersAreNotTouchedByIt() throws {
-        var router = router { $0.undecidedEventsPerSender = 2 }
+        var router = router { $0.undecidedEventsPerProgram = 2 }
         for number in 1...2 { _ = router.handle(.published(try publication("/post/\(number)")), at: Self.now) }
         guard case .refused(.limitExceeded)? = answer(&router, .published(try publication())) else {
             Issue.record("a third open event of one sender must be refused")

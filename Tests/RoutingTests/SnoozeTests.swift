@@ -140,9 +140,9 @@ struct SnoozeTests {
         #expect(bench.snooze(id, .seconds(60)).isRefusal { if case .invalidEvent = $0 { true } else { false } })
     }
 
-    @Test func theLimitIsTold() {
+    @Test(arguments: [true, false]) func theLimitIsTold(_ byBytes: Bool) {
         var limits = Limits()
-        limits.snoozes = 1
+        if byBytes { limits.snoozeBytes = 800 } else { limits.snoozes = 1 }
         var bench = Bench(limits: limits)
         bench.take(.serverAppeared)
         let first = bench.publish("/post/1")

@@ -10,7 +10,7 @@ public struct StoredAwaited: Sendable, Equatable {
     public var claimant: String
     /// Where it was done.
     public var place: ClaimPlace
-    /// What is known of the claimant.
+    /// What is known of the claimant, and its program.
     public var identity: [Field]
     /// Until when the event is awaited.
     public var end: StoredQuiet.End
@@ -20,8 +20,17 @@ public struct StoredAwaited: Sendable, Equatable {
         kind = claim.kind
         claimant = claim.claimant
         place = claim.place
-        identity = claim.identity
+        identity = claim.identity + (claim.program.map { [Field(name: Self.program, value: .string($0))] } ?? [])
         self.end = end
+    }
+
+    /// The name of the field with the program.
+    private static var program: String { "program" }
+
+    /// The program of the claimant; `nil` if it was not known.
+    public var program: String? {
+        guard case .string(let name)? = identity.first(where: { $0.name == Self.program })?.value else { return nil }
+        return name
     }
 
     func checksum(identity: [UInt8]?) -> Int64 {

@@ -1,7 +1,8 @@
 import Journal
 import Routing
 
-/// `Forget`: deletes decided events from the journal, and what is left of them in the file.
+/// `Forget`: deletes decided events from the journal, and what is left of them in the file; and, with all events, the claims of
+/// those that have not come.
 extension Daemon {
     /// Enqueues a call, which is answered when the events are not in the file any more.
     ///
@@ -13,8 +14,14 @@ extension Daemon {
         // A full disk is tried again after the commit of this turn.
         guard storage.canDelete || storage.room.isDiskFull else { throw .storageUnavailable(storage.degradation) }
         try loadBanners()
+        // An event that has not come has no topic yet, so only all of them can be meant.
+        let isAll = topic == .all && last == EventID(0)
         let last = last == EventID(0) ? router.lastID : min(last, router.lastID)
-        try forgets.add(ForgetJob(topic, upTo: last, by: caller, call: call))
+        try forgets.add(ForgetJob(topic, upTo: last, by: host.owner(of: caller), call: call))
+        if isAll, router.awaitedCount > 0 {
+            handle(.awaitedForgotten)
+            unwrittenTables.insert(.awaited)
+        }
         host.endTurnWhenIdle()
     }
 

@@ -8,9 +8,9 @@ extension Daemon {
         switch input {
         case .markedRead(_, _, let claimant):
             guard storage.isWritable else { throw .storageUnavailable(storage.degradation) }
-            try marks.requireRoom(for: claimant)
+            try marks.requireRoom(for: host.owner(of: claimant))
         case .topicClaimed(_, _, let claimant), .screenOpened(_, _, let claimant), .screenUpdated(_, _, let claimant):
-            try marks.requireRoom(for: claimant)
+            try marks.requireRoom(for: host.owner(of: claimant))
         default: break
         }
     }
@@ -21,7 +21,8 @@ extension Daemon {
         markReadCall = nil
         marks.put(
             MarkReadJob(
-                topic, upTo: last, by: claimant, as: form, call: waiting?.call, count: waiting?.count ?? 0))
+                topic, upTo: last, by: claimant, as: form, owner: host.owner(of: claimant), call: waiting?.call,
+                count: waiting?.count ?? 0))
         host.endTurnWhenIdle()
     }
 

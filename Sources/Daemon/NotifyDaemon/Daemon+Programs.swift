@@ -1,7 +1,7 @@
 import Journal
 import Routing
 
-/// Program names of claimants: stored with the claim if known, or added later.
+/// Programs of connections. Their names are stored with claims if known, or added later; their limits are the router's.
 extension Daemon {
     /// - Returns: the program name of an event's claimant. If it is not known yet, it is stored later.
     func program(of claimant: String?, claiming id: EventID) -> String? {
@@ -15,8 +15,9 @@ extension Daemon {
         }
     }
 
-    /// The name of a claimant's program is known, or cannot be found out.
-    func programIdentified(_ program: String?, of claimant: String) {
+    /// The name of a connection's program is known, or cannot be found out.
+    func programIdentified(_ program: String?, of claimant: String, hasLeft: Bool) {
+        handle(.identified(claimant, as: program, hasLeft: hasLeft))
         let ids = unnamedClaims.take(claimant)
         guard let program, !ids.isEmpty else { return }
         for id in ids {

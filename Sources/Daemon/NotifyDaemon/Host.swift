@@ -41,6 +41,8 @@ protocol Host: AnyObject {
     /// The name of the program behind a unique name. If the bus has to be asked, `Daemon.programIdentified` is called
     /// later.
     func lookUpProgram(of claimant: String) -> ProgramDirectory.Lookup
+    /// Whose limits count for a connection; see `ProgramDirectory.owner`.
+    func owner(of caller: String) -> String
     /// Returns free memory to the system.
     func releaseMemory()
     /// Checks the file of a journal in another process. `ended` is called before this returns only if no process can

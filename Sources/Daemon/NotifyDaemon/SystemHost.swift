@@ -73,7 +73,10 @@ final class SystemHost: Host {
         interface.applyPolicy()
         try link.watch(daemon.server)
         callers.onIdentification = { [unowned daemon] in daemon.log($0, $1) }
-        programs.onAnswer = { [unowned daemon] in daemon.programIdentified($1, of: $0) }
+        programs.onAnswer = { [unowned self, unowned daemon] name, program, hasLeft in
+            daemon.programIdentified(program, of: name, hasLeft: hasLeft)
+            interface.queue.regroup(name)
+        }
         peers.onLeave = { [unowned self] name in interface.callerLeft(name) }
         session = SessionWatch.start(on: loop, logger: logger)
         session?.onChange = { [unowned daemon] in daemon.sessionChanged($0) }
@@ -163,7 +166,9 @@ final class SystemHost: Host {
             switch message {
             case .reply(let reply, let call): try bus.send(codec.reply(reply, to: Self.message(call).message))
             case .error(let refusal, let call): try bus.send(codec.error(refusal, to: Self.message(call).message))
-            case .encoded(let reply): try bus.send(reply.message, bytes: reply.bytes)
+            case .encoded(let reply):
+                try bus.send(reply.message, bytes: reply.bytes)
+                interface.noteReply(of: reply.bytes, to: reply.message.destination)
             case .signal(let signal):
                 let message = codec.signal(signal, clock: moment, program: programs.program)
                 try bus.send(message, bytes: signal.bytes)
@@ -186,6 +191,7 @@ final class SystemHost: Host {
 
     func device(of seed: String) -> String { Machine.mix(seed) }
     func lookUpProgram(of claimant: String) -> ProgramDirectory.Lookup { programs.lookUp(claimant) }
+    func owner(of caller: String) -> String { programs.owner(of: caller) }
     func releaseMemory() {
         Memory.release()
         // Only the start runs so much that is not needed again. Later, what is released would be mapped again.

@@ -13,15 +13,27 @@ public struct AwaitedClaim: Equatable, Sendable {
 
 /// The claims of events that have not come yet, by name.
 struct AwaitedClaims {
-    private struct Entry {
+    /// A class, so that the spare capacity of the table takes little memory.
+    private final class Entry {
         var awaited: AwaitedClaim
         var timer: Router.LifetimeTimers.TimerID
-        /// The connection whose limit it counts for. A restored claim counts for nobody: its connection may be gone.
-        let owner: String?
+        /// Whose limit it counts for.
+        let owner: Owner
+        var bytes: Int
+
+        init(_ awaited: AwaitedClaim, _ timer: Router.LifetimeTimers.TimerID, of owner: Owner) {
+            self.awaited = awaited
+            self.timer = timer
+            self.owner = owner
+            bytes = awaited.claim.memoryCost
+        }
+
+        var share: Owners.Share { Owners.Share(awaited: Owners.Usage(count: 1, bytes: bytes)) }
     }
 
     private var entries: [EventName: Entry] = [:]
-    private(set) var countByClaimant: [String: Int] = [:]
+    /// The memory cost of all.
+    private(set) var bytes = 0
     /// Claims whose events have come since the last `stored`, in case those cannot be stored.
     private var taken: [(entry: Entry, event: EventID)] = []
 
@@ -34,39 +46,48 @@ struct AwaitedClaims {
 
     func timer(of name: EventName) -> Router.LifetimeTimers.TimerID? { entries[name]?.timer }
 
-    /// - Parameter isRestored: whether an earlier run accepted it.
-    mutating func insert(_ awaited: AwaitedClaim, _ timer: Router.LifetimeTimers.TimerID, isRestored: Bool = false) {
-        let owner = isRestored ? nil : awaited.claim.claimant
-        insert(Entry(awaited: awaited, timer: timer, owner: owner))
+    mutating func insert(
+        _ awaited: AwaitedClaim, _ timer: Router.LifetimeTimers.TimerID, of owner: Owner, in owners: inout Owners
+    ) {
+        insert(Entry(awaited, timer, of: owner), &owners)
     }
 
-    private mutating func insert(_ entry: Entry) {
-        guard entries.updateValue(entry, forKey: entry.awaited.claim.name) == nil, let owner = entry.owner else {
-            return
-        }
-        countByClaimant[owner, default: 0] += 1
+    private mutating func insert(_ entry: Entry, _ owners: inout Owners) {
+        guard entries.updateValue(entry, forKey: entry.awaited.claim.name) == nil else { return }
+        bytes += entry.bytes
+        owners.add(entry.share, of: entry.owner)
     }
 
-    /// Changes a claim, which still counts for the same connection.
-    mutating func update(_ awaited: AwaitedClaim, _ timer: Router.LifetimeTimers.TimerID) {
-        entries[awaited.claim.name]?.awaited = awaited
-        entries[awaited.claim.name]?.timer = timer
+    /// Changes a claim, which still counts for the same owner.
+    mutating func update(
+        _ awaited: AwaitedClaim, _ timer: Router.LifetimeTimers.TimerID, in owners: inout Owners
+    ) {
+        guard let entry = entries[awaited.claim.name] else { return }
+        let changed = Entry(awaited, timer, of: entry.owner)
+        bytes += changed.bytes - entry.bytes
+        entries[awaited.claim.name] = changed
+        owners.add(changed.share, of: entry.owner)
+        owners.remove(entry.share, of: entry.owner)
     }
 
-    mutating func remove(_ name: EventName) -> AwaitedClaim? {
-        removeEntry(name)?.awaited
+    mutating func remove(_ name: EventName, in owners: inout Owners) -> AwaitedClaim? {
+        removeEntry(name, &owners)?.awaited
+    }
+
+    mutating func removeAll(in owners: inout Owners) {
+        for entry in entries.values { owners.remove(entry.share, of: entry.owner) }
+        (entries, bytes) = ([:], 0)
     }
 
     /// Removes the claim of an event that has come.
-    mutating func take(_ name: EventName, for event: EventID) {
-        if let entry = removeEntry(name) { taken.append((entry, event)) }
+    mutating func take(_ name: EventName, for event: EventID, in owners: inout Owners) {
+        if let entry = removeEntry(name, &owners) { taken.append((entry, event)) }
     }
 
-    private mutating func removeEntry(_ name: EventName) -> Entry? {
+    private mutating func removeEntry(_ name: EventName, _ owners: inout Owners) -> Entry? {
         guard let entry = entries.removeValue(forKey: name) else { return nil }
-        if let owner = entry.owner, let count = countByClaimant[owner] {
-            countByClaimant[owner] = count > 1 ? count - 1 : nil
-        }
+        bytes -= entry.bytes
+        owners.remove(entry.share, of: entry.owner)
         return entry
     }
 
@@ -78,10 +99,59 @@ struct AwaitedClaims {
     /// Puts back the claims of events that could not be stored. A timer that fired meanwhile is due again.
     ///
     /// - Returns: the names of these claims.
-    mutating func putBack(_ unstored: Set<EventID>) -> [EventName] {
+    mutating func putBack(_ unstored: Set<EventID>, in owners: inout Owners) -> [EventName] {
         let back = taken.filter { unstored.contains($0.event) }.map(\.entry)
         taken = []
-        for entry in back where entries[entry.awaited.claim.name] == nil { insert(entry) }
+        for entry in back where entries[entry.awaited.claim.name] == nil { insert(entry, &owners) }
         return back.map(\.awaited.claim.name)
+    }
+
+    // MARK: Owners
+
+    /// Notes the program of a connection with its claims.
+    ///
+    /// - Returns: these claims, in the order of their names.
+    mutating func note(_ program: String, of connection: String) -> [AwaitedClaim] {
+        let found = entries.values.filter { $0.owner == .connection(connection) }
+        for entry in found { entry.awaited.claim.program = program }
+        return found.map(\.awaited).sorted { $0.claim.origin.precedes($1.claim.origin) }
+    }
+
+    /// Makes room for another claim. The owner that has most loses those that would end first, a sixteenth at a time, because
+    /// each time all claims are looked through.
+    ///
+    /// - Returns: the lost claims.
+    mutating func makeRoom(for added: Int, limits: Limits, in owners: inout Owners) -> [AwaitedClaim] {
+        var lost: [AwaitedClaim] = []
+        while count >= limits.awaited || bytes + added > limits.awaitedBytes, let owner = largest(owners) {
+            let own = entries.values.filter { owners.current($0.owner) == owner }.map(\.awaited).sorted { left, right in
+                left.expires == right.expires
+                    ? left.claim.origin.precedes(right.claim.origin) : left.expires < right.expires
+            }
+            for awaited in own.prefix(max(1, own.count / 16)) {
+                lost.append(awaited)
+                _ = removeEntry(awaited.claim.name, &owners)
+            }
+        }
+        return lost
+    }
+
+    private func largest(_ owners: Owners) -> Owner? {
+        owners.shares.filter { $0.value.awaited.count > 0 }.max { left, right in
+            left.value.awaited.bytes == right.value.awaited.bytes
+                ? right.key.precedes(left.key) : left.value.awaited.bytes < right.value.awaited.bytes
+        }?.key
+    }
+}
+
+extension Origin {
+    /// The byte order of global names.
+    func precedes(_ other: Origin) -> Bool {
+        func texts(_ origin: Origin) -> [[UInt8]] {
+            [Array((origin.source ?? "").utf8), Array((origin.eventID ?? "").utf8)]
+        }
+        let (mine, others) = (texts(self), texts(other))
+        return mine[0] == others[0]
+            ? mine[1].lexicographicallyPrecedes(others[1]) : mine[0].lexicographicallyPrecedes(others[0])
     }
 }

@@ -11,8 +11,8 @@ struct Holds {
     private var holds: [EventID: [Hold]] = [:]
     private var byClaimant: [String: SortedIDs] = [:]
 
-    /// Events that are held.
-    var count: Int { holds.count }
+    /// Claims that hold.
+    private(set) var count = 0
 
     /// The claims that hold an event.
     subscript(id: EventID) -> [Hold] { holds[id] ?? [] }
@@ -21,26 +21,30 @@ struct Holds {
 
     func events(heldBy claimant: String) -> SortedIDs { byClaimant[claimant] ?? SortedIDs() }
 
-    mutating func add(_ hold: Hold, of id: EventID) {
+    mutating func add(_ hold: Hold, of id: EventID, in owners: inout Owners) {
+        count += 1
+        owners.add(Owners.Share(holds: 1), of: .connection(hold.claimant))
         holds[id, default: []].append(hold)
         byClaimant[hold.claimant, default: SortedIDs()].insert(id)
     }
 
     /// Removes all claims that hold an event.
-    mutating func remove(_ id: EventID) {
-        for hold in holds.removeValue(forKey: id) ?? [] { remove(id, of: hold.claimant) }
+    mutating func remove(_ id: EventID, in owners: inout Owners) {
+        for hold in holds.removeValue(forKey: id) ?? [] { remove(id, of: hold.claimant, in: &owners) }
     }
 
     /// Removes one of them.
-    mutating func remove(_ id: EventID, by claimant: String) -> Hold? {
+    mutating func remove(_ id: EventID, by claimant: String, in owners: inout Owners) -> Hold? {
         guard let index = self[id].firstIndex(where: { $0.claimant == claimant }) else { return nil }
         let hold = holds[id]?.remove(at: index)
         if holds[id]?.isEmpty == true { holds[id] = nil }
-        remove(id, of: claimant)
+        remove(id, of: claimant, in: &owners)
         return hold
     }
 
-    private mutating func remove(_ id: EventID, of claimant: String) {
+    private mutating func remove(_ id: EventID, of claimant: String, in owners: inout Owners) {
+        count -= 1
+        owners.remove(Owners.Share(holds: 1), of: .connection(claimant))
         byClaimant[claimant]?.remove(id)
         if byClaimant[claimant]?.isEmpty == true { byClaimant[claimant] = nil }
     }

@@ -13,6 +13,8 @@ public enum Input: Sendable {
     case awaitedDenied(EventName)
     /// A client claims an event, but the claim must be confirmed within a time.
     case claimedProvisionally(EventID, within: Duration, by: String)
+    /// No event is awaited any longer. The shell empties the table of the journal itself.
+    case awaitedForgotten
     /// The holder of a provisional claim confirms it.
     case completed(EventID, by: String)
     /// The holder of a provisional claim releases it.
@@ -33,6 +35,9 @@ public enum Input: Sendable {
     case screenUpdated(ScreenID, ScreenOptions, by: String)
     /// The owner of a screen closes it.
     case screenClosed(ScreenID, by: String)
+    /// The program of a connection is known, or cannot be told (`nil`). What the connection has counts for it, also what it has
+    /// left behind.
+    case identified(String, as: String?, hasLeft: Bool)
     /// A connection left the bus.
     case peerLeft(String)
     /// The session was locked or became idle (false), or is in use again (true).

@@ -19,14 +19,15 @@ public struct Limits: Sendable {
     public var nesting = 4
     /// Undecided events.
     public var undecidedEvents = 100_000
-    /// Undecided events of one connection.
-    public var undecidedEventsPerSender = 10_000
+    /// Undecided events of one program. A program keeps its limits when it connects again; programs that the bus cannot tell
+    /// share them.
+    public var undecidedEventsPerProgram = 10_000
     /// Undecided events that are kept as they came; further ones are packed, and take less memory.
     public var unpackedEvents = 1_000
     /// Memory cost of undecided events in bytes; see `Event.memoryCost`.
-    public var undecidedBytes = 96 << 20
-    /// Memory cost of one connection's undecided events in bytes.
-    public var undecidedBytesPerSender = 16 << 20
+    public var undecidedBytes = 64 << 20
+    /// Memory cost of one program's undecided events in bytes.
+    public var undecidedBytesPerProgram = 16 << 20
     /// Topics with a current value.
     public var values = 10_000
     /// Memory cost of all current values in bytes; one message must hold them.
@@ -39,22 +40,32 @@ public struct Limits: Sendable {
     public var screens = 10_000
     /// Open screens of one connection.
     public var screensPerConnection = 256
+    /// Open screens of one program.
+    public var screensPerProgram = 2_500
     /// Awaited answers of asking screens: one for each event and screen.
     public var questions = 250_000
     /// Topic claims whose grace has not ended.
     public var graces = 10_000
-    /// Topic claims of one connection whose grace has not ended.
-    public var gracesPerConnection = 256
+    /// Topic claims of one program whose grace has not ended.
+    public var gracesPerProgram = 1_000
     /// The longest grace.
     public var maximumGrace: Duration = .seconds(10)
     /// Claimants that hold one event.
     public var holdersOfEvent = 16
+    /// Provisional claims that wait for their confirmation.
+    public var holds = 50_000
+    /// Those of one program.
+    public var holdsPerProgram = 10_000
     /// The longest time to confirm a provisional claim.
     public var maximumHold: Duration = .seconds(600)
     /// Names that are claimed before their events have come.
-    public var awaited = 100_000
-    /// Those of one connection.
-    public var awaitedPerConnection = 10_000
+    public var awaited = 50_000
+    /// Those of one program.
+    public var awaitedPerProgram = 10_000
+    /// Memory cost of all of them in bytes; see `NamedClaim.memoryCost`.
+    public var awaitedBytes = 32 << 20
+    /// Memory cost of one program's in bytes.
+    public var awaitedBytesPerProgram = 8 << 20
     /// How long such an event is awaited at least.
     public var minimumAwait: Duration = .seconds(24 * 3600)
     /// How long such an event is awaited at most: as long as an event may live.
@@ -65,6 +76,8 @@ public struct Limits: Sendable {
     public var digests = 10_000
     /// Snoozed events.
     public var snoozes = 1_000
+    /// Memory cost of those in bytes.
+    public var snoozeBytes = 4 << 20
     /// The shortest snooze.
     public var minimumSnooze: Duration = .seconds(60)
     /// The longest snooze.
@@ -78,7 +91,7 @@ public struct Limits: Sendable {
     /// Global ids (source and event-id) that are kept to recognise duplicates.
     public var globalIDs = 100_000
     /// Memory cost of those in bytes; the oldest are forgotten first.
-    public var globalIDBytes = 24 << 20
+    public var globalIDBytes = 16 << 20
     /// How long a duplicate is recognised.
     public var deduplicationTime: Duration = .seconds(24 * 3600)
 

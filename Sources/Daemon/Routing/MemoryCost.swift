@@ -8,6 +8,16 @@ public enum MemoryCost {
     static let globalID = 192
     /// What a `collapse` costs beside its text: the key, and its entry in a table.
     static let collapse = 192
+    /// What the claim of an event that has not come costs beside its texts: entries in a table and in a queue of timers.
+    static let awaited = 640
+    /// What a provisional claim, a screen and a topic claim with a grace cost at most, the last two beside their topics.
+    static let hold = 256
+    static let screen = 768
+    static let grace = 512
+    /// What a remembered removal costs beside its texts.
+    static let removal = 256
+    /// What an answer costs that a screen owes.
+    static let question = 24
     /// The overhead of a string on the heap.
     static let text = 32
 
@@ -19,6 +29,26 @@ public enum MemoryCost {
         (collapse.map { Self.collapse + $0.utf8.count } ?? 0) + event + topic.description.utf8.count + title.utf8.count
             + body.utf8.count + origin.textBytes
             + fields.reduce(0) { $0 + $1.memoryCost } + appearance.reduce(0) { $0 + $1.memoryCost }
+    }
+}
+
+extension Publication {
+    /// What it costs in memory while its call waits.
+    public var memoryCost: Int {
+        max(
+            size,
+            MemoryCost.ofEvent(
+                topic: topic, title: title, body: body, fields: fields, origin: options.origin,
+                collapse: options.collapse, appearance: options.appearance))
+    }
+}
+
+extension NamedClaim {
+    /// What it costs in memory while its event is awaited.
+    var memoryCost: Int {
+        let texts = [origin.source, origin.eventID, claimant, place.device, place.via].compactMap(\.self)
+        return MemoryCost.awaited + texts.reduce(0) { $0 + MemoryCost.text + $1.utf8.count }
+            + identity.reduce(0) { $0 + $1.memoryCost }
     }
 }
 

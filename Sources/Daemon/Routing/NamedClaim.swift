@@ -73,12 +73,14 @@ public struct NamedClaim: Equatable, Sendable {
     public var place: ClaimPlace
     /// What the shell knows of the claimant, for its policy.
     public var identity: [Field]
+    /// The program of the claimant, for whose limit it counts; `nil` if it is not known.
+    public var program: String?
     /// What is left of the time until which an event that has not come is awaited, as far as it is known.
     public var left: Duration?
 
     public init(
         name: EventName, origin: Origin, kind: Kind = .claimed, claimant: String, place: ClaimPlace = ClaimPlace(),
-        identity: [Field] = [], left: Duration? = nil
+        identity: [Field] = [], program: String? = nil, left: Duration? = nil
     ) {
         self.name = name
         self.origin = origin
@@ -86,6 +88,7 @@ public struct NamedClaim: Equatable, Sendable {
         self.claimant = claimant
         self.place = place
         self.identity = identity
+        self.program = program
         self.left = left
     }
 }

@@ -22,13 +22,14 @@ extension Router {
                     "claimants that hold one event: \(limits.holdersOfEvent) hold event \(id) already; "
                         + "use Claim, or wait until one has confirmed or failed"))
         }
+        if let refusal = roomToHold(by: claimant) { return refuse(refusal) }
         effects.append(.reply(.verdict(.suppressed)))
         note(.provisional, of: id, by: claimant, .suppressed, at: now)
         if others.isEmpty { takeBack(id, from: tracked.place) }
         holds.add(
             Holds.Hold(
                 claimant: claimant, latency: tracked.latency(at: now.instant),
-                timer: timers.schedule(.hold(id), at: now.instant + duration)), of: id)
+                timer: timers.schedule(.hold(id), at: now.instant + duration)), of: id, in: &owners)
         // The claim answers for the claimant's screens. Others are still asked, in case the claim fails.
         for screen in screens.owned(by: claimant) { answered(screen, about: id, at: now) }
         if case .window(let key) = events[existing: id].place { endWindowIfAnswered(key, at: now) }
@@ -36,6 +37,19 @@ extension Router {
     }
 
     private func canBeHeld(_ tracked: TrackedEvent) -> Bool { !tracked.isSnoozed && isInTime(tracked.place) }
+
+    private func roomToHold(by claimant: String) -> Refusal? {
+        if holds.count >= limits.holds {
+            return .limitExceeded(
+                "provisional claims: \(limits.holds) are held already; use Claim, or wait until some are confirmed")
+        }
+        if owners[claimant].holds >= limits.holdsPerProgram {
+            return .limitExceeded(
+                "provisional claims of one program: \(limits.holdsPerProgram) of yours are held already; "
+                    + "confirm or release some")
+        }
+        return nil
+    }
 
     /// Keeps an event from becoming a banner for now.
     private mutating func takeBack(_ id: EventID, from place: TrackedEvent.Place) {
@@ -86,7 +100,7 @@ extension Router {
 
     /// The claim ran out of time, was released, or its claimant left: the event goes on as without the claim.
     mutating func cancelHold(_ id: EventID, by claimant: String, _ step: ClaimForm, at now: Now) {
-        guard holds.remove(id, by: claimant) != nil else {
+        guard holds.remove(id, by: claimant, in: &owners) != nil else {
             preconditionFailure("only a claim that holds can be cancelled")
         }
         note(step, of: id, by: claimant, .recorded, at: now)

@@ -28,29 +28,50 @@ extension Router {
             effects.append(.reply(.verdict(.awaited)))
             let decides = earlier.claim.kind == .read && claim.kind != .read
             guard decides || expires > earlier.expires else { return }
-            let merged = AwaitedClaim(decides ? claim : earlier.claim, until: max(expires, earlier.expires))
-            awaited.update(merged, lifetimeTimers.schedule(.awaited(claim.name), at: merged.expires))
+            var merged = AwaitedClaim(decides ? claim : earlier.claim, until: max(expires, earlier.expires))
+            // It still counts for who made the first one.
+            merged.claim.program = earlier.claim.program
+            let timer = lifetimeTimers.schedule(.awaited(claim.name), at: merged.expires)
+            awaited.update(merged, timer, in: &owners)
             return effects.append(.keepAwaited(merged))
         }
-        if let refusal = roomToAwait(by: claim.claimant) { return refuse(refusal) }
-        let kept = AwaitedClaim(claim, until: expires)
+        if let refusal = roomToAwait(claim) { return refuse(refusal) }
+        var kept = AwaitedClaim(claim, until: expires)
+        kept.claim.program = owners.program(of: claim.claimant)
         effects.append(.reply(.verdict(.awaited)))
-        awaited.insert(kept, lifetimeTimers.schedule(.awaited(claim.name), at: expires))
+        insertAwaited(kept, of: .connection(claim.claimant))
         effects.append(.keepAwaited(kept))
     }
 
-    private func roomToAwait(by claimant: String) -> Refusal? {
-        if awaited.count >= limits.awaited {
-            return .limitExceeded(
-                "awaited events: \(limits.awaited) names are claimed already whose events have not come; "
-                    + "wait until some have come or their time is over")
+    /// A full table refuses nobody: the program that fills it loses claims.
+    private mutating func insertAwaited(_ kept: AwaitedClaim, of owner: Owner) {
+        for lost in awaited.makeRoom(for: kept.claim.memoryCost, limits: limits, in: &owners) {
+            effects.append(.dropAwaited(lost.claim.origin))
         }
-        if awaited.countByClaimant[claimant, default: 0] >= limits.awaitedPerConnection {
+        let timer = lifetimeTimers.schedule(.awaited(kept.claim.name), at: kept.expires)
+        awaited.insert(kept, timer, of: owner, in: &owners)
+    }
+
+    private func roomToAwait(_ claim: NamedClaim) -> Refusal? {
+        let usage = owners[claim.claimant].awaited
+        let advice = "whose events have not come; wait until some have come or their time is over"
+        if usage.count >= limits.awaitedPerProgram {
             return .limitExceeded(
-                "awaited events of one connection: \(limits.awaitedPerConnection) names are claimed already whose events "
-                    + "have not come; wait until some have come or their time is over")
+                "awaited events of one program: \(usage.count) names of yours are claimed already \(advice)")
+        }
+        if usage.bytes + claim.memoryCost > limits.awaitedBytesPerProgram {
+            return .limitExceeded(
+                "bytes of awaited events of one program: with this name yours would be more than "
+                    + "\(limits.awaitedBytesPerProgram); \(usage.count) are claimed already \(advice)")
         }
         return nil
+    }
+
+    /// What the connection has counts for its program from now on, also over a restart.
+    mutating func identify(_ name: String, as program: String?, hasLeft: Bool) {
+        let share = owners.identify(name, as: program, hasLeft: hasLeft)
+        guard share.awaited.count > 0, let program else { return }
+        for kept in awaited.note(program, of: name) { effects.append(.keepAwaited(kept)) }
     }
 
     /// The claim of an event that comes now.
@@ -70,7 +91,7 @@ extension Router {
 
     /// The event of an awaited claim has come, and is announced. It may still turn out that it cannot be stored.
     mutating func endAwait(of claim: NamedClaim, for id: EventID) {
-        awaited.take(claim.name, for: id)
+        awaited.take(claim.name, for: id, in: &owners)
         effects.append(.dropAwaited(claim.origin))
     }
 
@@ -79,22 +100,22 @@ extension Router {
         guard awaited[claim.name] == nil else { return }
         guard restored.left > .zero else { return effects.append(.dropAwaited(claim.origin)) }
         let expires = now.uptime + restored.left
-        awaited.insert(
-            AwaitedClaim(claim, until: expires), lifetimeTimers.schedule(.awaited(claim.name), at: expires),
-            isRestored: true)
+        insertAwaited(AwaitedClaim(claim, until: expires), of: .program(claim.program))
     }
 
     /// Its time is over, or the policy does not let it have an effect.
     mutating func dropAwaited(_ name: EventName) {
-        guard let dropped = awaited.remove(name) else { return }
+        guard let dropped = awaited.remove(name, in: &owners) else { return }
         effects.append(.dropAwaited(dropped.claim.origin))
     }
 
+    mutating func forgetAwaited() { awaited.removeAll(in: &owners) }
+
     /// Events that could not be stored are awaited again.
     mutating func awaitAgain(_ unstored: Set<EventID>) {
-        for name in awaited.putBack(unstored) {
+        for name in awaited.putBack(unstored, in: &owners) {
             guard let kept = awaited[name] else { continue }
-            awaited.update(kept, lifetimeTimers.schedule(.awaited(name), at: kept.expires))
+            awaited.update(kept, lifetimeTimers.schedule(.awaited(name), at: kept.expires), in: &owners)
         }
     }
 }

@@ -111,7 +111,7 @@ extension Router {
         let asked = ask(about: event)
         let isAwaited = TrackedEvent.isAwaited(event, asked: asked)
         // Most events are claimed or shown soon. Of very many, most wait.
-        let kept = undecided.total.events < limits.unpackedEvents ? event : Event(packing: event)
+        let kept = undecided.total.count < limits.unpackedEvents ? event : Event(packing: event)
         let window = windows.add(
             kept, length: length, isAwaited: isAwaited, isReplayed: isReplayed, at: now.instant, timers: &timers)
         let deadline = window.deadline
@@ -121,7 +121,7 @@ extension Router {
             opened: window.opened, deadline: deadline, asked: asked, isReplayed: isReplayed,
             isOfEarlierBoot: age == nil)
         keep(tracked)
-        undecided.add(event)
+        undecided.add(event, in: &owners)
         effects.append(
             .announce(
                 event,
@@ -160,7 +160,8 @@ extension Router {
     }
 
     private func checkRoom(for event: Event) -> Refusal? {
-        if let refusal = undecided.refusal(of: event, unrestored: unrestored, limits: limits) { return refusal }
+        let usage = owners[event.sender].undecided
+        if let refusal = undecided.refusal(of: event, usage, unrestored: unrestored, limits: limits) { return refusal }
         if screens.questions >= limits.questions, !screens.asked(about: event.topic).isEmpty {
             return .limitExceeded(
                 "questions to screens: \(limits.questions) answers are awaited already; "

@@ -18,7 +18,7 @@ extension Router {
     /// Removes an event in memory from its place. Its window and its banner stay, even without other events.
     mutating func take(_ id: EventID) -> TrackedEvent {
         var tracked = forget(existing: id)
-        holds.remove(id)
+        holds.remove(id, in: &owners)
         for screen in tracked.asked { screens.removeQuestion(screen, about: id) }
         switch tracked.place {
         // Later events may have extended the window.
@@ -92,7 +92,7 @@ extension Router {
     private mutating func dropUnstored(_ id: EventID) -> CoalescingKey? {
         guard events[id]?.isUndecided == true else { return nil }
         let tracked = take(id)
-        undecided.remove(tracked.event)
+        undecided.remove(tracked.event, in: &owners)
         closeBannerIfEmpty(without: tracked)
         return tracked.window
     }

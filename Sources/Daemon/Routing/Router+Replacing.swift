@@ -67,7 +67,7 @@ extension Router {
         let event = tracked.event
         tracked.asked = []
         guard tracked.isUndecided || tracked.isSnoozed || retractable.contains(event.id) else { return nil }
-        if tracked.isUndecided { undecided.add(event) }
+        if tracked.isUndecided { undecided.add(event, in: &owners) }
         keep(tracked)
         if let snooze = replacement.snooze { beginSnooze(of: event.id, until: snooze.due) }
         if let key = event.collapse { collapsing[key] = event.id }

@@ -9,7 +9,11 @@ extension Router {
                 .limitExceeded("screens of one connection: \(limits.screensPerConnection) of yours are open; close one")
             )
         }
-        let id = screens.open(topic, owner: owner)
+        if owners[owner].screens >= limits.screensPerProgram {
+            return refuse(
+                .limitExceeded("screens of one program: \(limits.screensPerProgram) of yours are open; close one"))
+        }
+        let id = screens.open(topic, owner: owner, in: &owners)
         effects.append(.reply(.screen(id)))
         change(id, options, wasClaiming: false, at: now)
     }
@@ -29,14 +33,14 @@ extension Router {
 
     /// Closes a screen. It counts as having passed on all events that it was asked about.
     mutating func closeScreen(_ id: ScreenID, at now: Now) {
-        guard let screen = screens.close(id) else { return }
+        guard let screen = screens.close(id, in: &owners) else { return }
         pass(on: screen, at: now)
     }
 
     /// Closes all screens of a connection. Each event is checked once, with the last of the screens that were asked about it;
     /// the order is the same as one by one.
     mutating func closeScreens(of owner: String, at now: Now) {
-        let closed = screens.owned(by: owner).compactMap { screens.close($0) }
+        let closed = screens.owned(by: owner).compactMap { screens.close($0, in: &owners) }
         let ids = Set(closed.map(\.id))
         // One pass: searching each event's questions for every screen is quadratic.
         var last: [EventID: ScreenID] = [:]

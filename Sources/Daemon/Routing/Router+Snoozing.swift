@@ -6,6 +6,7 @@ extension Router {
     struct Snooze {
         let due: Uptime
         let timer: LifetimeTimers.TimerID
+        let bytes: Int
     }
 
     /// A snoozed event.
@@ -38,10 +39,8 @@ extension Router {
             return refuse(
                 .invalidEvent("event \(id) was neither shown nor muted; only such an event can be snoozed"))
         }
-        guard snoozes[id] != nil || snoozes.count < limits.snoozes else {
-            return refuse(
-                .limitExceeded(
-                    "snoozed events: there are \(limits.snoozes) already; claim one, or wait until it is due"))
+        if let refusal = roomToSnooze(id, bytes: (events[id]?.event ?? muted?.event)?.memoryCost ?? 0) {
+            return refuse(refusal)
         }
         effects.append(.reply(.done))
         if remembers(id) {
@@ -53,6 +52,18 @@ extension Router {
         note(.snooze, of: id, by: caller, .recorded, at: now)
         beginSnooze(of: id, until: now.uptime + duration)
         sendBanners(at: now)
+    }
+
+    private func roomToSnooze(_ id: EventID, bytes: Int) -> Refusal? {
+        guard snoozes[id] == nil else { return nil }
+        if snoozes.count >= limits.snoozes {
+            return .limitExceeded(
+                "snoozed events: there are \(limits.snoozes) already; claim one, or wait until it is due")
+        }
+        guard snoozes.values.reduce(bytes, { $0 + $1.bytes }) > limits.snoozeBytes else { return nil }
+        return .limitExceeded(
+            "bytes of snoozed events: with this event it would be more than \(limits.snoozeBytes); "
+                + "claim one, or wait until it is due")
     }
 
     /// Takes a decided event out of its banner. The banner is closed, or updated for what is left behind it.
@@ -69,7 +80,8 @@ extension Router {
 
     /// Also for one that is due already: its timer fires at once.
     mutating func beginSnooze(of id: EventID, until due: Uptime) {
-        snoozes[id] = Snooze(due: due, timer: lifetimeTimers.schedule(.snooze(id), at: due))
+        let bytes = events[id]?.event.memoryCost ?? 0
+        snoozes[id] = Snooze(due: due, timer: lifetimeTimers.schedule(.snooze(id), at: due), bytes: bytes)
         haveSnoozesChanged = true
     }
 
@@ -94,7 +106,7 @@ extension Router {
     /// A snooze of an earlier run. What became due meanwhile comes at once.
     mutating func restore(_ restored: Restoration.Remembered<RestoredBanner.Shown>, at now: Now) {
         let (event, age) = (restored.subject.event, restored.subject.age)
-        guard events[event.id] == nil, snoozes.count < limits.snoozes else { return }
+        guard events[event.id] == nil, roomToSnooze(event.id, bytes: event.memoryCost) == nil else { return }
         keep(event, age: age, in: .snoozed, at: now)
         events[existing: event.id].isSnoozed = true
         beginSnooze(of: event.id, until: now.uptime + restored.left)

@@ -58,7 +58,7 @@ extension Router {
             switch entry.timer {
             case .window(let slot): if let key = windows.key(in: slot, armedBy: entry.id) { endWindow(key, at: now) }
             case .hold(let id): holdRanOut(id, entry.id, at: now)
-            case .grace(let id): graces.end(id)
+            case .grace(let id): graces.end(id, in: &owners)
             case .lease(let id): closeScreen(id, at: now)
             case .call(let call): callTimedOut(call, at: now)
             case .exclusiveTime: server.exclusiveTimeEnded(at: now.instant)

@@ -10,10 +10,10 @@ extension Router {
             return refuse(
                 .limitExceeded("topic claims with a grace: \(limits.graces) are running; try again in a moment"))
         }
-        guard grace == .zero || graces.count(of: claimant) < limits.gracesPerConnection else {
+        guard grace == .zero || owners[claimant].graces < limits.gracesPerProgram else {
             return refuse(
                 .limitExceeded(
-                    "topic claims with a grace of one connection: \(limits.gracesPerConnection) of yours are running; "
+                    "topic claims with a grace of one program: \(limits.gracesPerProgram) of yours are running; "
                         + "try again in a moment"))
         }
         let found = claimable(atOrBelow: topic)
@@ -21,7 +21,8 @@ extension Router {
         applyClaims(found, by: claimant, as: .topic, at: now)
         effects.append(.markRead(topic, upTo: lastID, by: claimant, as: .topic))
         if grace > .zero {
-            _ = timers.schedule(.grace(graces.begin(topic, by: claimant)), at: now.instant + grace)
+            let id = graces.begin(topic, by: claimant, in: &owners)
+            _ = timers.schedule(.grace(id), at: now.instant + grace)
         }
         sendBanners(at: now)
     }

@@ -114,6 +114,9 @@ public struct Router {
     /// Restored banners that are kept for events which may not be restored yet.
     var restoredSuccessions: [CoalescingKey] = []
 
+    /// What each program has of all this.
+    var owners = Owners()
+
     // Standing and provisional claims.
     var screens: ScreenRegistry
     var holds = Holds()
@@ -179,7 +182,7 @@ public struct Router {
     }
 
     /// Events that have no outcome yet.
-    public var undecidedCount: Int { undecided.total.events + unrestored }
+    public var undecidedCount: Int { undecided.total.count + unrestored }
     /// The bytes that they take. Those that are not restored yet count as short ones.
     public var undecidedBytes: Int { undecided.total.bytes + unrestored * 2 * MemoryCost.event }
     /// Windows in which claims are awaited.
@@ -211,6 +214,10 @@ public struct Router {
     public var awaitedClaims: [AwaitedClaim] { awaited.all }
     /// How many these are.
     public var awaitedCount: Int { awaited.count }
+    /// How much of the room for them is taken, in percent.
+    public var awaitedFill: Int {
+        max(100 * awaited.count / limits.awaited, 100 * awaited.bytes / limits.awaitedBytes)
+    }
     /// The unique name of the publisher of an event in memory.
     public func publisher(of id: EventID) -> String? { events[id]?.event.sender }
     /// The topic of an event in memory.
@@ -272,6 +279,7 @@ public struct Router {
         case .claimed(let id, let claimant): claim(id, by: claimant, at: now)
         case .claimedNamed(let claim, let id): claimNamed(claim, event: id, at: now)
         case .awaitedDenied(let name): dropAwaited(name)
+        case .awaitedForgotten: forgetAwaited()
         case .recalled(let event, let age, let banner): recall(event, age: age, banner: banner, at: now)
         case .stored:
             replacements = []
@@ -290,6 +298,7 @@ public struct Router {
         case .screenOpened(let topic, let options, let owner): openScreen(topic, options, by: owner, at: now)
         case .screenUpdated(let id, let options, let caller): updateScreen(id, options, by: caller, at: now)
         case .screenClosed(let id, let caller): closeScreen(id, by: caller, at: now)
+        case .identified(let name, let program, let hasLeft): identify(name, as: program, hasLeft: hasLeft)
         case .peerLeft(let name): peerLeft(name, at: now)
         case .attentionChanged(let isWatched): attentionChanged(isWatched: isWatched, at: now)
         case .paused(let flag): setPaused(flag)
@@ -329,6 +338,7 @@ public struct Router {
     private mutating func peerLeft(_ name: String, at now: Now) {
         closeScreens(of: name, at: now)
         for id in holds.events(heldBy: name) { cancelHold(id, by: name, .left, at: now) }
+        owners.left(name)
         sendBanners(at: now)
     }
 
@@ -346,7 +356,7 @@ public struct Router {
 
     /// Gives an event its outcome and announces it.
     mutating func decide(_ tracked: TrackedEvent, _ resolution: Resolution) {
-        if tracked.isUndecided { undecided.remove(tracked.event) }
+        if tracked.isUndecided { undecided.remove(tracked.event, in: &owners) }
         var resolution = resolution
         // The first outcome says this; an event that was shown has had one.
         if tracked.isUndecided {

@@ -66,12 +66,13 @@ struct ScreenRegistry {
 
     // MARK: Changes
 
-    mutating func open(_ topic: TopicPrefix, owner: String) -> ScreenID {
+    mutating func open(_ topic: TopicPrefix, owner: String, in owners: inout Owners) -> ScreenID {
         let id = nextID
         nextID = ScreenID(id.rawValue + 1)
         let screen = Screen(id: id, topic: topic, owner: owner)
         screens[id] = screen
         owned[owner, default: []].append(id)
+        owners.add(Owners.Share(screens: 1), of: .connection(owner))
         index(screen)
         return id
     }
@@ -85,9 +86,10 @@ struct ScreenRegistry {
     }
 
     @discardableResult
-    mutating func close(_ id: ScreenID) -> Screen? {
+    mutating func close(_ id: ScreenID, in owners: inout Owners) -> Screen? {
         guard let screen = screens.removeValue(forKey: id) else { return nil }
         questions -= screen.asked.count
+        owners.remove(Owners.Share(screens: 1), of: .connection(screen.owner))
         unindex(screen)
         owned[screen.owner]?.removeAll { $0 == id }
         if owned[screen.owner]?.isEmpty == true { owned[screen.owner] = nil }

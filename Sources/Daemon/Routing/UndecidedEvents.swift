@@ -1,47 +1,33 @@
-/// Counts undecided events and their memory cost, in total and by sender.
+/// Counts undecided events and their memory cost, in total and by the senders' programs.
 struct UndecidedEvents {
-    struct Usage: Equatable {
-        var events = 0
-        var bytes = 0
+    private(set) var total = Owners.Usage()
 
-        mutating func add(_ event: Event) {
-            events += 1
-            bytes += event.memoryCost
-        }
-
-        mutating func remove(_ event: Event) {
-            events -= 1
-            bytes -= event.memoryCost
-        }
+    mutating func add(_ event: Event, in owners: inout Owners) {
+        let usage = Owners.Usage(count: 1, bytes: event.memoryCost)
+        total += usage
+        owners.add(Owners.Share(undecided: usage), of: .connection(event.sender))
     }
 
-    private(set) var total = Usage()
-    private(set) var bySender: [String: Usage] = [:]
-
-    mutating func add(_ event: Event) {
-        total.add(event)
-        bySender[event.sender, default: Usage()].add(event)
+    mutating func remove(_ event: Event, in owners: inout Owners) {
+        let bytes = event.memoryCost
+        total += Owners.Usage(count: -1, bytes: -bytes)
+        owners.remove(
+            Owners.Share(undecided: Owners.Usage(count: 1, bytes: bytes)), of: .connection(event.sender))
     }
 
-    mutating func remove(_ event: Event) {
-        total.remove(event)
-        guard let index = bySender.index(forKey: event.sender) else { return }
-        bySender.values[index].remove(event)
-        if bySender.values[index].events == 0 { bySender.remove(at: index) }
-    }
-
-    /// - Parameter unrestored: undecided events of an earlier run that are not in memory yet.
+    /// - Parameters:
+    ///   - usage: what the sender's program has.
+    ///   - unrestored: undecided events of an earlier run that are not in memory yet.
     /// - Returns: why there is no room for another event; `nil` where there is.
-    func refusal(of event: Event, unrestored: Int, limits: Limits) -> Refusal? {
-        if total.events + unrestored >= limits.undecidedEvents {
+    func refusal(of event: Event, _ usage: Owners.Usage, unrestored: Int, limits: Limits) -> Refusal? {
+        if total.count + unrestored >= limits.undecidedEvents {
             return .limitExceeded(
                 "undecided events: there are \(limits.undecidedEvents) already; "
                     + "try again when some have been claimed or shown")
         }
-        let usage = bySender[event.sender] ?? Usage()
-        if usage.events >= limits.undecidedEventsPerSender {
+        if usage.count >= limits.undecidedEventsPerProgram {
             return .limitExceeded(
-                "undecided events of one sender: there are \(usage.events) of yours already; "
+                "undecided events of one program: there are \(usage.count) of yours already; "
                     + "try again when some have been claimed or shown")
         }
         if total.bytes + event.memoryCost > limits.undecidedBytes {
@@ -49,10 +35,10 @@ struct UndecidedEvents {
                 "bytes of undecided events: with this event it would be more than \(limits.undecidedBytes); "
                     + "try again when some have been claimed or shown")
         }
-        if usage.bytes + event.memoryCost > limits.undecidedBytesPerSender {
+        if usage.bytes + event.memoryCost > limits.undecidedBytesPerProgram {
             return .limitExceeded(
-                "bytes of undecided events of one sender: with this event yours would be more than "
-                    + "\(limits.undecidedBytesPerSender); try again when some have been claimed or shown")
+                "bytes of undecided events of one program: with this event yours would be more than "
+                    + "\(limits.undecidedBytesPerProgram); try again when some have been claimed or shown")
         }
         return nil
     }

@@ -19,6 +19,9 @@ public struct SystemdError: Error, CustomStringConvertible {
     /// A text is longer than we read.
     public var isTooLong: Bool { code == EMSGSIZE }
 
+    /// A text holds a noncharacter of Unicode. The bus refuses all other texts that cannot be read.
+    public var isNoncharacter: Bool { code == EBADMSG }
+
     /// The bus name has another owner.
     public var isNameTaken: Bool { code == EEXIST }
 }

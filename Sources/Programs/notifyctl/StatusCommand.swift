@@ -47,7 +47,7 @@ private struct Status {
     private static let gauges: Set = [
         "open-windows", "open-screens", "remembered-events", "notification-server", "notification-server-rests",
         "notification-server-silent",
-        "session-watched", "session-known", "stored-events", "waiting-banners",
+        "session-watched", "session-known", "stored-events", "waiting-banners", "awaited-fill",
     ]
 
     let properties: [String: Value]

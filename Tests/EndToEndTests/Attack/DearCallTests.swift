@@ -76,7 +76,13 @@ struct DearCallTests {
                 guard let attacker = try? RawConnection(address) else { return }
                 let bytes = flood.bytes
                 attacker.write(bytes)
-                while !isOver.withLock({ $0 }), (try? attacker.read()) != nil { answered.withLock { $0 += 1 } }
+                while !isOver.withLock({ $0 }), let message = try? attacker.read() {
+                    if message.kind == .methodCall {
+                        attacker.answer(message)
+                    } else {
+                        answered.withLock { $0 += 1 }
+                    }
+                }
             }
             let begin = ContinuousClock.now
             var longestSend = Duration.zero

@@ -98,6 +98,14 @@ final class RawConnection {
         return message
     }
 
+    /// Answers a call, such as `Ping`, with an empty reply.
+    func answer(_ call: Message) {
+        var reply = WireMessage(kind: .reply, flags: 1)
+        reply.destination = call.sender ?? ""
+        reply.replySerial = call.serial
+        write(reply.bytes)
+    }
+
     private func readLine() throws -> String? {
         while true {
             if let end = received[start...].firstIndex(of: UInt8(ascii: "\n")) {

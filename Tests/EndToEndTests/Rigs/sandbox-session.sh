@@ -17,7 +17,7 @@ UNITS=$HOME/.local/share/systemd/user
 # What only works inside of a user namespace needs that. Two lines prevent what other lines would do: that a forbidden
 # call ends the program, and that the journal cannot be written.
 LINES='
-MemoryMax=256M | (memory) | | a user manager that was not given the controller "memory" ignores it
+MemoryMax=384M | (memory) | | a user manager that was not given the controller "memory" ignores it
 TasksMax=64 | (processes) | | a user manager that was not given the controller "pids" ignores it
 LimitNOFILE=4096 | descriptors |
 UMask=0077 | files-for-all |

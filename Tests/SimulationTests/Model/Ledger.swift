@@ -72,7 +72,7 @@ struct Ledger {
         case .peerLeft, .attentionChanged, .paused, .scheduled, .timerFired, .serverFound, .serverAppeared,
             .serverVanished, .bannerSent, .bannerShown, .bannerFailed, .bannerClosed, .actionInvoked, .reconfigured,
             .restored,
-            .awaitedDenied, .recalled, .claimedLate, .stored, .notStored, .forgotten:
+            .awaitedDenied, .awaitedForgotten, .identified, .recalled, .claimedLate, .stored, .notStored, .forgotten:
             return replies == 0 ? nil : "an answer without a call"
         }
     }

@@ -112,6 +112,8 @@ struct ModelRunner {
         case .updateScreen(let label, let options, let peer): try both(.screenUpdated(screen(label), options, by: peer))
         case .closeScreen(let label, let peer): try both(.screenClosed(screen(label), by: peer))
         case .peerLeaves(let peer): try both(.peerLeft(peer))
+        case .identify(let peer, let program, let hasLeft):
+            try both(.identified(peer, as: program.map { "p\($0)" }, hasLeft: hasLeft))
         case .watched(let flag): try both(.attentionChanged(isWatched: flag))
         case .paused(let flag): try both(.paused(flag))
         case .pause(let time): try both(.pausedFor(time))

@@ -8,43 +8,37 @@ extension Router {
     ///     own whole length.
     /// - Returns: the promise that is broken, if one is.
     func brokenPromise(lastReplay: Instant? = nil, longest: (Topic) -> Duration) -> String? {
-        limitThatIsExceeded(hasReplayed: lastReplay != nil) ?? tableThatDisagrees() ?? windowThatIsTooLong(
+        limitThatIsExceeded() ?? tableThatDisagrees() ?? windowThatIsTooLong(
             longest, lastReplay)
             ?? bannerThatIsStuck()
     }
 
-    /// - Parameter hasReplayed: whose events of an earlier run are still to come is not known when something is published:
-    ///   a sender may then have more than its own share.
-    private func limitThatIsExceeded(hasReplayed: Bool) -> String? {
+    /// What connections had before their programs were known, and what is still to come of earlier runs, may be more than a
+    /// program's own share.
+    ///
+    private func limitThatIsExceeded() -> String? {
         let sizes: [(String, Int, Int)] = [
-            ("undecided events", undecided.total.events, limits.undecidedEvents),
-            (
-                "undecided events of a sender", undecided.bySender.values.map(\.events).max() ?? 0,
-                hasReplayed ? limits.undecidedEvents : limits.undecidedEventsPerSender
-            ),
+            ("undecided events", undecided.total.count, limits.undecidedEvents),
             ("bytes of undecided events", undecided.total.bytes, limits.undecidedBytes),
             ("bytes of current values", values.bytes, limits.valueBytes),
             ("bytes of shown events", retractable.bytes, limits.retractableBytes),
             ("questions", screens.questions, limits.questions + limits.screens),
             ("screens", screens.count, limits.screens),
             ("graces", graces.count, limits.graces),
-            ("graces of a connection", graces.countByClaimant.values.max() ?? 0, limits.gracesPerConnection),
+            ("provisional claims", holds.count, limits.holds),
+            ("bytes of awaited events", awaited.bytes, limits.awaitedBytes),
             ("mutes", quietPeriods.muteCount, limits.mutes), ("values", values.count, limits.values),
             ("removals", tombstones.count, limits.removals),
             ("shown events", retractable.count, limits.retractableEvents),
             ("snoozed events", snoozes.count, limits.snoozes),
             ("owed digests", digests.owed.count, limits.digests), ("awaited events", awaited.count, limits.awaited),
-            (
-                "awaited events of a connection", awaited.countByClaimant.values.max() ?? 0,
-                hasReplayed ? limits.awaited : limits.awaitedPerConnection
-            ),
             ("events", events.count, limits.undecidedEvents + limits.retractableEvents + limits.snoozes),
             ("global ids", deduplicator.count, limits.globalIDs),
             ("timed-out calls", server.timedOut.count, limits.timedOutCalls),
             ("calls", server.inFlight.count, CircuitBreaker.maximumInFlight),
             (
                 "banners", banners.count,
-                undecided.total.events + snoozes.count + banners.keys.count + server.inFlight.count
+                undecided.total.count + snoozes.count + banners.keys.count + server.inFlight.count
             ),
         ]
         for (name, size, limit) in sizes where size > limit { return "\(name): \(size) of \(limit)" }
@@ -52,18 +46,28 @@ extension Router {
     }
 
     private func tableThatDisagrees() -> String? {
-        if undecided.total.events != events.values.filter(\.isUndecided).count {
+        if undecided.total.count != events.values.filter(\.isUndecided).count {
             return "the count of undecided events"
         }
         let bytes = events.values.filter(\.isUndecided).reduce(0) { $0 + $1.event.memoryCost }
         if undecided.total.bytes != bytes { return "the bytes of undecided events" }
-        if undecided.bySender.values.reduce(0, { $0 + $1.bytes }) != bytes { return "the bytes of events by sender" }
+        let shares = owners.shares.values
+        if shares.reduce(0, { $0 + $1.undecided.bytes }) != bytes { return "the bytes of events by program" }
+        if shares.reduce(0, { $0 + $1.awaited.bytes }) != awaited.bytes {
+            return "the bytes of awaited events by program"
+        }
+        for (name, total, sum) in [
+            ("undecided events", undecided.total.count, shares.reduce(0) { $0 + $1.undecided.count }),
+            ("awaited events", awaited.count, shares.reduce(0) { $0 + $1.awaited.count }),
+            ("provisional claims", holds.count, shares.reduce(0) { $0 + $1.holds }),
+            ("graces", graces.count, shares.reduce(0) { $0 + $1.graces }),
+            ("screens", screens.count, shares.reduce(0) { $0 + $1.screens }),
+        ] where total != sum {
+            return "\(name) by program: \(sum) of \(total)"
+        }
         if retractable.bytes != retractable.entries.reduce(0, { $0 + $1.bytes }) { return "the bytes of shown events" }
         if values.bytes != values.entries.values.reduce(0, { $0 + $1.bytes }) { return "the bytes of current values" }
         if screens.questions != screens.all.reduce(0, { $0 + $1.asked.count }) { return "the count of questions" }
-        if undecided.bySender.values.reduce(0, { $0 + $1.events }) != undecided.total.events {
-            return "the counts of undecided events by sender"
-        }
         let inWindows = windows.all.reduce(0) { $0 + $1.unclaimed.count + $1.held.count }
         let behindBanners = banners.all.reduce(0) { $0 + $1.count }
         var counts = (window: 0, banner: 0, questions: 0)
@@ -131,13 +135,13 @@ extension Router {
     /// itself are kept for late claims.
     func leftovers() -> String? {
         let tables: [(String, Int)] = [
-            ("undecided events", undecided.total.events), ("senders", undecided.bySender.count),
+            ("undecided events", undecided.total.count), ("programs and connections", owners.isEmpty ? 0 : 1),
             ("screens", screens.count),
-            ("holds", holds.count), ("graces", graces.count), ("claimants with graces", graces.countByClaimant.count),
+            ("holds", holds.count), ("graces", graces.count),
             ("grace index", graces.index.isEmpty ? 0 : 1), ("mutes", quietPeriods.muteCount), ("values", values.count),
             ("windows", windows.count), ("snoozed events", snoozes.count),
             ("owed digests", digests.owed.count), ("replacements", replacements.count),
-            ("awaited events", awaited.count), ("claimants of awaited events", awaited.countByClaimant.count),
+            ("awaited events", awaited.count),
             ("banners", banners.count), ("numbers", banners.keys.count), ("calls", server.inFlight.count),
             ("timed-out calls", server.timedOut.count), ("entries", liveEntries),
         ]

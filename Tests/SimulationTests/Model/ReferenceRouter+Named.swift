@@ -4,7 +4,7 @@
 extension ReferenceRouter {
     struct Await {
         var awaited: AwaitedClaim
-        /// Whose limit it counts for.
+        /// The peer for whose program's limit it counts.
         let owner: String
         var stamp: Int
     }
@@ -34,20 +34,72 @@ extension ReferenceRouter {
             out.append(.reply(.verdict(.awaited)))
             var merged = awaited[index].awaited
             if merged.claim.kind == .read && claim.kind != .read { merged.claim = claim }
+            merged.claim.program = awaited[index].awaited.claim.program
             merged.expires = max(merged.expires, end)
             guard merged != awaited[index].awaited else { return }
             awaited[index].awaited = merged
             awaited[index].stamp = stamp()
             return out.append(.keepAwaited(merged))
         }
-        if awaited.count >= limits.awaited { return refuse("LimitExceeded") }
-        if awaited.filter({ $0.owner == claim.claimant }).count >= limits.awaitedPerConnection {
+        if share(of: claim.claimant, in: awaited.map(\.owner)) >= limits.awaitedPerProgram {
             return refuse("LimitExceeded")
         }
-        let kept = AwaitedClaim(claim, until: end)
-        awaited.append(Await(awaited: kept, owner: claim.claimant, stamp: stamp()))
+        var kept = AwaitedClaim(claim, until: end)
+        kept.claim.program = programs[claim.claimant] ?? nil
         out.append(.reply(.verdict(.awaited)))
+        while awaited.count >= limits.awaited { loseAwaited() }
+        awaited.append(Await(awaited: kept, owner: claim.claimant, stamp: stamp()))
         out.append(.keepAwaited(kept))
+    }
+
+    /// Of what takes most memory, the claim that would end first.
+    private mutating func loseAwaited() {
+        let sizes = Dictionary(grouping: awaited) { owner(of: $0.owner) }.mapValues { own in
+            own.reduce(0) { $0 + $1.awaited.claim.memoryCost }
+        }
+        let most = sizes.values.max()!
+        let largest = sizes.filter { $0.value == most }.keys.min()!
+        let own = awaited.filter { owner(of: $0.owner) == largest }.map(\.awaited)
+        let first = own.min { left, right in
+            left.expires == right.expires
+                ? left.claim.origin.precedes(right.claim.origin) : left.expires < right.expires
+        }!
+        endAwait(first.claim.name)
+    }
+
+    // MARK: Programs
+
+    /// Who shares limits with a peer has the same owner.
+    func owner(of peer: String) -> String { programs[peer].map { $0 ?? "" } ?? peer }
+
+    /// How many of these peers' entries count for the program of a peer.
+    func share(of peer: String, in entries: [String]) -> Int {
+        entries.count { owner(of: $0) == owner(of: peer) }
+    }
+
+    mutating func identify(_ peer: String, as program: String?, hasLeft: Bool) {
+        guard programs[peer] == nil else { return }
+        programs[peer] = .some(program)
+        if hasLeft { gone.insert(peer) }
+        guard let program else { return }
+        for index in awaited.indices where awaited[index].owner == peer {
+            awaited[index].awaited.claim.program = program
+        }
+        let own = awaited.filter { $0.owner == peer }.map(\.awaited)
+        for kept in own.sorted(by: { $0.claim.origin.precedes($1.claim.origin) }) { out.append(.keepAwaited(kept)) }
+    }
+
+    /// The program of a peer that has left and has nothing any more is forgotten.
+    mutating func forgetPrograms() {
+        let open = items.filter(\.isOpen)
+        for peer in gone {
+            let entries =
+                open.map(\.sender) + open.flatMap { $0.holds.map(\.claimant) } + awaited.map(\.owner)
+                + graces.map(\.claimant) + screens.map(\.owner)
+            guard !entries.contains(peer) else { continue }
+            programs[peer] = nil
+            gone.remove(peer)
+        }
     }
 
     func awaitedClaim(of id: EventID, _ origin: Origin) -> NamedClaim? {

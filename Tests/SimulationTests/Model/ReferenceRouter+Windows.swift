@@ -39,7 +39,7 @@ extension ReferenceRouter {
         if silence == nil, early == nil, claim == nil, options.lifetime != .zero {
             let open = items.filter(\.isOpen)
             if open.count >= limits.undecidedEvents { return refuse("LimitExceeded") }
-            if open.filter({ $0.sender == publication.sender }).count >= limits.undecidedEventsPerSender {
+            if share(of: publication.sender, in: open.map(\.sender)) >= limits.undecidedEventsPerProgram {
                 return refuse("LimitExceeded")
             }
         }

@@ -147,6 +147,9 @@ struct ReferenceRouter {
     /// Claims of what has not come yet, and those whose events have come since everything was last stored.
     var awaited: [Await] = []
     var come: [(await: Await, by: EventID)] = []
+    /// The peers whose programs are known, and those of them that have left.
+    var programs: [String: String?] = [:]
+    var gone: Set<String> = []
     var shownOrder: [EventID] = []
     var screens: [Standing] = []
     var isWatched = true
@@ -221,7 +224,10 @@ struct ReferenceRouter {
         case .screenOpened(let topic, let options, let peer): openScreen(topic, options, by: peer)
         case .screenUpdated(let id, let options, let peer): updateScreen(id, options, by: peer)
         case .screenClosed(let id, let peer): closeScreen(id, by: peer)
-        case .peerLeft(let peer): peerLeft(peer)
+        case .peerLeft(let peer):
+            peerLeft(peer)
+            if programs[peer] != nil { gone.insert(peer) }
+        case .identified(let peer, let program, let hasLeft): identify(peer, as: program, hasLeft: hasLeft)
         case .attentionChanged(let isWatched): loseScreens { $0.isWatched = isWatched }
         case .paused(let flag): pause(flag)
         case .pausedFor(let time): pause(for: time)
@@ -252,9 +258,11 @@ struct ReferenceRouter {
             awaitAgain(ids)
             takeBackDigests(ids)
         case .forgotten(let ids): for id in ids { forget(id) }
+        case .awaitedForgotten: awaited = []
         case .restored, .recalled, .claimedLate: preconditionFailure("scripts run without a journal")
         }
         sendBanners()
+        forgetPrograms()
         compareAttention()
         askForCount(out.contains(.quietChanged))
         return (out, newCalls)

@@ -18,6 +18,8 @@ enum Step: Sendable {
     case updateScreen(Int, ScreenOptions, by: String)
     case closeScreen(Int, by: String)
     case peerLeaves(String)
+    /// The program of a peer is known: one of few, or `nil`.
+    case identify(String, as: Int?, hasLeft: Bool)
     case watched(Bool)
     case paused(Bool)
     case pause(Duration)

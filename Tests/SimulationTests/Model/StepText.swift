@@ -23,6 +23,8 @@ extension Step: CustomStringConvertible {
             "\(peer) updates screen s\(label)\(Self.text(of: options))"
         case .closeScreen(let label, let peer): "\(peer) closes screen s\(label)"
         case .peerLeaves(let peer): "\(peer) leaves the bus"
+        case .identify(let peer, let program, let hasLeft):
+            "\(peer) is \(program.map { "program \($0)" } ?? "a program that cannot be told")\(hasLeft ? ", and has left" : "")"
         case .watched(let flag): flag ? "the session is watched" : "the session is locked"
         case .paused(let flag): flag ? "banners are paused" : "banners are no longer paused"
         case .pause(let time): "banners are paused for \(time.text)"

@@ -75,6 +75,7 @@ extension Simulation: Host {
 
     func device(of seed: String) -> String { seed }
     func lookUpProgram(of claimant: String) -> ProgramDirectory.Lookup { .none }
+    func owner(of caller: String) -> String { caller }
     func releaseMemory() {}
     func changesCommitted() {}
     func checkIntegrity(of file: String, _ ended: @escaping (IntegrityCheck) -> Void) { ended(.failed) }

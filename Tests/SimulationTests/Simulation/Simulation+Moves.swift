@@ -34,6 +34,8 @@ extension Simulation {
             call(peer, .screenUpdated(screen(label), options, by: peer))
         case .closeScreen(let label, let peer): call(peer, .screenClosed(screen(label), by: peer))
         case .peerLeaves(let peer): incoming.append(.peerLeft(peer))
+        case .identify(let peer, let program, let hasLeft):
+            daemon?.programIdentified(program.map { "p\($0)" }, of: peer, hasLeft: hasLeft)
         case .watched(let flag): incoming.append(.attention(flag))
         case .paused(let flag): incoming.append(.paused(flag))
         case .pause(let time): call(World.peers[0], .pausedFor(time))

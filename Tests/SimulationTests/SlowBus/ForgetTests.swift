@@ -126,14 +126,14 @@ struct ForgetTests {
         func job(_ caller: String) -> ForgetJob {
             ForgetJob(.all, upTo: EventID(1), by: caller, call: SlowMachine.Caller())
         }
-        for _ in 0..<ForgetQueue.limitPerConnection { try queue.add(job(":1.1")) }
+        for _ in 0..<ForgetQueue.limitPerProgram { try queue.add(job(":1.1")) }
         #expect(throws: Refusal.self) { try queue.add(job(":1.1")) }
         try queue.add(job(":1.2"))
         while var next = queue.takeNext() {
             next.position = nil
             queue.put(next)
         }
-        #expect(queue.takeDeleted().count == ForgetQueue.limitPerConnection + 1)
+        #expect(queue.takeDeleted().count == ForgetQueue.limitPerProgram + 1)
         #expect(queue.isEmpty)
         try queue.add(job(":1.1"))
     }

@@ -59,9 +59,9 @@ struct ReadMarkTests {
     @Test func oneConnectionDoesNotTakeAllTheRoom() throws {
         var marks = MarkReadQueue()
         func mark(_ claimant: String) -> MarkReadJob {
-            MarkReadJob(.all, upTo: EventID(1), by: claimant, as: .topic, call: nil, count: 0)
+            MarkReadJob(.all, upTo: EventID(1), by: claimant, as: .topic, owner: claimant, call: nil, count: 0)
         }
-        for _ in 0..<MarkReadQueue.limitPerConnection {
+        for _ in 0..<MarkReadQueue.limitPerProgram {
             try marks.requireRoom(for: ":1.1")
             marks.put(mark(":1.1"))
         }

@@ -6,12 +6,14 @@ struct AwaitingCall {
     let call: RetainedMessage
     let after: UInt64
     let limit: Int
+    /// Whose limit it counts for.
+    let owner: String
 }
 
 /// The calls of `AwaitChanges` that wait. The next change ends the waiting of all of them.
 struct AwaitingCalls {
-    /// Of one connection.
-    private static let limit = 16
+    /// Of one program.
+    private static let limit = 64
     private static let totalLimit = 256
 
     private var calls: [String: [AwaitingCall]] = [:]
@@ -20,9 +22,10 @@ struct AwaitingCalls {
     var isEmpty: Bool { count == 0 }
 
     mutating func add(_ call: AwaitingCall, of caller: String) throws(Refusal) {
-        guard calls[caller, default: []].count < Self.limit, count < Self.totalLimit else {
+        let own = calls.values.joined().count { $0.owner == call.owner }
+        guard own < Self.limit, count < Self.totalLimit else {
             throw .limitExceeded(
-                "calls of AwaitChanges that wait: \(Self.limit) of one connection, \(Self.totalLimit) of all; wait for "
+                "calls of AwaitChanges that wait: \(Self.limit) of one program, \(Self.totalLimit) of all; wait for "
                     + "their answers")
         }
         calls[caller, default: []].append(call)

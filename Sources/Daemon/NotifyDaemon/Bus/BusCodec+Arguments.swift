@@ -14,7 +14,7 @@ extension BusCodec {
     /// A global name, and the options of `ClaimNamed`.
     func namedClaim(_ call: borrowing BusMessage) throws(Refusal) -> (Origin, NamedClaimOptions) {
         try read(call) { call in
-            let origin = try Origin(named: try call.readString(), try call.readString())
+            let origin = try Origin(named: try call.readText("source"), try call.readText("event_id"))
             var options = DictionaryReader("option", limits: limits)
             return (origin, try NamedClaimOptions(try options.read(call)))
         }
@@ -28,6 +28,8 @@ extension BusCodec {
             return try body(message)
         } catch let refusal as Refusal {
             throw refusal
+        } catch let error as SystemdError where error.isNoncharacter {
+            throw .invalidArguments(Refusal.noncharacter(in: "a text"))
         } catch let error as SystemdError where error.isTooLong {
             throw .tooLarge(
                 "a text has more than \(BusMessage.longestText) bytes; "
@@ -40,7 +42,7 @@ extension BusCodec {
     // MARK: Within `read`
 
     func prefix(_ call: borrowing BusMessage) throws -> TopicPrefix {
-        let text = try call.readString()
+        let text = try call.readText("topic")
         do throws(TopicError) {
             return try TopicPrefix(text)
         } catch {
@@ -62,14 +64,36 @@ extension BusCodec {
     }
 }
 
+extension BusMessage {
+    /// Reads a text.
+    ///
+    /// - Parameter name: what it is called in a refusal.
+    func readText(_ name: String, as type: Unicode.Scalar = "s") throws -> String {
+        do throws(SystemdError) {
+            return try readString(as: type)
+        } catch {
+            guard error.isNoncharacter else { throw error }
+            throw Refusal.invalidArguments(Refusal.noncharacter(in: "the \(name)"))
+        }
+    }
+}
+
+extension Refusal {
+    /// sd-bus gives out no text with one, so it cannot be told which.
+    fileprivate static func noncharacter(in what: String) -> String {
+        "\(what) holds a noncharacter of Unicode, U+FDD0 to U+FDEF or one that ends in FFFE or FFFF, such as U+FFFF; "
+            + "leave it out"
+    }
+}
+
 extension Publication {
     /// Reads the arguments of `Send` and `Publish`.
     ///
     /// - Throws: `Refusal`, or `SystemdError` where the message has other arguments.
     package init(reading call: borrowing BusMessage, by method: Method, limits: Limits) throws {
-        let topic = try call.readString()
-        let title = try call.readString()
-        let body = try call.readString()
+        let topic = try call.readText("topic")
+        let title = try call.readText("title")
+        let body = try call.readText("body")
         self.init(
             topic: try Self.topic(topic), title: title, body: body, sender: call.sender, method: method,
             received: Clock.realtime(), size: topic.utf8.count + title.utf8.count + body.utf8.count)

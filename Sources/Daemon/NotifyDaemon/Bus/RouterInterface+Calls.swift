@@ -4,7 +4,7 @@ import Systemd
 /// Schedules calls that have been read.
 ///
 /// Most calls are handled at once. A call is queued if many calls have come together, if the bus is behind with our
-/// replies, or if the policy needs a caller that is not identified yet. The calls that sd-bus handles itself, such as
+/// replies, if its caller does not read them, or if the policy needs a caller that is not identified yet. The calls that sd-bus handles itself, such as
 /// introspection, are queued too.
 extension RouterInterface: BusPumpDelegate {
     /// A call whose arguments have been read.
@@ -44,8 +44,9 @@ extension RouterInterface: BusPumpDelegate {
     /// Handles a call now or queues it.
     func schedule(_ prepared: PreparedCall, _ call: borrowing BusMessage) throws(Refusal) {
         let caller = call.sender
-        if !queue.hasPublishBacklog(caller) { throttle.recordCall(by: caller, at: host.instant) }
-        if handledImmediately < Self.immediateLimit, canReply, !queue.mustQueue(caller),
+        let program = queue.program(of: caller)
+        if !queue.hasPublishBacklog(caller) { throttle.recordCall(by: program, at: host.instant) }
+        if handledImmediately < Self.immediateLimit, canReply, !queue.mustQueue(caller), !unread.mustWait(caller),
             host.callers.isIdentified(caller)
         {
             handledImmediately += 1
@@ -59,7 +60,7 @@ extension RouterInterface: BusPumpDelegate {
     private func enqueue(_ prepared: PreparedCall, _ call: borrowing BusMessage, of caller: String) throws(Refusal) {
         guard queue.hasRoom(for: caller, kind: prepared.kind) else {
             throw .limitExceeded(
-                "calls that wait to be handled: \(FairQueue<Void>.lengthLimit) of one connection, "
+                "calls that wait to be handled: \(FairQueue<Void>.lengthLimit) of one program, "
                     + "\(FairQueue<Void>.readingsLimit) that read, or \(FairQueue<Void>.bytesLimit >> 20) MiB, wait already; "
                     + "wait for their answers")
         }
@@ -92,13 +93,15 @@ extension RouterInterface: BusPumpDelegate {
             // The interceptor schedules it.
             if isSetting, setInterceptor != nil { return false }
             let caller = call.sender
-            if handledImmediately < Self.immediateLimit, canReply, !queue.mustQueue(caller) {
+            if handledImmediately < Self.immediateLimit, canReply, !queue.mustQueue(caller), !unread.mustWait(caller) {
                 handledImmediately += 1
+                noteReply(of: Self.builtInReplySize, to: caller)
                 return false
             }
             let prepared = PreparedCall(kind: isSetting ? .other : .reading) { [unowned self] call in
                 repliedBytes += Self.builtInReplySize
                 bus.redeliver(call)
+                noteReply(of: Self.builtInReplySize, to: call.sender)
             }
             attempt(call) { call throws(Refusal) in try enqueue(prepared, call, of: caller) }
             return true
@@ -123,6 +126,31 @@ extension RouterInterface: BusPumpDelegate {
         queue.requeue(continuation, of: caller)
     }
 
+    // MARK: Who reads
+
+    /// A long reply has left. What asks whether it is read must leave after it.
+    func noteReply(of bytes: Int, to caller: String) {
+        if unread.sent(bytes, to: caller) { ask(caller) }
+    }
+
+    /// Asks a caller whether it has read its replies. Any answer will do, also an error, and also that it has left.
+    private func ask(_ caller: String) {
+        let question = bus.methodCall(
+            to: caller, path: "/", interface: "org.freedesktop.DBus.Peer", member: "Ping")
+        do throws(SystemdError) {
+            try bus.call(question, timeout: nil) { [unowned self] _ in answered(caller) }
+        } catch {
+            // Only a lost connection takes no calls, and then the daemon ends.
+        }
+    }
+
+    private func answered(_ caller: String) {
+        if unread.answered(caller) { ask(caller) }
+        guard !unread.mustWait(caller) else { return }
+        queue.unblock(caller)
+        bus.resume()
+    }
+
     /// Whether the bus keeps up with our replies.
     private var canReply: Bool {
         bus.queuedBytes < (daemon.isCatchingUp ? Self.queueLimitWhileCatchingUp : Self.queueLimit)
@@ -131,6 +159,8 @@ extension RouterInterface: BusPumpDelegate {
     /// A connection has left the bus. Its queued calls are handled first.
     func callerLeft(_ name: String) {
         awaiting.remove(of: name)
+        unread.remove(name)
+        queue.unblock(name)
         let leave = { [unowned daemon, unowned host] in
             host.callers.disconnected(name)
             daemon.handle(.peerLeft(name))
@@ -196,7 +226,9 @@ extension RouterInterface: BusPumpDelegate {
         if !host.callers.isIdentified(caller) {
             queue.blockNext()
             host.callers.whenIdentified(caller) { [unowned self] in queue.unblock(caller) }
-        } else if queue.hasPublishBacklog(caller), !throttle.allows(caller, at: now) {
+        } else if unread.mustWait(caller) {
+            queue.blockNext()
+        } else if queue.hasPublishBacklog(caller), !throttle.allows(queue.program(of: caller), at: now) {
             queue.throttleNext()
             host.armThrottleTimer(at: now + Throttle.interval)
         } else {

@@ -7,7 +7,7 @@ extension RouterInterface {
 
     func send(_ call: borrowing BusMessage) throws(Refusal) -> PreparedCall {
         let publication = try codec.publication(call, by: .send)
-        return PreparedCall(bytes: publication.size, kind: .publish) { [unowned self] call throws(Refusal) in
+        return PreparedCall(bytes: publication.memoryCost, kind: .publish) { [unowned self] call throws(Refusal) in
             try authorize(.publish, .topic(publication.topic), call)
             judgeAwaited(publication)
             try perform(.published(publication), for: call)
@@ -16,7 +16,7 @@ extension RouterInterface {
 
     func publish(_ call: borrowing BusMessage) throws(Refusal) -> PreparedCall {
         let publication = try codec.publication(call, by: .publish)
-        return PreparedCall(bytes: publication.size, kind: .publish) { [unowned self] call throws(Refusal) in
+        return PreparedCall(bytes: publication.memoryCost, kind: .publish) { [unowned self] call throws(Refusal) in
             try authorize(.publish, .topic(publication.topic), call)
             try daemon.loadGlobalID(publication.options.origin)
             try daemon.loadReplaced(by: publication)
@@ -93,7 +93,9 @@ extension RouterInterface {
     }
 
     func press(_ call: borrowing BusMessage) throws(Refusal) -> PreparedCall {
-        let (id, action) = try codec.read(call) { call in (EventID(try call.readNumber("t")), try call.readString()) }
+        let (id, action) = try codec.read(call) { call in
+            (EventID(try call.readNumber("t")), try call.readText("action"))
+        }
         return PreparedCall(kind: .claim) { [unowned self] call throws(Refusal) in
             try authorize(.claim, id, call)
             try daemon.press(action, of: id, by: call.sender, for: RetainedMessage(retaining: call))

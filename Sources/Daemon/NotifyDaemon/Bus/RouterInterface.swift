@@ -21,6 +21,8 @@ final class RouterInterface {
     var repliedBytes = 0
     /// The rest of the current call, for the caller's next round.
     var continuation: (() -> Void)?
+    /// What callers were sent that they may not read.
+    var unread = UnreadReplies()
     /// How many replies are being made in chunks.
     var chunkedReplies = 0
     /// Calls that are answered when something changes.
@@ -35,6 +37,7 @@ final class RouterInterface {
         self.host = host
         self.codec = codec
         bus = codec.bus
+        queue.programOf = { [unowned host] in host.programs.owner(of: $0) }
     }
 
     // MARK: The table

@@ -12,7 +12,7 @@ struct SignalQueue {
     /// Bytes of queued events above which only ids are queued.
     static let memoryLimit = 8 << 20
     /// Queued signals above which publishing is refused.
-    static let lengthLimit = 100_000
+    static let lengthLimit = 50_000
     /// How often to check for room, if nothing else wakes the loop.
     static let pause: Duration = .milliseconds(5)
 

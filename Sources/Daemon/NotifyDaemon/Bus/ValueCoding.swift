@@ -24,7 +24,7 @@ package struct DictionaryReader {
         var fields: [Field] = []
         guard try message.enter("a", "{sv}") else { return [] }
         while try message.enter("e", "sv") {
-            let name = try message.readString()
+            let name = try message.readText("name of a \(noun)")
             guard !fields.contains(where: { $0.name.bytes == name.bytes }) else {
                 throw Refusal.invalidEvent("the \(noun) '\(name.quotable)' is there twice")
             }
@@ -50,9 +50,9 @@ package struct DictionaryReader {
             throw Refusal.invalidEvent("the \(noun) '\(name.quotable)' has no value")
         }
         switch type {
-        case "s": return .string(try text(message, type))
-        case "o": return .objectPath(try text(message, type))
-        case "g": return .signature(try text(message, type))
+        case "s": return .string(try text(message, type, of: name))
+        case "o": return .objectPath(try text(message, type, of: name))
+        case "g": return .signature(try text(message, type, of: name))
         case "b": return .boolean(try fixed(4, message.readBoolean()))
         case "y": return .byte(try fixed(1, message.readNumber(type)))
         case "n": return .int16(try fixed(2, message.readNumber(type)))
@@ -107,8 +107,10 @@ package struct DictionaryReader {
         return .dictionary(key: String(inner.prefix(1)), value: String(inner.dropFirst()), pairs)
     }
 
-    private mutating func text(_ message: borrowing BusMessage, _ type: Unicode.Scalar) throws -> String {
-        let text = try message.readString(as: type)
+    private mutating func text(
+        _ message: borrowing BusMessage, _ type: Unicode.Scalar, of name: String
+    ) throws -> String {
+        let text = try message.readText("\(noun) '\(name.quotable)'", as: type)
         try charge((type == "g" ? 2 : 5) + text.utf8.count)
         return text
     }

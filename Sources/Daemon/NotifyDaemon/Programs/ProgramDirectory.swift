@@ -18,8 +18,9 @@ final class ProgramDirectory {
     static let capacity = 10_000
     private static let timeout: Duration = .seconds(5)
 
-    /// Called once after each `requested`, later than the look-up that returned it; `nil` where nothing can be said.
-    var onAnswer: (String, String?) -> Void = { _, _ in }
+    /// Called once after each `requested`, later than the look-up that returned it, with the name, its program (`nil` where
+    /// nothing can be said), and whether it has left the bus.
+    var onAnswer: (String, String?, Bool) -> Void = { _, _, _ in }
     private let bus: BusConnection
     private var known: [String: Lookup] = [:]
 
@@ -42,6 +43,16 @@ final class ProgramDirectory {
         return program
     }
 
+    /// Whose limits and turns count for a connection: its program's, or its own until that is known. Programs that cannot be
+    /// told are one. Starts a lookup if there was none.
+    func owner(of name: String) -> String {
+        switch lookUp(name) {
+        case .requested: name
+        case .none: ""
+        case .named(let program): program
+        }
+    }
+
     /// A connection has left the bus. Unique names are never reused.
     func disconnected(_ name: String) {
         known[name] = nil
@@ -52,6 +63,8 @@ final class ProgramDirectory {
             try bus.call(
                 bus.busCall("GetConnectionUnixProcessID", about: name), timeout: Self.timeout
             ) { [unowned self] answer in
+                // A claim may come from a connection that has left.
+                if answer.failure?.isNoOwner == true { known[name] = nil }
                 let process: UInt32? = answer.failure == nil ? try? answer.readNumber("u") : nil
                 complete(name, process.flatMap { Int32(exactly: $0) }.flatMap(Self.program))
             }
@@ -63,8 +76,9 @@ final class ProgramDirectory {
 
     /// Reported even if the connection has left, because its claims still need the name.
     private func complete(_ name: String, _ program: String?) {
-        if known[name] != nil { known[name] = program.map(Lookup.named) ?? Lookup.none }
-        onAnswer(name, program)
+        let hasLeft = known[name] == nil
+        if !hasLeft { known[name] = program.map(Lookup.named) ?? Lookup.none }
+        onAnswer(name, program, hasLeft)
     }
 
     private static func program(process: Int32) -> String? {

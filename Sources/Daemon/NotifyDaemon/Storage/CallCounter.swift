@@ -1,4 +1,4 @@
-/// How many calls of each connection are under way.
+/// How many calls of each program are under way.
 struct CallCounter {
     private var counts: [String: Int] = [:]
 

@@ -6,7 +6,8 @@ import Routing
 struct ForgetJob {
     let topic: TopicPrefix
     let upTo: EventID
-    let caller: String
+    /// Whose limit it counts for.
+    let owner: String
     let call: any MethodCall
     /// Events deleted so far.
     var count = 0
@@ -15,10 +16,10 @@ struct ForgetJob {
 
     var isDeleted: Bool { position == nil }
 
-    init(_ topic: TopicPrefix, upTo: EventID, by caller: String, call: any MethodCall) {
+    init(_ topic: TopicPrefix, upTo: EventID, by owner: String, call: any MethodCall) {
         self.topic = topic
         self.upTo = upTo
-        self.caller = caller
+        self.owner = owner
         self.call = call
         position = Journal.UnreadPosition(before: topic)
     }
@@ -32,7 +33,7 @@ struct ForgetQueue {
     /// Events deleted per turn.
     static var portion: Int { 128 }
     static var limit: Int { 1_000 }
-    static var limitPerConnection: Int { 100 }
+    static var limitPerProgram: Int { 100 }
 
     private var waiting = Deque<ForgetJob>()
     /// The jobs of the current batch whose events are being deleted, served round robin.
@@ -46,12 +47,12 @@ struct ForgetQueue {
     /// - Throws: `Refusal.limitExceeded` at a limit.
     mutating func add(_ job: ForgetJob) throws(Refusal) {
         let count = waiting.count + deleting.count + deleted.count
-        guard count < Self.limit, calls[job.caller] < Self.limitPerConnection else {
+        guard count < Self.limit, calls[job.owner] < Self.limitPerProgram else {
             throw .limitExceeded(
-                "calls of Forget: \(Self.limit), or \(Self.limitPerConnection) of one connection, are under way "
+                "calls of Forget: \(Self.limit), or \(Self.limitPerProgram) of one program, are under way "
                     + "already; wait for their answers")
         }
-        calls.add(job.caller)
+        calls.add(job.owner)
         waiting.append(job)
     }
 
@@ -76,7 +77,7 @@ struct ForgetQueue {
 
     /// Ends the batch, whose events are deleted.
     mutating func takeDeleted() -> [ForgetJob] {
-        for job in deleted { calls.remove(job.caller) }
+        for job in deleted { calls.remove(job.owner) }
         defer { deleted = [] }
         return deleted
     }

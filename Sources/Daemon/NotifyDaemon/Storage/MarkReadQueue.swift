@@ -10,6 +10,8 @@ struct MarkReadJob {
     /// Who marks, and by which call.
     let claimant: String
     let form: ClaimForm
+    /// Whose limit it counts for.
+    let owner: String
     /// The call that waits for the count.
     let call: (any MethodCall)?
     /// Unread events found so far.
@@ -17,13 +19,14 @@ struct MarkReadJob {
     var position: Journal.UnreadPosition
 
     init(
-        _ topic: TopicPrefix, upTo: EventID, by claimant: String, as form: ClaimForm, call: (any MethodCall)?,
-        count: Int
+        _ topic: TopicPrefix, upTo: EventID, by claimant: String, as form: ClaimForm, owner: String,
+        call: (any MethodCall)?, count: Int
     ) {
         self.topic = topic
         self.upTo = upTo
         self.claimant = claimant
         self.form = form
+        self.owner = owner
         self.call = call
         self.count = count
         position = Journal.UnreadPosition(before: topic)
@@ -35,7 +38,7 @@ struct MarkReadQueue {
     /// Events marked per turn.
     static var portion: Int { 128 }
     static var limit: Int { 10_000 }
-    static var limitPerConnection: Int { 1_000 }
+    static var limitPerProgram: Int { 1_000 }
 
     private var marks = Deque<MarkReadJob>()
     private var calls = CallCounter()
@@ -44,22 +47,22 @@ struct MarkReadQueue {
     var count: Int { marks.count }
 
     /// - Throws: `Refusal.limitExceeded` at a limit.
-    func requireRoom(for claimant: String) throws(Refusal) {
-        guard marks.count < Self.limit, calls[claimant] < Self.limitPerConnection else {
+    func requireRoom(for owner: String) throws(Refusal) {
+        guard marks.count < Self.limit, calls[owner] < Self.limitPerProgram else {
             throw .limitExceeded(
-                "topics that are being marked as read: \(Self.limit), or \(Self.limitPerConnection) of one connection, are "
+                "topics that are being marked as read: \(Self.limit), or \(Self.limitPerProgram) of one program, are "
                     + "waiting already; try again in a moment")
         }
     }
 
     mutating func put(_ mark: MarkReadJob) {
         marks.append(mark)
-        calls.add(mark.claimant)
+        calls.add(mark.owner)
     }
 
     mutating func takeNext() -> MarkReadJob? {
         guard let mark = marks.popFirst() else { return nil }
-        calls.remove(mark.claimant)
+        calls.remove(mark.owner)
         return mark
     }
 }

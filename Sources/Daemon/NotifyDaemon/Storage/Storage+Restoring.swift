@@ -58,7 +58,8 @@ extension Storage {
             Restoration.Remembered(
                 NamedClaim(
                     name: name(stored.origin), origin: stored.origin, kind: stored.kind, claimant: stored.claimant,
-                    place: stored.place, identity: stored.identity), left: clock.left(stored.end))
+                    place: stored.place, identity: stored.identity, program: stored.program),
+                left: clock.left(stored.end))
         }
     }
 

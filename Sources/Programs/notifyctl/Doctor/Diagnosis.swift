@@ -37,6 +37,7 @@ struct Diagnosis {
         }
 
         let statistics = properties["Statistics"]?.entries ?? [:]
+        router.awaitedFill = statistics["awaited-fill"]?.integer() ?? 0
         var server = await server()
         server.isActivatable = activatable.contains("org.freedesktop.Notifications")
         server.startFailures = statistics["server-start-failures"]?.integer() ?? 0

@@ -19,6 +19,8 @@ struct RouterCheck {
     /// It is on the bus only to report a bad configuration.
     var hasBadConfiguration = false
     var quiet: [Quiet] = []
+    /// How much of the room for claims of events that have not come is taken, in percent.
+    var awaitedFill = 0
 
     var findings: [Finding] {
         var findings = [router, activation]
@@ -30,6 +32,13 @@ struct RouterCheck {
         if let mutes = quiet.mutes() {
             findings.append(
                 .ok("banners", "muted: \(mutes); “notifyctl quiet” lists all, “notifyctl resume TOPIC” ends one"))
+        }
+        if awaitedFill >= 90 {
+            findings.append(
+                .warning(
+                    "claims", "the room for claims of events that have not come is \(awaitedFill) % full",
+                    "When it is full, the program that has most there loses some, and banners may appear for events that "
+                        + "were read elsewhere. “notifyctl forget /” drops all of them, with the history."))
         }
         return findings
     }

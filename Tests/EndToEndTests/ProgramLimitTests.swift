@@ -1,0 +1,95 @@
+import NotifyClient
+import NotifyRehearsal
+import NotifyTestSupport
+import Testing
+
+/// Limits that a program keeps when it connects again, and replies that nobody reads.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct ProgramLimitTests {
+    /// The limit is 1,000, and a grace outlives its connection.
+    @Test func aProgramThatConnectsAgainGetsNoMoreThanBefore() async throws {
+        try await withRig { rig in
+            for half in 0..<2 {
+                let client = try await NotifyClient(address: rig.bus.address)
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for number in 0..<500 {
+                        group.addTask { _ = try await client.claimTopic("/post/\(half)/\(number)", grace: .seconds(10)) }
+                    }
+                    try await group.waitForAll()
+                }
+                await client.close()
+            }
+            let refusal = await #expect(throws: NotifyError.self) {
+                try await rig.client.claimTopic("/post", grace: .seconds(10))
+            }
+            #expect(refusal?.message.hasPrefix("topic claims with a grace of one program: 1000") == true, "\(refusal as Any)")
+        }
+    }
+
+    @Test func forgettingEverythingDropsWhatIsAwaited() async throws {
+        try await withRig { rig in
+            #expect(try await rig.client.claimNamed(source: "chat", eventID: "1") == .awaited)
+            _ = try await rig.client.forget("/post")
+            #expect(try await rig.client.statistics()["awaited-events"] == 1)
+            _ = try await rig.client.forget("/")
+            #expect(try await rig.client.statistics()["awaited-events"] == 0)
+            await rig.daemon.kill()
+            try await rig.daemon.start()
+            #expect(try await rig.client.statistics()["awaited-events"] == 0)
+        }
+    }
+
+    @Test func aNoncharacterIsRefusedByTheNameOfItsArgument() async throws {
+        try await withRig { rig in
+            let text = "a\u{FFFF}"
+            let client = rig.client
+            let calls: [(String, @Sendable () async throws -> Void)] = [
+                ("the title", { _ = try await client.send("/post/1", title: text) }),
+                ("the body", { _ = try await client.publish("/post/1", body: text) }),
+                ("the field 'f'", { _ = try await client.publish("/post/1", fields: ["f": .string(text)]) }),
+                ("the source", { _ = try await client.claimNamed(source: text, eventID: "1") }),
+            ]
+            for (name, call) in calls {
+                let refusal = await #expect(throws: NotifyError.self) { try await call() }
+                #expect(refusal?.message.hasPrefix("\(name) holds a noncharacter") == true, "\(refusal as Any)")
+                #expect(refusal?.message.contains("U+FFFF") == true)
+            }
+        }
+    }
+
+    /// Each page has some 256 KiB.
+    @Test func longRepliesGoOnlyToWhoReadsThem() async throws {
+        try await withRig { rig in
+            let body = String(repeating: "x", count: 8000)
+            for number in 1...40 {
+                _ = try await rig.client.publish("/post/\(number)", body: body, options: PublishOptions(banner: false))
+            }
+            let reader = try RawConnection(rig.bus.address)
+            let calls = 12
+            for serial in 0..<calls {
+                var writer = WireWriter()
+                writer.string("/")
+                writer.number(UInt64(0))
+                writer.number(UInt32(1000))
+                var call = WireMessage(serial: UInt32(serial + 2), member: "History")
+                call.signature = "stu"
+                call.body = writer.bytes
+                reader.write(call.bytes)
+            }
+            var replies = 0
+            var repliesBeforeFirstAnswer: Int?
+            while replies < calls {
+                let message = try #require(try reader.read())
+                if message.kind == .methodReturn { replies += 1 }
+                guard message.kind == .methodCall else { continue }
+                if repliesBeforeFirstAnswer == nil {
+                    // Others are served meanwhile.
+                    _ = try await rig.client.send("/note/1")
+                    repliesBeforeFirstAnswer = replies
+                }
+                reader.answer(message)
+            }
+            #expect((1...3).contains(repliesBeforeFirstAnswer ?? 0))
+        }
+    }
+}
