@@ -9,11 +9,15 @@ struct ProgramLimitTests {
     /// The limit is 1,000, and a grace outlives its connection.
     @Test func aProgramThatConnectsAgainGetsNoMoreThanBefore() async throws {
         try await withRig { rig in
+            // The bus is asked for the program of a connection at its first call.
+            _ = try await rig.client.statistics()
             for half in 0..<2 {
                 let client = try await NotifyClient(address: rig.bus.address)
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for number in 0..<500 {
-                        group.addTask { _ = try await client.claimTopic("/post/\(half)/\(number)", grace: .seconds(10)) }
+                        group.addTask {
+                            _ = try await client.claimTopic("/post/\(half)/\(number)", grace: .seconds(10))
+                        }
                     }
                     try await group.waitForAll()
                 }
@@ -22,7 +26,9 @@ struct ProgramLimitTests {
             let refusal = await #expect(throws: NotifyError.self) {
                 try await rig.client.claimTopic("/post", grace: .seconds(10))
             }
-            #expect(refusal?.message.hasPrefix("topic claims with a grace of one program: 1000") == true, "\(refusal as Any)")
+            #expect(
+                refusal?.message.lowercased().hasPrefix("topic claims with a grace of one program: 1000") == true,
+                "\(refusal as Any)")
         }
     }
 
@@ -51,7 +57,9 @@ struct ProgramLimitTests {
             ]
             for (name, call) in calls {
                 let refusal = await #expect(throws: NotifyError.self) { try await call() }
-                #expect(refusal?.message.hasPrefix("\(name) holds a noncharacter") == true, "\(refusal as Any)")
+                #expect(
+                    refusal?.message.lowercased().hasPrefix("\(name) holds a noncharacter") == true, "\(refusal as Any)"
+                )
                 #expect(refusal?.message.contains("U+FFFF") == true)
             }
         }

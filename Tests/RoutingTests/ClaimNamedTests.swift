@@ -138,7 +138,7 @@ struct ClaimNamedTests {
     @Test func theLimitsOfAProgramAreNamed() {
         for (change, name) in [
             ({ $0.awaitedPerProgram = 2 }, "awaited events of one program: 2 "),
-            ({ $0.awaitedBytesPerProgram = 2 * 800 }, "bytes of awaited events of one program: "),
+            ({ $0.awaitedBytesPerProgram = 2 * 820 }, "bytes of awaited events of one program: "),
         ] as [((inout Limits) -> Void, String)] {
             var router = router(change)
             for name in ["1", "2"] { #expect(reply(router.handle(claim(name), at: start)) == .verdict(.awaited)) }
@@ -182,7 +182,7 @@ struct ClaimNamedTests {
 
     @Test(arguments: [true, false]) func aFullTableLosesWhatTheLargestOwnerAwaitsForTheShortestTime(_ byBytes: Bool) {
         var router = router { limits in
-            if byBytes { limits.awaitedBytes = 4 * 800 } else { limits.awaited = 4 }
+            if byBytes { limits.awaitedBytes = 4 * 820 } else { limits.awaited = 4 }
         }
         for (name, days) in [("a", 3), ("b", 2), ("c", 4)] {
             _ = router.handle(claim(name, left: .seconds(days * 86_400)), at: start)

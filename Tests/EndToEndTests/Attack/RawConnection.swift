@@ -100,7 +100,7 @@ final class RawConnection {
 
     /// Answers a call, such as `Ping`, with an empty reply.
     func answer(_ call: Message) {
-        var reply = WireMessage(kind: .reply, flags: 1)
+        var reply = WireMessage(kind: .reply, flags: 1, member: "Ping")
         reply.destination = call.sender ?? ""
         reply.replySerial = call.serial
         write(reply.bytes)
