@@ -109,12 +109,10 @@ struct AwaitedClaims {
     // MARK: Owners
 
     /// Notes the program of a connection with its claims.
-    ///
-    /// - Returns: these claims, in the order of their names.
-    mutating func note(_ program: String, of connection: String) -> [AwaitedClaim] {
-        let found = entries.values.filter { $0.owner == .connection(connection) }
-        for entry in found { entry.awaited.claim.program = program }
-        return found.map(\.awaited).sorted { $0.claim.origin.precedes($1.claim.origin) }
+    func note(_ program: String, of connection: String) {
+        for entry in entries.values where entry.owner == .connection(connection) {
+            entry.awaited.claim.program = program
+        }
     }
 
     /// Makes room for another claim. The owner that has most loses those that would end first, a sixteenth at a time, because

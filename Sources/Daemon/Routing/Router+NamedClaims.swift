@@ -67,11 +67,11 @@ extension Router {
         return nil
     }
 
-    /// What the connection has counts for its program from now on, also over a restart.
+    /// What the connection has counts for its program from now on. What it claimed before is not written again for that.
     mutating func identify(_ name: String, as program: String?, hasLeft: Bool) {
         let share = owners.identify(name, as: program, hasLeft: hasLeft)
         guard share.awaited.count > 0, let program else { return }
-        for kept in awaited.note(program, of: name) { effects.append(.keepAwaited(kept)) }
+        awaited.note(program, of: name)
     }
 
     /// The claim of an event that comes now.

@@ -85,8 +85,6 @@ extension ReferenceRouter {
         for index in awaited.indices where awaited[index].owner == peer {
             awaited[index].awaited.claim.program = program
         }
-        let own = awaited.filter { $0.owner == peer }.map(\.awaited)
-        for kept in own.sorted(by: { $0.claim.origin.precedes($1.claim.origin) }) { out.append(.keepAwaited(kept)) }
     }
 
     /// The program of a peer that has left and has nothing any more is forgotten.
