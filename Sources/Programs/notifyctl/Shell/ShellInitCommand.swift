@@ -1,6 +1,7 @@
 import ArgumentParser
 import ChildProcesses
 import Glibc
+import NotifyClient
 import NotifyText
 import Routing
 import UserFiles
@@ -31,16 +32,19 @@ struct ShellInitCommand: ParsableCommand {
     func run() {
         let program = Daemon.ownPath ?? "notifyctl"
         guard !Terminal.isInteractive else { return Terminal.write(shell.advice(program: program)) }
-        let environment = ChildProcess.currentEnvironment
-        guard Self.hasBus(environment) else { return }
-        let topic = ShellTopic(host: HostName.current, pane: TerminalPane.current(environment)).topic
+        guard Self.hasBus else { return }
+        let topic = ShellTopic(
+            host: HostName.current, pane: TerminalPane.current(ChildProcess.currentEnvironment)
+        ).topic
         Terminal.write(
             shell.text(program: program, topic: topic.description, terminal: "/dev/" + TerminalPane.terminal))
     }
 
     /// A shell over ssh may have none. The bus itself is not asked: nobody waits for it at the start of a shell.
-    private static func hasBus(_ environment: [String: String]) -> Bool {
-        if environment["DBUS_SESSION_BUS_ADDRESS"]?.isEmpty == false { return true }
-        return environment["XDG_RUNTIME_DIR"].map { access($0 + "/bus", F_OK) == 0 } ?? false
+    private static var hasBus: Bool {
+        guard let address = NotifyClient.sessionBusAddress else { return false }
+        let prefix = "unix:path="
+        guard address.hasPrefix(prefix) else { return true }
+        return access(String(address.dropFirst(prefix.count).prefix { $0 != "," && $0 != ";" }), F_OK) == 0
     }
 }
