@@ -73,7 +73,11 @@ struct Attacker {
             // What was garbled may still be a message, to somebody who is not there.
             case .error where isGarbled && message.sender == Bus.name: break
             case .error: check(message)
-            case .signal, .methodCall: continue
+            // Who does not answer gets no more long replies.
+            case .methodCall:
+                connection.answer(message)
+                continue
+            case .signal: continue
             }
             missing -= 1
         }

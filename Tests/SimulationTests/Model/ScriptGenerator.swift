@@ -34,9 +34,9 @@ struct ScriptGenerator {
         case ..<46: .forget(someEvent())
         case ..<53: screen(label)
         case ..<54:
-            random.chance(60)
-                ? .peerLeaves(somebody())
-                : .identify(somebody(), as: random.pick([nil, 0, 0, 1]), hasLeft: random.chance(20))
+            label % 3 == 0
+                ? .identify(somebody(), as: [nil, 0, 0, 1][label % 4], hasLeft: label % 5 == 0)
+                : .peerLeaves(somebody())
         case ..<57: quiet()
         case ..<60: .snooze(someEvent(), .seconds(random.pick([0, 60, 60, 61, 90, 3600, 604_801])), by: somebody())
         case ..<74: server()

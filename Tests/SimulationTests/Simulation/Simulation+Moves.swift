@@ -26,7 +26,9 @@ extension Simulation {
             call(peer, .markedRead(topic, upTo: label.map(event) ?? EventID(0), by: peer))
         case .forget(let label):
             let topic = World.prefixes[max(0, label) % World.prefixes.count]
-            let request = Call.Request.forget(topic, upTo: events[label] ?? EventID(0))
+            // Everything would drop what is awaited too, and the witness goes by that.
+            let last = events[label] ?? EventID(topic == .all ? 1 : 0)
+            let request = Call.Request.forget(topic, upTo: last)
             incoming.append(.call(Call(peer: World.peers[0], request: request, label: nil)))
         case .openScreen(let label, let topic, let options, let peer):
             call(peer, .screenOpened(topic, options, by: peer), label)

@@ -245,6 +245,8 @@ final class Simulation {
         // What is forgotten of removals lets older values come back.
         limits.removals = Limits().removals
         limits.removalTime = Limits().removalTime
+        // What is lost of awaited claims gets a banner.
+        limits.awaited = Limits().awaited
         return limits
     }
 
