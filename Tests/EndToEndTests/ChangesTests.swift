@@ -133,7 +133,7 @@ struct ChangesTests {
             let newest = try #require(try await rig.client.journalChanges().changes.last).number
             let refusals = Mailbox<String?>()
             let call = Message.toRouter("AwaitChanges", [.uint64(newest), .uint32(10)])
-            for _ in 0..<17 {
+            for _ in 0..<65 {
                 connection.call(call) { answer in
                     if case .failure(let error) = answer { refusals.put(error.name) }
                 }
@@ -141,16 +141,16 @@ struct ChangesTests {
             #expect(
                 try #require(await refusals.next(within: .seconds(30))) == "\(Router.interface).Error.LimitExceeded")
             connection.close()
-            // The calls of a connection that has left are forgotten: another one has room for as many.
+            // The calls of a connection that has left are forgotten: another one of the program has room for as many.
             let other = try await Connection.open(rig.bus.address)
             defer { other.close() }
             let answers = Mailbox<Bool>()
-            for _ in 0..<16 {
+            for _ in 0..<64 {
                 other.call(call) { answers.put((try? $0.get()) != nil) }
             }
             _ = try await other.call(.toRouter("Unread", [.string("/")]))
             try await rig.client.publish("/log/1", options: PublishOptions(banner: false))
-            for _ in 0..<16 { #expect(await answers.next(within: .seconds(30)) == true) }
+            for _ in 0..<64 { #expect(await answers.next(within: .seconds(30)) == true) }
         }
     }
 

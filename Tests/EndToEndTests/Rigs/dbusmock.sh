@@ -12,6 +12,10 @@ start_daemon <<'TOML'
 [defaults]
 window = "300ms"
 max_window = "300ms"
+
+# Each event has a banner of its own, which can be told from the others.
+[banner]
+max_per_second = 0
 TOML
 record_signals
 
