@@ -18,7 +18,8 @@ struct ContributingTests {
         }
     }
 
-    /// The map of the house: a row for each module, the last cell of which names the modules that it imports, or all of a folder.
+    /// The map of the house: a row for each module, the last cell of which names the modules that it imports, or all of
+    /// a folder.
     @Test func everyModuleIsOnTheMapWithWhatItImports() throws {
         let lines = try Project.text("CONTRIBUTING.md").split(separator: "\n").filter { $0.hasPrefix("|") }
         let files = FileManager.default

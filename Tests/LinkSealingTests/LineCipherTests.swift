@@ -58,7 +58,8 @@ struct LineCipherTests {
         #expect(isForged(reader.open(forged, on: Self.channelTopic)))
     }
 
-    /// What X has signed on one channel, sealed by another member with the key of a second one, or put on another topic of the first.
+    /// What X has signed on one channel, sealed by another member with the key of a second one, or put on another topic
+    /// of the first.
     @Test(arguments: [
         "notifyd/1/channel/trip/o/\(device)", "notifyd/1/channel/run/s/\(device)",
         "notifyd/1/channel/run/o/\(other)", "notifyd/1/channel/ru/n/o/\(device)", "",

@@ -224,7 +224,8 @@ struct MapTests {
         }
     }
 
-    /// What is left out does not count against the rate, and a silent message with the same member takes the earlier one back.
+    /// What is left out does not count against the rate, and a silent message with the same member takes the earlier
+    /// one back.
     @Test func anEndTakesBackWhatItEnds() async throws {
         let maps = """
             [[map]]

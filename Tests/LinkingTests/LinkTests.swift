@@ -413,8 +413,8 @@ struct LinkTests {
             bench.time += 1_000_000
             bench.give(.connecting)
             if !isEarly { bench.give(.connected) }
-            // The second machine was online meanwhile, and its will says that it is gone. Some brokers send it before they answer the
-            // subscription.
+            // The second machine was online meanwhile, and its will says that it is gone. Some brokers send it before
+            // they answer the subscription.
             bench.hear(address, .presence(Presence(connection: foreign, isOnline: true)), from: LinkTests.own)
             bench.hear(address, .presence(Presence(connection: foreign, isOnline: false)), from: LinkTests.own)
             if isEarly { bench.give(.connected) }

@@ -2,7 +2,8 @@ import Testing
 
 @testable import Routing
 
-/// A banner that is decided on leaves for the server later: at the end of the turn, and once it is known what the server can do.
+/// A banner that is decided on leaves for the server later: at the end of the turn, and once it is known what the
+/// server can do.
 struct UnsentBannerTests {
     private var bench: Bench
     private let first: EventID

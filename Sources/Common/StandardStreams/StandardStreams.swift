@@ -102,8 +102,8 @@ package enum StandardStreams {
     /// Microseconds. A program that has just written its last line ends by itself, with its own exit code.
     private static let readerGrace: UInt32 = 100_000
 
-    /// From now on the program ends soon after the reader of standard output has exited, as it would at its next write; for
-    /// programs that may have nothing to write for hours, such as in `… | head -1`.
+    /// From now on the program ends soon after the reader of standard output has exited, as it would at its next write;
+    /// for programs that may have nothing to write for hours, such as in `… | head -1`.
     package static func endWithReader() {
         guard !isReaderWatched.exchange(true, ordering: .acquiringAndReleasing) else { return }
         var thread = pthread_t()

@@ -18,8 +18,8 @@ extension TableReader {
         return parts.contains("") ? nil : parts
     }
 
-    /// Conditions on the members of a message, such as `{ type = "new", after.label = ["person", "car"] }`, all of which have to hold;
-    /// or a list of such tables, one of which has to.
+    /// Conditions on the members of a message, such as `{ type = "new", after.label = ["person", "car"] }`, all of
+    /// which have to hold; or a list of such tables, one of which has to.
     ///
     /// - Parameter orBoolean: `true` may stand for what always holds, and `false` for what never does.
     package mutating func conditions(

@@ -1,8 +1,8 @@
 import Journal
 import Routing
 
-/// `Forget`: deletes decided events from the journal, and what is left of them in the file; and, with all events, the claims of
-/// those that have not come.
+/// `Forget`: deletes decided events from the journal, and what is left of them in the file; and, with all events, the
+/// claims of those that have not come.
 extension Daemon {
     /// Enqueues a call, which is answered when the events are not in the file any more.
     ///

@@ -134,14 +134,15 @@ public func runNotifyDaemon(_ options: DaemonOptions) -> CInt {
     }
 }
 
-/// What follows it in the output of `checkConfiguration` are programs of buttons that are not there. notifyctl looks for it.
+/// What follows it in the output of `checkConfiguration` are programs of buttons that are not there. notifyctl looks
+/// for it.
 private let missingHeading = "Missing programs:"
 
 /// What follows it in the output of `checkConfiguration` are files of packages with mistakes. notifyctl looks for it.
 private let leftOutHeading = "Left out:"
 
-/// Reads the configuration and describes its errors or its contents. Programs of buttons are looked for in `PATH` and beside
-/// notifyd.
+/// Reads the configuration and describes its errors or its contents. Programs of buttons are looked for in `PATH` and
+/// beside notifyd.
 ///
 /// - Returns: the exit code, and the text for standard output or, after an error, standard error.
 public func checkConfiguration(_ file: String?) -> (code: CInt, text: String) {

@@ -115,8 +115,8 @@ struct AwaitedClaims {
         }
     }
 
-    /// Makes room for another claim. The owner that has most loses those that would end first, a sixteenth at a time, because
-    /// each time all claims are looked through.
+    /// Makes room for another claim. The owner that has most loses those that would end first, a sixteenth at a time,
+    /// because each time all claims are looked through.
     ///
     /// - Returns: the lost claims.
     mutating func makeRoom(for added: Int, limits: Limits, in owners: inout Owners) -> [AwaitedClaim] {

@@ -20,7 +20,8 @@ struct Banner {
     fileprivate(set) var call: Call?
     /// Whether the server shows an event that was withdrawn or replaced since.
     fileprivate var isOutdated = false
-    /// Whether the call in flight tells the server of such an event, or of one that was claimed before the call was sent.
+    /// Whether the call in flight tells the server of such an event, or of one that was claimed before the call was
+    /// sent.
     fileprivate(set) var isCallOutdated = false
     /// Whether the call in flight has left for the server.
     fileprivate(set) var isCallSent = false

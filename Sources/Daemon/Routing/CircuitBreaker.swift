@@ -90,8 +90,8 @@ struct CircuitBreaker {
 
 /// Limits how many banners appear within a second; the rest are folded into the summary. A sliding-window rate limiter.
 ///
-/// Within a second `limit` banners may appear. A fifth of them, at least one, is reserved for senders without a banner in that
-/// second, so that a storm by one sender does not hide another's banner.
+/// Within a second `limit` banners may appear. A fifth of them, at least one, is reserved for senders without a banner
+/// in that second, so that a storm by one sender does not hide another's banner.
 struct RateLimiter {
     static let period: Duration = .seconds(1)
 

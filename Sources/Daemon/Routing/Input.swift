@@ -35,8 +35,8 @@ public enum Input: Sendable {
     case screenUpdated(ScreenID, ScreenOptions, by: String)
     /// The owner of a screen closes it.
     case screenClosed(ScreenID, by: String)
-    /// The program of a connection is known, or cannot be told (`nil`). What the connection has counts for it, also what it has
-    /// left behind.
+    /// The program of a connection is known, or cannot be told (`nil`). What the connection has counts for it, also
+    /// what it has left behind.
     case identified(String, as: String?, hasLeft: Bool)
     /// A connection left the bus.
     case peerLeft(String)

@@ -19,8 +19,8 @@ public struct Limits: Sendable {
     public var nesting = 4
     /// Undecided events.
     public var undecidedEvents = 100_000
-    /// Undecided events of one program. A program keeps its limits when it connects again; programs that the bus cannot tell
-    /// share them.
+    /// Undecided events of one program. A program keeps its limits when it connects again; programs that the bus cannot
+    /// tell share them.
     public var undecidedEventsPerProgram = 10_000
     /// Undecided events that are kept as they came; further ones are packed, and take less memory.
     public var unpackedEvents = 1_000

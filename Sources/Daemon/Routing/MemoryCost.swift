@@ -8,9 +8,11 @@ public enum MemoryCost {
     static let globalID = 192
     /// What a `collapse` costs beside its text: the key, and its entry in a table.
     static let collapse = 192
-    /// What the claim of an event that has not come costs beside its texts: entries in a table and in a queue of timers.
+    /// What the claim of an event that has not come costs beside its texts: entries in a table and in a queue of
+    /// timers.
     static let awaited = 640
-    /// What a provisional claim, a screen and a topic claim with a grace cost at most, the last two beside their topics.
+    /// What a provisional claim, a screen and a topic claim with a grace cost at most, the last two beside their
+    /// topics.
     static let hold = 256
     static let screen = 768
     static let grace = 512

@@ -1,8 +1,8 @@
 import NotifyText
 
-/// The configured routes, found by topic. The most specific pattern wins: the one that names the most segments of the topic, and
-/// of several, segment by segment from the left, a literal beats a capture. A topic that no pattern matches gets the default
-/// route.
+/// The configured routes, found by topic. The most specific pattern wins: the one that names the most segments of the
+/// topic, and of several, segment by segment from the left, a literal beats a capture. A topic that no pattern matches
+/// gets the default route.
 public struct RouteTable: Sendable {
     private struct Node: Sendable {
         var literals: [ByteString: Int] = [:]

@@ -76,8 +76,8 @@ extension Router {
         return highest
     }
 
-    /// Whether a request that has not left for the server is still correct: the call was not given up, none of its events
-    /// was claimed, withdrawn or replaced, and no newer one waits for the banner.
+    /// Whether a request that has not left for the server is still correct: the call was not given up, none of its
+    /// events was claimed, withdrawn or replaced, and no newer one waits for the banner.
     public func isCurrent(_ request: BannerRequest) -> Bool {
         guard let key = server.inFlight[request.call]?.key, let banner = banners[key] else { return false }
         let newest = banner.inFlight.last ?? banner.shown.last

@@ -1,5 +1,5 @@
-/// Claims of single events: rules 3, 4 and 6. A claim is in time until a call with the event has left for the server; then it
-/// retracts.
+/// Claims of single events: rules 3, 4 and 6. A claim is in time until a call with the event has left for the server;
+/// then it retracts.
 extension Router {
     mutating func claim(_ id: EventID, by claimant: String, at now: Now) {
         guard isKnown(id) else { return refuseUnknown(id) }

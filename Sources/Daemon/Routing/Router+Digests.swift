@@ -1,8 +1,8 @@
 /// The digest: when a schedule, a pause or a mute has ended, one event says how many banners it held back.
 ///
-/// The router notes which of these periods owe a digest. A digest is due when its period is over and nothing else covers
-/// the period's topic. The shell then counts the events in the journal, and the router publishes the digest as an event like any
-/// other. All digests that are due at a moment are one.
+/// The router notes which of these periods owe a digest. A digest is due when its period is over and nothing else
+/// covers the period's topic. The shell then counts the events in the journal, and the router publishes the digest as
+/// an event like any other. All digests that are due at a moment are one.
 extension Router {
     /// A digest that is refused because of a limit is tried again after this time.
     private static let retryInterval: Duration = .seconds(10)
@@ -21,8 +21,8 @@ extension Router {
     /// Whether a pause, a mute or a schedule covers everything at or below a topic.
     public func isQuiet(_ topic: TopicPrefix) -> Bool { quietPeriods.covering(topic) != nil }
 
-    /// Notes that something has held back the banner of an event, also of one whose snooze has ended. The digest does not count
-    /// itself.
+    /// Notes that something has held back the banner of an event, also of one whose snooze has ended. The digest does
+    /// not count itself.
     ///
     /// - Returns: the name of the digest that counts the event.
     mutating func oweDigest(of tracked: TrackedEvent, heldBackBy quiet: Quiet) -> EventID? {

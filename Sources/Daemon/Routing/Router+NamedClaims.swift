@@ -67,7 +67,8 @@ extension Router {
         return nil
     }
 
-    /// What the connection has counts for its program from now on. What it claimed before is not written again for that.
+    /// What the connection has counts for its program from now on. What it claimed before is not written again for
+    /// that.
     mutating func identify(_ name: String, as program: String?, hasLeft: Bool) {
         let share = owners.identify(name, as: program, hasLeft: hasLeft)
         guard share.awaited.count > 0, let program else { return }

@@ -2,9 +2,9 @@ import NotifyText
 
 /// The pattern of a route: a topic in which whole segments may be captures, such as `/run/{session}/mate/{mate}`.
 ///
-/// A capture matches exactly one segment of any content. A pattern of a route may end in `/**`: `/alarm/**` matches `/alarm` and
-/// everything below it. Patterns that differ only in the names of their captures match the same topics; a `RouteTable` treats
-/// them as the same pattern.
+/// A capture matches exactly one segment of any content. A pattern of a route may end in `/**`: `/alarm/**` matches
+/// `/alarm` and everything below it. Patterns that differ only in the names of their captures match the same topics; a
+/// `RouteTable` treats them as the same pattern.
 public struct TopicPattern: Hashable, Sendable, CustomStringConvertible {
     enum Segment: Hashable, Sendable {
         case literal(ByteString)

@@ -145,7 +145,8 @@ extension EventLoop {
         return source
     }
 
-    /// Runs when a process has ended, whoever has started it, and again and again until the source is dropped; pidfd_open(2).
+    /// Runs when a process has ended, whoever has started it, and again and again until the source is dropped;
+    /// pidfd_open(2).
     package func end(of process: Int32, _ action: @escaping () -> Void) throws(SystemdError) -> EventSource {
         let descriptor = pidfd_open(process, 0)
         guard descriptor >= 0 else { throw SystemdError(code: errno, call: "pidfd_open") }

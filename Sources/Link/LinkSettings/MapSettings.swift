@@ -9,7 +9,8 @@ public struct MapSettings: Equatable, Sendable {
 
     public var isEmpty: Bool { inbound.isEmpty && outbound.isEmpty }
 
-    /// What is subscribed to at the broker. A filter within another one is not: some brokers send a message once for each filter.
+    /// What is subscribed to at the broker. A filter within another one is not: some brokers send a message once for
+    /// each filter.
     public var subscriptions: [String] {
         inbound.map(\.filter).filter { filter in !inbound.contains { $0.filter != filter && $0.filter.covers(filter) } }
             .map(\.filter)

@@ -27,8 +27,9 @@ extension Link {
         return true
     }
 
-    /// Where there are as many devices as there may be, the newest of those that have said nothing makes room: who makes devices up
-    /// has to make up others for each, and neither those that have said something nor those that were there before go.
+    /// Where there are as many devices as there may be, the newest of those that have said nothing makes room: who
+    /// makes devices up has to make up others for each, and neither those that have said something nor those that were
+    /// there before go.
     private mutating func makeRoom(_ limit: Int, _ isCounted: (Peer) -> Bool) -> Bool {
         guard peers.count >= limit else { return true }
         let counted = peers.filter { isCounted($0.value) }

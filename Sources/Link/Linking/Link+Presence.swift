@@ -297,7 +297,8 @@ extension Link {
         }
     }
 
-    /// That a connection was taken over proves nothing: on a channel every member could do it. A second machine says that it is there.
+    /// That a connection was taken over proves nothing: on a channel every member could do it. A second machine says
+    /// that it is there.
     private mutating func heardOwn(_ presence: Presence, isOfNow: Bool, at now: Now) {
         guard let line else { return }
         if presence.isOnline, presence.connection == line.connection { endDraining() }

@@ -231,8 +231,8 @@ public struct Link {
     /// that has another key, or none. Beside devices that are understood, such messages are strangers'.
     public var unopenedMessages: Int { connection.isUp && !connection.hasOpened ? connection.unopened : 0 }
 
-    /// Messages on this connection that were signed for another topic or with another key than their device's, that speak for
-    /// somebody else, or that the broker had kept where nothing is kept.
+    /// Messages on this connection that were signed for another topic or with another key than their device's, that
+    /// speak for somebody else, or that the broker had kept where nothing is kept.
     public var forgedMessages: Int { connection.isUp ? connection.forged : 0 }
 
     /// Whether more devices were heard on this connection than a line, or a member of a channel, may have.
@@ -272,8 +272,8 @@ public struct LinkStatistics: Equatable, Sendable {
     public var taken = 0
     /// Messages that had been taken before.
     public var doubles = 0
-    /// Messages that could not be opened, or were signed for another topic or with another key than the pinned one, or speak for
-    /// somebody else, or that the broker had kept where nothing is kept.
+    /// Messages that could not be opened, or were signed for another topic or with another key than the pinned one, or
+    /// speak for somebody else, or that the broker had kept where nothing is kept.
     public var forged = 0
     /// Messages that could not be read.
     public var malformed = 0

@@ -100,8 +100,8 @@ public struct DeviceRecord: Equatable, Sendable {
     public var name = ""
     /// When it was last heard, in microseconds since the epoch.
     public var seen: Int64
-    /// When it was first heard, likewise; `nil` once it has said something that was taken. Where there are too many devices, those
-    /// that have said nothing go first.
+    /// When it was first heard, likewise; `nil` once it has said something that was taken. Where there are too many
+    /// devices, those that have said nothing go first.
     public var silentSince: Int64?
 
     public init(seen: Int64) {

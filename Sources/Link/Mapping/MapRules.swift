@@ -109,7 +109,8 @@ public struct MapRules: Equatable, Sendable {
     }
 }
 
-/// The urgencies of Web Push ([RFC 8030 section 5.3](https://www.rfc-editor.org/rfc/rfc8030#section-5.3)) and of notifyd.
+/// The urgencies of Web Push ([RFC 8030 section 5.3](https://www.rfc-editor.org/rfc/rfc8030#section-5.3)) and of
+/// notifyd.
 public enum MessageUrgency {
     package static let words = ["very-low", "low", "normal", "high", "critical"]
 

@@ -1,7 +1,7 @@
 import UserFiles
 
-/// A file that says with which broker MQTT 5 is not to be spoken, because it has sent what cannot be read. libmosquitto may have ended
-/// the process by that. MQTT 3.1.1 has no properties, and with them goes what can be wrong in them.
+/// A file that says with which broker MQTT 5 is not to be spoken, because it has sent what cannot be read. libmosquitto
+/// may have ended the process by that. MQTT 3.1.1 has no properties, and with them goes what can be wrong in them.
 package struct BrokerNote: Sendable {
     /// Whoever deletes the file has MQTT 5 tried again.
     package let path: String

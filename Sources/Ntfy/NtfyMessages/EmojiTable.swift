@@ -1,4 +1,5 @@
-/// The emoji of GitHub's shortcodes, which ntfy draws instead of a tag; [ntfy, "Emoji reference"](https://docs.ntfy.sh/emojis/).
+/// The emoji of GitHub's shortcodes, which ntfy draws instead of a tag; [ntfy, "Emoji
+/// reference"](https://docs.ntfy.sh/emojis/).
 enum EmojiTable {
     /// - Returns: `nil` if the tag is a word.
     static func emoji(of tag: String) -> String? { table[tag[...]].map(String.init) }

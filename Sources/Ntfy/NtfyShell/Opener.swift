@@ -3,8 +3,9 @@ import Glibc
 import Logging
 import NtfyMessages
 
-/// Opens addresses and copies texts for the user. Addresses are opened by the portal of the desktop, or where there is none with xdg-open(1). The service manager starts it,
-/// outside of the sandbox; without one there is no sandbox, and the bridge starts it itself.
+/// Opens addresses and copies texts for the user. Addresses are opened by the portal of the desktop, or where there is
+/// none with xdg-open(1). The service manager starts it, outside of the sandbox; without one there is no sandbox, and
+/// the bridge starts it itself.
 struct Opener: Sendable {
     /// The address of the bus.
     let bus: String
@@ -53,7 +54,8 @@ struct Opener: Sendable {
         }
     }
 
-    /// Puts a text on the clipboard. It is the input of a program and not an argument, which everybody on the machine could read.
+    /// Puts a text on the clipboard. It is the input of a program and not an argument, which everybody on the machine
+    /// could read.
     ///
     /// - Returns: whether it is there. Why not is in the log.
     func copy(_ text: String) async -> Bool {

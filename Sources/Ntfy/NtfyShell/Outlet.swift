@@ -233,7 +233,8 @@ actor Outlet {
         }
     }
 
-    /// What became of an event: where, `waiting`, `sending`, `sent` or `ended`, and when, in microseconds since the epoch.
+    /// What became of an event: where, `waiting`, `sending`, `sent` or `ended`, and when, in microseconds since the
+    /// epoch.
     func told(source: String, eventID: String) -> [BusValue] {
         let waiting = waiting.filter {
             SentTable.isSource($0.source, source) && $0.eventID == eventID && sent[$0.key] == nil

@@ -68,8 +68,8 @@ struct NotifyctlCommand: AsyncParsableCommand {
         return arguments[..<place] + arguments[(place + 1)...]
     }
 
-    /// Rejects an unknown command, also after “help”, and an option of a command before it. The parser would call the one an
-    /// unexpected argument, or print the general help, and the other an unknown option.
+    /// Rejects an unknown command, also after “help”, and an option of a command before it. The parser would call the
+    /// one an unexpected argument, or print the general help, and the other an unknown option.
     static func checkCommand(_ arguments: ArraySlice<String>) throws {
         if let advice = UsageError.earlyOption(arguments) { throw ValidationError(advice) }
         let names = arguments.first == "help" ? arguments.dropFirst() : arguments
@@ -91,8 +91,8 @@ struct NotifyctlCommand: AsyncParsableCommand {
 }
 
 extension String {
-    /// The text that differs from this one by the fewest typing errors, at most two, if there is one: a letter that is missing, one
-    /// too many, a wrong one, or two that have changed places.
+    /// The text that differs from this one by the fewest typing errors, at most two, if there is one: a letter that is
+    /// missing, one too many, a wrong one, or two that have changed places.
     func nearest(of texts: [String]) -> String? {
         let close = texts.map { (text: $0, errors: errors(in: $0)) }.filter { $0.errors <= 2 && $0.errors < count }
         return close.min { $0.errors < $1.errors }?.text

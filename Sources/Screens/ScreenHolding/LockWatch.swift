@@ -1,12 +1,12 @@
 import Glibc
 import Systemd
 
-/// Whether somebody may be looking, as far as those know who do not tell logind: programs that lock the screen as long as they
-/// run, and screen savers on the session bus. notifyd itself asks logind.
+/// Whether somebody may be looking, as far as those know who do not tell logind: programs that lock the screen as long
+/// as they run, and screen savers on the session bus. notifyd itself asks logind.
 ///
-/// A Wayland compositor tells nobody of its lock (ext-session-lock-v1), and an X server knows none, so programs are watched.
-/// Nothing is asked again and again: that one is executed is seen by its file being opened, and its end by its process. In doubt
-/// the screen is locked, and there is a banner.
+/// A Wayland compositor tells nobody of its lock (ext-session-lock-v1), and an X server knows none, so programs are
+/// watched. Nothing is asked again and again: that one is executed is seen by its file being opened, and its end by its
+/// process. In doubt the screen is locked, and there is a banner.
 final class LockWatch {
     /// A screen saver on the bus.
     private struct Saver {
@@ -16,8 +16,8 @@ final class LockWatch {
         var isActive = false
     }
 
-    /// Microseconds for which the screen counts as locked after a locker's file was opened. It takes a moment until the process
-    /// has its name, and is forked, perhaps.
+    /// Microseconds for which the screen counts as locked after a locker's file was opened. It takes a moment until the
+    /// process has its name, and is forked, perhaps.
     private static let suspicion: Int64 = 1_000_000
     /// Microseconds until files that are new are looked at.
     private static let patience: Int64 = 2_000_000
@@ -107,7 +107,8 @@ final class LockWatch {
         update()
     }
 
-    /// Looks which lockers run, and again when one of them ends: another one may have taken its place, such as its child.
+    /// Looks which lockers run, and again when one of them ends: another one may have taken its place, such as its
+    /// child.
     private func lookAtProcesses() {
         (running, ends) = (nil, [])
         for locker in LockerProgram.running {

@@ -48,8 +48,8 @@ package struct LockerProgram {
         return names.first { $0.prefix(longestName) == command }
     }
 
-    /// Whether `/proc/PID/status` is that of a process that has not ended, and that this user has started, or root, who locks for
-    /// everybody.
+    /// Whether `/proc/PID/status` is that of a process that has not ended, and that this user has started, or root, who
+    /// locks for everybody.
     package static func isRunning(_ status: String, for user: UInt32) -> Bool {
         let fields = status.split(separator: "\n").map { $0.split { $0 == ":" || $0 == "\t" || $0 == " " } }
         func value(_ name: String) -> Substring? { fields.first { $0.first == name[...] }?.dropFirst().first }
@@ -57,8 +57,8 @@ package struct LockerProgram {
         return value("Uid").flatMap { UInt32($0) }.map { $0 == user || $0 == 0 } ?? false
     }
 
-    /// Whether a locker is one of this session, by the environment that it was started with. One that does not say so counts: in
-    /// doubt the screen is locked.
+    /// Whether a locker is one of this session, by the environment that it was started with. One that does not say so
+    /// counts: in doubt the screen is locked.
     ///
     /// - Parameters:
     ///   - environment: `/proc/PID/environ`; `nil`: it cannot be read, as that of a program with the rights of its owner.

@@ -29,7 +29,8 @@ package final class ScreenHolder {
         didSet { if isBlank != oldValue { visibilityChanged() } }
     }
 
-    /// Who locks the screen, or why else nobody can look; `nil`: somebody may be looking. What is held is hidden meanwhile.
+    /// Who locks the screen, or why else nobody can look; `nil`: somebody may be looking. What is held is hidden
+    /// meanwhile.
     package var obstacle: String? { lock?.locker ?? (isBlank ? "the X screen saver" : nil) }
 
     /// The lockers that are known to be there, and tell by themselves or are watched.

@@ -13,8 +13,8 @@ extension Router {
             ?? bannerThatIsStuck()
     }
 
-    /// What connections had before their programs were known, and what is still to come of earlier runs, may be more than a
-    /// program's own share.
+    /// What connections had before their programs were known, and what is still to come of earlier runs, may be more
+    /// than a program's own share.
     ///
     private func limitThatIsExceeded() -> String? {
         let sizes: [(String, Int, Int)] = [

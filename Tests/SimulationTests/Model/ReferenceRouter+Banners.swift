@@ -90,9 +90,9 @@ extension ReferenceRouter {
 
     private func shown(_ key: Key) -> [EventID] { ids { $0.place == .shown && $0.banner == key } }
 
-    /// Inside choice: so many new banners appear within a second, whoever sent their newest event. One in five, and one at least
-    /// where there are two, is kept for senders of whom nothing has appeared in that second. An update in place is not a new
-    /// banner.
+    /// Inside choice: so many new banners appear within a second, whoever sent their newest event. One in five, and one
+    /// at least where there are two, is kept for senders of whom nothing has appeared in that second. An update in
+    /// place is not a new banner.
     private mutating func admit(_ sender: String) -> Bool {
         let limit = configuration.banners.maximumPerSecond
         if limit == 0 { return true }

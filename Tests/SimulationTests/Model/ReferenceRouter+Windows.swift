@@ -212,8 +212,8 @@ extension ReferenceRouter {
             asked: asking(about: publication.topic))
     }
 
-    /// The pattern that names more segments wins; then, segment by segment from the left, a literal beats a capture, and the
-    /// topic itself what is at or below it.
+    /// The pattern that names more segments wins; then, segment by segment from the left, a literal beats a capture,
+    /// and the topic itself what is at or below it.
     private func route(of topic: Topic) -> Route {
         func named(_ route: Route) -> [Substring] {
             route.pattern!.description.split(separator: "/").filter { $0 != "**" }

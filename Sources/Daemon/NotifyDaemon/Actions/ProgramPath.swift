@@ -1,7 +1,7 @@
 import Glibc
 
-/// Where the programs of buttons are looked for: in the folders of `PATH`, and then in the one of notifyd, where an installation
-/// below a home directory has notifyctl.
+/// Where the programs of buttons are looked for: in the folders of `PATH`, and then in the one of notifyd, where an
+/// installation below a home directory has notifyctl.
 enum ProgramPath {
     /// As execvp(3) without `PATH`.
     private static let standard = "/usr/local/bin:/usr/bin:/bin"

@@ -50,8 +50,8 @@ final class TransientUnits {
         onEnd(command, "could not be started: \(error)")
     }
 
-    /// The manager itself looks for programs only where it was built to. Its `PATH`, which the desktop may have changed after
-    /// notifyd was started, is what its other programs get.
+    /// The manager itself looks for programs only where it was built to. Its `PATH`, which the desktop may have changed
+    /// after notifyd was started, is what its other programs get.
     private func askPath(_ command: ButtonCommand, of owner: String) {
         let call = bus.methodCall(
             to: owner, path: Self.path, interface: "org.freedesktop.DBus.Properties", member: "Get")

@@ -1,15 +1,15 @@
 import DequeModule
 
-/// Calls that have been read and wait to be handled, in a queue for each caller. The programs of the callers are served by
-/// deficit round robin: a program whose call costs more than its quantum runs up a deficit, and is passed over until the others
-/// have used as much. See M. Shreedhar and G. Varghese, "Efficient Fair Queuing Using Deficit Round-Robin" (1996). The callers of
-/// one program, such as several connections, take turns within its turns.
+/// Calls that have been read and wait to be handled, in a queue for each caller. The programs of the callers are served
+/// by deficit round robin: a program whose call costs more than its quantum runs up a deficit, and is passed over until
+/// the others have used as much. See M. Shreedhar and G. Varghese, "Efficient Fair Queuing Using Deficit Round-Robin"
+/// (1996). The callers of one program, such as several connections, take turns within its turns.
 ///
 /// The calls of one caller keep their order, with one exception: before windows end, its claims, and the changes before them,
 /// overtake its reads.
 final class FairQueue<Call> {
-    /// Calls of one program. dbus-daemon keeps all calls without a reply in one list, and searches it for each reply. With ten
-    /// thousand of them a reply takes it milliseconds, and the calls of others are read as slowly.
+    /// Calls of one program. dbus-daemon keeps all calls without a reply in one list, and searches it for each reply.
+    /// With ten thousand of them a reply takes it milliseconds, and the calls of others are read as slowly.
     static var lengthLimit: Int { 2_500 }
     /// Those of them that change nothing: their replies are long, and so they wait for longer.
     static var readingsLimit: Int { 1_000 }
@@ -175,7 +175,8 @@ final class FairQueue<Call> {
         return true
     }
 
-    /// Takes the next caller out of the round. Others of its program have their turn when all other programs had theirs.
+    /// Takes the next caller out of the round. Others of its program have their turn when all other programs had
+    /// theirs.
     private func popNext() -> Place {
         let program = round.removeFirst()
         guard let place = programs[program]?.round.popFirst() else {
@@ -245,8 +246,8 @@ final class FairQueue<Call> {
         enqueue(call, of: caller)
     }
 
-    /// Whether this caller has queued publishes and nothing else, and its program so many of them that it is throttled for the
-    /// sake of others.
+    /// Whether this caller has queued publishes and nothing else, and its program so many of them that it is throttled
+    /// for the sake of others.
     func hasPublishBacklog(_ caller: String) -> Bool {
         guard let place = places[caller], let program = programs[queues[place].program] else { return false }
         return program.publishes > Throttle.backlogThreshold && queues[place].publishes == queues[place].count
@@ -254,7 +255,8 @@ final class FairQueue<Call> {
 
     // MARK: Rounds
 
-    /// The caller to be served now. Programs with deficits move to the end of the round, and each move takes a quantum off.
+    /// The caller to be served now. Programs with deficits move to the end of the round, and each move takes a quantum
+    /// off.
     func nextCaller() -> String? {
         // A single program delays no other.
         if round.count <= 1 { deficits = [:] }

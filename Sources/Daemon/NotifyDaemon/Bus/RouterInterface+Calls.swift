@@ -4,8 +4,8 @@ import Systemd
 /// Schedules calls that have been read.
 ///
 /// Most calls are handled at once. A call is queued if many calls have come together, if the bus is behind with our
-/// replies, if its caller does not read them, or if the policy needs a caller that is not identified yet. The calls that sd-bus handles itself, such as
-/// introspection, are queued too.
+/// replies, if its caller does not read them, or if the policy needs a caller that is not identified yet. The calls
+/// that sd-bus handles itself, such as introspection, are queued too.
 extension RouterInterface: BusPumpDelegate {
     /// A call whose arguments have been read.
     struct PreparedCall {

@@ -1,8 +1,8 @@
-/// Bytes of long replies to each caller that it was not seen to read. The bus keeps what a caller does not read, and takes it off
-/// a quota that ends our own connection.
+/// Bytes of long replies to each caller that it was not seen to read. The bus keeps what a caller does not read, and
+/// takes it off a quota that ends our own connection.
 ///
-/// A caller is seen to read by its answer to a ping, which the bus delivers after the replies. It is asked early, so that who
-/// reads does not have to wait.
+/// A caller is seen to read by its answer to a ping, which the bus delivers after the replies. It is asked early, so
+/// that who reads does not have to wait.
 struct UnreadReplies {
     /// Above this a caller's calls wait.
     static var limit: Int { 256 << 10 }

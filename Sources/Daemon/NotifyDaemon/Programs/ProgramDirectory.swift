@@ -18,8 +18,8 @@ final class ProgramDirectory {
     static let capacity = 10_000
     private static let timeout: Duration = .seconds(5)
 
-    /// Called once after each `requested`, later than the look-up that returned it, with the name, its program (`nil` where
-    /// nothing can be said), and whether it has left the bus.
+    /// Called once after each `requested`, later than the look-up that returned it, with the name, its program (`nil`
+    /// where nothing can be said), and whether it has left the bus.
     var onAnswer: (String, String?, Bool) -> Void = { _, _, _ in }
     private let bus: BusConnection
     private var known: [String: Lookup] = [:]
@@ -43,8 +43,8 @@ final class ProgramDirectory {
         return program
     }
 
-    /// Whose limits and turns count for a connection: its program's, or its own until that is known. Programs that cannot be
-    /// told are one. Starts a lookup if there was none.
+    /// Whose limits and turns count for a connection: its program's, or its own until that is known. Programs that
+    /// cannot be told are one. Starts a lookup if there was none.
     func owner(of name: String) -> String {
         switch lookUp(name) {
         case .requested: name

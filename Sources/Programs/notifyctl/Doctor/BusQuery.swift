@@ -52,8 +52,8 @@ struct BusQuery {
         try await connection.call(.toBus(member, arguments), timeout: Self.timeout).arguments.first
     }
 
-    /// The `PATH` with which notifyd looks for the programs of buttons: that of the service manager if it starts notifyd, else that
-    /// of the running notifyd; `nil` if neither is there.
+    /// The `PATH` with which notifyd looks for the programs of buttons: that of the service manager if it starts
+    /// notifyd, else that of the running notifyd; `nil` if neither is there.
     func pathOfButtons() async -> String? {
         let (process, (unit, service)) = (await process(of: Router.name), await UnitCheck.ask(self))
         guard process == nil ? unit.loadState == "loaded" : process == service["MainPID"]?.integer() else {

@@ -72,7 +72,8 @@ struct ServerCheck {
         }
     }
 
-    /// The bus could not start one. Of several that are installed it starts the one that it has found first, whatever the desktop.
+    /// The bus could not start one. Of several that are installed it starts the one that it has found first, whatever
+    /// the desktop.
     private var notStarted: Finding {
         let state = "none, and the bus could not start one: banners wait"
         guard !installed.isEmpty else {

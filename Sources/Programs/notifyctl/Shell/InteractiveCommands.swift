@@ -2,8 +2,8 @@ import Glibc
 
 /// Commands that take as long as their user likes, so that their end is no news.
 struct InteractiveCommands {
-    /// Those that a shell leaves out if nothing else is set. Others are recognised by the input that they take: see `TerminalInput`. Older
-    /// kernels do not tell of what is read from /dev/tty, as pagers do.
+    /// Those that a shell leaves out if nothing else is set. Others are recognised by the input that they take: see
+    /// `TerminalInput`. Older kernels do not tell of what is read from /dev/tty, as pagers do.
     static let usual = [
         "btop", "emacs", "gdb", "git blame", "git diff", "git log", "git reflog", "git show", "helix", "htop", "info",
         "journalctl",
@@ -13,7 +13,8 @@ struct InteractiveCommands {
         "weechat",
     ].joined(separator: ":")
 
-    /// What stands before the program that a command is about, and which of its options are followed by a word of their own.
+    /// What stands before the program that a command is about, and which of its options are followed by a word of their
+    /// own.
     private static let prefixes: [Substring: String] = [
         "builtin": "", "command": "", "doas": "uC", "env": "uCS", "exec": "a", "nice": "n", "noglob": "", "nohup": "",
         "sudo": "CDghpRrTtUu", "time": "fo",

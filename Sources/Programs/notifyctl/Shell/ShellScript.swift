@@ -30,8 +30,8 @@ enum ShellScript: String, CaseIterable, ExpressibleByArgument {
         return text
     }
 
-    /// What somebody who has called “shell init” by hand is told: the lines for the configuration, which find the programs whatever the
-    /// search path is by then.
+    /// What somebody who has called “shell init” by hand is told: the lines for the configuration, which find the
+    /// programs whatever the search path is by then.
     ///
     /// - Parameter program: the path of notifyctl.
     func advice(program: String) -> String {

@@ -6,9 +6,9 @@ struct TerminalInput: Equatable {
     /// In seconds since 1970-01-01 00:00 UTC.
     let lastRead: Int64
 
-    /// Whether a command read what was typed until shortly before its end: then whoever typed it is there. Such are editors,
-    /// pagers, shells on other machines and everything that is asked to end by a key. A command that only asked at its beginning
-    /// is not among them.
+    /// Whether a command read what was typed until shortly before its end: then whoever typed it is there. Such are
+    /// editors, pagers, shells on other machines and everything that is asked to end by a key. A command that only
+    /// asked at its beginning is not among them.
     ///
     /// - Parameters:
     ///   - end: when the command ended, in whole seconds.

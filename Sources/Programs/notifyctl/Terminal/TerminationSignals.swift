@@ -47,7 +47,8 @@ final class TerminationSignals: @unchecked Sendable {
 }
 
 extension TerminationSignals {
-    /// Runs `work` to its end, or until a signal or the end of a time limit cancels it, or the reader of the output exits.
+    /// Runs `work` to its end, or until a signal or the end of a time limit cancels it, or the reader of the output
+    /// exits.
     ///
     /// - Parameter isForReader: whether nothing but its output is the purpose of the command.
     /// - Returns: its result, and whether a signal came; without a result if it failed because of the signal.

@@ -139,8 +139,8 @@ final class X11Connection {
         select(0, window)
     }
 
-    /// Reports whether the screen saver is active, and from now on when that changes; MIT-SCREEN-SAVER 1.1. A server without it has
-    /// none.
+    /// Reports whether the screen saver is active, and from now on when that changes; MIT-SCREEN-SAVER 1.1. A server
+    /// without it has none.
     func watchSaver() {
         let name = "MIT-SCREEN-SAVER"
         let cookie = xcb_query_extension(raw, UInt16(name.utf8.count), name)
