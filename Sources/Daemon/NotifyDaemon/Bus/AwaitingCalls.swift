@@ -6,8 +6,6 @@ struct AwaitingCall {
     let call: RetainedMessage
     let after: UInt64
     let limit: Int
-    /// Whose limit it counts for.
-    let owner: String
 }
 
 /// The calls of `AwaitChanges` that wait. The next change ends the waiting of all of them.
@@ -21,8 +19,10 @@ struct AwaitingCalls {
 
     var isEmpty: Bool { count == 0 }
 
-    mutating func add(_ call: AwaitingCall, of caller: String) throws(Refusal) {
-        let own = calls.values.joined().count { $0.owner == call.owner }
+    /// - Parameter owner: whose limit a caller counts for now. It changes once the program of a caller is known.
+    mutating func add(_ call: AwaitingCall, of caller: String, owner: (String) -> String) throws(Refusal) {
+        let program = owner(caller)
+        let own = calls.reduce(0) { $0 + (owner($1.key) == program ? $1.value.count : 0) }
         guard own < Self.limit, count < Self.totalLimit else {
             throw .limitExceeded(
                 "calls of AwaitChanges that wait: \(Self.limit) of one program, \(Self.totalLimit) of all; wait for "

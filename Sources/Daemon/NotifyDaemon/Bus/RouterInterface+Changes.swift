@@ -41,8 +41,8 @@ extension RouterInterface {
         }
         if let first, !first.changes.isEmpty { return try answer(call, after: after, limit: max(1, limit), first) }
         let held = RetainedMessage(retaining: call)
-        let owner = host.owner(of: call.sender)
-        try awaiting.add(AwaitingCall(call: held, after: after, limit: limit, owner: owner), of: call.sender)
+        try awaiting.add(
+            AwaitingCall(call: held, after: after, limit: limit), of: call.sender, owner: host.owner(of:))
     }
 
     /// There are new changes on disk: the calls that wait for them are queued as if they came now.
