@@ -32,6 +32,35 @@ struct ProgramLimitTests {
         }
     }
 
+    /// A program may have 16 MiB of undecided events, some 1,800 of these, and all together 64 MiB.
+    @Test func manyConnectionsAtOnceGetNoMoreThanOne() async throws {
+        try await withRig(configuration: "[defaults]\nwindow = \"60s\"\n") { rig in
+            var writer = WireWriter()
+            writer.string("/flood")
+            writer.string(String(repeating: "t", count: 1_000))
+            writer.string(String(repeating: "b", count: 8_000))
+            let body = writer.bytes
+            let calls = (0..<150).flatMap { number in
+                var call = WireMessage(flags: 1, serial: UInt32(number + 2), member: "Send")
+                call.signature = "sss"
+                call.body = body
+                return call.bytes
+            }
+            let connections = try (0..<60).map { _ in try RawConnection(rig.bus.address) }
+            for connection in connections { connection.write(calls) }
+            var (published, unchanged) = (UInt64(0), 0)
+            try await rig.until("no more are accepted") {
+                let count = UInt64(try await rig.client.statistics()["published", default: 0])
+                unchanged = count == published ? unchanged + 1 : 0
+                published = count
+                return count > 1_000 && unchanged == 20
+            }
+            // What came before the bus had said whose it was is beyond the limit.
+            #expect(published < 2_700)
+            withExtendedLifetime(connections) {}
+        }
+    }
+
     @Test func forgettingEverythingDropsWhatIsAwaited() async throws {
         try await withRig { rig in
             #expect(try await rig.client.claimNamed(source: "chat", eventID: "1") == .awaited)

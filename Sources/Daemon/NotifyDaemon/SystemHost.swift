@@ -75,7 +75,7 @@ final class SystemHost: Host {
         callers.onIdentification = { [unowned daemon] in daemon.log($0, $1) }
         programs.onAnswer = { [unowned self, unowned daemon] name, program, hasLeft in
             daemon.programIdentified(program, of: name, hasLeft: hasLeft)
-            interface.queue.regroup(name)
+            interface.programIdentified(name)
         }
         peers.onLeave = { [unowned self] name in interface.callerLeft(name) }
         session = SessionWatch.start(on: loop, logger: logger)

@@ -47,7 +47,7 @@ extension RouterInterface: BusPumpDelegate {
         let program = queue.program(of: caller)
         if !queue.hasPublishBacklog(caller) { throttle.recordCall(by: program, at: host.instant) }
         if handledImmediately < Self.immediateLimit, canReply, !queue.mustQueue(caller), !unread.mustWait(caller),
-            host.callers.isIdentified(caller)
+            host.callers.isIdentified(caller), !mustAwaitProgram(caller)
         {
             handledImmediately += 1
             let begin = beginCall()
@@ -226,7 +226,7 @@ extension RouterInterface: BusPumpDelegate {
         if !host.callers.isIdentified(caller) {
             queue.blockNext()
             host.callers.whenIdentified(caller) { [unowned self] in queue.unblock(caller) }
-        } else if unread.mustWait(caller) {
+        } else if unread.mustWait(caller) || mustAwaitProgram(caller) {
             queue.blockNext()
         } else if queue.hasPublishBacklog(caller), !throttle.allows(queue.program(of: caller), at: now) {
             queue.throttleNext()
@@ -237,6 +237,19 @@ extension RouterInterface: BusPumpDelegate {
             endCall(of: caller, begun: begin)
         }
         return true
+    }
+
+    /// Whether a call has to wait for the bus to say whose it is: where the tables fill, limits count before a call is
+    /// handled. Else a program could have its calls handled over ever new connections, faster than they are told apart.
+    private func mustAwaitProgram(_ caller: String) -> Bool {
+        daemon.router.isCrowded && host.programs.isLookedUp(caller)
+    }
+
+    /// The bus has said whose a connection is.
+    func programIdentified(_ caller: String) {
+        queue.regroup(caller)
+        queue.unblock(caller)
+        bus.resume()
     }
 
     /// Called by the throttle timer.

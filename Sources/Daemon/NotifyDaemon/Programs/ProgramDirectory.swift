@@ -43,15 +43,14 @@ final class ProgramDirectory {
         return program
     }
 
-    /// Whose limits and turns count for a connection: its program's, or its own until that is known. Programs that
-    /// cannot be told are one. Starts a lookup if there was none.
+    /// Whose limits and turns count for a connection: its program's. Those whose programs are not known yet, or cannot
+    /// be told, are one. Starts a lookup if there was none.
     func owner(of name: String) -> String {
-        switch lookUp(name) {
-        case .requested: name
-        case .none: ""
-        case .named(let program): program
-        }
+        if case .named(let program) = lookUp(name) { program } else { "" }
     }
+
+    /// Whether the bus has been asked about a connection and has not answered.
+    func isLookedUp(_ name: String) -> Bool { known[name] == .requested }
 
     /// A connection has left the bus. Unique names are never reused.
     func disconnected(_ name: String) {
@@ -63,8 +62,6 @@ final class ProgramDirectory {
             try bus.call(
                 bus.busCall("GetConnectionUnixProcessID", about: name), timeout: Self.timeout
             ) { [unowned self] answer in
-                // A claim may come from a connection that has left.
-                if answer.failure?.isNoOwner == true { known[name] = nil }
                 let process: UInt32? = answer.failure == nil ? try? answer.readNumber("u") : nil
                 complete(name, process.flatMap { Int32(exactly: $0) }.flatMap(Self.program))
             }
@@ -74,7 +71,8 @@ final class ProgramDirectory {
         }
     }
 
-    /// Reported even if the connection has left, because its claims still need the name.
+    /// Reported even if the connection has left, because its claims still need the name, and its calls that are queued
+    /// count for the program.
     private func complete(_ name: String, _ program: String?) {
         let hasLeft = known[name] == nil
         if !hasLeft { known[name] = program.map(Lookup.named) ?? Lookup.none }
