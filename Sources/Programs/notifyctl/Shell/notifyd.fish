@@ -25,13 +25,11 @@ if status is-interactive; and not set -q __notifyd_program
         set -l seconds "$NOTIFYD_SHELL_SECONDS"
         string match -qr '^\d{1,9}(\.\d+)?$' -- "$seconds"; or set seconds @seconds@
         test "$elapsed" -ge (math -s0 -- "$seconds * 1000") 2> /dev/null; or return 0
-        # A command that Ctrl-Z has stopped has the status 0. One that "fg" has continued was stopped before, too.
-        set -l stopped (__notifyd_stopped)
-        if set -q stopped[1]
-            string match -qr '^\s*(fg|%)' -- "$argv[1]"; and test "$stopped" = "$__notifyd_stopped"; and return 0
-            for process in $stopped
-                contains -- $process $__notifyd_stopped; or return 0
-            end
+        # How a command ended that "fg" has continued is not known: the status is 0, also after Ctrl-C.
+        string match -qr '^\s*(fg|%)' -- "$argv[1]"; and return 0
+        # A command that Ctrl-Z has stopped has the status 0, too.
+        for process in (__notifyd_stopped)
+            contains -- $process $__notifyd_stopped; or return 0
         end
         # The substitution makes a list of its lines.
         set -l lines (string sub --length 4096 -- "$argv[1]")
