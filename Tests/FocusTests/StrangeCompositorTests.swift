@@ -58,7 +58,8 @@ import Testing
                 let detail = try await rig.state()["detail"]?.string ?? ""
                 return detail.hasPrefix(name) && detail.hasSuffix("does not answer")
             }
-            #expect(rig.log.contains("does not answer"))
+            // The log comes through a pipe.
+            try await rig.until("the log tells it") { rig.log.contains("does not answer") }
         }
     }
 }
