@@ -18,7 +18,9 @@ public struct TopicPattern: Hashable, Sendable, CustomStringConvertible {
     /// Whether it also matches everything below.
     public let includesBelow: Bool
 
-    /// - Parameter allowsBelow: whether it may end in `/**`.
+    /// - Parameters:
+    ///   - text: such as `/post/{id}`.
+    ///   - allowsBelow: whether it may end in `/**`.
     /// - Throws: `TopicError` if the text is not a topic with or without captures.
     public init(_ text: String, allowsBelow: Bool = false) throws(TopicError) {
         includesBelow = allowsBelow && text.utf8.suffix(Self.below.utf8.count).elementsEqual(Self.below.utf8)
