@@ -207,7 +207,10 @@ final class FairQueue<Call> {
         }
         queues[place].program = new
         drop(from: old)
-        if let deficit = deficits.removeValue(forKey: old) { deficits[new, default: 0] += deficit }
+        // What others of a shared account have used is not this caller's.
+        if programs[old] == nil, let deficit = deficits.removeValue(forKey: old) {
+            deficits[new, default: 0] += deficit
+        }
         if wasReady { join(place) }
     }
 
