@@ -71,6 +71,8 @@ let package = Package(
         .systemLibrary(
             name: "CWayland", path: "Sources/C/CWayland", pkgConfig: "wayland-client",
             providers: [.apt(["libwayland-dev"])]),
+        .systemLibrary(
+            name: "CPCRE2", path: "Sources/C/CPCRE2", pkgConfig: "libpcre2-8", providers: [.apt(["libpcre2-dev"])]),
         // What Linux has and Swift's module Glibc has not.
         .systemLibrary(name: "CLinux", path: "Sources/C/CLinux"),
         // What SQLite has and Swift cannot call.
@@ -101,6 +103,8 @@ let package = Package(
         .target(
             name: "TOMLTables", dependencies: ["NotifyText", "Routing", "UserFiles"], path: "Sources/Common/TOMLTables",
             swiftSettings: strict),
+        // Regular expressions of configurations, for texts that others choose.
+        .target(name: "Patterns", dependencies: ["CPCRE2"], path: "Sources/Common/Patterns", swiftSettings: strict),
         // Secrets, in the credentials of a unit or in files.
         .target(
             name: "Credentials", dependencies: ["TOMLTables", "UserFiles"], path: "Sources/Common/Credentials",
@@ -261,7 +265,7 @@ let package = Package(
 
         // The screens of windows: by rules, from the desktop there is.
         .target(
-            name: "WindowRules", dependencies: ["NotifyText", "Routing", "TOMLTables"],
+            name: "WindowRules", dependencies: ["NotifyText", "Patterns", "Routing", "TOMLTables"],
             path: "Sources/Screens/WindowRules", swiftSettings: strict),
         .target(
             name: "WindowWatching",
@@ -273,7 +277,7 @@ let package = Package(
         .executableTarget(
             name: "notifyd-focus",
             dependencies: [
-                "NotifyText", "NotifyVersion", "Routing", "ScreenHolding", "Systemd", "TOMLTables",
+                "NotifyText", "NotifyVersion", "Patterns", "Routing", "ScreenHolding", "Systemd", "TOMLTables",
                 "UserFiles", "WindowRules", "WindowWatching",
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -379,8 +383,8 @@ let package = Package(
             name: "NotifyFuzzing",
             dependencies: [
                 "BrowserHost", "Journal", "LinkMessages", "LinkSealing", "Linking", "Mapping", "NotifyClient",
-                "NotifyDaemon", "NotifyText", "NtfyMessages", "PushMessages", "Routing", "Systemd", "TOMLTables",
-                "TabRules", "WebPush", "WindowRules",
+                "NotifyDaemon", "NotifyText", "NtfyMessages", "Patterns", "PushMessages", "Routing", "Systemd",
+                "TOMLTables", "TabRules", "WebPush", "WindowRules",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             path: "Sources/Testing/NotifyFuzzing", swiftSettings: strict
@@ -397,7 +401,8 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
-            name: "WindowRulesTests", dependencies: ["Routing", "TOMLTables", "WindowRules"], swiftSettings: strict),
+            name: "WindowRulesTests", dependencies: ["Patterns", "Routing", "TOMLTables", "WindowRules"],
+            swiftSettings: strict),
         .testTarget(
             name: "FocusTests",
             dependencies: [

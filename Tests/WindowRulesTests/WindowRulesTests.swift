@@ -126,25 +126,29 @@ import Testing
         #expect(Window(id: 1, app: "", title: String(repeating: "é", count: 4000)).title.unicodeScalars.count == 512)
     }
 
-    private static func rules(_ pattern: String, _ count: Int) throws -> WindowRules {
-        try rules(String(repeating: "[[screen]]\ntitle = '\(pattern)'\ntopic = \"/x\"\n", count: count))
-    }
+    @Test func aPatternThatTakesTooLongIsToldOnceAndFitsNothing() throws {
+        var rules = try Self.rules(
+            """
+            [[screen]]
+            app = "firefox"
+            topic = "/first"
+            title = "^x"
 
-    /// A title that begins with any of these patterns could be matched for minutes, if there were no limit.
-    @Test func allPatternsTogetherAreBounded() throws {
-        let pattern = "(?:a?){250}(?:b?){240}$"
-        let error = #expect(throws: ConfigurationError.self) { _ = try Self.rules(pattern, 256) }
-        #expect(error?.mistakes.map(\.line) == [11], "\(String(describing: error))")
-        #expect(error?.mistakes.first?.reason.contains("of all rules are too long together") == true)
-        var rules = try Self.rules(pattern, 3)
-        let title = String(repeating: "a", count: Window.longestTitle - 1) + "-"
-        let time = ContinuousClock().measure { _ = rules.fit(Self.firefox(title)) }
-        // Without optimisation it takes many times as long, and more on a busy machine.
-        #expect(time < .seconds(10))
-    }
+            [[screen]]
+            title = "^(?:a+)+b"
+            topic = "/slow"
 
-    @Test func manyUsualRulesFit() throws {
-        #expect(try Self.rules("^Post (?<id>[0-9]+) – Example", 150).rules.count == 150)
+            [[screen]]
+            app = "firefox"
+            topic = "/web"
+            """)
+        for number in 1...3 {
+            let window = Self.firefox(String(repeating: "a", count: 100 + number) + "-b")
+            #expect(rules.screens(of: [window]) == [try Self.wanted("/web")])
+            #expect(rules.takeGivenUp() == (number == 1 ? [1] : []))
+        }
+        #expect(rules.screens(of: [Self.firefox("aab")]) == [try Self.wanted("/slow")])
+        #expect(rules.takeGivenUp() == [])
     }
 
     // MARK: Configuration
@@ -158,7 +162,10 @@ import Testing
             ("[[screen]]\napp = \"x\"", "'topic' is missing here"),
             ("[[screen]]\napp = \"x\"\ntopic = \"x\"", "does not start with '/'"),
             ("[[screen]]\napp = \"x\"\ntopic = \"/x/{id}\"", "'title' has no capture (?<id>…)"),
-            ("[[screen]]\ntitle = \"(\"\ntopic = \"/x\"", "'title' is no regular expression: this '(' is not closed"),
+            (
+                "[[screen]]\ntitle = \"(\"\ntopic = \"/x\"",
+                "focus.toml:2:1: 'title': missing closing parenthesis (after character 1 of the regular expression)"
+            ),
             ("[[screen]]\napp = \"x\"\ntopic = \"/x\"\nstate = \"hidden\"", "one of \"focused\", \"visible\""),
             ("[[screen]]\napp = \"x\"\ntopic = \"/x\"\nwhen = 1", "there is no key 'when' here; the keys are app"),
             ("[[screen]]\napp = \"x\"\ntopic = \"/x\u{FFFE}\"", "has a character that no message can carry"),

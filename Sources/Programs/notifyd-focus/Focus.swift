@@ -1,5 +1,6 @@
 import Glibc
 import Logging
+import Patterns
 import Routing
 import ScreenHolding
 import Systemd
@@ -73,6 +74,11 @@ final class Focus {
         var wanted = WantedScreens()
         for screen in rules.screens(of: follower.windows, focused: follower.focused) {
             wanted.insert(screen.topic, screen.isFocused ? .focused : .visible)
+        }
+        for number in rules.takeGivenUp() {
+            logger.warning(
+                "The pattern of a rule takes too long for a title, which counts as no match",
+                metadata: ["rule": "\(number + 1)", "pattern": "\(rules.rules[number].title?.description ?? "")"])
         }
         holder.want(wanted)
         interface?.windowsChanged()

@@ -1,9 +1,10 @@
 import NotifyText
+import Patterns
 
 /// A window, as its desktop describes it.
 public struct Window: Equatable, Sendable {
     /// Unicode scalars of a title that are looked at. A page chooses its title, and may choose a long one.
-    public static let longestTitle = 512
+    public static let longestTitle = Pattern.longestSubject
 
     /// The number of the window at its source.
     public let id: UInt64

@@ -1,4 +1,5 @@
 import NotifyText
+public import Patterns
 public import Routing
 import TOMLTables
 
@@ -18,52 +19,46 @@ public struct WindowRule: Equatable, Sendable {
     /// `nil`: any.
     public let app: String?
     /// `nil`: any.
-    public let title: TitlePattern?
+    public let title: Pattern?
     /// Its captures are named ones of the title, or ``windowCapture``.
     public let topic: TopicPattern
     public let state: State
 
-    public init(app: String?, title: TitlePattern?, topic: TopicPattern, state: State = .focused) {
+    public init(app: String?, title: Pattern?, topic: TopicPattern, state: State = .focused) {
         self.app = app
         self.title = title
         self.topic = topic
         self.state = state
     }
 
-    /// A window that fits the rule.
-    struct Match {
-        /// `nil`: what the title has is no part of a topic.
-        let topic: Topic?
+    /// Whether a window fits the rule.
+    enum Match {
+        /// The topic is `nil` if what the title has is no part of one.
+        case fits(Topic?)
+        case doesNotFit
+        /// Its title would take too long.
+        case gaveUp
     }
 
-    /// - Returns: `nil` if the window does not fit.
-    func match(_ window: Window) -> Match? {
-        if let app, !app.isSameApp(window.app), !app.isSameApp(window.instance) { return nil }
+    func match(_ window: Window) -> Match {
+        if let app, !app.isSameApp(window.app), !app.isSameApp(window.instance) { return .doesNotFit }
         let own = window.number.map { [Self.windowCapture: String($0)] } ?? [:]
-        guard let title else { return Match(topic: topic.filled(with: own)) }
-        return title.captures(in: window.title).map { captures in
+        guard let title else { return .fits(topic.filled(with: own)) }
+        switch title.match(window.title) {
+        case .match(let captures):
             let isOfTitle = title.captureNames.contains(Self.windowCapture)
-            return Match(topic: topic.filled(with: isOfTitle ? captures : captures.merging(own) { $1 }))
+            return .fits(topic.filled(with: isOfTitle ? captures : captures.merging(own) { $1 }))
+        case .noMatch: return .doesNotFit
+        case .gaveUp: return .gaveUp
         }
     }
 }
 
 extension WindowRule {
-    /// - Parameter room: what is left of ``WindowRules/heaviest``.
-    static func read(from table: inout TableReader, room: inout Int) -> WindowRule? {
+    static func read(from table: inout TableReader) -> WindowRule? {
         let app = table.string("app")
         if app?.isEmpty == true { table.note("app", "'app' is empty; without 'app' a rule is for every program") }
-        let title = table.pattern("title")
-        if let title {
-            // Of the rules that are too many the first one is told.
-            if room >= 0, title.weight > room {
-                table.note(
-                    "title",
-                    "the patterns of all rules are too long together, as each repetition is written out; shorten them or "
-                        + "their numbers, or begin them with ^ and text")
-            }
-            room -= title.weight
-        }
+        let title = table.parsed("title", Pattern.init)
         let topic = table.required("topic") { $0.topic($1) }
         let state = table.word("state", of: State.self) ?? .focused
         guard table.has("app") || table.has("title") else {
@@ -82,16 +77,6 @@ extension WindowRule {
 }
 
 extension TableReader {
-    fileprivate mutating func pattern(_ key: String) -> TitlePattern? {
-        guard let text = string(key) else { return nil }
-        do throws(TitlePatternError) {
-            return try TitlePattern(text)
-        } catch {
-            note(key, "'\(key)' is no regular expression: \(error)")
-            return nil
-        }
-    }
-
     fileprivate mutating func topic(_ key: String) -> TopicPattern? {
         guard let text = string(key) else { return nil }
         do throws(TopicError) {

@@ -10,8 +10,6 @@ public struct WindowRules: Sendable {
     public static let mostScreens = 64
     /// Rules of a configuration.
     static let mostRules = 256
-    /// The weight of all patterns together. To match them all with the worst title takes some 20 milliseconds.
-    static let heaviest = 3000
 
     /// A screen that is to be held.
     public struct Wanted: Equatable, Sendable {
@@ -45,6 +43,8 @@ public struct WindowRules: Sendable {
     public let rules: [WindowRule]
     private var remembered: [UInt64: Remembered] = [:]
     private var round: UInt64 = 0
+    private var givenUp: Set<Int> = []
+    private var newlyGivenUp: [Int] = []
     /// Whether windows without the focus matter.
     private let hasVisible: Bool
 
@@ -56,8 +56,7 @@ public struct WindowRules: Sendable {
     /// Reads a whole configuration.
     public static func parse(_ text: String, file: String) throws(ConfigurationError) -> WindowRules {
         try TableReader.read(file: file, text: text) { root in
-            var room = heaviest
-            return WindowRules(root.tables("screen", upTo: mostRules) { WindowRule.read(from: &$0, room: &room) })
+            WindowRules(root.tables("screen", upTo: mostRules) { WindowRule.read(from: &$0) })
         }
     }
 
@@ -111,11 +110,21 @@ public struct WindowRules: Sendable {
         return fit
     }
 
-    private func find(_ window: Window) -> Fit? {
+    private mutating func find(_ window: Window) -> Fit? {
         for (index, rule) in rules.enumerated() {
-            if let match = rule.match(window) { return Fit(rule: index, topic: match.topic) }
+            switch rule.match(window) {
+            case .fits(let topic): return Fit(rule: index, topic: topic)
+            case .doesNotFit: continue
+            case .gaveUp: if givenUp.insert(index).inserted { newlyGivenUp.append(index) }
+            }
         }
         return nil
+    }
+
+    /// The numbers of rules, from 0, with a pattern that took too long since this was last called, and never before.
+    public mutating func takeGivenUp() -> [Int] {
+        defer { newlyGivenUp = [] }
+        return newlyGivenUp
     }
 
     /// Forgets windows that are gone, once they are many.

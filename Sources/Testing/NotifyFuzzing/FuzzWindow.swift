@@ -1,4 +1,5 @@
 import NotifyText
+import Patterns
 import Routing
 import TOMLTables
 import WindowRules
@@ -12,8 +13,8 @@ public func fuzzWindow(_ bytes: [UInt8]) {
     let window = Window(id: 1, number: 4711, app: "Firefox", title: title, isFocused: true)
     precondition(window.title.unicodeScalars.count <= max(title.utf8.count, Window.longestTitle), "a title is cut")
     check(rules, window)
-    if lines.count == 3, let pattern = try? TitlePattern(lines[0]) {
-        if let captures = pattern.captures(in: window.title) {
+    if lines.count == 3, let pattern = try? Pattern(lines[0]) {
+        if case .match(let captures) = pattern.match(window.title) {
             precondition(captures.keys.allSatisfy(pattern.captureNames.contains), "what is captured has a name")
             precondition(
                 captures.values.allSatisfy { window.title.utf8.contains(Array($0.utf8)) },
