@@ -1,0 +1,168 @@
+import Glibc
+import UserFiles
+
+/// The directory that the log is in. `DirectoryDisk` is the real one; tests make up others.
+package protocol LogDisk: AnyObject {
+    /// - Returns: `nil` if there is no file of that name; `.making` makes one.
+    /// - Throws: `JournalError.obstacle` if the name leads to something else than a regular file.
+    func open(_ name: String, _ purpose: LogFilePurpose) throws(JournalError) -> (any LogFile)?
+    /// Removes a file. One that is open can still be read and written. Nothing happens if there is none.
+    func remove(_ name: String) throws(JournalError)
+    /// Returns when the names of all files are on the disk.
+    func syncDirectory() throws(JournalError)
+    /// A random number.
+    func random() -> UInt32
+}
+
+package enum LogFilePurpose {
+    case reading
+    case writing
+    /// Makes an empty file; one that is there is emptied.
+    case making
+}
+
+/// An open file.
+package protocol LogFile: AnyObject {
+    /// In bytes.
+    func size() throws(JournalError) -> Int
+    /// Fills a buffer from a place in the file.
+    ///
+    /// - Returns: how many bytes there were; fewer than the buffer has at the end of the file alone.
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(JournalError) -> Int
+    /// Writes all bytes, or throws: then any part of them may be written.
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(JournalError)
+    func truncate(to size: Int) throws(JournalError)
+    /// Returns when all that was written is on the disk. After an error, nobody knows what is, whatever a second call says.
+    func sync() throws(JournalError)
+    func close()
+}
+
+/// A directory of the file system.
+package final class DirectoryDisk: LogDisk {
+    private let directory: String
+
+    /// - Parameter directory: an existing one.
+    package init(_ directory: String) {
+        self.directory = directory
+    }
+
+    package func open(_ name: String, _ purpose: LogFilePurpose) throws(JournalError) -> (any LogFile)? {
+        let path = "\(directory)/\(name)"
+        let access =
+            switch purpose {
+            case .reading: O_RDONLY
+            case .writing: O_RDWR
+            case .making: O_RDWR | O_CREAT
+            }
+        // Opening a pipe would block without O_NONBLOCK. The file is emptied when it is known to be a regular one.
+        let descriptor = Glibc.open(path, access | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
+        guard descriptor >= 0 else {
+            let error = errno
+            if error == ENOENT, purpose != .making { return nil }
+            throw Self.obstacle(at: path) ?? JournalError(errno: error)
+        }
+        let file = OpenFile(descriptor)
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw JournalError(errno: errno) }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw Self.obstacle(at: path) ?? .inputOutput }
+        if purpose != .reading, status.st_mode & 0o777 != 0o600, fchmod(descriptor, 0o600) != 0 {
+            throw JournalError(errno: errno)
+        }
+        if purpose == .making, status.st_size > 0 { try file.truncate(to: 0) }
+        return file
+    }
+
+    private static func obstacle(at path: String) -> JournalError? {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return nil }
+        let isLink = status.st_mode & S_IFMT == S_IFLNK
+        guard let kind = isLink ? "a symbolic link" : FileKind.obstacle(at: path) else { return nil }
+        return .obstacle("\(path) is \(kind), not a regular file")
+    }
+
+    package func remove(_ name: String) throws(JournalError) {
+        guard unlink("\(directory)/\(name)") != 0, errno != ENOENT else { return }
+        throw JournalError(errno: errno)
+    }
+
+    package func syncDirectory() throws(JournalError) {
+        let descriptor = Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw JournalError(errno: errno) }
+        defer { Glibc.close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw JournalError(errno: errno) }
+    }
+
+    package func random() -> UInt32 { .random(in: .min ... .max) }
+}
+
+private final class OpenFile: LogFile {
+    private var descriptor: CInt
+
+    init(_ descriptor: CInt) {
+        self.descriptor = descriptor
+    }
+
+    deinit { close() }
+
+    func size() throws(JournalError) -> Int {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw JournalError(errno: errno) }
+        return Int(status.st_size)
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(JournalError) -> Int {
+        var done = 0
+        while done < buffer.count {
+            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+            let count = pread(descriptor, rest.baseAddress, rest.count, off_t(offset + done))
+            if count == 0 { break }
+            guard count > 0 || errno == EINTR else { throw JournalError(errno: errno) }
+            done += max(0, count)
+        }
+        return done
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(JournalError) {
+        var done = 0
+        while done < bytes.count {
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+            let count = pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset + done))
+            // A regular file takes at least one byte, or tells why not.
+            guard count > 0 || count < 0 && errno == EINTR else {
+                throw count == 0 ? .inputOutput : JournalError(errno: errno)
+            }
+            done += max(0, count)
+        }
+    }
+
+    func truncate(to size: Int) throws(JournalError) {
+        while ftruncate(descriptor, off_t(size)) != 0 {
+            guard errno == EINTR else { throw JournalError(errno: errno) }
+        }
+    }
+
+    func sync() throws(JournalError) {
+        // An interrupted call may have lost an error already: it counts as one.
+        guard fdatasync(descriptor) == 0 else { throw JournalError(errno: errno) }
+    }
+
+    func close() {
+        if descriptor >= 0 { Glibc.close(descriptor) }
+        descriptor = -1
+    }
+}
+
+extension JournalError {
+    /// - Parameter number: an errno(3) of a call for a file.
+    init(errno number: CInt) {
+        self =
+            switch number {
+            case ENOSPC, EDQUOT: .diskFull
+            case EFBIG: .fileTooLarge
+            case EROFS, EACCES, EPERM: .readOnly
+            case ENOENT, ENOTDIR: .gone("the state directory was deleted or moved while notifyd had it open")
+            case EMFILE, ENFILE, ENOMEM: .other("a file of the journal: \(String(cString: strerror(number)))")
+            default: .inputOutput
+            }
+    }
+}

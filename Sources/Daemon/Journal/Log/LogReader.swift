@@ -1,0 +1,180 @@
+/// Reads all segments of a log, one at a time, and writes nothing.
+///
+/// A file holds the frames of its last use, and behind them what is left of earlier uses: the frames with the highest segment
+/// number count. Segments follow each other by their numbers. If a sequence is there twice, the frame in the later segment
+/// counts: the other was refused, because it could not be synced. A sequence that is missing below a later one is damage, since
+/// there is never more than one frame that is not synced. What follows the last frame, and is not intact, was torn.
+struct LogReader {
+    /// What is in one file.
+    struct Segment {
+        let slot: Int
+        /// The size of the file, in bytes.
+        let size: Int
+        /// Whether parts of the file cannot be read, and were taken for zeros.
+        var isUnreadable = false
+        /// The frames with the highest segment number.
+        var first: LogFrame?
+        var last: LogFrame?
+        /// Headers of the same segment behind the last intact frame.
+        var brokenHeaders = 0
+        /// What stands in the place of the first frame, and of the one behind the last.
+        var head: LogFrame?
+        var tail: LogFrame?
+        /// The salt of the intact frame at the beginning: no payload stands there.
+        var salt: UInt32?
+
+        fileprivate mutating func take(_ frame: LogFrame, isIntact: Bool) -> Bool {
+            if let last, frame.segment <= last.segment {
+                guard frame.segment == last.segment else { return false }
+                guard isIntact else {
+                    brokenHeaders += 1
+                    return false
+                }
+                guard frame.sequence > last.sequence else { return false }
+            } else {
+                guard isIntact else { return false }
+                first = frame
+            }
+            last = frame
+            brokenHeaders = 0
+            return true
+        }
+    }
+
+    /// A segment is at most as large; what is behind in a file is not read.
+    static let largestSegment = 64 << 20
+
+    private let files: [(slot: Int, file: any LogFile)]
+    /// In the order of the files.
+    private(set) var segments: [Segment] = []
+    /// The salt of the log; `nil` if it has no frames.
+    private(set) var salt: UInt32?
+
+    init(_ files: [(slot: Int, file: any LogFile)]) throws(JournalError) {
+        self.files = files
+        for (slot, file) in files { segments.append(try Self.summary(slot, Self.load(file), salt: nil)) }
+        // A file of another log may have been copied here. The log is the one with the newest frames.
+        let newest = segments.filter { $0.salt != nil }.max { ($0.last?.sequence ?? 0) < ($1.last?.sequence ?? 0) }
+        salt = newest?.salt ?? segments.compactMap(\.first).first?.salt
+        guard let salt else { return }
+        for index in segments.indices where segments[index].salt != salt && segments[index].first != nil {
+            segments[index] = try Self.summary(segments[index].slot, Self.load(files[index].file), salt: salt)
+        }
+    }
+
+    private static func load(_ file: any LogFile) throws(JournalError) -> (bytes: [UInt8], isUnreadable: Bool) {
+        let size = min(try file.size(), largestSegment)
+        var bytes = [UInt8](repeating: 0, count: size)
+        var isUnreadable = false
+        let count = try bytes.withUnsafeMutableBufferPointer { buffer throws(JournalError) in
+            let buffer = UnsafeMutableRawBufferPointer(buffer)
+            do throws(JournalError) { return try file.read(into: buffer, at: 0) } catch .inputOutput {}
+            isUnreadable = true
+            for start in stride(from: 0, to: size, by: 4096) {
+                let page = UnsafeMutableRawBufferPointer(rebasing: buffer[start..<min(size, start + 4096)])
+                do throws(JournalError) { _ = try file.read(into: page, at: start) } catch .inputOutput {
+                    page.initializeMemory(as: UInt8.self, repeating: 0)
+                }
+            }
+            return size
+        }
+        if count < size { bytes.removeLast(size - count) }
+        return (bytes, isUnreadable)
+    }
+
+    private static func summary(
+        _ slot: Int, _ loaded: (bytes: [UInt8], isUnreadable: Bool), salt: UInt32?
+    ) -> Segment {
+        var segment = Segment(slot: slot, size: loaded.bytes.count, isUnreadable: loaded.isUnreadable)
+        var reader = LogFrameReader(loaded.bytes, salt: salt)
+        while let (frame, isIntact) = reader.next() {
+            if frame.offset == 0, isIntact, segment.salt == nil {
+                segment.salt = frame.salt
+                // From here on nothing else is looked at.
+                reader = LogFrameReader(loaded.bytes, salt: frame.salt)
+                continue
+            }
+            _ = segment.take(frame, isIntact: isIntact)
+        }
+        segment.head = reader.header(at: 0)
+        segment.tail = segment.last.flatMap { reader.header(at: $0.end) }
+        return segment
+    }
+
+    /// The segments that have frames, in the order of their numbers.
+    private var ordered: [(segment: Segment, first: LogFrame, last: LogFrame)] {
+        segments.compactMap { segment in
+            guard let first = segment.first, let last = segment.last else { return nil }
+            return (segment, first, last)
+        }.sorted { $0.last.segment < $1.last.segment }
+    }
+
+    /// The last frame of the log.
+    var last: LogFrame? { ordered.last?.last }
+    /// The file with the last frame.
+    var newestSlot: Int? { ordered.last?.segment.slot }
+
+    /// Delivers the frames with a sequence above `applied`, in order.
+    func replay(
+        after applied: UInt64, _ body: (UInt64, ArraySlice<UInt8>) throws(JournalError) -> Void
+    ) throws(JournalError) -> WriteAheadLog.Replay {
+        var replay = WriteAheadLog.Replay(last: applied)
+        let ordered = ordered
+        for (index, (segment, first, last)) in ordered.enumerated() where last.sequence > applied {
+            let later = ordered[(index + 1)...]
+            let bound = later.map(\.first.sequence).min() ?? .max
+            guard first.sequence < bound else { continue }
+            guard let file = files.first(where: { $0.slot == segment.slot })?.file else { continue }
+            var found = Segment(slot: segment.slot, size: 0)
+            var reader = LogFrameReader(try Self.load(file).bytes, salt: salt)
+            while let (frame, isIntact) = reader.next() {
+                guard isIntact, frame.segment == last.segment, found.take(frame, isIntact: true),
+                    frame.sequence > replay.last, frame.sequence < bound
+                else { continue }
+                // The next segment begins with the successor of another frame: this one was refused.
+                if let next = later.first?.first, next.sequence == frame.sequence &+ 1, next.previous != 0,
+                    next.previous != frame.checksum
+                {
+                    continue
+                }
+                replay.damaged = Int(clamping: UInt64(replay.damaged) + (frame.sequence - replay.last - 1))
+                replay.last = frame.sequence
+                replay.frames += 1
+                try body(frame.sequence, reader.bytes[frame.payload])
+            }
+        }
+        let broken = brokenEnd(after: applied)
+        replay.isTorn = broken != nil
+        replay.damaged = Int(clamping: UInt64(replay.damaged) + UInt64((broken?.headers ?? 1) - 1))
+        replay.unreadable = segments.count { $0.isUnreadable }
+        return replay
+    }
+
+    /// What is behind the last frame of the log and is not intact.
+    ///
+    /// A header that says what the next frame would say in one of its numbers was one: any bit of the others may be wrong.
+    ///
+    /// - Returns: the number of headers, at least 1, and whether they are in the segment of the last frame; `nil`: nothing.
+    func brokenEnd(after applied: UInt64) -> (headers: Int, isInNewest: Bool)? {
+        let newest = ordered.last
+        let sequence = (newest?.last.sequence ?? applied) &+ 1
+        func follows(_ header: LogFrame) -> Bool {
+            header.sequence == sequence
+                || newest.map { $0.last.checksum != 0 && $0.last.checksum == header.previous } ?? false
+        }
+        if let newest {
+            let isTail = newest.segment.tail.map { tail in
+                follows(tail) || tail.salt == salt && tail.segment == newest.last.segment
+            }
+            if newest.segment.brokenHeaders > 0 || isTail ?? false {
+                return (max(1, newest.segment.brokenHeaders), true)
+            }
+        }
+        let isHead = segments.contains { segment in
+            guard segment.salt == nil, let head = segment.head else { return false }
+            return follows(head)
+                || head.hasMagic && (newest.map { head.salt == salt && head.segment > $0.last.segment } ?? true)
+        }
+        return isHead ? (1, false) : nil
+    }
+}

@@ -1,0 +1,487 @@
+import DequeModule
+import Glibc
+
+/// An append-only log of frames, each on the disk when `append` returns, in segments of fixed size that are used again.
+///
+/// The files are `log-0`, `log-1`, … in the state directory. A new one is filled with zeros in steps, then used again in place,
+/// so that a frame costs one write and one fdatasync(2), and the file system commits nothing of its own. Its frames are older
+/// than those of the next use, and fail by the number of the segment. [The format](LogFrame.swift)
+///
+/// There is never more than one frame that is not synced. A segment for which fdatasync(2) failed is sealed: the kernel may
+/// have dropped what it could not write, and a second call would not report that. It is read, and removed when its frames are
+/// released.
+///
+/// A log is used from one thread, and one process; every call is synchronous.
+package final class WriteAheadLog {
+    /// What `replay` found.
+    package struct Replay: Equatable {
+        /// The frames that were delivered.
+        package var frames = 0
+        /// Whether there is something behind the last frame that is not intact: a frame that was being written when the
+        /// power went. Nothing was lost, unless that frame was damaged later; nobody can tell.
+        package var isTorn = false
+        /// Frames that are missing between `applied` and the last frame: they were on the disk, and are damaged.
+        package var damaged = 0
+        /// Files of which parts could not be read.
+        package var unreadable = 0
+        /// Files that could not be synced. They are read, and not written again.
+        package var unsynced = 0
+        /// The sequence of the last frame that was delivered, or `applied`.
+        package var last: UInt64
+    }
+
+    /// What is known of a file; it may have none.
+    private struct Segment {
+        var file: (any LogFile)?
+        /// The size of the file: so much is written with zeros or frames.
+        var filled = 0
+        /// It takes frames up to here.
+        var capacity = 0
+        /// Its number; 0 before its first use.
+        var number: UInt32 = 0
+        /// Where the next frame is written.
+        var end = 0
+        /// The sequence of its last frame; 0 if it has none.
+        var last: UInt64 = 0
+        /// Behind this place are zeros.
+        var dirty = 0
+        /// Whether a sync failed. It is never written again.
+        var isSealed = false
+    }
+
+    /// Zeros are written in steps of so many bytes.
+    package static let step = 256 << 10
+    private static let largestNumberOfFiles = 8
+
+    /// The largest payload of a frame, in bytes: half a segment less the header, and at least 512 KiB less the header. One
+    /// that is larger than a segment has a segment for itself, which is larger until it is used again.
+    package let largestPayload: Int
+    private let disk: any LogDisk
+    private let segmentBytes: Int
+    /// So many files are used; there may be more, of another configuration, until they are released.
+    private let count: Int
+    private var segments: [Segment]
+    /// The one that is being written.
+    private var active: Int?
+    private var isReady = false
+
+    private var salt: UInt32 = 0
+    /// The highest number of a segment.
+    private var number: UInt32 = 0
+    /// The checksum of the last frame.
+    private var previous: UInt32 = 0
+    /// The sequence of the last frame that is on the disk; 0 if there was none.
+    package private(set) var lastSequence: UInt64 = 0
+    private var released: UInt64 = 0
+    /// Whether the disk was full when a file was to become larger.
+    private var cannotGrow = false
+
+    private var buffer: [UInt8] = []
+    private var syncTimes: [UInt64] = []
+    private var nextSyncTime = 0
+
+    /// Bytes of frames since the start.
+    private var total = 0
+    /// What of `total` is released. Between two marks, it is the earlier one's.
+    private var totalReleased = 0
+    /// `total` before the frame with this sequence, every some KiB.
+    private var marks: Deque<(sequence: UInt64, total: Int)> = []
+
+    /// Opens the segments, or makes the first one. Their frames are read by `replay` before the first `append`.
+    ///
+    /// - Parameters:
+    ///   - segmentBytes: the size of a segment. A file of another size keeps it until it is used again.
+    ///   - segments: how many files there are at most.
+    package init(on disk: any LogDisk, segmentBytes: Int = 4 << 20, segments: Int = 3) throws(JournalError) {
+        self.disk = disk
+        self.segmentBytes = min(max(segmentBytes & ~7, 64), LogReader.largestSegment)
+        count = min(max(segments, 1), Self.largestNumberOfFiles)
+        largestPayload = max(512 << 10, self.segmentBytes / 2) - LogFrame.headerBytes
+        self.segments = []
+        for slot in 0..<Self.largestNumberOfFiles {
+            self.segments.append(Segment(file: try disk.open(Self.name(slot), .writing)))
+        }
+        guard self.segments.allSatisfy({ $0.file == nil }) else { return }
+        // On a full disk the first frame finds out, or makes it.
+        do throws(JournalError) { try make(0) } catch .diskFull {}
+    }
+
+    private static func name(_ slot: Int) -> String { "log-\(slot)" }
+
+    deinit { close() }
+
+    /// Closes the files. The log cannot be used any more.
+    package func close() {
+        isReady = false
+        for segment in segments { segment.file?.close() }
+        segments = []
+        active = nil
+    }
+
+    // MARK: Reading
+
+    /// Reads the frames with a sequence above `applied`, in order; then the log is ready for `append`. Syncs all segments
+    /// first, so that what is delivered is on the disk. Reading twice gives the same.
+    ///
+    /// - Parameter applied: the last sequence that is in the index, and synced there; 0 if there is none. New frames have
+    ///   higher ones.
+    /// - Throws: what `body` throws, and what reading throws. Then nothing can be appended, and it may be called again.
+    package func replay(
+        after applied: UInt64, _ body: (_ sequence: UInt64, _ payload: ArraySlice<UInt8>) throws(JournalError) -> Void
+    ) throws(JournalError) -> Replay {
+        isReady = false
+        for index in segments.indices {
+            do throws(JournalError) { try segments[index].file?.sync() } catch { segments[index].isSealed = true }
+        }
+        try disk.syncDirectory()
+        let reader = try LogReader(files)
+        beginFrames(after: applied)
+        var replay = try reader.replay(after: applied) { sequence, payload throws(JournalError) in
+            count(LogFrame.size(ofPayload: payload.count), for: sequence)
+            try body(sequence, payload)
+        }
+        replay.unsynced = segments.count { $0.isSealed }
+        try takeOver(reader, isEndBroken: reader.brokenEnd(after: applied)?.isInNewest ?? false)
+        lastSequence = max(applied, reader.segments.compactMap(\.last?.sequence).max() ?? 0)
+        isReady = true
+        removeUseless()
+        return replay
+    }
+
+    /// Reads the frames of a log that cannot be written, as `replay` does. Nothing is written, and nothing synced.
+    package static func read(
+        on disk: any LogDisk, after applied: UInt64,
+        _ body: (_ sequence: UInt64, _ payload: ArraySlice<UInt8>) throws(JournalError) -> Void
+    ) throws(JournalError) -> Replay {
+        var files: [(slot: Int, file: any LogFile)] = []
+        defer { for (_, file) in files { file.close() } }
+        for slot in 0..<largestNumberOfFiles {
+            if let file = try disk.open(name(slot), .reading) { files.append((slot, file)) }
+        }
+        return try LogReader(files).replay(after: applied, body)
+    }
+
+    private var files: [(slot: Int, file: any LogFile)] {
+        segments.enumerated().compactMap { slot, segment in segment.file.map { (slot, $0) } }
+    }
+
+    private func takeOver(_ reader: LogReader, isEndBroken: Bool) throws(JournalError) {
+        for found in reader.segments {
+            // The file may be larger than what was read of it.
+            let size = try segments[found.slot].file?.size() ?? 0
+            segments[found.slot].filled = size
+            segments[found.slot].dirty = size
+            segments[found.slot].capacity = max(segmentBytes, min(size, LogReader.largestSegment))
+            segments[found.slot].number = found.last?.segment ?? 0
+            segments[found.slot].end = found.last?.end ?? 0
+            segments[found.slot].last = found.last?.sequence ?? 0
+            if found.isUnreadable { segments[found.slot].isSealed = true }
+        }
+        salt = reader.salt ?? disk.random()
+        previous = reader.last?.checksum ?? 0
+        number = segments.map(\.number).max() ?? 0
+        active = reader.newestSlot.flatMap { isEndBroken || segments[$0].isSealed || $0 >= count ? nil : $0 }
+    }
+
+    private func beginFrames(after applied: UInt64) {
+        released = applied
+        total = 0
+        totalReleased = 0
+        marks = []
+    }
+}
+
+extension WriteAheadLog {
+    // MARK: Writing
+
+    /// Writes a frame, and returns its sequence when it is on the disk.
+    ///
+    /// - Throws: `.diskFull` if all segments are full of frames that are not released and no other can be made, or what the
+    ///   disk said when it could not write or sync. If syncing failed, or there was an input/output error, the segment is
+    ///   sealed. The next frame has the sequence of the refused one, and counts in its place when both are found.
+    package func append(_ payload: [UInt8]) throws(JournalError) -> UInt64 {
+        try payload.withUnsafeBufferPointer { payload throws(JournalError) in
+            try append(UnsafeRawBufferPointer(payload))
+        }
+    }
+
+    package func append(_ payload: UnsafeRawBufferPointer) throws(JournalError) -> UInt64 {
+        guard isReady else { throw .other("the log was not read before it was to be written") }
+        guard payload.count <= largestPayload else {
+            throw .other("a frame of the log must have at most \(largestPayload) bytes; this one has \(payload.count)")
+        }
+        let size = LogFrame.size(ofPayload: payload.count)
+        let couldGrow = !cannotGrow
+        let slot = try segment(for: size)
+        do throws(JournalError) { return try append(payload, to: slot) } catch {
+            // Another segment may be there in its full size.
+            guard couldGrow, cannotGrow, active == slot else { throw error }
+        }
+        return try append(payload, to: segment(for: size))
+    }
+
+    private func append(_ payload: UnsafeRawBufferPointer, to slot: Int) throws(JournalError) -> UInt64 {
+        let sequence = lastSequence &+ 1
+        let checksum = LogFrame.write(
+            payload, previous: previous, salt: salt, segment: segments[slot].number, sequence: sequence, to: &buffer)
+        let size = buffer.count
+        let start = segments[slot].end
+        let isGrowing = start + size > segments[slot].filled
+        try write(buffer, at: start, to: slot)
+        if size > Self.step { buffer = [] }
+        // Further frames find their place made, and the file system writes its size once for all.
+        if isGrowing { try? fill(slot, isSynced: false) }
+        do throws(JournalError) { try sync(slot) } catch {
+            // After kill(2) what was refused is not found, and after a power cut the next frame counts.
+            let zeros = [UInt8](repeating: 0, count: LogFrame.headerBytes)
+            try? zeros.withUnsafeBytes { try segments[slot].file?.write($0, at: start) }
+            removeUseless()
+            throw error
+        }
+        segments[slot].end = start + size
+        segments[slot].last = sequence
+        segments[slot].capacity = max(segments[slot].capacity, start + size)
+        lastSequence = sequence
+        previous = checksum
+        count(size, for: sequence)
+        return sequence
+    }
+
+    /// The segment that takes the next frame, of so many bytes.
+    private func segment(for size: Int) throws(JournalError) -> Int {
+        if let active, fits(size, active), !cannotGrow || isFilled(size, active) { return active }
+        let free = free.max { segments[$0].filled < segments[$1].filled }
+        if let free, !cannotGrow || segments[free].filled >= size { return use(free) }
+        // Perhaps the disk has space again.
+        if let active, fits(size, active) { return active }
+        if let free { return use(free) }
+        guard let missing = segments.prefix(count).firstIndex(where: { $0.file == nil }) else {
+            throw segments.contains { $0.isSealed } ? .inputOutput : .diskFull
+        }
+        try make(missing)
+        return use(missing)
+    }
+
+    private func fits(_ size: Int, _ slot: Int) -> Bool {
+        segments[slot].end == 0 || segments[slot].end + size <= segments[slot].capacity
+    }
+
+    private func isFilled(_ size: Int, _ slot: Int) -> Bool { segments[slot].end + size <= segments[slot].filled }
+
+    /// Segments that hold nothing that is needed.
+    private var free: [Int] {
+        segments.prefix(count).indices.filter { $0 != active && isReleased($0) && !segments[$0].isSealed }
+    }
+
+    private func isReleased(_ slot: Int) -> Bool { segments[slot].file != nil && segments[slot].last <= released }
+
+    /// Begins a free segment.
+    private func use(_ slot: Int) -> Int {
+        number &+= 1
+        segments[slot].number = number
+        segments[slot].end = 0
+        segments[slot].last = 0
+        if segments[slot].filled > segmentBytes, (try? segments[slot].file?.truncate(to: segmentBytes)) != nil {
+            segments[slot].filled = segmentBytes
+            segments[slot].dirty = min(segments[slot].dirty, segmentBytes)
+        }
+        segments[slot].capacity = max(segmentBytes, segments[slot].filled)
+        active = slot
+        return slot
+    }
+
+    private func make(_ slot: Int) throws(JournalError) {
+        guard let file = try disk.open(Self.name(slot), .making) else { throw .inputOutput }
+        do throws(JournalError) { try disk.syncDirectory() } catch {
+            file.close()
+            try? disk.remove(Self.name(slot))
+            throw error
+        }
+        segments[slot] = Segment(file: file, capacity: segmentBytes)
+    }
+
+    /// Writes to a segment, and seals it after an input/output error.
+    private func write(_ bytes: [UInt8], at offset: Int, to slot: Int) throws(JournalError) {
+        let end = offset + bytes.count
+        segments[slot].dirty = max(segments[slot].dirty, end)
+        do throws(JournalError) {
+            try bytes.withUnsafeBufferPointer { bytes throws(JournalError) in
+                try segments[slot].file?.write(UnsafeRawBufferPointer(bytes), at: offset)
+            }
+        } catch {
+            // Parts of it may have been written, and the next try writes them again.
+            switch error {
+            case .diskFull, .fileTooLarge: cannotGrow = cannotGrow || end > segments[slot].filled
+            default: seal(slot)
+            }
+            throw error
+        }
+        guard end > segments[slot].filled else { return }
+        segments[slot].filled = end
+        cannotGrow = false
+    }
+
+    /// Syncs a segment, and seals it if that fails.
+    private func sync(_ slot: Int) throws(JournalError) {
+        let start = Self.now
+        do throws(JournalError) { try segments[slot].file?.sync() } catch {
+            seal(slot)
+            throw error
+        }
+        let time = Self.now &- start
+        if syncTimes.count < 64 { syncTimes.append(time) } else { syncTimes[nextSyncTime] = time }
+        nextSyncTime = (nextSyncTime + 1) % 64
+    }
+
+    private func seal(_ slot: Int) {
+        segments[slot].isSealed = true
+        if active == slot { active = nil }
+    }
+
+    /// Nanoseconds.
+    private static var now: UInt64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
+    }
+
+    /// The median time that the last 64 syncs took; `nil` before the first one.
+    package var syncTime: Duration? {
+        syncTimes.isEmpty ? nil : .nanoseconds(Int64(clamping: syncTimes.sorted()[syncTimes.count / 2]))
+    }
+
+    // MARK: Space
+
+    /// What is in frames up to this sequence is in the index, and synced there. Segments without later frames become free.
+    package func release(through sequence: UInt64) {
+        released = max(released, min(sequence, lastSequence))
+        if released == lastSequence {
+            totalReleased = total
+            marks.removeAll(keepingCapacity: true)
+        }
+        while let mark = marks.first, mark.sequence <= released &+ 1 {
+            totalReleased = mark.total
+            marks.removeFirst()
+        }
+        removeUseless()
+    }
+
+    /// Removes the files that hold nothing that is needed and are not used again.
+    private func removeUseless() {
+        for slot in segments.indices where slot != active && isReleased(slot) {
+            guard segments[slot].isSealed || slot >= count else { continue }
+            remove(slot)
+        }
+    }
+
+    private func remove(_ slot: Int) {
+        // A file that cannot be removed is tried again.
+        guard (try? disk.remove(Self.name(slot))) != nil else { return }
+        segments[slot].file?.close()
+        segments[slot] = Segment()
+    }
+
+    private func count(_ size: Int, for sequence: UInt64) {
+        if marks.last.map({ total - $0.total >= 4096 }) ?? true { marks.append((sequence, total)) }
+        total += size
+    }
+
+    /// Bytes of frames that are not released, to within some KiB.
+    package var unreleasedBytes: Int { total - totalReleased }
+
+    /// The last sequence of the oldest segment that is full and not released: what the index has to be filled up to, so that
+    /// a segment becomes free. `nil` if there is none.
+    package var oldestFull: UInt64? {
+        segments.indices.filter { $0 != active && segments[$0].last > released }.map { segments[$0].last }.min()
+    }
+
+    /// Whether there is no free segment left, and none that could be made.
+    package var isCrowded: Bool {
+        free.isEmpty && (cannotGrow || segments.prefix(count).allSatisfy { $0.file != nil })
+    }
+
+    /// Bytes that can still be appended without releasing a segment, headers included. Segments that do not exist yet do not
+    /// count, and while the disk is full, neither does what is not written of the others.
+    package var room: Int {
+        (free + (active.map { [$0] } ?? [])).reduce(0) { sum, slot in
+            let segment = segments[slot]
+            let capacity = slot == active ? segment.capacity : segmentBytes
+            return sum
+                + max(0, (cannotGrow ? min(capacity, segment.filled) : capacity) - (slot == active ? segment.end : 0))
+        }
+    }
+
+    /// Whether there is a free segment besides the one that is being written.
+    package var hasSpare: Bool { !free.isEmpty }
+
+    /// Deletes a free segment, so that the index has its space on a full disk. `prepare` makes it again.
+    ///
+    /// - Returns: whether there was one.
+    package func releaseSpare() -> Bool {
+        guard let slot = free.max(by: { segments[$0].filled < segments[$1].filled }) else { return false }
+        remove(slot)
+        return segments[slot].file == nil
+    }
+
+    /// Writes zeros ahead of the frames, or to the next segment, at most 256 KiB of them. For moments when nobody waits.
+    ///
+    /// - Returns: whether there is more to do. A full disk is tried again by the next call.
+    package func prepare() -> Bool {
+        guard isReady, let slot = unprepared else { return false }
+        do {
+            if segments[slot].file == nil { try make(slot) }
+            try fill(slot, isSynced: true)
+        } catch {
+            removeUseless()
+            return false
+        }
+        return unprepared != nil
+    }
+
+    /// The segment that needs zeros next.
+    private var unprepared: Int? {
+        if let active {
+            let segment = segments[active]
+            if segment.filled < min(segment.capacity, segment.end + 2 * Self.step) { return active }
+            // A log that is hardly used does without the next one.
+            if segment.end < segment.capacity / 2 { return nil }
+        }
+        if let spare = free.max(by: { segments[$0].filled < segments[$1].filled }) {
+            return segments[spare].filled < segmentBytes ? spare : nil
+        }
+        return segments.prefix(count).firstIndex { $0.file == nil }
+    }
+
+    /// Writes the next zeros of a segment.
+    private func fill(_ slot: Int, isSynced: Bool) throws(JournalError) {
+        let start = segments[slot].filled
+        let size = min(Self.step, max(segments[slot].capacity, segmentBytes) - start)
+        guard size > 0 else { return }
+        let dirty = segments[slot].dirty
+        try write([UInt8](repeating: 0, count: size), at: start, to: slot)
+        segments[slot].dirty = dirty
+        if isSynced { try sync(slot) }
+    }
+
+    /// Releases all frames, and leaves nothing of them in any file when it returns. What is in them must be in the index, and
+    /// synced there.
+    ///
+    /// - Throws: what the disk said. Some of it may be left then; it may be called again.
+    package func erase() throws(JournalError) {
+        guard isReady else { throw .other("the log was not read before it was to be erased") }
+        release(through: lastSequence)
+        active = nil
+        let zeros = [UInt8](repeating: 0, count: min(Self.step, segments.map(\.dirty).max() ?? 0))
+        for slot in segments.indices where segments[slot].file != nil {
+            while segments[slot].dirty > 0 {
+                let start = max(0, segments[slot].dirty - zeros.count)
+                try write(Array(zeros.prefix(segments[slot].dirty - start)), at: start, to: slot)
+                segments[slot].dirty = start
+            }
+            try sync(slot)
+        }
+        removeUseless()
+        // A file that was removed does not come back.
+        try disk.syncDirectory()
+    }
+}
