@@ -449,7 +449,7 @@ let package = Package(
         .testTarget(
             name: "JournalTests",
             dependencies: [
-                "Journal", "Routing", .product(name: "GRDB", package: "GRDB.swift"),
+                "Journal", "NotifyTestSupport", "Routing", .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: strict),

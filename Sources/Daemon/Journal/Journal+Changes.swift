@@ -277,8 +277,8 @@ extension Journal {
 }
 
 /// A row of the table `change`.
-struct ChangeRow {
-    enum Kind: Int64 {
+package struct ChangeRow: Sendable, Equatable {
+    enum Kind: Int64, CaseIterable {
         case accepted = 1
         case read = 2
         case removed = 3

@@ -25,14 +25,14 @@ public struct ClockReading: Sendable, Equatable {
 /// - One that is behind what the journal has seen does not count.
 ///
 /// No rule tells a clock that is ahead from its boot on, and stays so, from a machine that was off for that long.
-struct RetentionClock: Sendable, Equatable {
+package struct RetentionClock: Sendable, Equatable {
     /// How long the two clocks must agree before the wall clock counts.
     static let settling: Int64 = 3_600_000_000
     /// The difference that two agreeing readings may have: a leap second, or a clock that is slewed.
     static let tolerance: Int64 = 60_000_000
 
     /// The state that survives a restart.
-    struct State: Sendable, Equatable {
+    package struct State: Sendable, Equatable {
         /// The least time that has passed, in microseconds.
         var age: Int64 = 0
         /// The last reading of CLOCK_BOOTTIME, and the boot it belongs to.
@@ -79,5 +79,5 @@ struct RetentionClock: Sendable, Equatable {
         state.lead = max(state.lead ?? .min, reading.wall - state.age)
     }
 
-    static func == (left: RetentionClock, right: RetentionClock) -> Bool { left.state == right.state }
+    package static func == (left: RetentionClock, right: RetentionClock) -> Bool { left.state == right.state }
 }

@@ -1,7 +1,7 @@
 /// The newest event at several ages of the journal. Ids grow in the order of arrival, so the age of an event lies between
 /// those of two marks, whatever its time of acceptance says.
-struct RetentionMarks: Sendable, Equatable {
-    struct Mark: Sendable, Equatable {
+package struct RetentionMarks: Sendable, Equatable {
+    package struct Mark: Sendable, Equatable {
         var id: Int64
         /// On a `RetentionClock`.
         var age: Int64

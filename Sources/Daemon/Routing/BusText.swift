@@ -9,10 +9,29 @@ extension String {
         return unicodeScalars.allSatisfy { $0.value != 0 && !$0.isForInternalUse }
     }
 
+    /// A text of a message: valid UTF-8 that fits into one; `nil` for other bytes.
+    package init?(ofMessage bytes: UnsafeRawBufferPointer) {
+        let text = bytes.withMemoryRebound(to: UInt8.self) { String(validating: $0, as: UTF8.self) }
+        guard let text, text.fitsIntoMessage else { return nil }
+        self = text
+    }
+
     /// The text, shortened for an error message, with its active characters escaped. It is cut by scalars, because a character
     /// has no maximum length.
     package var quotable: String {
         let text = utf8.count <= 64 ? self : String(String.UnicodeScalarView(unicodeScalars.prefix(32))) + "…"
         return text.visible()
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Removes bytes from the front.
+    ///
+    /// - Returns: `nil` if there are not so many.
+    package mutating func take(_ count: Int) -> UnsafeRawBufferPointer? {
+        guard count >= 0, count <= self.count else { return nil }
+        let front = UnsafeRawBufferPointer(rebasing: self[..<count])
+        self = UnsafeRawBufferPointer(rebasing: self[count...])
+        return front
     }
 }

@@ -113,7 +113,7 @@ public enum Silence: String, Sendable {
 /// The removal of a topic's current value.
 public struct ValueRemoval: Sendable {
     /// Why the topic has no value any more.
-    public enum Cause: String, Sendable {
+    public enum Cause: String, Sendable, CaseIterable {
         /// A publisher removed it.
         case publisher
         /// Its lifetime ended.

@@ -3,43 +3,67 @@
 /// The journal keeps them so. Reading checks every length and type, because the bytes come from a disk.
 package enum FieldCoding {
     /// The bytes are not a valid encoding.
-    package struct Malformed: Error {}
+    package struct Malformed: Error {
+        package init() {}
+    }
 
     package static func encode(_ fields: [Field]) -> [UInt8] {
-        var writer = Writer()
+        var bytes: [UInt8] = []
         // Most fields are short.
-        writer.bytes.reserveCapacity(64 * fields.count)
+        bytes.reserveCapacity(64 * fields.count)
+        append(fields, to: &bytes)
+        return bytes
+    }
+
+    /// Appends the encoding of the fields, but not their number.
+    package static func append(_ fields: [Field], to bytes: inout [UInt8]) {
+        guard !fields.isEmpty else { return }
+        var writer = Writer(bytes: bytes)
+        // Two arrays with the same bytes would be copied.
+        bytes = []
         for field in fields {
             writer.text(field.name)
             writer.text(field.value.signature)
             writer.value(field.value)
         }
-        return writer.bytes
+        bytes = writer.bytes
     }
 
     package static func decode(_ bytes: [UInt8]) throws(Malformed) -> [Field] {
-        var reader = Reader(bytes: bytes[...])
-        var fields: [Field] = []
-        while !reader.bytes.isEmpty {
-            let name = try reader.text()
-            var types = try reader.completeType()
-            fields.append(Field(name: name, value: try reader.value(&types, depth: 0)))
+        try bytes.withUnsafeBufferPointer { bytes throws(Malformed) in
+            var reader = Reader(bytes: UnsafeRawBufferPointer(bytes))
+            var fields: [Field] = []
+            while !reader.bytes.isEmpty { fields.append(try reader.field()) }
+            return fields
         }
+    }
+
+    /// Removes the encoding of fields from the front.
+    package static func decode(
+        _ count: Int, from bytes: inout UnsafeRawBufferPointer
+    ) throws(Malformed) -> [Field] {
+        var reader = Reader(bytes: bytes)
+        var fields: [Field] = []
+        for _ in 0..<count { fields.append(try reader.field()) }
+        bytes = reader.bytes
         return fields
     }
 
     // MARK: Writing
 
     private struct Writer {
-        var bytes: [UInt8] = []
+        var bytes: [UInt8]
 
         mutating func number<Number: FixedWidthInteger>(_ number: Number) {
             withUnsafeBytes(of: number.littleEndian) { bytes.append(contentsOf: $0) }
         }
 
         mutating func text(_ text: String) {
-            number(UInt32(text.utf8.count))
-            bytes.append(contentsOf: text.utf8)
+            let utf8 = text.utf8
+            number(UInt32(utf8.count))
+            if utf8.withContiguousStorageIfAvailable({ bytes.append(contentsOf: $0) }) == nil {
+                bytes.append(contentsOf: utf8)
+            }
         }
 
         mutating func value(_ value: Value) {
@@ -73,25 +97,24 @@ package enum FieldCoding {
     // MARK: Reading
 
     private struct Reader {
-        var bytes: ArraySlice<UInt8>
+        var bytes: UnsafeRawBufferPointer
 
-        mutating func number<Number: FixedWidthInteger>(_: Number.Type = Number.self) throws(Malformed) -> Number {
-            let size = MemoryLayout<Number>.size
-            guard bytes.count >= size else { throw Malformed() }
-            var number: Number = 0
-            for (index, byte) in bytes.prefix(size).enumerated() {
-                number |= Number(truncatingIfNeeded: byte) << (8 * index)
-            }
-            bytes = bytes.dropFirst(size)
-            return number
+        mutating func field() throws(Malformed) -> Field {
+            let name = try text()
+            var types = try completeType()
+            return Field(name: name, value: try value(&types, depth: 0))
+        }
+
+        mutating func number<Number: FixedWidthInteger & BitwiseCopyable>(
+            _: Number.Type = Number.self
+        ) throws(Malformed) -> Number {
+            guard let number = bytes.take(MemoryLayout<Number>.size) else { throw Malformed() }
+            return Number(littleEndian: number.loadUnaligned(as: Number.self))
         }
 
         mutating func text() throws(Malformed) -> String {
             let count = Int(try number(UInt32.self))
-            guard bytes.count >= count, let text = String(validating: bytes.prefix(count), as: UTF8.self),
-                text.fitsIntoMessage
-            else { throw Malformed() }
-            bytes = bytes.dropFirst(count)
+            guard let text = bytes.take(count).flatMap(String.init(ofMessage:)) else { throw Malformed() }
             return text
         }
 
@@ -100,6 +123,12 @@ package enum FieldCoding {
             let signature = Array(try text().utf8)
             guard TypeSyntax.isOneType(signature) else { throw Malformed() }
             return signature[...]
+        }
+
+        private mutating func boolean() throws(Malformed) -> Bool {
+            let byte = try number(UInt8.self)
+            guard byte <= 1 else { throw Malformed() }
+            return byte == 1
         }
 
         private func checked(_ text: String, _ isValid: (String) -> Bool) throws(Malformed) -> String {
@@ -111,7 +140,7 @@ package enum FieldCoding {
             guard let type = types.popFirst(), depth <= 32 else { throw Malformed() }
             switch Unicode.Scalar(type) {
             case "y": return .byte(try number())
-            case "b": return .boolean(try number(UInt8.self) != 0)
+            case "b": return .boolean(try boolean())
             case "n": return .int16(Int16(bitPattern: try number()))
             case "q": return .uint16(try number())
             case "i": return .int32(Int32(bitPattern: try number()))

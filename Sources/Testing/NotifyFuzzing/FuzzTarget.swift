@@ -12,6 +12,7 @@ public struct FuzzTarget: Sendable {
         FuzzTarget(name: "Topic", body: fuzzTopic),
         FuzzTarget(name: "Configuration", body: fuzzConfiguration),
         FuzzTarget(name: "Row", body: fuzzRow),
+        FuzzTarget(name: "Record", body: fuzzRecord),
         FuzzTarget(name: "Text", body: fuzzText),
         FuzzTarget(name: "Reply", body: fuzzReply),
         FuzzTarget(name: "LinkMessage", body: fuzzLinkMessage),

@@ -1,0 +1,44 @@
+import Journal
+import Routing
+
+/// What the journal's log and its index hold. It is read or refused, and what is read has one coding.
+public func fuzzRecord(_ bytes: [UInt8]) {
+    guard let choice = bytes.first else { return }
+    let rest = Array(bytes.dropFirst())
+    switch choice % 3 {
+    case 0: checkRecords(rest)
+    case 1: checkValue(rest)
+    default:
+        // With the right checksum, so that what is behind it is reached.
+        var writer = RecordWriter()
+        writer.sealed(kind: rest.first ?? 0) { writer in
+            for byte in rest.dropFirst() { writer.byte(byte) }
+        }
+        checkValue(writer.bytes)
+    }
+}
+
+private func checkRecords(_ bytes: [UInt8]) {
+    bytes.withUnsafeBytes { bytes in
+        var reader = RecordReader(bytes)
+        var writer = RecordWriter()
+        while !reader.isAtEnd, let record = try? Record(from: &reader) {
+            record.write(to: &writer)
+            precondition(bytes.starts(with: writer.bytes), "a record has one coding")
+        }
+    }
+}
+
+private func checkValue(_ bytes: [UInt8]) {
+    bytes.withUnsafeBytes { bytes in
+        var writer = RecordWriter()
+        if let value = try? StateValue(stored: bytes) {
+            value.write(to: &writer)
+        } else if let state = try? EventState(stored: bytes) {
+            state.write(to: &writer)
+        } else {
+            return
+        }
+        precondition(bytes.elementsEqual(writer.bytes), "a value has one coding")
+    }
+}

@@ -1,0 +1,200 @@
+import NotifyTestSupport
+import Routing
+import Testing
+
+@testable import Journal
+
+/// The binary coding of what the log and the index hold.
+struct RecordCodingTests {
+    // MARK: What was written
+
+    @Test(arguments: 0..<RandomRecords.recordCases) func aRecordComesBackAsItWasWritten(_ index: Int) throws {
+        for seed in 1...100 as ClosedRange<UInt64> {
+            var random = RandomRecords(seed: seed)
+            if seed == 100 { random.longest = 100_000 }
+            let record = try random.record(index)
+            let bytes = written(record)
+            let read = try #require(try records(bytes).first)
+            #expect(read == record)
+            // Not every part of a record counts where two are compared.
+            #expect(written(read) == bytes)
+        }
+    }
+
+    @Test func recordsFollowOneAnother() throws {
+        var random = RandomRecords(seed: 1)
+        let list = try (0..<200).map { try random.record($0 % RandomRecords.recordCases) }
+        var writer = RecordWriter()
+        for record in list { record.write(to: &writer) }
+        #expect(try records(writer.bytes) == list)
+        #expect(try records([]).isEmpty)
+    }
+
+    @Test(arguments: 0..<RandomRecords.valueCases) func aStoredValueComesBackAsItWasWritten(_ index: Int) throws {
+        for seed in 1...100 as ClosedRange<UInt64> {
+            var random = RandomRecords(seed: seed)
+            let value = try random.value(index)
+            let bytes = written(value)
+            let read = try readValue(bytes)
+            #expect(read == value)
+            #expect(written(read) == bytes)
+        }
+    }
+
+    @Test func anEventComesBackAsItWasWritten() throws {
+        for seed in 1...100 as ClosedRange<UInt64> {
+            var random = RandomRecords(seed: seed)
+            if seed == 100 { random.longest = 100_000 }
+            let state = try random.state()
+            let bytes = written(state)
+            let read = try readState(bytes)
+            #expect(read == state)
+            #expect(written(read) == bytes)
+        }
+    }
+
+    @Test func aWriterThatIsUsedAgainWritesTheSame() throws {
+        var random = RandomRecords(seed: 3)
+        var writer = RecordWriter()
+        for index in 0..<RandomRecords.valueCases {
+            let value = try random.value(index)
+            writer.removeAll()
+            value.write(to: &writer)
+            #expect(writer.bytes == written(value))
+        }
+    }
+
+    // MARK: What was not
+
+    @Test(arguments: 0..<RandomRecords.recordCases) func aPartOfARecordIsRefused(_ index: Int) throws {
+        for seed in 1...3 as ClosedRange<UInt64> {
+            var random = RandomRecords(seed: seed)
+            random.longest = 5
+            let bytes = written(try random.record(index))
+            for count in 1..<bytes.count {
+                #expect(throws: FieldCoding.Malformed.self) { try records(Array(bytes[..<count])) }
+            }
+        }
+    }
+
+    @Test func aPartOfAStoredValueIsRefused() throws {
+        for bytes in try storedValues() {
+            for count in 0..<bytes.count { #expect(!isReadable(Array(bytes[..<count]))) }
+            #expect(!isReadable(bytes + [0]))
+        }
+    }
+
+    @Test func aStoredValueWithAFlippedBitIsRefused() throws {
+        for var bytes in try storedValues() {
+            for bit in 0..<bytes.count * 8 {
+                bytes[bit / 8] ^= 1 << (bit % 8)
+                #expect(!isReadable(bytes))
+                bytes[bit / 8] ^= 1 << (bit % 8)
+            }
+        }
+    }
+
+    @Test func aStoredValueIsReadAsItsOwnKindOnly() throws {
+        var random = RandomRecords(seed: 1)
+        let event = written(try random.state())
+        #expect(throws: FieldCoding.Malformed.self) { try readValue(event) }
+        let seed = written(.seed("0123"))
+        #expect(throws: FieldCoding.Malformed.self) { try readState(seed) }
+    }
+
+    @Test(
+        arguments: [
+            // Another version, and codes that no case has.
+            [2, 11], [0, 11], [1, 0], [1, 18], [1, 64], [1],
+            // A number that is longer than need be, and one beyond 64 bits.
+            [1, 10, 0x80, 0], [1, 10, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F],
+            [1, 17, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 2, 0, 0],
+            // A bit that has no meaning: of an origin, and of a banner.
+            [1, 13, 8], [1, 9, 2, 1, 0, 1],
+            // Texts that no message can have: not UTF-8, NUL, U+FFFF; and one that is longer than what is left.
+            [1, 13, 1, 1, 0xFF], [1, 13, 1, 1, 0], [1, 13, 1, 3, 0xEF, 0xBF, 0xBF], [1, 13, 1, 2, 0x61],
+            // More elements than there are bytes.
+            [1, 6, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F], [1, 6, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1],
+            // A kind of claim that there is not, and a topic that is none.
+            [1, 4, 1, 0, 0, 12, 1], [1, 16, 1, 1, 0x61, 1, 0, 0, 1],
+        ] as [[UInt8]]) func bytesThatNoRecordHasAreRefused(_ bytes: [UInt8])
+    {
+        #expect(throws: FieldCoding.Malformed.self) { try records(bytes) }
+    }
+
+    /// With the right checksum, so that what is behind it is read too.
+    @Test func randomBytesAreReadOrRefused() throws {
+        var generator = SplitMix64(seed: 7)
+        var random = RandomRecords(seed: 7)
+        random.longest = 5
+        for round in 0..<20_000 {
+            var bytes =
+                round % 2 == 0
+                ? (0..<random.below(60)).map { _ in UInt8.random(in: 0...255, using: &generator) }
+                : written(try random.record(round / 2 % RandomRecords.recordCases))
+            for _ in 0..<random.below(4) where !bytes.isEmpty {
+                bytes[random.below(bytes.count)] = UInt8.random(in: 0...255, using: &generator)
+            }
+            if let read = try? records(bytes) {
+                var writer = RecordWriter()
+                for record in read { record.write(to: &writer) }
+                #expect(writer.bytes == bytes, "what can be read has no other coding")
+            }
+            var writer = RecordWriter()
+            writer.sealed(kind: UInt8(64 + random.below(12))) { writer in
+                for byte in bytes { writer.byte(byte) }
+            }
+            if let read = try? readValue(writer.bytes) { #expect(written(read) == writer.bytes) }
+            if let read = try? readState(writer.bytes) { #expect(written(read) == writer.bytes) }
+        }
+    }
+
+    // MARK: Help
+
+    /// One of each kind, with small and with large parts.
+    private func storedValues() throws -> [[UInt8]] {
+        var random = RandomRecords(seed: 5)
+        random.longest = 5
+        return try [written(random.state()), written(random.state())]
+            + (0..<RandomRecords.valueCases).map { written(try random.value($0)) }
+    }
+
+    private func isReadable(_ bytes: [UInt8]) -> Bool {
+        (try? readState(bytes)) != nil || (try? readValue(bytes)) != nil
+    }
+
+    private func records(_ bytes: [UInt8]) throws -> [Record] {
+        try bytes.withUnsafeBytes { bytes in
+            var reader = RecordReader(bytes)
+            var records: [Record] = []
+            while !reader.isAtEnd { records.append(try Record(from: &reader)) }
+            return records
+        }
+    }
+
+    private func readValue(_ bytes: [UInt8]) throws -> StateValue {
+        try bytes.withUnsafeBytes { try StateValue(stored: $0) }
+    }
+
+    private func readState(_ bytes: [UInt8]) throws -> EventState {
+        try bytes.withUnsafeBytes { try EventState(stored: $0) }
+    }
+}
+
+func written(_ record: Record) -> [UInt8] {
+    var writer = RecordWriter()
+    record.write(to: &writer)
+    return writer.bytes
+}
+
+func written(_ value: StateValue) -> [UInt8] {
+    var writer = RecordWriter()
+    value.write(to: &writer)
+    return writer.bytes
+}
+
+func written(_ state: EventState) -> [UInt8] {
+    var writer = RecordWriter()
+    state.write(to: &writer)
+    return writer.bytes
+}
