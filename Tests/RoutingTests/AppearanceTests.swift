@@ -13,6 +13,7 @@ import Testing
         Field(name: "timeout", value: .uint32(1500)), Field(name: "transient", value: .boolean(true)),
         Field(name: "resident", value: .boolean(true)), Field(name: "progress", value: .byte(40)),
         Field(name: "actions", value: texts("yes", "Yes", "no", "No")),
+        Field(name: "own-banner", value: .boolean(true)),
     ]
 
     @Test func everyOptionIsRead() throws {
@@ -29,6 +30,7 @@ import Testing
         #expect(appearance.progress == 40)
         #expect(
             appearance.actions == [Route.Action(key: "yes", label: "Yes"), Route.Action(key: "no", label: "No")])
+        #expect(Appearance.isOwnBanner(Self.all))
         #expect(Set(Self.all.map(\.name)) == Set(Appearance.optionNames))
     }
 
@@ -37,7 +39,7 @@ import Testing
         ("icon", .string("https://example.org/a.png")), ("icon", .string("../a.png")),
         ("image", .string("a.png")), ("image", .string("http://example.org/a.png")),
         ("timeout", .int32(-1)), ("timeout", .uint32(86_400_001)), ("progress", .byte(101)),
-        ("transient", .string("yes")), ("resident", .byte(1)),
+        ("transient", .string("yes")), ("own-banner", .byte(1)), ("resident", .byte(1)),
         ("actions", texts("yes")), ("actions", texts("", "Yes")), ("actions", texts("a", "A", "a", "B")),
         ("actions", texts("a\u{1b}", "A")), ("actions", texts("a\u{202e}", "A")),
         ("actions", .array(of: "s", (0..<18).map { .string("\($0)") })), ("actions", .string("yes")),

@@ -164,7 +164,7 @@ extension Bench {
     }
 
     @discardableResult
-    fileprivate mutating func snooze(_ id: EventID, _ time: Duration) -> [Effect] {
+    mutating func snooze(_ id: EventID, _ time: Duration) -> [Effect] {
         take(.snoozed(id, for: time, muted: nil, by: ":1.2"))
     }
 }

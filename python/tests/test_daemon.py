@@ -382,6 +382,16 @@ async def test_a_button_is_pressed_without_a_banner(client: Client) -> None:
         await client.press(id, "accept")
 
 
+async def test_a_publisher_shows_the_banner_itself(rig: Rig, client: Client) -> None:
+    async with client.outcomes("/app") as outcomes:
+        id = await client.publish("/app/chat", "Mina", own_banner=True)
+        news = await soon(anext(outcomes))
+        assert (news.id, news.outcome) == (id, "shown")
+        assert await client.claim(id) == "retracted"
+        assert (await soon(anext(outcomes))).outcome == "retracted"
+    assert rig.banners == []
+
+
 async def test_a_read_or_undecided_event_cannot_be_snoozed(client: Client) -> None:
     id = await client.publish("/post/1")
     with pytest.raises(notifyd.InvalidEvent):

@@ -24,6 +24,9 @@ public struct PublishOptions: Hashable, Sendable {
     public var urgency: Urgency?
     /// `false`: the event never gets a banner.
     public var banner: Bool?
+    /// `true`: this program shows the banner itself, and notifyd only decides. The outcome `shown` says that the banner is to be
+    /// up, any other one that it is to be taken down; see `own-banner` in org.notifyd.Router1(5).
+    public var ownBanner: Bool?
     /// The time to claim the event; whole milliseconds, at most 60 s.
     public var window: Duration?
     /// The event takes the place of the earlier one with the same text at the same topic, which gets the outcome `replaced`: a
@@ -40,7 +43,7 @@ public struct PublishOptions: Hashable, Sendable {
         source: String? = nil, eventID: String? = nil, retain: Bool? = nil, remove: Bool? = nil,
         timeToLive: Duration? = nil, urgency: Urgency? = nil, banner: Bool? = nil, window: Duration? = nil,
         published: Int64? = nil, collapse: String? = nil, via: String? = nil, ifNewer: Bool? = nil,
-        appearance: BannerOptions = BannerOptions()
+        ownBanner: Bool? = nil, appearance: BannerOptions = BannerOptions()
     ) {
         self.source = source
         self.eventID = eventID
@@ -50,6 +53,7 @@ public struct PublishOptions: Hashable, Sendable {
         self.timeToLive = timeToLive
         self.urgency = urgency
         self.banner = banner
+        self.ownBanner = ownBanner
         self.window = window
         self.published = published
         self.appearance = appearance
@@ -69,6 +73,7 @@ public struct PublishOptions: Hashable, Sendable {
         values["if-newer"] = ifNewer.map(Value.boolean)
         values["urgency"] = urgency.map { .byte($0.rawValue) }
         values["banner"] = banner.map(Value.boolean)
+        values["own-banner"] = ownBanner.map(Value.boolean)
         values["published"] = published.map(Value.int64)
         values["ttl"] = try timeToLive?.argument(in: .seconds(1), "A time to live is 0 seconds to 28 days long.")
         values["window"] = try window?.argument(in: .milliseconds(1), "A window is 0 to 60 seconds long.")

@@ -105,7 +105,7 @@ extension Daemon {
         }
         var resolution = Resolution(.retracted, claimant: mark.claimant, latency: age)
         resolution.form = mark.form
-        resolution.verdict = .recorded
+        resolution.verdict = Appearance.isOwnBanner(event.appearance) ? .retracted : .recorded
         handle(.claimedLate([LateClaim(event.id, event.topic, resolution)]))
     }
 

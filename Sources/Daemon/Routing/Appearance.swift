@@ -51,9 +51,17 @@ public struct Appearance: Equatable, Sendable {
 extension Appearance {
     /// The options of `Publish` that describe the banner.
     static let optionNames = [
-        "actions", "app", "category", "desktop-entry", "icon", "image", "progress", "resident", "sound", "timeout",
-        "transient",
+        "actions", "app", "category", "desktop-entry", "icon", "image", ownBanner, "progress", "resident", "sound",
+        "timeout", "transient",
     ]
+
+    /// The option of `Publish` by which the publisher shows the banner itself.
+    public static let ownBanner = "own-banner"
+
+    /// Whether the options of an event say that its publisher shows the banner.
+    public static func isOwnBanner(_ options: [Field]) -> Bool {
+        options.contains { $0.name == ownBanner && $0.value == .boolean(true) }
+    }
 
     /// Buttons of one event.
     private static let maximumActions = 8
@@ -78,6 +86,7 @@ extension Appearance {
                 timeout = .milliseconds(try option.integer(in: 0...longest, "milliseconds"))
             case "transient": transient = try option.boolean()
             case "resident": resident = try option.boolean()
+            case Self.ownBanner: _ = try option.boolean()
             case "progress": progress = UInt8(try option.integer(in: 0...100, "percent"))
             case "actions": actions = try Self.actions(option)
             default: break

@@ -50,10 +50,12 @@ public final class Event: Sendable {
     private final class Extras: Sendable {
         let collapse: CollapseKey?
         let appearanceOptions: [Field]
+        let isOwnBanner: Bool
 
         init(_ collapse: CollapseKey?, _ appearanceOptions: [Field]) {
             self.collapse = collapse
             self.appearanceOptions = appearanceOptions
+            isOwnBanner = Appearance.isOwnBanner(appearanceOptions)
         }
     }
 
@@ -67,6 +69,8 @@ public final class Event: Sendable {
     public var collapse: CollapseKey? { extras?.collapse }
     /// What the publisher says about the banner; empty for most events. `appearance` reads it.
     public var appearanceOptions: [Field] { extras?.appearanceOptions ?? [] }
+    /// Whether its publisher shows the banner itself, and the router only decides: the option `own-banner`.
+    public var isShownByPublisher: Bool { extras?.isOwnBanner ?? false }
     /// What the event takes in memory, in bytes; computed once because every queue asks for it.
     public var memoryCost: Int { Int(cost) }
 
@@ -107,9 +111,9 @@ public final class Event: Sendable {
         cost = other.cost
     }
 
-    /// The key of its window and its banner.
+    /// The key of its window and its banner. What its publisher shows is alone in its window.
     public var key: CoalescingKey {
-        switch route.coalescing {
+        switch isShownByPublisher ? .none : route.coalescing {
         case .topic: .topic(of: self)
         case .route: .route(route)
         case .none: collapse.map { .collapse($0) } ?? .event(self)

@@ -7,6 +7,8 @@ public enum Input: Sendable {
     case published(Publication)
     /// A client, with its unique bus name, claims an event.
     case claimed(EventID, by: String)
+    /// A client presses a button of an event, which claims it.
+    case pressed(EventID, action: String, by: String)
     /// A client claims an event by its global name: the event of this name, or `nil` where the journal has none.
     case claimedNamed(NamedClaim, event: EventID?)
     /// The event of this name comes at a topic where the policy does not let the awaited claim have an effect.

@@ -132,10 +132,7 @@ extension Router {
             resolution.delay = call.delays.delay(since: deadline, isSummary: key == .summary)
             resolution.quiet = quietBroken(by: events[existing: id].event)
             decide(events[existing: id], resolution)
-            if events[existing: id].isSnoozed {
-                events[existing: id].isSnoozed = false
-                endSnooze(of: id)
-            }
+            cameBack(id)
             if let banner {
                 banners.show(id, in: key)
                 events[existing: id].place = .shown(key, banner)

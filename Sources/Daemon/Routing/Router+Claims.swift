@@ -1,14 +1,15 @@
 /// Claims of single events: rules 3, 4 and 6. A claim is in time until a call with the event has left for the server;
 /// then it retracts.
 extension Router {
-    mutating func claim(_ id: EventID, by claimant: String, at now: Now) {
+    /// - Parameter action: the button by which it is claimed.
+    mutating func claim(_ id: EventID, by claimant: String, pressing action: String? = nil, at now: Now) {
         guard isKnown(id) else { return refuseUnknown(id) }
         guard remembers(id) else {
             statistics.recordedClaims += 1
             effects.append(.reply(.verdict(.recorded)))
             return note(.claim, of: id, by: claimant, .recorded, at: now)
         }
-        let verdict = applyClaim(id, by: claimant, as: .claim, at: now)
+        let verdict = applyClaim(id, by: claimant, as: .claim, pressing: action, at: now)
         // The reply comes before the announcement of the outcome.
         effects.insert(.reply(.verdict(verdict)), at: 0)
         sendBanners(at: now)
@@ -30,14 +31,16 @@ extension Router {
     /// - Parameters:
     ///   - latency: from publishing to the claim; `nil`: until now.
     ///   - kind: what was done with the event, which decides its outcome.
+    ///   - action: the button that was pressed.
     ///   - place: where, if somebody passes it on.
     @discardableResult
     mutating func applyClaim(
         _ id: EventID, by claimant: String, as form: ClaimForm, latency: Duration? = nil,
-        kind: NamedClaim.Kind = .claimed, from place: ClaimPlace = ClaimPlace(), at now: Now
+        kind: NamedClaim.Kind = .claimed, pressing action: String? = nil, from place: ClaimPlace = ClaimPlace(),
+        at now: Now
     ) -> Verdict {
         let (verdict, window) = resolveClaim(
-            id, by: claimant, as: form, latency: latency, kind: kind, from: place, at: now)
+            id, by: claimant, as: form, latency: latency, kind: kind, pressing: action, from: place, at: now)
         if let window { closeWindowIfDone(window, at: now) }
         return verdict
     }
@@ -47,18 +50,22 @@ extension Router {
     /// - Returns: also the key of the window that it was in, if any.
     private mutating func resolveClaim(
         _ id: EventID, by claimant: String, as form: ClaimForm, latency: Duration? = nil,
-        kind: NamedClaim.Kind = .claimed, from place: ClaimPlace = ClaimPlace(), at now: Now
+        kind: NamedClaim.Kind = .claimed, pressing action: String? = nil, from place: ClaimPlace = ClaimPlace(),
+        at now: Now
     ) -> (verdict: Verdict, window: CoalescingKey?) {
         let tracked = take(id)
         var resolution = Resolution(
             .retracted, claimant: claimant, latency: latency ?? tracked.latency(at: now.instant))
         resolution.form = form
         resolution.place = place
+        resolution.action = action
         resolution.banner = tracked.number
         var verdict = Verdict.recorded
         if isInTime(tracked.place) {
             resolution.outcome = .claimed
             verdict = .suppressed
+        } else if tracked.event.isShownByPublisher {
+            verdict = .retracted
         } else if let key = tracked.banner, banners[existing: key].count == 0 {
             // Where a call is in flight, the banner is closed when the server has answered.
             verdict = .retracted

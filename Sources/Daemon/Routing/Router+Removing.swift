@@ -86,13 +86,13 @@ extension Router {
         sendBanners(at: now)
     }
 
-    /// If its window has ended in the turn in which it was published, it may already be in flight.
+    /// If its window has ended in the turn in which it was published, it may already be in flight, or shown by its publisher.
     ///
     /// - Returns: the window that it was in, if it was in one.
     private mutating func dropUnstored(_ id: EventID) -> CoalescingKey? {
-        guard events[id]?.isUndecided == true else { return nil }
+        guard events.contains(id) else { return nil }
         let tracked = take(id)
-        undecided.remove(tracked.event, in: &owners)
+        if tracked.isUndecided { undecided.remove(tracked.event, in: &owners) }
         closeBannerIfEmpty(without: tracked)
         return tracked.window
     }

@@ -2,6 +2,8 @@
 ///
 /// Until then it stays in memory and keeps its outcome, so that claims, `Withdraw` and `collapse` find it as they find an
 /// undecided event. Its snooze ends when a banner shows it again, or when it gets another outcome or is forgotten.
+///
+/// A publisher that shows the banner itself is told by outcomes: a shown event is `muted` until then, and `shown` again.
 extension Router {
     struct Snooze {
         let due: Uptime
@@ -43,13 +45,16 @@ extension Router {
             return refuse(refusal)
         }
         effects.append(.reply(.done))
-        if remembers(id) {
+        var isUpElsewhere = false
+        if let tracked = events[id] {
+            if case .gone = tracked.place { isUpElsewhere = tracked.event.isShownByPublisher }
             putAside(id)
         } else if let muted {
             keep(muted.event, age: muted.age, in: .snoozed, at: now)
         }
         events[existing: id].isSnoozed = true
         note(.snooze, of: id, by: caller, .recorded, at: now)
+        if isUpElsewhere { decide(events[existing: id], Resolution(.muted)) }
         beginSnooze(of: id, until: now.uptime + duration)
         sendBanners(at: now)
     }
@@ -83,6 +88,13 @@ extension Router {
         let bytes = events[id]?.event.memoryCost ?? 0
         snoozes[id] = Snooze(due: due, timer: lifetimeTimers.schedule(.snooze(id), at: due), bytes: bytes)
         haveSnoozesChanged = true
+    }
+
+    /// A banner shows the event again, if it was snoozed.
+    mutating func cameBack(_ id: EventID) {
+        guard events[existing: id].isSnoozed else { return }
+        events[existing: id].isSnoozed = false
+        endSnooze(of: id)
     }
 
     /// The effect follows at the end of the input, because the reply to a call comes first.

@@ -27,16 +27,31 @@ extension Router {
         if windows[key]?.canEndEarly == true { endWindow(key, at: now) }
     }
 
-    /// Queues an unclaimed event for its banner, or discards it if it has expired or is muted.
+    /// Queues an unclaimed event for its banner, or discards it if it has expired or is muted. The publisher that shows the
+    /// banner itself is told to.
     mutating func queueOrDiscard(_ id: EventID, for key: CoalescingKey, at now: Now) {
         let tracked = events[existing: id]
         if tracked.expires <= now.uptime {
             discard(id, .expired)
         } else if let quiet = quietHolding(tracked.event) {
             discard(id, .muted, quiet)
+        } else if tracked.event.isShownByPublisher {
+            leaveToPublisher(id, at: now)
         } else {
             enqueue(id, in: key)
         }
+    }
+
+    /// The outcome tells the publisher to show the banner. To the router the event is one whose banner has disappeared: whatever
+    /// ends it has an outcome of its own, which tells the publisher to take the banner down.
+    private mutating func leaveToPublisher(_ id: EventID, at now: Now) {
+        let tracked = events[existing: id]
+        var resolution = Resolution(.shown, count: 1, lateness: max(.zero, now.instant - tracked.deadline))
+        resolution.quiet = quietBroken(by: tracked.event)
+        decide(tracked, resolution)
+        cameBack(id)
+        events[existing: id].place = .gone(nil)
+        keepRetractable(tracked.event)
     }
 
     /// Adds an event to what waits for the server.

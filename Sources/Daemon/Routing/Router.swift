@@ -277,6 +277,7 @@ public struct Router {
         case .restored(let events): restore(events, at: now)
         case .published(let publication): publish(publication, at: now)
         case .claimed(let id, let claimant): claim(id, by: claimant, at: now)
+        case .pressed(let id, let action, let caller): claim(id, by: caller, pressing: action, at: now)
         case .claimedNamed(let claim, let id): claimNamed(claim, event: id, at: now)
         case .awaitedDenied(let name): dropAwaited(name)
         case .awaitedForgotten: forgetAwaited()

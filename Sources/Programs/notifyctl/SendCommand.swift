@@ -81,6 +81,8 @@ struct SendCommand: AsyncParsableCommand {
     var ttl: DurationArgument?
     @Option(help: "low, normal or critical.") var urgency: Urgency?
     @Flag(help: "Never a banner for this event.") var noBanner = false
+    @Flag(help: "You show the banner: notifyd decides, and its outcome says when to show it or to take it down.")
+    var ownBanner = false
     @Flag(help: "Keep the event as the current value of its topic.") var retain = false
     @Flag(help: "Remove the current value of the topic instead of publishing an event.") var remove = false
 
@@ -110,7 +112,8 @@ struct SendCommand: AsyncParsableCommand {
                 "--remove removes the value of the topic, and publishes no event: leave out \(option).")
         }
         if noBanner,
-            let option = window.map({ _ in "--window" }) ?? urgency.map({ _ in "--urgency" }) ?? appearance.firstGiven
+            let option = window.map({ _ in "--window" }) ?? urgency.map({ _ in "--urgency" })
+                ?? (ownBanner ? "--own-banner" : appearance.firstGiven)
         {
             throw ValidationError("--no-banner leaves nothing to claim or to show: leave out \(option).")
         }
@@ -122,6 +125,7 @@ struct SendCommand: AsyncParsableCommand {
             ("the title", !request.title.isEmpty), ("the body", !request.body.isEmpty), ("-f", !fields.isEmpty),
             ("--wait", wait), ("--retain", retain), ("--collapse", collapse != nil), ("--window", window != nil),
             ("--ttl", ttl != nil), ("--urgency", urgency != nil), ("--no-banner", noBanner),
+            ("--own-banner", ownBanner),
         ]
         return given.first { $0.1 }?.0 ?? appearance.firstGiven
     }
@@ -214,7 +218,7 @@ struct SendCommand: AsyncParsableCommand {
             source: source, eventID: eventID, retain: retain ? true : nil, remove: remove ? true : nil,
             timeToLive: ttl?.duration,
             urgency: urgency.flatMap { urgencies[$0] }, banner: noBanner ? false : nil, window: window?.duration,
-            collapse: collapse, appearance: appearance.options)
+            collapse: collapse, ownBanner: ownBanner ? true : nil, appearance: appearance.options)
     }
 
     // MARK: - Arguments

@@ -19,7 +19,8 @@ struct InvariantChecker {
     mutating func check(_ input: Input, _ effects: [Effect], at now: Duration) {
         let replies = effects.count { if case .reply = $0 { true } else { false } }
         switch input {
-        case .published, .claimed, .claimedNamed, .claimedProvisionally, .completed, .released, .passed, .topicClaimed,
+        case .published, .claimed, .pressed, .claimedNamed, .claimedProvisionally, .completed, .released, .passed,
+            .topicClaimed,
             .screenOpened,
             .screenUpdated, .screenClosed, .muted, .pausedFor, .markedRead, .withdrawn,
             .snoozed, .digestsCounted:

@@ -259,6 +259,7 @@ extension Scenario.EventLine {
         for option in options {
             switch (option.name, option.value) {
             case ("banner", .flag(let flag)): result.banner = flag
+            case ("own-banner", .flag(let flag)): result.ownBanner = flag
             case ("retain", .flag(let flag)): result.retain = flag
             case ("window", .duration(let length)): result.window = length
             case ("ttl", .duration(let length)): result.timeToLive = length

@@ -118,7 +118,7 @@ extension Scenario.RouteLine {
 }
 
 extension Scenario.EventLine {
-    static let keys = ["banner", "collapse", "event-id", "retain", "source", "ttl", "window"]
+    static let keys = ["banner", "collapse", "event-id", "own-banner", "retain", "source", "ttl", "window"]
 }
 
 extension Scenario.ScreenLine {

@@ -65,7 +65,8 @@ struct Ledger {
     private func checkReplies(_ input: Input, _ observed: [Observed]) -> String? {
         let replies = observed.filter(\.isReply).count
         switch input {
-        case .published, .claimed, .claimedNamed, .claimedProvisionally, .completed, .released, .passed, .topicClaimed,
+        case .published, .claimed, .pressed, .claimedNamed, .claimedProvisionally, .completed, .released, .passed,
+            .topicClaimed,
             .screenOpened, .screenUpdated, .screenClosed, .muted, .pausedFor, .markedRead, .withdrawn, .snoozed,
             .digestsCounted:
             return replies == 1 && observed[0].isReply ? nil : "a call has \(replies) answers"

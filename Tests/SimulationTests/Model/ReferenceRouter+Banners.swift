@@ -180,6 +180,18 @@ extension ReferenceRouter {
         }
     }
 
+    /// The publisher hears that it is shown, and the server nothing.
+    mutating func leaveToPublisher(_ item: Item) {
+        var resolution = Resolution(.shown, count: 1, lateness: max(.zero, now.instant - item.deadline))
+        if item.route.breaksThrough { resolution.quiet = quiet(over: item.topic) }
+        resolve(item, resolution)
+        change(item.id) { item in
+            item.place = .gone
+            item.snooze = nil
+        }
+        remember(item.id)
+    }
+
     /// What a banner waited for longest between the end of the window and the call.
     ///
     /// Inside choice: only the last stretch of each thing counts, and of two that are as long the one that says more is named.

@@ -20,7 +20,8 @@ extension ReferenceRouter {
         case .window, .held, .waiting, .snoozed: .suppressed
         case .carried where isNotSent(item): .suppressed
         case .carried, .shown: behind(item.banner).count == 1 ? .retracted : .recorded
-        case .gone: .recorded
+        // The publisher takes its banner down.
+        case .gone: item.isOwnBanner ? .retracted : .recorded
         }
     }
 

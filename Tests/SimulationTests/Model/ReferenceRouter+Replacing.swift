@@ -75,7 +75,7 @@ extension ReferenceRouter {
         for id in ids {
             remembered.removeAll { $0.id == id }
             values.removeAll { $0.id == id }
-            guard let item = item(id), item.isOpen else { continue }
+            guard let item = item(id) else { continue }
             items.removeAll { $0.id == id }
             leave(item)
             keys.append(item.key)

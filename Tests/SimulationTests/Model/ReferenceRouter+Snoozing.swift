@@ -23,11 +23,14 @@ extension ReferenceRouter {
             leave(item)
         }
         shownOrder.removeAll { $0 == id }
+        let isUpElsewhere = item.isOwnBanner && item.place == .gone
         item.place = .snoozed
         item.banner = item.key
         item.snooze = (now.uptime + time, stamp())
         items.append(item)
         note(.snooze, of: id, by: peer, .recorded)
+        // Its publisher takes the banner down until then.
+        if isUpElsewhere { resolve(item, Resolution(.muted)) }
     }
 
     /// Its time is over: it is for whoever claims its topic, or else for a banner.
@@ -50,10 +53,12 @@ extension ReferenceRouter {
 extension ReferenceRouter.Item {
     /// A muted event that the journal has.
     init(muted event: Event, accepted: Instant) {
-        let key = ReferenceRouter.Key(event.route, event.topic, event.collapse?.text, event.id)
+        let key = ReferenceRouter.Key(
+            event.route, event.topic, event.collapse?.text, event.id, isOwnBanner: event.isShownByPublisher)
         self.init(
             id: event.id, topic: event.topic, collapse: event.collapse?.text, sender: event.sender, route: event.route,
-            accepted: accepted, expires: Uptime(microseconds: 0), key: key, banner: key,
+            accepted: accepted, expires: Uptime(microseconds: 0), key: key, isOwnBanner: event.isShownByPublisher,
+            banner: key,
             windowEnds: accepted, windowOpened: accepted, windowLimit: accepted, windowStamp: 0, deadline: accepted,
             asked: [])
     }

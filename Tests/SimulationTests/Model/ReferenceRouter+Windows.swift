@@ -189,7 +189,8 @@ extension ReferenceRouter {
     private mutating func newItem(
         _ id: EventID, _ publication: Publication, _ route: Route, replacing earlier: Item?
     ) -> Item {
-        let key = Key(route, publication.topic, publication.options.collapse, id)
+        let isOwnBanner = Appearance.isOwnBanner(publication.options.appearance)
+        let key = Key(route, publication.topic, publication.options.collapse, id, isOwnBanner: isOwnBanner)
         let length = publication.options.window ?? route.window
         var ends = now.instant + length
         var opened = now.instant
@@ -207,8 +208,9 @@ extension ReferenceRouter {
         return Item(
             id: id, topic: publication.topic, collapse: publication.options.collapse, sender: publication.sender,
             route: route, accepted: now.instant,
-            expires: now.uptime + (publication.options.lifetime ?? route.lifetime), key: key, banner: key,
-            windowEnds: ends, windowOpened: opened, windowLimit: limit, windowStamp: stamp, deadline: now.instant,
+            expires: now.uptime + (publication.options.lifetime ?? route.lifetime), key: key, isOwnBanner: isOwnBanner,
+            banner: key, windowEnds: ends, windowOpened: opened, windowLimit: limit, windowStamp: stamp,
+            deadline: now.instant,
             asked: asking(about: publication.topic))
     }
 
@@ -273,6 +275,8 @@ extension ReferenceRouter {
             finish(id, Resolution(.expired))
         } else if let quiet = quiet(holding: item) {
             finish(id, muted(item, by: quiet))
+        } else if item.isOwnBanner {
+            leaveToPublisher(item)
         } else {
             wait(id, for: item.banner)
         }

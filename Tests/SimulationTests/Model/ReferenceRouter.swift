@@ -17,8 +17,8 @@ struct ReferenceRouter {
         case collapse(CollapseKey)
         case summary
 
-        init(_ route: Route, _ topic: Topic, _ collapse: String?, _ id: EventID) {
-            switch route.coalescing {
+        init(_ route: Route, _ topic: Topic, _ collapse: String?, _ id: EventID, isOwnBanner: Bool) {
+            switch isOwnBanner ? .none : route.coalescing {
             case .topic: self = .topic(topic)
             case .route: self = .route(route.name)
             case .none: self = collapse.map { .collapse(CollapseKey(topic: topic, text: $0)) } ?? .event(id)
@@ -45,6 +45,8 @@ struct ReferenceRouter {
         let accepted: Instant
         var expires: Uptime
         let key: Key
+        /// Whether its publisher shows the banner.
+        let isOwnBanner: Bool
         var place = Place.window
         /// The banner it belongs to: its key's, or the summary.
         var banner: Key
@@ -260,6 +262,7 @@ struct ReferenceRouter {
         case .forgotten(let ids): for id in ids { forget(id) }
         case .awaitedForgotten: awaited = []
         case .restored, .recalled, .claimedLate: preconditionFailure("scripts run without a journal")
+        case .pressed: preconditionFailure("scripts press buttons of banners only")
         }
         sendBanners()
         forgetPrograms()

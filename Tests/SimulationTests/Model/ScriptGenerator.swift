@@ -52,6 +52,7 @@ struct ScriptGenerator {
         if random.chance(20) { extras.eventID = random.below(8) }
         if random.chance(25) { extras.collapse = random.below(2) }
         if random.chance(4) { extras.banner = random.chance(30) }
+        if random.chance(12) { extras.isOwnBanner = true }
         if random.chance(8) { extras.window = .milliseconds(random.pick([0, 1, 100, 700, 3000])) }
         if random.chance(10) { extras.lifetime = .seconds(random.pick([0, 1, 2, 10, 60])) }
         if random.chance(8) { extras.retain = random.chance(80) }

@@ -59,6 +59,7 @@ enum Step: Sendable {
         var eventID: Int?
         var collapse: Int?
         var banner: Bool?
+        var isOwnBanner = false
         var window: Duration?
         var lifetime: Duration?
         var retain: Bool?
@@ -73,6 +74,7 @@ enum Step: Sendable {
 
         func publication(at topic: Topic, by peer: String, body: String = "", received: Int64 = 0) -> Publication {
             var options = PublishOptions()
+            if isOwnBanner { options = try! PublishOptions([Field(name: "own-banner", value: .boolean(true))]) }
             if let eventID { options.origin = Naming.origin(eventID) }
             options.collapse = collapse.map { "c\($0)" }
             options.banner = banner

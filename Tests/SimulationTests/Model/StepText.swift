@@ -66,6 +66,7 @@ extension Step.Extras: CustomStringConvertible {
         if let eventID { words.append("event-id \(eventID)") }
         if let collapse { words.append("collapse c\(collapse)") }
         if let banner { words.append("banner \(banner)") }
+        if isOwnBanner { words.append("own-banner") }
         if let window { words.append("window \(window.text)") }
         if let lifetime { words.append("ttl \(lifetime.text)") }
         if let retain { words.append("retain \(retain)") }

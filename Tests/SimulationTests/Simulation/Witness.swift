@@ -179,7 +179,8 @@ final class Witness {
             expect(.claimed, of: id, isDegraded)
         case .retracted:
             counts.retracted += 1
-            if !asked.contains(id) { complain("event \(id) is retracted, and its banner was never asked for") }
+            let isShown = asked.contains(id) || disk.contents.events[id].map(\.isOwnBanner) == true
+            if !isShown { complain("event \(id) is retracted, and its banner was never asked for") }
             expect(.retracted, of: id, isDegraded)
         case .recorded: break
         case .awaited: complain("event \(id) is claimed by its id, and is awaited")
@@ -549,4 +550,9 @@ final class Witness {
             complain("all is claimed, and banner \(banner.id) of \(banner.events) is still up")
         }
     }
+}
+
+extension StoredEvent {
+    /// Whether its publisher shows the banner.
+    fileprivate var isOwnBanner: Bool { Appearance.isOwnBanner(appearance) }
 }

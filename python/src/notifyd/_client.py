@@ -98,6 +98,7 @@ class Client:
         ttl: float | None = None,
         urgency: Urgency | None = None,
         banner: bool | None = None,
+        own_banner: bool | None = None,
         window: float | None = None,
         published: float | None = None,
         via: str | None = None,
@@ -116,6 +117,8 @@ class Client:
         and is expired at once.
         ``urgency``: the urgency of the banner.
         ``banner``: False: the event never gets a banner.
+        ``own_banner``: True: this program shows the banner itself, and notifyd only decides. The outcome “shown” says
+        that the banner is to be up, any other one that it is to be taken down.
         ``window``: the time to claim the event, in seconds, 0 to 60.
         ``published``: when it happened, in seconds since 1970-01-01 00:00 UTC; now by default.
         ``via``: the line by which a bridge brought the event, such as ``mqtt``; at most 64 bytes.
@@ -124,7 +127,13 @@ class Client:
         for key, option in {"source": source, "event-id": event_id, "via": via}.items():
             if option is not None:
                 options[key] = ("s", text(option))
-        for key, is_on in {"retain": retain, "remove": remove, "if-newer": if_newer, "banner": banner}.items():
+        for key, is_on in {
+            "retain": retain,
+            "remove": remove,
+            "if-newer": if_newer,
+            "banner": banner,
+            "own-banner": own_banner,
+        }.items():
             if is_on is not None:
                 options[key] = ("b", flag(is_on, f"“{key}”"))
         if ttl is not None:

@@ -16,6 +16,8 @@ extension Explanation {
         case .claimed where decision.form == .provisional && confirmation(of: decision) != nil:
             let confirmed = confirmation(of: decision).map(Self.text) ?? ""
             return "\(claimant) held it \(Self.moment(ofClaim: decision)), and confirmed it after \(confirmed)."
+        case .claimed where decision.action != nil, .retracted where decision.action != nil:
+            return "\(shownBefore)\(claimant) pressed its button “\(decision.action ?? "")”."
         case .claimed:
             return "\(claimant) claimed it (\(decision.form?.rawValue ?? "Claim")) \(Self.moment(ofClaim: decision))."
         case .shown where cameBack:
@@ -24,8 +26,8 @@ extension Explanation {
             let hold = claims.last { $0.form.isFailure }
             // A hold that ended in the window does not explain the banner, but whoever held it may look for it here.
             let isDueToHold = hold.map { reachedDeadline($0, of: decision) } ?? false
-            return [isDueToHold ? nil : unclaimed(decision), hold.map(Self.words), late(decision)].compactMap(\.self)
-                .joined(separator: " ")
+            return [isDueToHold ? nil : unclaimed(decision), hold.map(Self.words), late(decision), shownByPublisher]
+                .compactMap(\.self).joined(separator: " ")
         case .retracted where decision.lateness == nil:
             return "\(claimant) claimed it after it was sent to the notification server, which had not answered yet."
         case .retracted:
@@ -42,6 +44,8 @@ extension Explanation {
             case .newerValue: return "It came too late: its topic already had a newer value or removal."
             case .route, nil: return "Its route \(event.route) has no banner."
             }
+        case .muted where decision.cause == nil && snoozer != nil:
+            return "It was shown, and \(snoozer ?? "somebody") snoozed it."
         case .muted:
             let cause = decision.cause.flatMap { MuteCause($0) }
             let sentence = cause?.sentence(decided: decision.resolved) ?? "Its topic was muted."
@@ -96,9 +100,14 @@ extension Explanation {
     private var cameBack: Bool { snoozeEnd == nil && claims.contains { $0.form == .snooze } }
 
     private func returned(_ decision: StoredDecision) -> String {
-        let snooze = claims.last { $0.form == .snooze }
-        let caller = snooze.map { Self.name($0.claimant, $0.program) } ?? "somebody"
-        return "\(decision.wasMuted ? "It was muted" : "It was shown"), \(caller) snoozed it, and its banner came back."
+        // A shown event is muted by the snooze itself if its publisher shows it.
+        let isMuted = decision.wasMuted && shownByPublisher == nil
+        return
+            "\(isMuted ? "It was muted" : "It was shown"), \(snoozer ?? "somebody") snoozed it, and its banner came back."
+    }
+
+    private var snoozer: String? {
+        claims.last { $0.form == .snooze }.map { Self.name($0.claimant, $0.program) }
     }
 
     /// How long after publishing a provisional claim that decided the event was confirmed; `nil` if the journal does not have it.
@@ -107,7 +116,7 @@ extension Explanation {
     }
 
     private var shownBefore: String {
-        event.decision?.banner == nil ? "" : "It was shown. "
+        event.decision?.banner == nil && event.decision?.lateness == nil ? "" : "It was shown. "
     }
 
     // MARK: Undecided
@@ -138,6 +147,10 @@ extension Explanation {
     }
 
     // MARK: Shown
+
+    private var shownByPublisher: String? {
+        Appearance.isOwnBanner(event.appearance) ? "Its publisher shows the banner." : nil
+    }
 
     private func unclaimed(_ decision: StoredDecision) -> String {
         if isReplayed, let opened = decision.opened, let deadline = decision.deadline {

@@ -203,7 +203,8 @@ private struct ChangeRecord {
         }
         details.appendEntry("sender", "s") { $0.append(event.sender) }
         details.appendEntry("outcome", "s") { $0.append(event.decision?.outcome.rawValue ?? "") }
-        var options = event.appearance.filter { $0.name != "image" }
+        // Elsewhere the picture is no file, and the publisher shows no banner.
+        var options = event.appearance.filter { $0.name != "image" && $0.name != Appearance.ownBanner }
         if let collapse = event.collapse { options.append(Field(name: "collapse", value: .string(collapse))) }
         if let urgency = event.urgency { options.append(Field(name: "urgency", value: .byte(urgency.rawValue))) }
         if event.retained { options.append(Field(name: "retain", value: .boolean(true))) }
