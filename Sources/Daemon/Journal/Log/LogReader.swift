@@ -69,10 +69,10 @@ struct LogReader {
         let count = try bytes.withUnsafeMutableBufferPointer { buffer throws(JournalError) in
             let buffer = UnsafeMutableRawBufferPointer(buffer)
             do throws(JournalError) { return try file.read(into: buffer, at: 0) } catch .inputOutput {}
-            isUnreadable = true
             for start in stride(from: 0, to: size, by: 4096) {
                 let page = UnsafeMutableRawBufferPointer(rebasing: buffer[start..<min(size, start + 4096)])
                 do throws(JournalError) { _ = try file.read(into: page, at: start) } catch .inputOutput {
+                    isUnreadable = true
                     page.initializeMemory(as: UInt8.self, repeating: 0)
                 }
             }
@@ -171,7 +171,9 @@ struct LogReader {
             }
         }
         let isHead = segments.contains { segment in
-            guard segment.salt == nil, let head = segment.head else { return false }
+            guard segment.salt == nil, segment.slot != newest?.segment.slot, let head = segment.head else {
+                return false
+            }
             return follows(head)
                 || head.hasMagic && (newest.map { head.salt == salt && head.segment > $0.last.segment } ?? true)
         }

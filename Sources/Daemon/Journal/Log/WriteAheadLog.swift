@@ -135,6 +135,8 @@ package final class WriteAheadLog {
         }
         try disk.syncDirectory()
         let reader = try LogReader(files)
+        let doubtful = reader.last.flatMap { $0.sequence > applied ? $0 : nil }
+        let last = try doubtful.map { frame throws(JournalError) in try writeAgain(frame, in: reader.newestSlot) }
         beginFrames(after: applied)
         var replay = try reader.replay(after: applied) { sequence, payload throws(JournalError) in
             count(LogFrame.size(ofPayload: payload.count), for: sequence)
@@ -144,8 +146,38 @@ package final class WriteAheadLog {
         try takeOver(reader, isEndBroken: reader.brokenEnd(after: applied)?.isInNewest ?? false)
         lastSequence = max(applied, reader.segments.compactMap(\.last?.sequence).max() ?? 0)
         isReady = true
+        if let doubtful, let last, let slot = reader.newestSlot, segments[slot].isSealed {
+            lastSequence = doubtful.sequence - 1
+            previous = doubtful.previous
+            do throws(JournalError) { _ = try append(last) } catch {
+                isReady = false
+                throw error
+            }
+        }
         removeUseless()
         return replay
+    }
+
+    /// Writes the last frame once more, in its place. If an earlier process could not sync it, the kernel may take it for
+    /// written, and only what is written anew is synced. All frames before it were synced before it was written.
+    ///
+    /// - Returns: its payload. If its segment is sealed then, the frame has to go to another one.
+    private func writeAgain(_ frame: LogFrame, in slot: Int?) throws(JournalError) -> [UInt8] {
+        guard let slot, let file = segments[slot].file else { return [] }
+        var bytes = [UInt8](repeating: 0, count: frame.payload.upperBound - frame.offset)
+        let count = try bytes.withUnsafeMutableBufferPointer { bytes throws(JournalError) in
+            try file.read(into: UnsafeMutableRawBufferPointer(bytes), at: frame.offset)
+        }
+        guard count == bytes.count else { throw .inputOutput }
+        segments[slot].filled = max(segments[slot].filled, frame.payload.upperBound)
+        do throws(JournalError) {
+            guard !segments[slot].isSealed else { return Array(bytes.dropFirst(LogFrame.headerBytes)) }
+            try write(bytes, at: frame.offset, to: slot)
+            try sync(slot)
+        } catch {
+            seal(slot)
+        }
+        return Array(bytes.dropFirst(LogFrame.headerBytes))
     }
 
     /// Reads the frames of a log that cannot be written, as `replay` does. Nothing is written, and nothing synced.
@@ -255,6 +287,7 @@ extension WriteAheadLog {
         // Perhaps the disk has space again.
         if let active, fits(size, active) { return active }
         if let free { return use(free) }
+        if let active, isReleased(active) { return use(active) }
         guard let missing = segments.prefix(count).firstIndex(where: { $0.file == nil }) else {
             throw segments.contains { $0.isSealed } ? .inputOutput : .diskFull
         }
@@ -397,7 +430,8 @@ extension WriteAheadLog {
 
     /// Whether there is no free segment left, and none that could be made.
     package var isCrowded: Bool {
-        free.isEmpty && (cannotGrow || segments.prefix(count).allSatisfy { $0.file != nil })
+        free.isEmpty && !(active.map(isReleased) ?? false)
+            && (cannotGrow || segments.prefix(count).allSatisfy { $0.file != nil })
     }
 
     /// Bytes that can still be appended without releasing a segment, headers included. Segments that do not exist yet do not
@@ -411,14 +445,14 @@ extension WriteAheadLog {
         }
     }
 
-    /// Whether there is a free segment besides the one that is being written.
-    package var hasSpare: Bool { !free.isEmpty }
+    /// Whether there is a free segment besides the one that is being written, or the next frame makes use of.
+    package var hasSpare: Bool { free.count > (active == nil ? 1 : 0) }
 
     /// Deletes a free segment, so that the index has its space on a full disk. `prepare` makes it again.
     ///
     /// - Returns: whether there was one.
     package func releaseSpare() -> Bool {
-        guard let slot = free.max(by: { segments[$0].filled < segments[$1].filled }) else { return false }
+        guard hasSpare, let slot = free.max(by: { segments[$0].filled < segments[$1].filled }) else { return false }
         remove(slot)
         return segments[slot].file == nil
     }
@@ -440,14 +474,15 @@ extension WriteAheadLog {
 
     /// The segment that needs zeros next.
     private var unprepared: Int? {
+        // A log that is hardly used takes no more than it soon needs.
+        let ahead = 2 * Self.step
         if let active {
             let segment = segments[active]
-            if segment.filled < min(segment.capacity, segment.end + 2 * Self.step) { return active }
-            // A log that is hardly used does without the next one.
+            if segment.filled < min(segment.capacity, segment.end + ahead) { return active }
             if segment.end < segment.capacity / 2 { return nil }
         }
         if let spare = free.max(by: { segments[$0].filled < segments[$1].filled }) {
-            return segments[spare].filled < segmentBytes ? spare : nil
+            return segments[spare].filled < (active == nil ? min(ahead, segmentBytes) : segmentBytes) ? spare : nil
         }
         return segments.prefix(count).firstIndex { $0.file == nil }
     }
