@@ -5,15 +5,16 @@ extension String {
     /// points of every plane), which libsystemd refuses.
     package var fitsIntoMessage: Bool {
         // The first bytes of these code points are rare.
-        guard utf8.contains(where: { $0 == 0 || $0 >= 0xEF }) else { return true }
+        guard utf8.contains(where: \.mayNotFitIntoMessage) else { return true }
         return unicodeScalars.allSatisfy { $0.value != 0 && !$0.isForInternalUse }
     }
 
     /// A text of a message: valid UTF-8 that fits into one; `nil` for other bytes.
     package init?(ofMessage bytes: UnsafeRawBufferPointer) {
-        let text = bytes.withMemoryRebound(to: UInt8.self) { String(validating: $0, as: UTF8.self) }
-        guard let text, text.fitsIntoMessage else { return nil }
-        self = text
+        // The generic initializer of a text takes several times as long.
+        guard let text = try? UTF8Span(validating: bytes.bindMemory(to: UInt8.self).span) else { return nil }
+        self = String(copying: text)
+        guard !bytes.contains(where: \.mayNotFitIntoMessage) || fitsIntoMessage else { return nil }
     }
 
     /// The text, shortened for an error message, with its active characters escaped. It is cut by scalars, because a character
@@ -22,6 +23,11 @@ extension String {
         let text = utf8.count <= 64 ? self : String(String.UnicodeScalarView(unicodeScalars.prefix(32))) + "…"
         return text.visible()
     }
+}
+
+extension UInt8 {
+    /// Whether a code point begins with it that no message can carry.
+    fileprivate var mayNotFitIntoMessage: Bool { self == 0 || self >= 0xEF }
 }
 
 extension UnsafeRawBufferPointer {

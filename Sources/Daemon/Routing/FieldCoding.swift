@@ -113,14 +113,18 @@ package enum FieldCoding {
         }
 
         mutating func text() throws(Malformed) -> String {
-            let count = Int(try number(UInt32.self))
-            guard let text = bytes.take(count).flatMap(String.init(ofMessage:)) else { throw Malformed() }
+            guard let text = String(ofMessage: try textBytes()) else { throw Malformed() }
             return text
+        }
+
+        private mutating func textBytes() throws(Malformed) -> UnsafeRawBufferPointer {
+            guard let bytes = bytes.take(Int(try number(UInt32.self))) else { throw Malformed() }
+            return bytes
         }
 
         /// The signature of one complete type.
         mutating func completeType() throws(Malformed) -> ArraySlice<UInt8> {
-            let signature = Array(try text().utf8)
+            let signature = Array(try textBytes())
             guard TypeSyntax.isOneType(signature) else { throw Malformed() }
             return signature[...]
         }
