@@ -114,6 +114,9 @@ struct LogFaultTests {
         #expect(!log.prepare())
         let (frames, replay) = try WriteAheadLog(on: disk, segmentBytes: 1 << 20).frames()
         #expect(frames.map(\.sequence) == Array(0..<count).map { $0 + 1 } && replay.damaged == 0)
+        // What is forgotten needs no space.
+        try log.erase()
+        for name in disk.files { #expect(try #require(disk[name]).allSatisfy { $0 == 0 }) }
         // The log goes on by itself when there is space again.
         disk.space = .max
         #expect(try log.append([1]) == count + 1)

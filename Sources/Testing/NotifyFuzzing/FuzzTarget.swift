@@ -13,6 +13,7 @@ public struct FuzzTarget: Sendable {
         FuzzTarget(name: "Configuration", body: fuzzConfiguration),
         FuzzTarget(name: "Row", body: fuzzRow),
         FuzzTarget(name: "Record", body: fuzzRecord),
+        FuzzTarget(name: "Frame", body: fuzzFrame),
         FuzzTarget(name: "Text", body: fuzzText),
         FuzzTarget(name: "Reply", body: fuzzReply),
         FuzzTarget(name: "LinkMessage", body: fuzzLinkMessage),

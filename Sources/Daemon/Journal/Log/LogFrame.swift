@@ -61,7 +61,7 @@ package struct LogFrame: Equatable {
     }
 
     /// Writes a frame to a buffer that had none, and returns its checksum.
-    static func write(
+    package static func write(
         _ payload: UnsafeRawBufferPointer, previous: UInt32, salt: UInt32, segment: UInt32, sequence: UInt64,
         to buffer: inout [UInt8]
     ) -> UInt32 {

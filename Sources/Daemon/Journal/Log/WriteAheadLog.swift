@@ -493,8 +493,8 @@ extension WriteAheadLog {
         let size = min(Self.step, max(segments[slot].capacity, segmentBytes) - start)
         guard size > 0 else { return }
         let dirty = segments[slot].dirty
+        defer { segments[slot].dirty = dirty }
         try write([UInt8](repeating: 0, count: size), at: start, to: slot)
-        segments[slot].dirty = dirty
         if isSynced { try sync(slot) }
     }
 
@@ -507,7 +507,10 @@ extension WriteAheadLog {
         release(through: lastSequence)
         active = nil
         let zeros = [UInt8](repeating: 0, count: min(Self.step, segments.map(\.dirty).max() ?? 0))
-        for slot in segments.indices where segments[slot].file != nil {
+        for slot in segments.indices {
+            guard let file = segments[slot].file else { continue }
+            // On a full disk a frame may not have been written as far as that.
+            segments[slot].dirty = min(segments[slot].dirty, try file.size())
             while segments[slot].dirty > 0 {
                 let start = max(0, segments[slot].dirty - zeros.count)
                 try write(Array(zeros.prefix(segments[slot].dirty - start)), at: start, to: slot)
