@@ -87,3 +87,18 @@ package enum ProgramName {
         return name.contains { !$0.properties.isWhitespace } ? String(name) : nil
     }
 }
+
+extension String {
+    /// Whether two names are of one program. Capital and small letters of ASCII are the same: toolkits write `Firefox` or `firefox`
+    /// for one program.
+    package func isSameName(as other: String) -> Bool {
+        guard utf8.count == other.utf8.count else { return false }
+        return zip(utf8, other.utf8).allSatisfy { $0 == $1 || $0.lowercased == $1.lowercased }
+    }
+}
+
+extension UInt8 {
+    fileprivate var lowercased: UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
+    }
+}

@@ -41,7 +41,7 @@ public struct WindowRule: Equatable, Sendable {
     }
 
     func match(_ window: Window) -> Match {
-        if let app, !app.isSameApp(window.app), !app.isSameApp(window.instance) { return .doesNotFit }
+        if let app, !app.isSameName(as: window.app), !app.isSameName(as: window.instance) { return .doesNotFit }
         let own = window.number.map { [Self.windowCapture: String($0)] } ?? [:]
         guard let title else { return .fits(topic.filled(with: own)) }
         switch title.match(window.title) {
@@ -85,39 +85,5 @@ extension TableReader {
             note(key, "\(error)")
             return nil
         }
-    }
-}
-
-extension TopicPattern {
-    /// The topic with its captures replaced; `nil` if what replaces one is not a segment of a topic, or one that only means another
-    /// place: `.` and `..`.
-    fileprivate func filled(with captures: [String: String]) -> Topic? {
-        var text = ""
-        for segment in description.utf8.split(separator: UInt8(ascii: "/")).map(Substring.init) {
-            guard segment.hasPrefix("{") else {
-                text += "/" + segment
-                continue
-            }
-            // A topic that no message can carry is known to nobody else.
-            guard let value = captures[String(segment.dropFirst().dropLast())], value.fitsIntoMessage,
-                !value.utf8.contains(UInt8(ascii: "/")), ![".", ".."].contains(value)
-            else { return nil }
-            text += "/" + value
-        }
-        do throws(TopicError) { return try Topic(text) } catch { return nil }
-    }
-}
-
-extension String {
-    /// Capital and small letters of ASCII are the same: toolkits write `Firefox` or `firefox` for one program.
-    fileprivate func isSameApp(_ other: String) -> Bool {
-        guard utf8.count == other.utf8.count else { return false }
-        return zip(utf8, other.utf8).allSatisfy { $0 == $1 || $0.lowercased == $1.lowercased }
-    }
-}
-
-extension UInt8 {
-    fileprivate var lowercased: UInt8 {
-        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
     }
 }
