@@ -31,14 +31,14 @@ struct BannerAppearanceTests {
             #expect(
                 full.hints == [
                     "urgency": .byte(0), "category": "transfer.complete", "sound-name": "complete",
-                    "desktop-entry": "org.example.Builder",
+                    "desktop-entry": "org.example.Builder", "x-notifyd": .boolean(true),
                 ])
             #expect(full.timeout == 5000)
 
             try await stage.client.send("/note/1", title: "Plain")
             let plain = try await stage.banner(on: server)
             #expect(plain.icon == "org.notifyd")
-            #expect(plain.hints.isEmpty)
+            #expect(plain.hints == ["x-notifyd": .boolean(true)])
             #expect(plain.timeout == -1)
 
             for (topic, timeout) in [("/for/ever", 0), ("/for/a/blink", 1)] as [(String, Int32)] {
@@ -66,7 +66,7 @@ struct BannerAppearanceTests {
                 banner.hints == [
                     "image-path": "file:///tmp/mina.png", "category": "im.received", "sound-name": "bell",
                     "desktop-entry": "org.example.Chat", "transient": .boolean(true), "resident": .boolean(true),
-                    "value": .int32(40),
+                    "value": .int32(40), "x-notifyd": .boolean(true),
                 ])
             let entry = try #require(try await stage.client.inbox().first)
             #expect(entry.id == id)

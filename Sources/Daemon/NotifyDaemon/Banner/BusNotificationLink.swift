@@ -110,6 +110,8 @@ final class BusNotificationLink: NotificationLink {
         message.append(text.body)
         message.append(hasButtons ? appearance.actions.flatMap { [$0.key, $0.label] } : [])
         message.appendContainer("a", "{sv}") { hints in
+            // Programs that watch the server see by it that this banner has an event.
+            hints.appendEntry("x-notifyd", "b") { $0.append(true) }
             Self.append(appearance, urgency: request.urgency, to: hints)
         }
         // Rounded up, because 0 means that the banner never expires.
