@@ -109,6 +109,8 @@ struct MapTests {
         var other = sent
         other.source = try self.map().source
         #expect(other.source == "map:home/{room}/door" && !map.takes(other))
+        other.source = "local:desktop"
+        #expect(!map.takes(other), "private")
         other = sent
         other.topic = try Topic("/builds/app")
         #expect(!map.takes(other))

@@ -34,6 +34,14 @@ struct OutgoingMessageTests {
         #expect(json["sequence_id"]?.string == SequenceName.make(source: "notifyd:0123", eventID: "77"))
     }
 
+    @Test func whatIsPrivateNeverGoesOut() throws {
+        var map = try map()
+        map.isLinked = true
+        let topic = try Topic("/post/27")
+        #expect(map.takes(topic: topic, source: "desktop", via: ""))
+        #expect(!map.takes(topic: topic, source: "local:desktop", via: ""))
+    }
+
     @Test func anEventWithoutABodySaysItsTitle() throws {
         let json = try json(event("New post", ""), map())
         #expect(json["title"] == nil)

@@ -146,6 +146,15 @@ public struct MappedEvent: Equatable, Sendable {
 }
 
 extension String {
+    /// The source of events that never leave this device, whatever a map says: what programs show may be a message or a code. It
+    /// begins as that of all events that the link keeps here.
+    public static let privateSource = "local:desktop"
+
+    /// Whether this is the source of such events.
+    public var isPrivateSource: Bool { utf8.elementsEqual(Self.privateSource.utf8) }
+}
+
+extension String {
     /// The longest beginning that has at most so many bytes, without a character cut in two.
     public func beginning(ofBytes count: Int) -> String {
         guard utf8.count > count else { return self }

@@ -85,10 +85,10 @@ public struct OutboundMap: Equatable, Sendable {
         }
     }
 
-    /// Whether an event goes out: what a map took in never does, and nothing comes from a channel.
+    /// Whether an event goes out: what a map took in never does, nor what is private, and nothing comes from a channel.
     public func takes(_ event: Event) -> Bool {
         guard topics.contains(where: { $0.covers(event.topic) }),
-            !event.source.utf8.starts(with: InboundMap.sourcePrefix.utf8)
+            !event.source.utf8.starts(with: InboundMap.sourcePrefix.utf8), !event.source.isPrivateSource
         else { return false }
         return event.via.isEmpty || isLinked && event.via == "mqtt"
     }
