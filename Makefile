@@ -47,13 +47,13 @@ PACK := /usr/bin/python3 -m zipfile -c
 PACKED := $(filter-out icons/%,$(EXTENSION)) icons
 
 # What is installed, each list in one folder. A new program has a line in these, and no other here.
-PROGRAMS := notifyd notifyctl notifyd-browser notifyd-focus notifyd-mqtt notifyd-ntfy notifyd-unifiedpush
+PROGRAMS := notifyd notifyctl notifyd-browser notifyd-desktop notifyd-focus notifyd-mqtt notifyd-ntfy notifyd-unifiedpush
 UNITS := $(foreach unit,notifyd notifyd-mqtt notifyd-ntfy notifyd-unifiedpush,$(unit).service $(unit).service.d/namespaces.conf) \
-    notifyd-focus.service
+    notifyd-desktop.service notifyd-focus.service
 DBUS_SERVICES := $(foreach name,Router1 UnifiedPush,org.notifyd.$(name).service)
-INTERFACES := $(foreach name,Router1 Bridge1 Focus1 Link1 Ntfy1 Push1,org.notifyd.$(name).xml)
+INTERFACES := $(foreach name,Router1 Bridge1 Desktop1 Focus1 Link1 Ntfy1 Push1,org.notifyd.$(name).xml)
 PAGES := notifyctl.1 org.notifyd.Router1.5 notifyd.toml.5 notifyd.8 \
-    $(foreach name,browser focus mqtt ntfy unifiedpush,notifyd-$(name).toml.5 notifyd-$(name).8)
+    $(foreach name,browser desktop focus mqtt ntfy unifiedpush,notifyd-$(name).toml.5 notifyd-$(name).8)
 # Those in Swift are built in the source.
 EXAMPLES := $(filter-out examples/bridge/% examples/swift/% %/__pycache__,$(wildcard examples/*/*))
 EXTENSIONS_OF_SHELL := notifyd-focus@notifyd.org notifyd-focus-43@notifyd.org
@@ -169,6 +169,7 @@ bench-push: ## Measure how long a push of UnifiedPush takes; prints milliseconds
 	.ci/packages build test
 	$(SWIFT) build $(RELEASE) --product notifyd
 	$(SWIFT) build $(RELEASE) --product notifyd-unifiedpush
+	$(SWIFT) build $(RELEASE) --product notifyd-desktop
 	Benchmarks/report/push.py .build/release
 .PHONY: bench-screens
 bench-screens: ## Measure what notifyd-focus and notifyd-browser cost; writes docs/benchmarks.md. QUICK=--quick prints

@@ -30,6 +30,7 @@ let package = Package(
         .library(name: "NotifyBridge", targets: ["NotifyBridge", "Credentials", "TOMLTables"]),
         .executable(name: "notifyd-mqtt", targets: ["notifyd-mqtt"]),
         .executable(name: "notifyd-browser", targets: ["notifyd-browser"]),
+        .executable(name: "notifyd-desktop", targets: ["notifyd-desktop"]),
         .executable(name: "notifyd-focus", targets: ["notifyd-focus"]),
         .executable(name: "notifyd-unifiedpush", targets: ["notifyd-unifiedpush"]),
         // For the package of benchmarks alone.
@@ -305,6 +306,20 @@ let package = Package(
             name: "notifyd-unifiedpush", dependencies: ["NotifyBridge", "PushShell"],
             path: "Sources/Programs/notifyd-unifiedpush", swiftSettings: strict, linkerSettings: [compact]),
 
+        // Notifications of ordinary programs as events: rules, and which banner is which event. No C, no clock, no files, no Foundation.
+        .target(
+            name: "DesktopEvents", dependencies: ["Mapping", "NotifyText", "Patterns", "Routing", "TOMLTables"],
+            path: "Sources/Desktop/DesktopEvents", swiftSettings: strict),
+        .executableTarget(
+            name: "notifyd-desktop",
+            dependencies: [
+                "DesktopEvents", "NotifyBridge", "NotifyClient", "NotifyText", "Patterns", "Routing", "Systemd",
+                "TOMLTables",
+                "UserFiles", .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "Sources/Programs/notifyd-desktop", swiftSettings: strict, linkerSettings: [compact]),
+
         // Programs that are started and waited for; it takes a lock from the client library.
         .target(
             name: "ChildProcesses", dependencies: ["NotifyClient"], path: "Sources/Common/ChildProcesses",
@@ -411,6 +426,8 @@ let package = Package(
                 "WindowWatching", "notifyctl", "notifyd", "notifyd-focus",
             ],
             swiftSettings: strict),
+        .testTarget(
+            name: "DesktopEventsTests", dependencies: ["DesktopEvents", "Routing", "TOMLTables"], swiftSettings: strict),
         .testTarget(
             name: "LinkMessagesTests",
             dependencies: ["LinkMessages", "NotifyJSON", "NotifyTestSupport", "NotifyText", "Routing"],
@@ -531,8 +548,8 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "ChildProcesses", "Journal", "NotifyClient", "NotifyRehearsal", "NotifyTestSupport", "NotifyText",
-                "Routing", "RunBoard", "notifyctl", "notifyd", "notifyd-browser", "notifyd-mqtt", "notifyd-ntfy",
-                "notifyload",
+                "Routing", "RunBoard", "notifyctl", "notifyd", "notifyd-browser", "notifyd-desktop", "notifyd-mqtt",
+                "notifyd-ntfy", "notifyload",
             ],
             exclude: ["Rigs", "PowerCut/disk.c"],
             swiftSettings: strict + [failpoints]

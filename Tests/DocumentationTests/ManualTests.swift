@@ -12,6 +12,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct ManualTests {
     private static let pages = [
         "notifyd.8", "notifyctl.1", "notifyd.toml.5", "notifyd-mqtt.8", "notifyd-mqtt.toml.5", "notifyd-focus.8",
+        "notifyd-desktop.8", "notifyd-desktop.toml.5",
         "notifyd-focus.toml.5", "notifyd-browser.8", "notifyd-browser.toml.5", "notifyd-unifiedpush.8",
         "notifyd-unifiedpush.toml.5", "notifyd-ntfy.8", "notifyd-ntfy.toml.5", "org.notifyd.Router1.5",
     ]

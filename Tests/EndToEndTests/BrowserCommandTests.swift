@@ -100,7 +100,7 @@ import Testing
         #expect(await check.allLines(of: 2)?.first?.hasPrefix("notifyd-browser: \(file):2:") == true)
     }
 
-    @Test(arguments: ["browser", "focus", "mqtt", "ntfy", "unifiedpush"])
+    @Test(arguments: ["browser", "desktop", "focus", "mqtt", "ntfy", "unifiedpush"])
     func aFileOfAnotherProgramIsCheckedByIt(_ name: String) async throws {
         let home = try TemporaryFolder()
         let file = try home.write("nonsense = 1\n", to: ".config/notifyd/\(name).toml")

@@ -19,7 +19,7 @@ struct ConfigCommand: AsyncParsableCommand {
             abstract: "Check the configuration the way notifyd reads it.",
             discussion: """
                 Exit code 78 if there is a mistake; it is reported with line and column. A file named browser.toml, \
-                focus.toml, mqtt.toml, ntfy.toml or unifiedpush.toml is checked by the program that reads it. Programs of \
+                desktop.toml, focus.toml, mqtt.toml, ntfy.toml or unifiedpush.toml is checked by the program that reads it. Programs of \
                 buttons are looked for as notifyd looks for them.
 
                 Examples:
@@ -30,8 +30,8 @@ struct ConfigCommand: AsyncParsableCommand {
 
         /// The programs that read the files beside notifyd's.
         private static let readers = [
-            "browser.toml": "notifyd-browser", "focus.toml": "notifyd-focus", "mqtt.toml": "notifyd-mqtt",
-            "ntfy.toml": "notifyd-ntfy", "unifiedpush.toml": "notifyd-unifiedpush",
+            "browser.toml": "notifyd-browser", "desktop.toml": "notifyd-desktop", "focus.toml": "notifyd-focus",
+            "mqtt.toml": "notifyd-mqtt", "ntfy.toml": "notifyd-ntfy", "unifiedpush.toml": "notifyd-unifiedpush",
         ]
 
         @Argument(

@@ -5,6 +5,7 @@ package enum BuiltPrograms {
     package static let notifyload = path("notifyload")
     package static let notifydMQTT = path("notifyd-mqtt")
     package static let notifydBrowser = path("notifyd-browser")
+    package static let notifydDesktop = path("notifyd-desktop")
     package static let notifydFocus = path("notifyd-focus")
     package static let notifydUnifiedPush = path("notifyd-unifiedpush")
     /// The bridge of the tutorial.

@@ -48,6 +48,8 @@ package final class Connection: @unchecked Sendable {
     private var isCut = false
     private var isDrainPlanned = false
     private var handlers: [String: CallHandler] = [:]
+    /// What a monitor does with everything that it sees.
+    private var onMonitored: (@Sendable (Message) -> Void)?
 
     private init(
         _ loop: WorkLoop, maximumMessage: Int?, isOwner: @escaping OwnerCheck, onSignal: @escaping SignalHandler,
@@ -149,6 +151,28 @@ package final class Connection: @unchecked Sendable {
         loop.perform { self.handlers[interface] = handler }
     }
 
+    /// Makes the connection a monitor: from now on it sees what fits the rules, whoever sends it to whom, and sends nothing itself.
+    ///
+    /// - Parameters:
+    ///   - rules: match rules, also for calls and their replies.
+    ///   - onMessage: called on the loop for every message, in the order in which the bus delivers them.
+    /// - Throws: `refused` when the bus does not allow it.
+    package func becomeMonitor(
+        _ rules: [String], onMessage: @escaping @Sendable (Message) -> Void
+    ) async throws(NotifyError) {
+        let call = Message.call(
+            "BecomeMonitor", of: "org.freedesktop.DBus.Monitoring", at: Bus.path, on: Bus.name,
+            [.strings(rules), .uint32(0)])
+        let result: Result<Message, NotifyError> = await withCheckedContinuation { continuation in
+            self.call(call) { result in
+                // Before anything that is monitored is read.
+                if case .success = result { self.onMonitored = onMessage }
+                continuation.resume(returning: result)
+            }
+        }
+        _ = try result.get()
+    }
+
     /// Runs `work` on the loop, in order with signals and replies.
     package func perform(_ work: @escaping @Sendable () -> Void) { loop.perform(work) }
 
@@ -248,6 +272,11 @@ package final class Connection: @unchecked Sendable {
             return true
         }
         let message = Message(decoding: pointer)
+        if let onMonitored {
+            // Nothing is answered: the bus disconnects a monitor that sends something.
+            if let message { onMonitored(message) }
+            return true
+        }
         switch dbus_message_get_type(pointer) {
         case DBUS_MESSAGE_TYPE_SIGNAL:
             if let message { onSignal(message) }
@@ -312,6 +341,7 @@ package final class Connection: @unchecked Sendable {
             socket = -1
         }
         handlers = [:]
+        onMonitored = nil
         replies.failAll(.lost)
     }
 }

@@ -1,0 +1,5 @@
+import NotifyClient
+
+/// The module `Routing` has a type of the same name.
+typealias BusValue = Value
+typealias BusEventID = EventID

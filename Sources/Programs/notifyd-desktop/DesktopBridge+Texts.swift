@@ -1,0 +1,89 @@
+import DesktopEvents
+import Logging
+import NotifyBridge
+import NotifyClient
+import NotifyText
+
+/// How long the texts of programs stay on disk, and whether a program is looked at.
+extension DesktopBridge {
+    private static let textKey = "text"
+    private static let pause: Duration = .seconds(3600)
+    private static let page: UInt32 = 1000
+
+    /// Deletes events from the journal once their time is over, now and every hour.
+    func deleteOldTexts() async {
+        var backoff = Backoff(upTo: .seconds(300))
+        while !Task.isCancelled {
+            let isDone = await deleteTexts(before: SystemClock.wall)
+            if isDone { backoff.reset() }
+            await services.loop.sleep(for: isDone ? Self.pause : backoff.next() + .seconds(1))
+        }
+    }
+
+    /// - Returns: whether notifyd has answered.
+    private func deleteTexts(before now: Int64) async -> Bool {
+        var cursor = (try? await services.store.number(Self.textKey)) ?? nil ?? 0
+        let start = cursor
+        // The first event of this program that stays: later ones are looked at again.
+        var first: UInt64?
+        var old: [(topic: String, id: UInt64)] = []
+        var foreign: Set<ByteString> = []
+        while true {
+            let answer = await services.daemon.perform(
+                DaemonCall("History", [.string("/"), .uint64(cursor), .uint32(Self.page)]))
+            guard case .done(let arguments) = answer, let rows = arguments.first?.elements else { return false }
+            for row in rows.compactMap(\.elements) where row.count >= 7 {
+                guard let id: UInt64 = row[0].integer(), let topic = row[1].string,
+                    let published: Int64 = row[4].integer()
+                else { continue }
+                cursor = id
+                guard let keep: Int64 = row[6].fields?["keep"]?.integer() else {
+                    foreign.insert(topic.bytes)
+                    continue
+                }
+                if published + keep * 1_000_000 < now, row[5].string != "" {
+                    old.removeAll { $0.topic.hasBytes(of: topic) }
+                    old.append((topic, id))
+                } else {
+                    first = first ?? id
+                }
+            }
+            // What has come within the last hour is not old.
+            if rows.count < Int(Self.page) { break }
+        }
+        for (topic, id) in old where !foreign.contains(where: { $0.isAtOrBelow(topic) }) {
+            guard await services.daemon.perform(DaemonCall("Forget", [.string(topic), .uint64(id)])).isDone else {
+                return false
+            }
+        }
+        let next = (first ?? cursor + 1) - 1
+        if next != start { try? await services.store.write([.put(Self.textKey, next)]) }
+        return true
+    }
+
+    // MARK: In front
+
+    /// Whether a window of the program has the keyboard, in a session that is neither locked nor idle: notifyd-focus and notifyd say so.
+    func isInFront(_ notice: Notice) async -> Bool {
+        let focus = "org.notifyd.Focus1"
+        let call = Message.call("Get", of: focus, at: "/org/notifyd/Focus1", on: focus, autoStart: false)
+        guard let state = try? await services.connection.call(call, timeout: .seconds(2)).arguments.first?.entries,
+            state["obstacle"]?.string?.isEmpty ?? true
+        else { return false }
+        let names = ["app", "instance"].compactMap { state[$0]?.string }.filter { !$0.isEmpty }
+        guard names.contains(where: { $0.isSameName(as: notice.app) || $0.isSameName(as: notice.desktopEntry) }) else {
+            return false
+        }
+        let answer = try? await services.connection.call(
+            .toProperties("Get", [.string("Statistics")]), timeout: .seconds(2))
+        return answer?.arguments.first?.entries?["session-watched"]?.integer(as: Int.self) != 0
+    }
+}
+
+extension ByteString {
+    /// Whether a topic is at or below another one.
+    fileprivate func isAtOrBelow(_ topic: String) -> Bool {
+        let text = description
+        return text.hasBytes(of: topic) || text.utf8.starts(with: "\(topic)/".utf8)
+    }
+}

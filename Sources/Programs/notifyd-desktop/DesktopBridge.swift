@@ -1,0 +1,311 @@
+import DesktopEvents
+import Logging
+import NotifyBridge
+import NotifyClient
+import Routing
+import Systemd
+import TOMLTables
+
+/// Brings the notifications of ordinary programs to notifyd: each is an event whose banner the desktop shows already, and whose
+/// outcome closes it. ``Observer`` decides, this does: the desktop's side is a ``ServerLink``, notifyd's are ``Deliveries`` and the
+/// rows of its journal.
+///
+/// Another way in than observing, such as the portal's backend, is a ``NotificationSource``.
+@main
+final class DesktopBridge: Bridge, @unchecked Sendable {
+    // Proof: everything runs on the loop of the services, on which the library runs a bridge; stored properties are used there only.
+
+    static let name = "desktop"
+    static let abstract = "Makes events of the notifications that programs show by themselves."
+
+    let services: BridgeServices
+    private(set) var server: ServerLink!
+    let deliveries: Deliveries
+    private(set) var observer = Observer(bus: "")
+    /// By the event-ids of their events.
+    private var sources: [String: any NotificationSource] = [:]
+    /// Events without an outcome that ends them, by their event-ids: a press needs the number.
+    private var ids: [String: BusEventID] = [:]
+    private var names: [BusEventID: String] = [:]
+    private var units: [String: String] = [:]
+    private var alarm: WorkTimer?
+    /// Commands that wait for a notification.
+    var waiters: [CheckedContinuation<Void, Never>] = []
+    private var writtenRow: UInt64 = 0
+    private let losses: AsyncStream<String>
+
+    private static let rowKey = "row"
+    /// How often the number of a row goes to the disk.
+    private static let rowPause: Duration = .seconds(30)
+    private static let mostUnits = 256
+    private static let mostIDs = 8192
+
+    static func settings(from table: inout TableReader) -> DesktopRules? { .read(from: &table) }
+
+    init(_ rules: DesktopRules, _ services: BridgeServices) async throws {
+        self.services = services
+        deliveries = Deliveries(services)
+        let (losses, loss) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingOldest(1))
+        self.losses = losses
+        server = ServerLink(services, onLoss: { loss.yield($0) }, onSight: { [unowned self] in take($0) })
+        do throws(NotifyError) {
+            try await server.open()
+        } catch {
+            throw BridgeFailure(75, "the bus cannot be reached: \(error)")
+        }
+        let owner = server.server
+        observer = Observer(bus: server.busID)
+        observer.rules = rules
+        perform(observer.serverChanged(owner, at: .now))
+        exportMethods()
+    }
+
+    func run() async throws {
+        let observation = services.daemon.observe([.action]) { [self] notice in
+            switch notice {
+            case .appeared: deliveries.retry()
+            case .action(let press): announced(press)
+            default: break
+            }
+        }
+        try await withThrowingTaskGroup { group in
+            group.addTask { try await self.server.follow() }
+            group.addTask { try await self.followJournal() }
+            group.addTask { await self.deleteOldTexts() }
+            // Started again, it has its connections again.
+            group.addTask { for await reason in self.losses { throw BridgeFailure(75, reason) } }
+            defer { group.cancelAll() }
+            while try await group.next() != nil {}
+        }
+        withExtendedLifetime(observation) {}
+        alarm?.cancel()
+        server.close()
+        // What notifyd is about to take is not lost.
+        let deadline = ContinuousClock.now + .seconds(2)
+        while !deliveries.isEmpty, ContinuousClock.now < deadline {
+            await services.loop.task { [loop = services.loop] in await loop.sleep(for: .milliseconds(5)) }.value
+        }
+        try? await services.store.write([.put(Self.rowKey, observer.firstRow)])
+    }
+
+    func reload(_ rules: DesktopRules) async -> Bool {
+        observer.rules = rules
+        return true
+    }
+
+    // MARK: What is seen
+
+    private func take(_ sight: ServerLink.Sight) {
+        let now = Instant.now
+        switch sight {
+        case .server(let owner): perform(observer.serverChanged(owner, at: now))
+        case .notify(let id, let notice, let program, let expectsReply):
+            see(notice, id, by: program, expectsReply: expectsReply)
+        case .answer(let id, let answer): perform(observer.answered(id, answer, at: now))
+        case .close(let key): perform(observer.closingRequested(key))
+        case .ended(let key, let reason): perform(observer.ended(key, reason: reason))
+        case .pressed(let key, let action): perform(observer.pressed(key, action))
+        }
+    }
+
+    private func see(_ notice: Notice, _ id: CallID, by program: String, expectsReply: Bool) {
+        var notice = notice
+        let unit = observer.rules.needUnit && !program.isEmpty ? units[program] : ""
+        notice.unit = unit ?? ""
+        perform(
+            observer.called(
+                id, notice, isUnitKnown: unit != nil, expectsReply: expectsReply, time: SystemClock.wall, at: .now))
+        guard unit == nil else { return }
+        services.loop.task { [self] in
+            let process = await server.process(of: program)
+            let unit = process.flatMap { ProcessIdentity(process: Int32(clamping: $0))?.userUnit } ?? ""
+            if units.count >= Self.mostUnits { units = [:] }
+            units[program] = unit
+            perform(observer.know(id, unit: unit, at: .now))
+        }
+    }
+
+    // MARK: What is done
+
+    /// Does what the observer has decided.
+    private func perform(_ effects: [Observer.Effect]) {
+        for effect in effects {
+            switch effect {
+            case .publish(let name, let notice, let route, let collapse):
+                deliver(notice, name, route, collapse: collapse)
+            case .dismiss(let name): claim(name, "dismissed")
+            case .withdraw(let name): claim(name, "withdrawn")
+            case .press(let name, let action): press(name, action)
+            case .close(let key):
+                server.close(key) { [self] isTaken in
+                    // A banner that the server does not know is gone.
+                    if !isTaken { perform(observer.ended(key, reason: 4)) }
+                }
+            case .show(let name, let notice, let topic): show(name, notice, at: topic)
+            case .invoke(let key, let program, let action):
+                server.invoke(key, program: program, action: action)
+            }
+        }
+        for pattern in observer.takeExpensive() {
+            services.logger.warning(
+                "A text takes too long to compare with a pattern of desktop.toml, and counts as one that does not fit it",
+                metadata: ["pattern": "\(pattern)"])
+        }
+        armAlarm()
+        if effects.contains(where: \.isPublication) { wakeWaiters() }
+    }
+
+    func wakeWaiters() {
+        let waiting = waiters
+        waiters = []
+        for waiter in waiting { waiter.resume() }
+    }
+
+    private func armAlarm() {
+        alarm?.cancel()
+        alarm = observer.deadline.map { deadline in
+            services.loop.perform(after: max(.zero, deadline - .now)) { [self] in
+                perform(observer.timePassed(at: .now))
+            }
+        }
+    }
+
+    private func deliver(_ notice: Notice, _ name: DesktopName, _ route: DesktopRules.Route, collapse: String?) {
+        let time = SystemClock.wall
+        deliveries.add {
+            notice.call(name, route, collapse: collapse, time: time)
+        } _: { [self] answer in
+            if let id = answer.eventID { remember(id, name.eventID) }
+        }
+        guard route.isSeenWithProgram else { return }
+        services.loop.task { [self] in
+            if await isInFront(notice) { claim(name) }
+        }
+    }
+
+    /// - Parameter kind: `dismissed` or `withdrawn`; `nil`: a claim.
+    func claim(_ name: DesktopName, _ kind: String? = nil) {
+        var options: [String: BusValue] = [:]
+        if let kind { options[kind] = true }
+        deliveries.add { .claimNamed(source: name.source, eventID: name.eventID, options: options) }
+    }
+
+    func press(_ name: DesktopName, _ action: String) {
+        deliveries.add { [self] in
+            ids[name.eventID].map { DaemonCall("Press", [.uint64($0.rawValue), .string(action)]) }
+        } _: { [self] answer in
+            // The user has seen it, whatever came of the button.
+            if !answer.isDone { claim(name, "dismissed") }
+        }
+    }
+
+    /// Shows a banner of our own, and follows it like those of programs.
+    func show(_ name: DesktopName, _ notice: Notice, at topic: Topic) {
+        server.show(notice) { [self] key in
+            if let key { observer.shown(name, notice, as: key, topic: topic) }
+        }
+    }
+
+    private func remember(_ id: BusEventID, _ eventID: String) {
+        if ids.count >= Self.mostIDs { (ids, names) = ([:], [:]) }
+        ids[eventID] = id
+        names[id] = eventID
+    }
+
+    private func announced(_ press: Action) {
+        guard let eventID = names[press.id] else { return }
+        sources[eventID]?.pressed(eventID, press.action)
+        perform(observer.announced(eventID, action: press.action))
+    }
+
+    // MARK: The journal
+
+    /// Follows what becomes of events: also of those from before the start, whose banners may be up.
+    private func followJournal() async throws {
+        var start = try await services.store.number(Self.rowKey)
+        var backoff = Backoff(upTo: .seconds(10))
+        while start == nil {
+            do throws(NotifyError) {
+                start = try await services.daemon.newestChange()
+                // The next start goes on from here, also if this one is killed.
+                try? await services.store.write([.put(Self.rowKey, start ?? 0)])
+            } catch {
+                try await services.loop.pause(for: backoff.next() + .milliseconds(100))
+            }
+        }
+        var written = ContinuousClock.now
+        for try await rows in services.daemon.changes(after: start ?? 0) {
+            for row in rows { take(row) }
+            guard written + Self.rowPause <= .now, observer.firstRow != writtenRow else { continue }
+            (written, writtenRow) = (.now, observer.firstRow)
+            try? await services.store.write([.put(Self.rowKey, writtenRow)])
+        }
+    }
+
+    private func take(_ row: JournalChange) {
+        let details = row.details
+        guard let eventID = details["event-id"]?.string, let source = details["source"]?.string else { return }
+        switch row.kind {
+        case "event":
+            guard let topic = try? Topic(row.topic) else { return }
+            if DesktopName.isSource(source) { remember(row.id, eventID) }
+            let buttons = (details["options"]?.entries?["actions"]?.elements ?? []).compactMap(\.string)
+            observer.published(
+                eventID, source: source, topic: topic, title: details["title"]?.string ?? "",
+                body: details["body"]?.string ?? "",
+                buttons: stride(from: 0, to: buttons.count - 1, by: 2).map { buttons[$0] }, row: row.number,
+                time: details["accepted"]?.integer() ?? 0)
+        case "outcome", "read":
+            guard DesktopName.isSource(source) else { return }
+            let outcome = details["outcome"]?.string ?? row.kind
+            sources[eventID]?.decided(eventID, outcome)
+            perform(observer.decided(eventID, outcome, action: details["action"]?.string))
+        default: break
+        }
+    }
+
+    // MARK: Other ways in
+
+    /// Publishes one notification that has no banner yet. Nothing is shown before its source hears `shown`, and then calls
+    /// ``show(_:_:at:)``; from then on the banner is followed like those that programs show.
+    ///
+    /// - Parameters:
+    ///   - notice: what a program wants shown. Its `app` or `desktopEntry` is what rules compare with.
+    ///   - id: of the call that brought it: two events never have the same.
+    ///   - collapse: what later notifications that take its place have in common with it; at most 256 bytes.
+    ///   - source: hears what becomes of it, until ``forget(_:)``.
+    /// - Returns: the name of its event and its topic; `nil` if a rule leaves the program alone, so that it is shown at once.
+    func publish(
+        _ notice: Notice, _ id: CallID, collapse: String?, from source: any NotificationSource
+    ) -> (name: DesktopName, topic: Topic)? {
+        guard case .take(let route) = observer.rules.decision(for: notice) else { return nil }
+        let name = DesktopName(observer.server, id, nil, isShared: route.isShared)
+        sources[name.eventID] = source
+        deliver(notice, name, route, collapse: collapse)
+        return (name, route.topic)
+    }
+
+    /// Ends the interest of a source in an event.
+    func forget(_ name: DesktopName) { sources[name.eventID] = nil }
+}
+
+/// A way in for notifications beside observing: it holds them back, publishes each with
+/// ``DesktopBridge/publish(_:_:collapse:from:)``, and shows it when notifyd says so. All of it is called on the loop of the bridge.
+///
+/// What the program does with it later is told by ``DesktopBridge/claim(_:_:)``: `withdrawn` when it takes it back.
+protocol NotificationSource: AnyObject, Sendable {
+    /// An event has an outcome, or another one: `shown` means to show its banner if it is not up; `claimed`, `retracted`, `muted`,
+    /// `withdrawn`, `replaced`, `dismissed` and `read` mean that there is none to show, or none any more. The bridge closes it.
+    func decided(_ eventID: String, _ outcome: String)
+    /// One of its buttons was pressed, on the banner or elsewhere: the program is to hear of it.
+    func pressed(_ eventID: String, _ action: String)
+}
+
+extension Observer.Effect {
+    fileprivate var isPublication: Bool { if case .publish = self { true } else { false } }
+}
+
+extension Instant {
+    /// Of the monotonic clock.
+    static var now: Instant { Instant(microseconds: Clock.monotonic()) }
+}

@@ -1,0 +1,351 @@
+import DesktopEvents
+import Logging
+import NotifyBridge
+import NotifyClient
+
+/// The side of the bus where the notification server is. What programs and the server say to each other is seen by a monitor, a
+/// connection that sends nothing; Plasma tells a watcher instead. Banners are closed, and shown, on a connection of its own.
+final class ServerLink: @unchecked Sendable {
+    // Proof: everything runs on the loop of the bridge; `bus` and `busID` are written once, before `open` returns.
+
+    /// What is seen, in its order.
+    enum Sight {
+        /// The server has another owner; empty: none.
+        case server(String)
+        case notify(CallID, Notice, program: String, expectsReply: Bool)
+        case answer(CallID, Observer.Answer)
+        case close(BannerKey)
+        case ended(BannerKey, UInt32)
+        case pressed(BannerKey, String)
+    }
+
+    /// A notification server, by what it can do for us beside the specification.
+    enum Kind: String {
+        case plasma = "Plasma"
+        case gnome = "gnome-shell"
+        case mako
+        case other
+    }
+
+    static let name = "org.freedesktop.Notifications"
+    static let path = "/org/freedesktop/Notifications"
+    private static let shell = "org.gnome.Shell"
+    private static let gtk = (name: "org.gtk.Notifications", path: "/org/gtk/Notifications")
+    private static let watcher = (name: "org.kde.NotificationWatcher", path: "/NotificationWatcher")
+    private static let manager = "org.kde.NotificationManager"
+
+    private let services: BridgeServices
+    private let onSight: (Sight) -> Void
+    private let onLoss: @Sendable (String) -> Void
+    private(set) var bus: Connection!
+    private(set) var busID = ""
+    private var monitor: Connection?
+
+    /// The unique name of the server, as the monitor has seen it; empty: none.
+    private(set) var server = ""
+    /// Counts what was seen of owners, so that an older answer is not taken for news.
+    private var owners = 0
+    private var daemon = ""
+    private var gnomeShell = ""
+    private(set) var kind = Kind.other
+    /// What the server calls itself.
+    private(set) var title = ""
+    private(set) var hasMarkup = false
+    /// How notifications are seen.
+    var way: String { kind == .plasma ? "watcher" : "monitor" }
+    private let changes: AsyncStream<Void>
+    private let change: AsyncStream<Void>.Continuation
+
+    init(
+        _ services: BridgeServices, onLoss: @escaping @Sendable (String) -> Void,
+        onSight: @escaping (Sight) -> Void
+    ) {
+        (self.services, self.onLoss, self.onSight) = (services, onLoss, onSight)
+        (changes, change) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Connects. Nothing is seen before ``follow()``.
+    func open() async throws(NotifyError) {
+        bus = try await Connection.open(
+            services.address, on: services.loop, maximumMessage: DaemonLink.maximumMessage,
+            onSignal: { [self] in hear($0) }, onClose: { [onLoss] in onLoss(DaemonLink.lossReason) },
+            onCut: { [onLoss] in onLoss(DaemonLink.cutReason) })
+        busID = try await bus.call(.toBus("GetId")).arguments.first?.string ?? ""
+        bus.export(Self.watcher.name) { [self] in watch($0) }
+        for name in [Self.name, Self.shell, Router.name] { try await bus.addMatch(.ownerChanged(of: name)) }
+        try await learnOwners()
+    }
+
+    func close() {
+        monitor?.close()
+        bus?.close()
+    }
+
+    // MARK: Who is there
+
+    private func learnOwners() async throws(NotifyError) {
+        let count = owners
+        let found = (
+            server: try await bus.owner(of: Self.name), shell: try await bus.owner(of: Self.shell),
+            daemon: try await bus.owner(of: Router.name)
+        )
+        guard count == owners else { return }
+        (gnomeShell, daemon) = (found.shell ?? "", found.daemon ?? "")
+        setServer(found.server ?? "")
+    }
+
+    private func setServer(_ owner: String) {
+        guard owner != server else { return }
+        server = owner
+        onSight(.server(owner))
+        change.yield()
+    }
+
+    /// A name has another owner. The monitor's word counts, because it comes in order with everything else that it sees.
+    private func noteOwner(_ message: Message, byMonitor: Bool) {
+        guard message.sender == Bus.name, message.member == "NameOwnerChanged", message.arguments.count == 3,
+            let name = message.arguments[0].string, let owner = message.arguments[2].string
+        else { return }
+        if name == Self.name { change.yield() }
+        guard byMonitor || monitor == nil else { return }
+        owners += 1
+        switch name {
+        case Self.name: setServer(owner)
+        case Self.shell: gnomeShell = owner
+        case Router.name: daemon = owner
+        default: break
+        }
+    }
+
+    /// Follows the server, and each one that takes its place, until the task is cancelled.
+    func follow() async throws(NotifyError) {
+        change.yield()
+        for await _ in changes {
+            do throws(NotifyError) {
+                try await examine()
+            } catch {
+                guard bus.isOpen, !Task.isCancelled else { throw error }
+                services.logger.warning("The notification server cannot be followed", metadata: ["error": "\(error)"])
+                services.loop.perform(after: .seconds(1)) { [change] in change.yield() }
+            }
+        }
+    }
+
+    /// Finds out which server it is, and begins to see what it is told.
+    private func examine() async throws(NotifyError) {
+        let owner = try await bus.owner(of: Self.name) ?? ""
+        (kind, title, hasMarkup) = (.other, "", false)
+        if !owner.isEmpty {
+            if let answer = try? await ask(owner, "GetServerInformation") {
+                title = answer.arguments.first?.string ?? ""
+                kind = Kind(rawValue: title) ?? .other
+            }
+            let capabilities = try? await ask(owner, "GetCapabilities").arguments.first?.elements
+            hasMarkup = capabilities?.contains { $0.string == "body-markup" } ?? false
+        }
+        if kind == .plasma {
+            monitor?.close()
+            monitor = nil
+            for member in ["NotificationClosed", "ActionInvoked"] {
+                try await bus.addMatch(MatchRule(sender: owner, interface: Self.name, member: member))
+            }
+            _ = try await bus.call(
+                .call("RegisterWatcher", of: Self.manager, at: Self.path, on: owner, autoStart: false))
+            try await learnOwners()
+        } else if monitor == nil {
+            try await openMonitor()
+        }
+        if owner.isEmpty {
+            services.status.set(.waiting, "there is no notification server")
+        } else {
+            services.status.set(.connected, "\(title.isEmpty ? "a notification server" : title), by a \(way)")
+        }
+    }
+
+    private func ask(_ owner: String, _ member: String) async throws(NotifyError) -> Message {
+        try await bus.call(
+            .call(member, of: Self.name, at: Self.path, on: owner, autoStart: false), timeout: .seconds(5))
+    }
+
+    // MARK: The monitor
+
+    private static let rules = [
+        "type='method_call',path='\(path)',interface='\(name)',member='Notify'",
+        "type='method_call',path='\(path)',interface='\(name)',member='CloseNotification'",
+        "type='method_call',path='\(gtk.path)',interface='\(gtk.name)'",
+        "type='method_return',sender='\(name)'", "type='error',sender='\(name)'",
+        "type='signal',sender='\(name)',path='\(path)',interface='\(name)'",
+        // It says it of every banner, also of one whose program has left the bus.
+        "type='signal',sender='\(shell)',path='\(path)',interface='\(name)'",
+        MatchRule.ownerChanged(of: name).text, MatchRule.ownerChanged(of: shell).text,
+        MatchRule.ownerChanged(of: Router.name).text,
+    ]
+
+    private func openMonitor() async throws(NotifyError) {
+        let again: @Sendable () -> Void = { [weak self] in
+            // Something too long went by, such as a picture: the monitor begins anew.
+            self?.monitor = nil
+            self?.change.yield()
+        }
+        let monitor = try await Connection.open(
+            services.address, on: services.loop, maximumMessage: DaemonLink.maximumMessage, onClose: again,
+            onCut: again)
+        try await monitor.becomeMonitor(Self.rules) { [weak self] in self?.see($0) }
+        self.monitor = monitor
+        try await learnOwners()
+    }
+
+    /// Something that somebody has sent to somebody.
+    private func see(_ message: Message) {
+        switch message.kind {
+        case .methodCall: seeCall(message)
+        case .methodReturn, .error:
+            guard message.sender == server, !server.isEmpty, let program = message.destination else { return }
+            let id = CallID(sender: program, serial: message.replySerial)
+            if message.kind == .error { return onSight(.answer(id, .refused)) }
+            // Other methods have other answers, or their calls are not known.
+            guard case .uint32(let number)? = message.arguments.first, number > 0 else { return }
+            onSight(.answer(id, .banner(.number(number))))
+        case .signal:
+            if message.sender == Bus.name { return noteOwner(message, byMonitor: true) }
+            // In front of GNOME Shell is a server that tells each program of its own banners alone.
+            guard message.sender == (gnomeShell.isEmpty ? server : gnomeShell) else { return }
+            hearServer(message)
+        }
+    }
+
+    private func seeCall(_ message: Message) {
+        guard let sender = message.sender, !isOwn(sender), let destination = message.destination else { return }
+        let id = CallID(sender: sender, serial: message.serial)
+        switch (message.interface, message.member) {
+        case (Self.name, "Notify") where destination == Self.name || destination == server:
+            guard let notice = Notice(message.arguments, hasMarkup: hasMarkup) else { return }
+            onSight(.notify(id, notice, program: sender, expectsReply: message.expectsReply))
+        case (Self.name, "CloseNotification") where destination == Self.name || destination == server:
+            guard case .uint32(let number)? = message.arguments.first else { return }
+            onSight(.close(.number(number)))
+        case (Self.gtk.name, "AddNotification") where message.signature == "ssa{sv}":
+            let app = message.arguments[0].string ?? ""
+            let notice = Notice(app: app, gtk: message.arguments[2].entries ?? [:])
+            onSight(.notify(id, notice, program: sender, expectsReply: true))
+            onSight(.answer(id, .banner(.gtk(app: app, id: message.arguments[1].string ?? ""))))
+        case (Self.gtk.name, "RemoveNotification") where message.signature == "ss":
+            onSight(
+                .close(.gtk(app: message.arguments[0].string ?? "", id: message.arguments[1].string ?? "")))
+        default: break
+        }
+    }
+
+    /// Whether a connection is ours or notifyd's.
+    private func isOwn(_ name: String) -> Bool {
+        name == bus.uniqueName || name == services.connection.uniqueName || name == daemon
+    }
+
+    // MARK: Signals, and the watcher
+
+    private func hear(_ message: Message) {
+        if message.sender == Bus.name { return noteOwner(message, byMonitor: false) }
+        // What the monitor sees too is not taken twice.
+        if monitor == nil, message.sender == server { hearServer(message) }
+    }
+
+    private func hearServer(_ message: Message) {
+        guard message.interface == Self.name, message.arguments.count == 2,
+            case .uint32(let number) = message.arguments[0]
+        else { return }
+        switch (message.member, message.arguments[1]) {
+        case ("NotificationClosed", .uint32(let reason)): onSight(.ended(.number(number), reason))
+        case ("ActionInvoked", .string(let action)): onSight(.pressed(.number(number), action))
+        default: break
+        }
+    }
+
+    /// Plasma tells its watcher of a notification.
+    private func watch(_ call: IncomingCall) {
+        let message = call.message
+        guard message.path == Self.watcher.path, message.sender == server, !server.isEmpty else {
+            return call.fail("org.freedesktop.DBus.Error.AccessDenied", "Only the notification server calls this.")
+        }
+        call.reply()
+        guard monitor == nil, case .uint32(let number)? = message.arguments.first else { return }
+        switch message.member {
+        case "Notify":
+            guard let notice = Notice(Array(message.arguments.dropFirst()), hasMarkup: hasMarkup), !notice.isOfNotifyd
+            else { return }
+            let id = CallID(sender: server, serial: message.serial)
+            onSight(.notify(id, notice, program: "", expectsReply: true))
+            onSight(.answer(id, .banner(.number(number))))
+        case "CloseNotification": onSight(.close(.number(number)))
+        default: break
+        }
+    }
+
+    // MARK: What is done
+
+    /// Closes a banner.
+    ///
+    /// - Parameter completion: gets whether the server has taken the call.
+    func close(_ key: BannerKey, _ completion: @escaping @Sendable (_ isTaken: Bool) -> Void) {
+        let call: Message =
+            switch key {
+            case .number(let number):
+                // In front of GNOME Shell is a server that closes for a program only what is its own.
+                .call(
+                    "CloseNotification", of: Self.name, at: Self.path,
+                    on: kind == .gnome && !gnomeShell.isEmpty ? gnomeShell : server, autoStart: false,
+                    [.uint32(number)])
+            case .gtk(let app, let id):
+                .call(
+                    "RemoveNotification", of: Self.gtk.name, at: Self.gtk.path, on: Self.gtk.name, autoStart: false,
+                    [.string(app), .string(id)])
+            }
+        bus.call(call) { answer in
+            if case .success = answer { completion(true) } else { completion(false) }
+        }
+    }
+
+    /// Shows a banner.
+    ///
+    /// - Parameter completion: gets its number; `nil` if the server does not show it.
+    func show(_ notice: Notice, _ completion: @escaping @Sendable (BannerKey?) -> Void) {
+        let arguments = notice.arguments(hasMarkup: hasMarkup)
+        bus.call(.call("Notify", of: Self.name, at: Self.path, on: Self.name, arguments)) { answer in
+            guard case .success(let reply) = answer, case .uint32(let number)? = reply.arguments.first else {
+                return completion(nil)
+            }
+            completion(.number(number))
+        }
+    }
+
+    /// Presses a button of a banner that somebody has pressed elsewhere, where there is a way.
+    func invoke(_ key: BannerKey, program: String, action: String) {
+        switch (key, kind) {
+        case (.number(let number), .plasma):
+            bus.send(
+                .call(
+                    "InvokeAction", of: Self.manager, at: Self.path, on: server, autoStart: false,
+                    [.uint32(number), .string(action)]))
+        case (.number(let number), .mako):
+            bus.send(
+                .call(
+                    "InvokeAction", of: "fr.emersion.Mako", at: "/fr/emersion/Mako", on: server, autoStart: false,
+                    [.uint32(number), .string(action)]))
+        case (.number(let number), _):
+            // A program that looks who has sent it does not believe it.
+            guard !program.isEmpty else { return }
+            bus.send(
+                .signal(
+                    "ActionInvoked", of: Self.name, at: Self.path, to: program, [.uint32(number), .string(action)]))
+        case (.gtk(let app, _), _):
+            guard action.hasPrefix("app.") else { return }
+            let path = "/" + app.split(separator: ".").joined(separator: "/").replacing("-", with: "_")
+            bus.send(
+                .call(
+                    "ActivateAction", of: "org.freedesktop.Application", at: path, on: app,
+                    [.string(String(action.dropFirst(4))), .array([], of: .variant), .variants([:])]))
+        }
+    }
+
+    /// The unit of a program; empty if it is in none, or has left the bus.
+    func process(of program: String) async -> UInt32? { (try? await bus.process(of: program)) ?? nil }
+}

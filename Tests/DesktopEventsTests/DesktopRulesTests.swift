@@ -1,0 +1,163 @@
+import DesktopEvents
+import Routing
+import TOMLTables
+import Testing
+
+/// `desktop.toml`, and what it makes of a notification.
+struct DesktopRulesTests {
+    private func rules(_ text: String) throws -> DesktopRules {
+        try TableReader.read(file: "desktop.toml", text: text, DesktopRules.read)
+    }
+
+    private func mistake(_ text: String) -> String? {
+        do {
+            _ = try rules(text)
+            return nil
+        } catch {
+            return (error as? ConfigurationError)?.description
+        }
+    }
+
+    private func notice(_ title: String = "", app: String = "Slack") -> Notice {
+        var notice = Notice()
+        (notice.app, notice.title) = (app, title)
+        return notice
+    }
+
+    private func route(_ rules: DesktopRules, _ notice: Notice) -> DesktopRules.Route? {
+        if case .take(let route) = rules.decision(for: notice) { route } else { nil }
+    }
+
+    @Test func aProgramWithoutARuleStaysADayOnThisDevice() throws {
+        let found = try #require(self.route(DesktopRules(), notice()))
+        #expect(found.topic.description == "/app/Slack")
+        #expect(found.keep == .seconds(24 * 3600))
+        #expect(!found.isShared)
+        #expect(found.rule == nil)
+    }
+
+    @Test(arguments: [
+        ("Slack", "/app/Slack"), ("a/b'c\\{d}*", "/app/a-b-c--d--"), ("..", "/app/-"), ("", "/app/unknown"),
+        ("영희", "/app/영희"), ("a\u{1B}b\u{FFFF}", "/app/a-b-"),
+        (String(repeating: "é", count: 40), "/app/" + String(repeating: "é", count: 32)),
+    ])
+    func everyNameMakesATopic(_ app: String, _ topic: String) throws {
+        #expect(route(DesktopRules(), notice(app: app))?.topic.description == topic)
+    }
+
+    @Test func aProgramWithoutANameHasThatOfItsDesktopFile() {
+        var notice = notice(app: "")
+        notice.desktopEntry = "org.example.Chat"
+        #expect(route(DesktopRules(), notice)?.topic.description == "/app/org.example.Chat")
+    }
+
+    @Test func capturesMakeTheTopic() throws {
+        let rules = try rules(
+            #"""
+            [[app]]
+            app = "slack"
+            title = "^#(?<room>[a-z0-9-]+)"
+            topic = "/slack/{room}"
+            keep = "1h"
+            share = true
+            claim = "app"
+            """#)
+        let fit = try #require(self.route(rules, notice("#swift: Mina")))
+        #expect(fit.topic.description == "/slack/swift")
+        #expect(fit.keep == .seconds(3600))
+        #expect(fit.isShared)
+        #expect(fit.isSeenWithProgram)
+        #expect(fit.rule == 1)
+        #expect(route(rules, notice("Mina"))?.rule == nil)
+    }
+
+    @Test func aCaptureThatIsNoSegmentLeavesTheTopicOfTheProgram() throws {
+        let rules = try rules("[[app]]\ntitle = \"in (?<room>.*)\"\ntopic = \"/chat/{room}\"\nshare = true")
+        let found = try #require(self.route(rules, notice("in a/b")))
+        #expect(found.topic.description == "/app/Slack")
+        #expect(found.isShared)
+    }
+
+    @Test func aProgramIsLeftAlone() throws {
+        let rules = try rules("[[app]]\napp = \"Slack\"\nkeep = \"0\"")
+        #expect(rules.decision(for: notice()) == .leave(rule: 1, reason: "its rule leaves it alone"))
+    }
+
+    @Test func theFirstRuleThatFitsCounts() throws {
+        let rules = try rules(
+            "[[app]]\ncategory = \"im\"\ntopic = \"/im\"\n[[app]]\napp = \"Slack\"\ntopic = \"/slack\"")
+        var notice = notice()
+        #expect(route(rules, notice)?.topic.description == "/slack")
+        notice.category = "im.received"
+        #expect(route(rules, notice)?.topic.description == "/im")
+        notice.category = "image"
+        #expect(route(rules, notice)?.topic.description == "/slack")
+    }
+
+    @Test func theUnitOfAProgramIsCompared() throws {
+        let rules = try rules("[[app]]\nunit = \"backup\"\ntopic = \"/backup\"")
+        #expect(rules.needUnit)
+        var notice = notice()
+        #expect(route(rules, notice)?.rule == nil)
+        notice.unit = "backup.service"
+        #expect(route(rules, notice)?.rule == 1)
+    }
+
+    @Test func whatKDEConnectShowsIsTakenOnlyIfARuleNamesIt() throws {
+        let notice = notice(app: "KDE Connect")
+        #expect(route(DesktopRules(), notice) == nil)
+        #expect(route(try rules("[[app]]\napp = \"KDE Connect\""), notice) != nil)
+    }
+
+    @Test(arguments: [
+        ("[[app]]\ntopic = \"/a\"", "desktop.toml:1:1: this rule has none of 'app'"),
+        ("[[app]]\napp = \"\"", "desktop.toml:2:1: 'app' is empty"),
+        (
+            "[[app]]\napp = \"a\"\ntopic = \"/a/{b}\"",
+            "desktop.toml:3:1: neither 'title' nor 'body' has a capture (?<b>…)"
+        ),
+        ("[[app]]\ntitle = \"(\"", "desktop.toml:2:1: 'title': "),
+        ("[[app]]\napp = \"a\"\ntopic = \"a\"", "desktop.toml:3:1: 'topic': "),
+        ("[[app]]\napp = \"a\"\nkeep = \"500d\"", "desktop.toml:3:1: 'keep' is"),
+        ("[[app]]\napp = \"a\"\nclaim = \"room\"", "desktop.toml:3:1: 'claim' is \"room\"; it is one of \"app\""),
+        ("[[app]]\napp = \"a\"\nsound = \"x\"", "desktop.toml:3:1:"),
+    ])
+    func mistakesHaveTheirPlaces(_ text: String, _ words: String) throws {
+        #expect(try #require(mistake(text)).contains(words))
+    }
+}
+
+/// What notifyd is told of a notification.
+struct NoticeTests {
+    @Test(arguments: [
+        ("a <b>bold</b> &amp; <i>slanted</i> one", "a bold & slanted one"), ("1 < 2 && 3 > 2", "1 < 2 && 3 > 2"),
+        ("<a href=\"https://example.org\">link</a>", "link"), ("one<br/>two", "one\ntwo"),
+        ("&lt;b&gt; &#39;&#x263A;&quot;&apos;", "<b> '☺\"'"), ("&unknown; <unknown> <", "&unknown; <unknown> <"),
+        ("<b>&lt;i&gt;</b>", "<i>"),
+    ])
+    func markupBecomesText(_ markup: String, _ text: String) {
+        #expect(Notice.plainText(ofMarkup: markup) == text)
+    }
+
+    @Test func whatNotifydWouldRefuseIsCutOrLeftOut() {
+        var notice = Notice()
+        notice.title = String(repeating: "t", count: 2000)
+        notice.body = "a\u{FFFF}b"
+        notice.icon = "https://example.org/icon.png"
+        notice.image = "image.png"
+        notice.urgency = 9
+        notice.progress = 300
+        notice.buttons =
+            [Notice.Button(key: "", label: "none"), Notice.Button(key: "a\nb", label: "line")]
+            + (1...10).map { Notice.Button(key: "\($0)", label: "") }
+        let result = notice.publishable
+        #expect(result.title.utf8.count == 1024)
+        #expect(result.body == "ab")
+        #expect(result.icon.isEmpty)
+        #expect(result.image.isEmpty)
+        #expect(result.urgency == 2)
+        #expect(result.progress == 100)
+        #expect(result.buttons.map(\.key) == (1...8).map { "\($0)" })
+        #expect(result.buttons.map(\.label) == (1...8).map { "\($0)" })
+    }
+}

@@ -1,0 +1,336 @@
+#!/bin/bash
+# The notifications of ordinary programs: what notify-send and libnotify show on dunst, mako, xfce4-notifyd and GNOME Shell becomes an
+# event, and what notifyd decides closes it. A server that is not installed is left out.
+#
+#     desktop.sh PRODUCTS [SERVER]
+#
+# mako and xfce4-notifyd are not installed for the tests; ".ci/packages test-desktop" unpacks them.
+
+source "$(dirname "$0")/rig.bash"
+
+# --- all of them
+
+if [ $# -eq 1 ]; then
+    rig_begin "$@"
+    status=77
+    for server in dunst plasma xfce4-notifyd mako gnome-shell; do
+        code=0
+        bash "$0" "$1" $server || code=$?
+        # A failure counts more than a success, and that more than a server that is not there.
+        case $code in 77) ;; 0) [ $status -ne 77 ] || status=0 ;; *) status=1 ;; esac
+    done
+    [ $status -ne 1 ] || REPORTED=yes
+    exit $status
+fi
+
+# --- one of them
+
+name=$2
+rig_begin "$1"
+needs busctl systemd notify-send libnotify-bin
+needs_python gi
+/usr/bin/python3 -c 'import gi; gi.require_version("Notify", "0.7")' 2> /dev/null ||
+    skip "there is no libnotify for Python; on Debian: apt-get install gir1.2-notify-0.7"
+
+# unpacked PACKAGE: makes the programs and data of a package available that is unpacked and not installed.
+unpacked() {
+    local usr=$RIGS/../../../.build/unpacked/$1/usr folder
+    for folder in "$usr/bin" "$usr"/lib/*/xfce4/notifyd /usr/lib/*/xfce4/notifyd; do PATH=$PATH:$folder; done
+    export XDG_DATA_DIRS=$usr/share:/usr/local/share:/usr/share
+}
+
+user_closes() { :; }
+user_presses() { return 77; }
+case $name in
+    dunst)
+        needs dunst dunst dunstctl dunst Xvfb xvfb
+        start_bus
+        start_xvfb 800x600
+        printf '[global]\nfont = DejaVu Sans 12\nmarkup = full\nnotification_limit = 0\nsort = no\n' > "$T/dunstrc"
+        start_server() {
+            background "$T/dunst.log" dunst -config "$T/dunstrc"
+            SERVER_PROCESS=$!
+        }
+        start_server
+        displayed() { dunstctl count displayed; }
+        user_closes() { dunstctl close; }
+        user_presses() { dunstctl action 0; }
+        ;;
+    mako)
+        unpacked mako-notifier
+        needs mako mako-notifier makoctl mako-notifier sway sway grim grim
+        start_bus
+        start_sway 800x600
+        start_server() {
+            background "$T/mako.log" mako --font 'DejaVu Sans 12' --default-timeout 0 --max-visible=-1
+            SERVER_PROCESS=$!
+        }
+        start_server
+        displayed() {
+            busctl --user --json=short call $SERVER /fr/emersion/Mako fr.emersion.Mako ListNotifications |
+                jq '.data[0] | length'
+        }
+        user_closes() { makoctl dismiss; }
+        user_presses() { makoctl invoke; }
+        ;;
+    xfce4-notifyd)
+        unpacked xfce4-notifyd
+        for folder in /usr/lib/*/xfce4/xfconf; do PATH=$PATH:$folder; done
+        needs xfce4-notifyd xfce4-notifyd xfconfd xfconf Xvfb xvfb
+        start_bus
+        start_xvfb 800x600
+        background "$T/xfconfd.log" xfconfd
+        eventually_quiet "$PATIENCE" owned org.xfce.Xfconf || fail "xfconfd does not start"
+        background "$T/xfce4-notifyd.log" xfce4-notifyd
+        displayed() { return 77; }
+        ;;
+    gnome-shell)
+        source "$RIGS/gnome.bash"
+        start_bus
+        start_gnome_shell
+        in_shell "const main = imports.ui.main; main.overview.hide();
+            main.messageTray.getSources().forEach(source => source.destroy()); ''" > /dev/null
+        displayed() {
+            in_shell 'imports.ui.main.messageTray.getSources().reduce((sum, source) => sum + source.notifications.length, 0)'
+        }
+        newest='imports.ui.main.messageTray.getSources().flatMap(source => source.notifications).pop()'
+        user_closes() { in_shell "$newest.destroy(2); ''" > /dev/null; }
+        user_presses() { in_shell "$newest.activate(); ''" > /dev/null; }
+        ;;
+    plasma)
+        # A stand-in of Plasma's server, whose watcher is told.
+        needs_python dbus
+        start_bus
+        background "$T/plasma.log" /usr/bin/python3 "$RIGS/notification-server.py" Plasma
+        plasma() { busctl --user --json=short call $SERVER $SERVER_PATH org.notifyd.Test "$@" | jq -r '.data[0]'; }
+        displayed() { plasma Count; }
+        user_closes() { plasma Dismiss; }
+        user_presses() { plasma Press; }
+        ;;
+    *) fail "\"$name\" is none of dunst, mako, xfce4-notifyd, gnome-shell, plasma" ;;
+esac
+eventually "$name is there" owned $SERVER
+
+start_daemon <<'TOML'
+[defaults]
+window = "300ms"
+TOML
+record_signals
+cat > "$XDG_CONFIG_HOME/notifyd/desktop.toml" <<'TOML'
+[[app]]
+app = "Rooms"
+title = "^#(?<room>[a-z0-9-]+)"
+topic = "/room/{room}"
+
+[[app]]
+app = "Secrets"
+keep = "0"
+TOML
+
+BRIDGE=org.notifyd.Bridge.desktop
+BRIDGE_PATH=/org/notifyd/Bridge1
+start_desktop() {
+    background "$T/desktop-$(milliseconds).log" "$PRODUCTS/notifyd-desktop"
+    DESKTOP=$!
+    eventually_quiet "$PATIENCE" is_connected || fail "notifyd-desktop does not begin"
+}
+is_connected() {
+    [ "$(busctl --user --json=short get-property $BRIDGE $BRIDGE_PATH $BRIDGE_NAME State 2> /dev/null | jq -r .data)" = connected ]
+}
+BRIDGE_NAME=org.notifyd.Bridge1
+start_desktop
+
+# history FILTER: of all events, the oldest first, by a filter of jq.
+history() {
+    busctl --user --json=short call $ROUTER $ROUTER_PATH $ROUTER History stu / 0 1000 | jq -r "[.data[0][]] | $1"
+}
+# event TITLE: the newest event with that title.
+event() { history "map(select(.[2] == \"$1\")) | last | .[0] // empty"; }
+has_event() { [ -n "$(event "$1")" ]; }
+# published TITLE: waits for it; the id is in ID.
+published() {
+    eventually "$name: “$1” is an event" has_event "$1"
+    ID=$(event "$1")
+}
+of_event() { history "map(select(.[0] == $1)) | last | $2"; }
+# The signal may have been sent before the rig began to look.
+result() { of_event "$1" '.[5]'; }
+result_is() { [ "$(result "$1")" = "$2" ]; }
+displayed_is() { [ "$(displayed)" = "$1" ]; }
+can_count() { [ "$name" != xfce4-notifyd ]; }
+# up FACT COUNT: how many banners are up, where the server says it.
+up() { if can_count; then eventually "$name: $1" displayed_is "$2"; fi; }
+
+# --- a notification is an event
+
+notify-send --app-name Letters --category email.arrived --urgency normal 'First' 'so <b>bold</b> &amp; plain'
+published First
+equal "$name: its topic is that of the program" /app/Letters "$(of_event "$ID" '.[1]')"
+eventually "$name: nobody claims it, so its outcome is shown" result_is "$ID" shown
+up "its banner is the only one" 1
+if [ "$name" != xfce4-notifyd ]; then
+    equal "$name: markup is text" 'so bold & plain' "$(of_event "$ID" '.[3]')"
+fi
+
+# --- claimed late, and at once
+
+call Claim t "$ID" > /dev/null
+up "a late claim closes it" 0
+eventually "$name: and that is its outcome" result_is "$ID" retracted
+
+screen=$("$PRODUCTS/notifyctl" screen /room/swift > "$T/screen" 2>&1 & echo $!)
+PROCESSES+=("$screen")
+has_screen() { busctl --user call $ROUTER $ROUTER_PATH $ROUTER ListScreens | grep -q /room/swift; }
+eventually "a screen shows a room" has_screen
+notify-send --app-name Rooms '#swift: Mina' 'Are you there?'
+published '#swift: Mina'
+equal "$name: a capture makes the topic" /room/swift "$(of_event "$ID" '.[1]')"
+eventually "$name: the screen claims it" result_is "$ID" claimed
+up "and it is closed" 0
+notify-send --app-name Rooms '#rust: Tom' 'And you?'
+published '#rust: Tom'
+eventually "$name: that of another room is shown" result_is "$ID" shown
+up "and stays" 1
+call MarkRead st /room/rust 0 > /dev/null
+up "until it is read" 0
+eventually "$name: whose outcome is retracted" result_is "$ID" retracted
+
+# --- replaced, withdrawn, dismissed, pressed: a program with libnotify
+
+mkfifo "$T/lines"
+/usr/bin/python3 "$RIGS/libnotify-program.py" 'A letter' 'from Mina' < "$T/lines" > "$T/program" 2> "$T/program.log" &
+PROGRAM=$!
+PROCESSES+=($PROGRAM)
+exec 7> "$T/lines"
+published 'A letter'
+letter=$ID
+eventually "$name: a letter is shown" result_is "$letter" shown
+echo 'Two letters' >&7
+published 'Two letters'
+eventually "$name: an update replaces the earlier event" result_is "$letter" replaced
+eventually "$name: and is shown" result_is "$ID" shown
+up "there is one banner" 1
+echo >&7
+eventually "$name: the program takes it back" result_is "$ID" withdrawn
+up "and nothing is up" 0
+exec 7>&-
+
+if [ "$name" != xfce4-notifyd ]; then
+    notify-send --app-name Letters 'Closed by the user'
+    published 'Closed by the user'
+    eventually "$name: it is shown" result_is "$ID" shown
+    up "one is up" 1
+    user_closes
+    eventually "$name: the user closes it" result_is "$ID" dismissed
+
+    notify-send --app-name Letters --action default=Open --wait 'To be opened' > "$T/pressed" 2> "$T/notify-send.log" &
+    PROCESSES+=($!)
+    published 'To be opened'
+    eventually "$name: it is shown" result_is "$ID" shown
+    up "one is up" 1
+    user_presses
+    eventually "$name: the user presses its button" result_is "$ID" retracted
+    equal "$name: and why says which" default \
+        "$(busctl --user --json=short call $ROUTER $ROUTER_PATH $ROUTER Explain t "$ID" | jq -r '.data[0].action.data')"
+    eventually "$name: the program has heard of it" grep -qs default "$T/pressed"
+    up "and nothing is up" 0
+fi
+
+# --- expired: only the server closes it
+
+if [ "$name" = dunst ] || [ "$name" = mako ] || [ "$name" = plasma ]; then
+    notify-send --app-name Letters --expire-time 700 'Only for a moment'
+    published 'Only for a moment'
+    up "it is up" 1
+    up "and expires" 0
+    equal "$name: what nobody has seen stays unread" shown "$(result "$ID")"
+    call Claim t "$ID" > /dev/null
+fi
+
+# --- not taken
+
+notify-send --app-name Secrets 'A secret'
+notify-send --app-name Letters --hint boolean:transient:true 'Transient'
+notify-send --app-name Letters --hint string:x-canonical-private-synchronous:volume 'Volume'
+notify-send --app-name Letters --hint int:value:40 'Brightness'
+own=$(send /note/1 "notifyd's own" banner)
+eventually "$name: notifyd shows a banner of its own" outcome_is "$own" shown
+notify-send --app-name Letters 'After these'
+published 'After these'
+for title in 'A secret' Transient Volume Brightness; do
+    equal "$name: “$title” is not taken" '' "$(event "$title")"
+done
+equal "$name: notifyd's own banner is one event" 1 "$(history "map(select(.[2] == \"notifyd's own\")) | length")"
+# clear: takes down what is up, also what is no event.
+clear_banners() {
+    call ClaimTopic su / 0 > /dev/null
+    if can_count; then
+        while [ "$(displayed)" != 0 ] && user_closes > /dev/null; do sleep 0.05; done
+        up "nothing is up" 0
+    fi
+}
+clear_banners
+
+# --- paused, and the button in the inbox
+
+busctl --user set-property $ROUTER $ROUTER_PATH $ROUTER Paused b true
+notify-send --app-name Letters 'In the pause'
+published 'In the pause'
+eventually "$name: a pause mutes it" result_is "$ID" muted
+up "and it is closed" 0
+busctl --user set-property $ROUTER $ROUTER_PATH $ROUTER Paused b false
+
+if [ "$name" = mako ] || [ "$name" = plasma ]; then
+    notify-send --app-name Letters --action default=Open --wait 'From the inbox' > "$T/pressed" 2> "$T/notify-send.log" &
+    PROCESSES+=($!)
+    published 'From the inbox'
+    eventually "$name: it is shown" result_is "$ID" shown
+    busctl --user call $ROUTER $ROUTER_PATH $ROUTER Press ts "$ID" default > /dev/null
+    eventually "$name: a button that is pressed in the inbox reaches the program" grep -qs default "$T/pressed"
+fi
+
+# --- notifyd, notifyd-desktop and the server end
+
+clear_banners
+stop "$DAEMON" KILL
+eventually "notifyd is killed" unowned $ROUTER
+notify-send --expire-time 0 --app-name Letters 'While notifyd is away'
+background "$T/notifyd-again.log" "$PRODUCTS/notifyd"
+DAEMON=$!
+published 'While notifyd is away'
+eventually "$name: what came meanwhile is shown" result_is "$ID" shown
+stop "$DESKTOP" KILL
+eventually "notifyd-desktop is killed" unowned $BRIDGE
+call Claim t "$ID" > /dev/null
+start_desktop
+up "what was claimed meanwhile is closed after the start" 0
+notify-send --expire-time 0 --app-name Letters 'Up over a restart'
+published 'Up over a restart'
+eventually "$name: it is shown" result_is "$ID" shown
+stop "$DESKTOP" KILL
+eventually "notifyd-desktop is killed" unowned $BRIDGE
+start_desktop
+up "a banner is up after the start" 1
+call Claim t "$ID" > /dev/null
+up "and is closed by a claim" 0
+
+if [ "$name" = dunst ] || [ "$name" = mako ]; then
+    notify-send --expire-time 0 --app-name Letters 'Up when the server ends'
+    published 'Up when the server ends'
+    eventually "$name: it is shown" result_is "$ID" shown
+    left=$ID
+    stop "$SERVER_PROCESS" KILL
+    eventually "$name is killed" unowned $SERVER
+    start_server
+    eventually "$name is there again" owned $SERVER
+    notify-send --expire-time 0 --app-name Letters 'On the next one'
+    published 'On the next one'
+    eventually "$name: it is shown" result_is "$ID" shown
+    call Claim t "$left" > /dev/null
+    eventually "$name: a banner that is gone is claimed" result_is "$left" retracted
+    throughout 300 "$name: and the one with its number stays" displayed_is 1
+    call Claim t "$ID" > /dev/null
+    up "until it is claimed itself" 0
+fi
+gone "$DESKTOP" && fail "notifyd-desktop has ended"
+ok "$name: notifyd-desktop lives"
