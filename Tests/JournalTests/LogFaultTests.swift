@@ -95,6 +95,17 @@ struct LogFaultTests {
         #expect(try WriteAheadLog(on: disk).frames(after: 1).frames.map(\.sequence) == [2, 3, 4])
     }
 
+    /// Nothing else would ever remove it.
+    @Test func aSealedFileThatCouldNotBeRemovedIsTriedAgain() throws {
+        let disk = MadeUpDisk()
+        let log = try WriteAheadLog.opened(on: disk, segments: 1)
+        disk.fault = { $0 == .sync || $0 == .remove ? .inputOutput : nil }
+        #expect(throws: JournalError.inputOutput) { try log.append([1]) }
+        disk.fault = { _ in nil }
+        #expect(try log.append([2]) == 1)
+        #expect(try WriteAheadLog(on: disk).frames().frames == [LoggedFrame(sequence: 1, payload: [2])])
+    }
+
     @Test(arguments: [0, 100, 4096, 300_000, 600_000, 1_048_576, 1_100_000, 1_500_000])
     func aFullDiskHasWhatFitted(_ space: Int) throws {
         let disk = MadeUpDisk()

@@ -288,6 +288,8 @@ extension WriteAheadLog {
         if let active, fits(size, active) { return active }
         if let free { return use(free) }
         if let active, isReleased(active) { return use(active) }
+        // One that could not be removed before.
+        removeUseless()
         guard let missing = segments.prefix(count).firstIndex(where: { $0.file == nil }) else {
             throw segments.contains { $0.isSealed } ? .inputOutput : .diskFull
         }
