@@ -180,3 +180,35 @@ struct LogReader {
         return isHead ? (1, false) : nil
     }
 }
+
+extension WriteAheadLog {
+    /// What `replay` found.
+    package struct Replay: Equatable {
+        /// The frames that were delivered.
+        package var frames = 0
+        /// Whether there is something behind the last frame that is not intact: a frame that was being written when the
+        /// power went. Nothing was lost, unless that frame was damaged later; nobody can tell.
+        package var isTorn = false
+        /// Frames that are missing between `applied` and the last frame: they were on the disk, and are damaged.
+        package var damaged = 0
+        /// Files of which parts could not be read.
+        package var unreadable = 0
+        /// Files that could not be synced. They are read, and not written again.
+        package var unsynced = 0
+        /// The sequence of the last frame that was delivered, or `applied`.
+        package var last: UInt64
+    }
+
+    /// Reads the frames of a log that cannot be written, as `replay` does. Nothing is written, and nothing synced.
+    package static func read(
+        on disk: any LogDisk, after applied: UInt64,
+        _ body: (_ sequence: UInt64, _ payload: ArraySlice<UInt8>) throws(JournalError) -> Void
+    ) throws(JournalError) -> Replay {
+        var files: [(slot: Int, file: any LogFile)] = []
+        defer { for (_, file) in files { file.close() } }
+        for slot in 0..<largestNumberOfFiles {
+            if let file = try disk.open(name(slot), .reading) { files.append((slot, file)) }
+        }
+        return try LogReader(files).replay(after: applied, body)
+    }
+}

@@ -13,23 +13,6 @@ import Glibc
 ///
 /// A log is used from one thread, and one process; every call is synchronous.
 package final class WriteAheadLog {
-    /// What `replay` found.
-    package struct Replay: Equatable {
-        /// The frames that were delivered.
-        package var frames = 0
-        /// Whether there is something behind the last frame that is not intact: a frame that was being written when the
-        /// power went. Nothing was lost, unless that frame was damaged later; nobody can tell.
-        package var isTorn = false
-        /// Frames that are missing between `applied` and the last frame: they were on the disk, and are damaged.
-        package var damaged = 0
-        /// Files of which parts could not be read.
-        package var unreadable = 0
-        /// Files that could not be synced. They are read, and not written again.
-        package var unsynced = 0
-        /// The sequence of the last frame that was delivered, or `applied`.
-        package var last: UInt64
-    }
-
     /// What is known of a file; it may have none.
     private struct Segment {
         var file: (any LogFile)?
@@ -51,7 +34,7 @@ package final class WriteAheadLog {
 
     /// Zeros are written in steps of so many bytes.
     package static let step = 256 << 10
-    private static let largestNumberOfFiles = 8
+    static let largestNumberOfFiles = 8
 
     /// The largest payload of a frame, in bytes: half a segment less the header, and at least 512 KiB less the header. One
     /// that is larger than a segment has a segment for itself, which is larger until it is used again.
@@ -106,7 +89,7 @@ package final class WriteAheadLog {
         do throws(JournalError) { try make(0) } catch .diskFull {}
     }
 
-    private static func name(_ slot: Int) -> String { "log-\(slot)" }
+    static func name(_ slot: Int) -> String { "log-\(slot)" }
 
     deinit { close() }
 
@@ -178,19 +161,6 @@ package final class WriteAheadLog {
             seal(slot)
         }
         return Array(bytes.dropFirst(LogFrame.headerBytes))
-    }
-
-    /// Reads the frames of a log that cannot be written, as `replay` does. Nothing is written, and nothing synced.
-    package static func read(
-        on disk: any LogDisk, after applied: UInt64,
-        _ body: (_ sequence: UInt64, _ payload: ArraySlice<UInt8>) throws(JournalError) -> Void
-    ) throws(JournalError) -> Replay {
-        var files: [(slot: Int, file: any LogFile)] = []
-        defer { for (_, file) in files { file.close() } }
-        for slot in 0..<largestNumberOfFiles {
-            if let file = try disk.open(name(slot), .reading) { files.append((slot, file)) }
-        }
-        return try LogReader(files).replay(after: applied, body)
     }
 
     private var files: [(slot: Int, file: any LogFile)] {
