@@ -19,6 +19,7 @@ BIN_DIR := $(PREFIX)/bin
 DBUS_DIR := $(PREFIX)/share/dbus-1
 APPLICATION_DIR := $(PREFIX)/share/applications
 ICON_DIR := $(PREFIX)/share/icons/hicolor/scalable/apps
+PORTAL_DIR := $(PREFIX)/share/xdg-desktop-portal/portals
 SHELL_DIR := $(PREFIX)/share/gnome-shell/extensions
 DOC_DIR := $(PREFIX)/share/doc/notifyd
 MAN_DIR := $(PREFIX)/share/man
@@ -50,7 +51,7 @@ PACKED := $(filter-out icons/%,$(EXTENSION)) icons
 PROGRAMS := notifyd notifyctl notifyd-browser notifyd-desktop notifyd-focus notifyd-mqtt notifyd-ntfy notifyd-unifiedpush
 UNITS := $(foreach unit,notifyd notifyd-mqtt notifyd-ntfy notifyd-unifiedpush,$(unit).service $(unit).service.d/namespaces.conf) \
     notifyd-desktop.service notifyd-focus.service
-DBUS_SERVICES := $(foreach name,Router1 UnifiedPush,org.notifyd.$(name).service)
+DBUS_SERVICES := $(foreach name,notifyd.Router1 notifyd.UnifiedPush freedesktop.impl.portal.desktop.notifyd,org.$(name).service)
 INTERFACES := $(foreach name,Router1 Bridge1 Desktop1 Focus1 Link1 Ntfy1 Push1,org.notifyd.$(name).xml)
 PAGES := notifyctl.1 org.notifyd.Router1.5 notifyd.toml.5 notifyd.8 \
     $(foreach name,browser desktop focus mqtt ntfy unifiedpush,notifyd-$(name).toml.5 notifyd-$(name).8)
@@ -75,6 +76,7 @@ INSTALLED := \
     $(addprefix $(DBUS_DIR)/interfaces/,$(INTERFACES)) \
     $(APPLICATION_DIR)/org.notifyd.desktop \
     $(ICON_DIR)/org.notifyd.svg \
+    $(PORTAL_DIR)/notifyd.portal \
     $(addprefix $(DOC_DIR)/,README.md LICENSE config.toml bridges.md examples/README.md $(EXAMPLES)) \
     $(foreach name,$(PAGES),$(call page,$(name))) \
     $(BASH_DIR)/notifyctl \
@@ -287,6 +289,7 @@ install-files: ## Install what is built already: make release && sudo make insta
 	done
 	$(INSTALL) -D -m 644 systemd/org.notifyd.desktop '$(DESTDIR)$(APPLICATION_DIR)/org.notifyd.desktop'
 	$(INSTALL) -D -m 644 systemd/org.notifyd.svg '$(DESTDIR)$(ICON_DIR)/org.notifyd.svg'
+	$(INSTALL) -D -m 644 systemd/notifyd.portal '$(DESTDIR)$(PORTAL_DIR)/notifyd.portal'
 	$(INSTALL) -d '$(DESTDIR)$(DOC_DIR)'
 	$(INSTALL) -m 644 README.md LICENSE systemd/config.toml docs/bridges.md '$(DESTDIR)$(DOC_DIR)'
 	for file in $(EXAMPLES); do \

@@ -77,7 +77,7 @@ public struct DesktopName: Hashable, Sendable {
     }
 
     /// A name as it is in the journal.
-    init(eventID: String, source: String) { (self.eventID, self.source) = (eventID, source) }
+    public init(eventID: String, source: String) { (self.eventID, self.source) = (eventID, source) }
 
     /// Whether an event is one of this program's.
     public static func isSource(_ text: String) -> Bool { text == source.shared || text == source.local }

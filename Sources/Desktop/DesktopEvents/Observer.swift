@@ -281,6 +281,18 @@ public struct Observer: Sendable {
         remember(Banner(name: name, topic: topic, notice: notice, program: ""), as: key)
     }
 
+    /// A banner of this program's own shows something else from now on, or is closed by this program.
+    public mutating func released(_ key: BannerKey) { forget(key) }
+
+    /// What the rules say about a notification that this program shows itself.
+    ///
+    /// - Parameter time: microseconds since the epoch.
+    public mutating func decide(_ notice: Notice, time: Int64) -> DesktopRules.Decision {
+        let decision = decision(notice)
+        see(notice, decision, time)
+        return decision
+    }
+
     /// The number of the row before the oldest that is still of use: what is up is found again from there.
     public var firstRow: UInt64 { rows.values.min().map { $0 - 1 } ?? lastRow }
 
@@ -353,6 +365,11 @@ public struct Observer: Sendable {
         return effects
     }
 
+    private mutating func see(_ notice: Notice, _ decision: DesktopRules.Decision, _ time: Int64) {
+        sightings.append(Sighting(notice: notice, decision: decision, time: time))
+        if sightings.count > Self.most.sightings { sightings.removeFirst() }
+    }
+
     private mutating func decision(_ notice: Notice) -> DesktopRules.Decision {
         var given: [Pattern] = []
         let decision = rules.decision(for: notice) { given.append($0) }
@@ -371,8 +388,7 @@ public struct Observer: Sendable {
         {
             decision = .leave(rule: nil, reason: "its page has published the same")
         }
-        sightings.append(Sighting(notice: notice, decision: decision, time: call.time))
-        if sightings.count > Self.most.sightings { sightings.removeFirst() }
+        see(notice, decision, call.time)
         // What the banner showed before is not there any more.
         let before = key.flatMap { forget($0) }
         guard case .take(let route) = decision else {

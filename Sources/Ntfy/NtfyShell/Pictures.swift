@@ -6,6 +6,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
+import NotifyBridge
 import NotifyClient
 import NotifyText
 import NtfyMessages
@@ -25,7 +26,7 @@ struct Pictures: Sendable {
     private static let timeout = TimeAmount.seconds(3)
 
     init(on group: any EventLoopGroup, _ loop: WorkLoop, logger: Logger) throws(PictureFolder.Failure) {
-        folder = try PictureFolder()
+        folder = try PictureFolder("notifyd-ntfy")
         self.group = group
         self.loop = loop
         self.logger = logger
@@ -39,9 +40,9 @@ struct Pictures: Sendable {
                 // The path may have secrets.
                 logger.info(
                     "A picture is not taken", metadata: ["host": "\(AddressHost.host(of: url))", "error": "\(reason)"])
-            case .taken(let bytes):
+            case .taken(let bytes, let kind):
                 do throws(PictureFolder.Failure) {
-                    return try folder.keep(bytes)
+                    return try folder.keep(bytes, kind: kind.rawValue)
                 } catch {
                     logger.warning("A picture cannot be kept", metadata: ["error": "\(error)"])
                 }
@@ -63,7 +64,7 @@ struct Pictures: Sendable {
 
     /// What becomes of a picture.
     private enum Fetched: Sendable {
-        case taken([UInt8])
+        case taken([UInt8], PictureHeader.Kind)
         /// For the log.
         case refused(String)
     }
@@ -122,7 +123,7 @@ struct Pictures: Sendable {
                 let frames = isLarge ? "" : ", and \(header.pixels) pixels with all its frames"
                 return .refused("it is \(header.width) × \(header.height) pixels large\(frames)")
             }
-            return .taken(bytes)
+            return .taken(bytes, header.kind)
         } catch {
             return .refused("\(error)")
         }

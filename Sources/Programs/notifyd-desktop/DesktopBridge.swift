@@ -10,7 +10,7 @@ import TOMLTables
 /// outcome closes it. ``Observer`` decides, this does: the desktop's side is a ``ServerLink``, notifyd's are ``Deliveries`` and the
 /// rows of its journal.
 ///
-/// Another way in than observing, such as the portal's backend, is a ``NotificationSource``.
+/// Another way in than observing is the ``Portal``.
 @main
 final class DesktopBridge: Bridge, @unchecked Sendable {
     // Proof: everything runs on the loop of the services, on which the library runs a bridge; stored properties are used there only.
@@ -22,8 +22,7 @@ final class DesktopBridge: Bridge, @unchecked Sendable {
     private(set) var server: ServerLink!
     let deliveries: Deliveries
     private(set) var observer = Observer(bus: "")
-    /// By the event-ids of their events.
-    private var sources: [String: any NotificationSource] = [:]
+    private var portal: Portal?
     /// Events without an outcome that ends them, by their event-ids: a press needs the number.
     private var ids: [String: BusEventID] = [:]
     private var names: [BusEventID: String] = [:]
@@ -58,12 +57,17 @@ final class DesktopBridge: Bridge, @unchecked Sendable {
         observer.rules = rules
         perform(observer.serverChanged(owner, at: .now))
         exportMethods()
+        portal = Portal(self)
+        await portal?.start()
     }
 
     func run() async throws {
         let observation = services.daemon.observe([.action]) { [self] notice in
             switch notice {
-            case .appeared: deliveries.retry()
+            case .appeared:
+                deliveries.retry()
+                portal?.daemonChanged(isThere: true)
+            case .vanished: portal?.daemonChanged(isThere: false)
             case .action(let press): announced(press)
             default: break
             }
@@ -98,13 +102,21 @@ final class DesktopBridge: Bridge, @unchecked Sendable {
     private func take(_ sight: ServerLink.Sight) {
         let now = Instant.now
         switch sight {
-        case .server(let owner): perform(observer.serverChanged(owner, at: now))
+        case .server(let owner):
+            perform(observer.serverChanged(owner, at: now))
+            portal?.serverChanged()
+        case .known: portal?.serverReady()
         case .notify(let id, let notice, let program, let expectsReply):
             see(notice, id, by: program, expectsReply: expectsReply)
         case .answer(let id, let answer): perform(observer.answered(id, answer, at: now))
         case .close(let key): perform(observer.closingRequested(key))
-        case .ended(let key, let reason): perform(observer.ended(key, reason: reason))
-        case .pressed(let key, let action): perform(observer.pressed(key, action))
+        case .ended(let key, let reason):
+            perform(observer.ended(key, reason: reason))
+            portal?.ended(key)
+        case .pressed(let key, let action):
+            portal?.pressed(key, action)
+            perform(observer.pressed(key, action))
+        case .activation(let number, let token): portal?.activation(number, token)
         }
     }
 
@@ -170,12 +182,19 @@ final class DesktopBridge: Bridge, @unchecked Sendable {
         }
     }
 
-    private func deliver(_ notice: Notice, _ name: DesktopName, _ route: DesktopRules.Route, collapse: String?) {
+    /// Publishes the event of a notification.
+    ///
+    /// - Parameter completion: gets the answer unless that is to try later.
+    func deliver(
+        _ notice: Notice, _ name: DesktopName, _ route: DesktopRules.Route, collapse: String?,
+        _ completion: @escaping (DaemonAnswer) -> Void = { _ in }
+    ) {
         let time = SystemClock.wall
         deliveries.add {
             notice.call(name, route, collapse: collapse, time: time)
         } _: { [self] answer in
             if let id = answer.eventID { remember(id, name.eventID) }
+            completion(answer)
         }
         guard route.isSeenWithProgram else { return }
         services.loop.task { [self] in
@@ -200,10 +219,25 @@ final class DesktopBridge: Bridge, @unchecked Sendable {
     }
 
     /// Shows a banner of our own, and follows it like those of programs.
-    func show(_ name: DesktopName, _ notice: Notice, at topic: Topic) {
+    private func show(_ name: DesktopName, _ notice: Notice, at topic: Topic) {
         server.show(notice) { [self] key in
-            if let key { observer.shown(name, notice, as: key, topic: topic) }
+            guard let key else { return }
+            follow(name, notice, key, at: topic)
+            portal?.displayed(name, key)
         }
+    }
+
+    /// Follows a banner of our own like those of programs, until it is released.
+    func follow(_ name: DesktopName, _ notice: Notice, _ key: BannerKey, at topic: Topic) {
+        observer.shown(name, notice, as: key, topic: topic)
+    }
+
+    func release(_ key: BannerKey) { observer.released(key) }
+
+    /// What the rules say about a notification that is not observed.
+    func decide(_ notice: Notice) -> DesktopRules.Decision {
+        defer { perform([]) }
+        return observer.decide(notice, time: SystemClock.wall)
     }
 
     private func remember(_ id: BusEventID, _ eventID: String) {
@@ -214,7 +248,7 @@ final class DesktopBridge: Bridge, @unchecked Sendable {
 
     private func announced(_ press: Action) {
         guard let eventID = names[press.id] else { return }
-        sources[eventID]?.pressed(eventID, press.action)
+        portal?.announced(eventID, press.action)
         perform(observer.announced(eventID, action: press.action))
     }
 
@@ -248,6 +282,7 @@ final class DesktopBridge: Bridge, @unchecked Sendable {
         switch row.kind {
         case "event":
             guard let topic = try? Topic(row.topic) else { return }
+            if details["silent"] != nil { portal?.decided(eventID, "silent", action: nil) }
             if DesktopName.isSource(source) { remember(row.id, eventID) }
             let buttons = (details["options"]?.entries?["actions"]?.elements ?? []).compactMap(\.string)
             observer.published(
@@ -258,47 +293,12 @@ final class DesktopBridge: Bridge, @unchecked Sendable {
         case "outcome", "read":
             guard DesktopName.isSource(source) else { return }
             let outcome = details["outcome"]?.string ?? row.kind
-            sources[eventID]?.decided(eventID, outcome)
-            perform(observer.decided(eventID, outcome, action: details["action"]?.string))
+            let action = details["action"]?.string
+            perform(observer.decided(eventID, outcome, action: action))
+            portal?.decided(eventID, outcome, action: action)
         default: break
         }
     }
-
-    // MARK: Other ways in
-
-    /// Publishes one notification that has no banner yet. Nothing is shown before its source hears `shown`, and then calls
-    /// ``show(_:_:at:)``; from then on the banner is followed like those that programs show.
-    ///
-    /// - Parameters:
-    ///   - notice: what a program wants shown. Its `app` or `desktopEntry` is what rules compare with.
-    ///   - id: of the call that brought it: two events never have the same.
-    ///   - collapse: what later notifications that take its place have in common with it; at most 256 bytes.
-    ///   - source: hears what becomes of it, until ``forget(_:)``.
-    /// - Returns: the name of its event and its topic; `nil` if a rule leaves the program alone, so that it is shown at once.
-    func publish(
-        _ notice: Notice, _ id: CallID, collapse: String?, from source: any NotificationSource
-    ) -> (name: DesktopName, topic: Topic)? {
-        guard case .take(let route) = observer.rules.decision(for: notice) else { return nil }
-        let name = DesktopName(observer.server, id, nil, isShared: route.isShared)
-        sources[name.eventID] = source
-        deliver(notice, name, route, collapse: collapse)
-        return (name, route.topic)
-    }
-
-    /// Ends the interest of a source in an event.
-    func forget(_ name: DesktopName) { sources[name.eventID] = nil }
-}
-
-/// A way in for notifications beside observing: it holds them back, publishes each with
-/// ``DesktopBridge/publish(_:_:collapse:from:)``, and shows it when notifyd says so. All of it is called on the loop of the bridge.
-///
-/// What the program does with it later is told by ``DesktopBridge/claim(_:_:)``: `withdrawn` when it takes it back.
-protocol NotificationSource: AnyObject, Sendable {
-    /// An event has an outcome, or another one: `shown` means to show its banner if it is not up; `claimed`, `retracted`, `muted`,
-    /// `withdrawn`, `replaced`, `dismissed` and `read` mean that there is none to show, or none any more. The bridge closes it.
-    func decided(_ eventID: String, _ outcome: String)
-    /// One of its buttons was pressed, on the banner or elsewhere: the program is to hear of it.
-    func pressed(_ eventID: String, _ action: String)
 }
 
 extension Observer.Effect {

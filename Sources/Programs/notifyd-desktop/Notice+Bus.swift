@@ -36,7 +36,9 @@ extension Notice {
     }
 
     /// The arguments of `Notify` with which this program shows it.
-    func arguments(hasMarkup: Bool) -> [BusValue] {
+    ///
+    /// - Parameter number: of the banner whose place it takes; 0: none.
+    func arguments(hasMarkup: Bool, replacing number: UInt32) -> [BusValue] {
         let notice = publishable
         var hints: [String: BusValue] = [:]
         hints["urgency"] = notice.urgency.map { .byte($0) }
@@ -47,7 +49,7 @@ extension Notice {
         if notice.isResident { hints["resident"] = .boolean(true) }
         hints["value"] = notice.progress.map { .int32(Int32($0)) }
         return [
-            .string(notice.app), .uint32(0), .string(notice.icon), .string(notice.title),
+            .string(notice.app), .uint32(number), .string(notice.icon), .string(notice.title),
             .string(hasMarkup ? notice.body.escaped : notice.body),
             .strings(notice.buttons.flatMap { [$0.key, $0.label] }), .variants(hints),
             .int32(notice.timeout.map { Int32(clamping: $0) } ?? -1),

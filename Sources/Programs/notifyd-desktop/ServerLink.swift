@@ -12,11 +12,15 @@ final class ServerLink: @unchecked Sendable {
     enum Sight {
         /// The server has another owner; empty: none.
         case server(String)
+        /// It is known what the server can do, and it may be asked to show something.
+        case known
         case notify(CallID, Notice, program: String, expectsReply: Bool)
         case answer(CallID, Observer.Answer)
         case close(BannerKey)
         case ended(BannerKey, UInt32)
         case pressed(BannerKey, String)
+        /// What lets a program come to the front when a button of this banner is pressed next.
+        case activation(UInt32, String)
     }
 
     /// A notification server, by what it can do for us beside the specification.
@@ -51,6 +55,7 @@ final class ServerLink: @unchecked Sendable {
     /// What the server calls itself.
     private(set) var title = ""
     private(set) var hasMarkup = false
+    private var isKnown = false
     /// How notifications are seen.
     var way: String { kind == .plasma ? "watcher" : "monitor" }
     private let changes: AsyncStream<Void>
@@ -97,6 +102,7 @@ final class ServerLink: @unchecked Sendable {
     private func setServer(_ owner: String) {
         guard owner != server else { return }
         server = owner
+        isKnown = false
         onSight(.server(owner))
         change.yield()
     }
@@ -134,6 +140,7 @@ final class ServerLink: @unchecked Sendable {
     /// Finds out which server it is, and begins to see what it is told.
     private func examine() async throws(NotifyError) {
         let owner = try await bus.owner(of: Self.name) ?? ""
+        isKnown = false
         (kind, title, hasMarkup) = (.other, "", false)
         if !owner.isEmpty {
             if let answer = try? await ask(owner, "GetServerInformation") {
@@ -146,7 +153,7 @@ final class ServerLink: @unchecked Sendable {
         if kind == .plasma {
             monitor?.close()
             monitor = nil
-            for member in ["NotificationClosed", "ActionInvoked"] {
+            for member in ["NotificationClosed", "ActionInvoked", "ActivationToken"] {
                 try await bus.addMatch(MatchRule(sender: owner, interface: Self.name, member: member))
             }
             _ = try await bus.call(
@@ -155,6 +162,8 @@ final class ServerLink: @unchecked Sendable {
         } else if monitor == nil {
             try await openMonitor()
         }
+        isKnown = !owner.isEmpty && owner == server
+        if isKnown { onSight(.known) }
         if owner.isEmpty {
             services.status.set(.waiting, "there is no notification server")
         } else {
@@ -256,6 +265,7 @@ final class ServerLink: @unchecked Sendable {
         switch (message.member, message.arguments[1]) {
         case ("NotificationClosed", .uint32(let reason)): onSight(.ended(.number(number), reason))
         case ("ActionInvoked", .string(let action)): onSight(.pressed(.number(number), action))
+        case ("ActivationToken", .string(let token)): onSight(.activation(number, token))
         default: break
         }
     }
@@ -306,9 +316,16 @@ final class ServerLink: @unchecked Sendable {
 
     /// Shows a banner.
     ///
-    /// - Parameter completion: gets its number; `nil` if the server does not show it.
-    func show(_ notice: Notice, _ completion: @escaping @Sendable (BannerKey?) -> Void) {
-        let arguments = notice.arguments(hasMarkup: hasMarkup)
+    /// - Parameters:
+    ///   - number: of the banner whose place it takes; 0: none.
+    ///   - completion: gets its number; `nil` if the server does not show it.
+    func show(_ notice: Notice, replacing number: UInt32 = 0, _ completion: @escaping @Sendable (BannerKey?) -> Void) {
+        guard isKnown else {
+            // What it can do is asked for first: the text depends on it.
+            if server.isEmpty { bus.call(.toBus("StartServiceByName", [.string(Self.name), .uint32(0)])) { _ in } }
+            return completion(nil)
+        }
+        let arguments = notice.arguments(hasMarkup: hasMarkup, replacing: number)
         bus.call(.call("Notify", of: Self.name, at: Self.path, on: Self.name, arguments)) { answer in
             guard case .success(let reply) = answer, case .uint32(let number)? = reply.arguments.first else {
                 return completion(nil)

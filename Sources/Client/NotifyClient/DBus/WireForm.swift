@@ -1,7 +1,7 @@
 internal import CDBus
 import Glibc
 
-/// A message in its wire format, for tests of code that reads messages.
+/// A message in its wire format: for tests of code that reads messages, and to keep one on disk.
 ///
 /// [Wire format](https://dbus.freedesktop.org/doc/dbus-specification.html#message-protocol-marshaling)
 extension Message {

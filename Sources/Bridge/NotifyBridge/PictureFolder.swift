@@ -1,25 +1,27 @@
 import Glibc
 import NotifyClient
-import NtfyMessages
 
 /// The pictures of the last banners, in the user's run-time folder, which only the user can read.
-final class PictureFolder: Sendable {
-    static let maximumFiles = 32
+package final class PictureFolder: Sendable {
+    private static let maximumFiles = 32
 
     private let path: String
     /// The oldest first.
     private let files: Locked<[String]>
 
     /// Why pictures cannot be kept.
-    struct Failure: Error, CustomStringConvertible {
-        let description: String
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
     }
 
-    init(_ runtime: String? = getenv("XDG_RUNTIME_DIR").map { String(cString: $0) }) throws(Failure) {
+    /// - Parameter name: of the folder.
+    package init(
+        _ name: String, in runtime: String? = getenv("XDG_RUNTIME_DIR").map { String(cString: $0) }
+    ) throws(Failure) {
         guard let runtime, runtime.hasPrefix("/") else {
             throw Failure(description: "XDG_RUNTIME_DIR is not set, so there is no folder for them")
         }
-        path = runtime + "/notifyd-ntfy"
+        path = runtime + "/" + name
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
             throw Failure(description: "the folder \(path) cannot be made: \(String(cString: strerror(errno)))")
         }
@@ -43,12 +45,10 @@ final class PictureFolder: Sendable {
 
     /// Keeps a picture.
     ///
+    /// - Parameter kind: what its file ends in, such as `png`.
     /// - Returns: its path.
-    func keep(_ bytes: [UInt8]) throws(Failure) -> String {
-        guard let kind = PictureHeader(bytes)?.kind else {
-            throw Failure(description: "it is of no kind that is known")
-        }
-        let file = "\(path)/\(UInt64.random(in: 0 ... .max)).\(kind.rawValue)"
+    package func keep(_ bytes: [UInt8], kind: String) throws(Failure) -> String {
+        let file = "\(path)/\(UInt64.random(in: 0 ... .max)).\(kind)"
         let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             throw Failure(description: "no file can be made in \(path): \(String(cString: strerror(errno)))")
