@@ -277,7 +277,7 @@ struct DoctorCheckTests {
         #expect(levels { $0.awaitedFill = 90 } == [.ok, .ok, .warning])
     }
 
-    @Test(arguments: ["paused", "muted", "schedule", "desktop"])
+    @Test(arguments: ["paused", "muted", "schedule", "later"])
     func quietThatWasAskedForIsNoWarning(_ cause: String) throws {
         let quiet = Quiet(topic: "/", until: 7_200_000_000, cause: Quiet.Cause(rawValue: cause))
         let check = RouterCheck(
@@ -286,7 +286,16 @@ struct DoctorCheckTests {
         #expect(check.findings.map(\.level) == [.ok, .ok, .ok])
         let state = try #require(check.findings.last?.state)
         #expect(state.contains(" until ") && state.contains("notifyctl resume"))
-        #expect(state.contains("(\(cause))") == (cause == "schedule" || cause == "desktop"))
+        #expect(state.contains("(\(cause))") == (cause == "schedule" || cause == "later"))
+    }
+
+    @Test func theDesktopIsToldToBeSwitchedOffThere() throws {
+        let check = RouterCheck(
+            isRunning: true, version: "1", ownVersion: "1", isActivatable: true,
+            quiet: [Quiet(topic: "/", cause: .desktop)])
+        #expect(check.findings.map(\.level) == [.ok, .ok, .ok])
+        #expect(check.findings.last?.state.contains("switch it off there") == true)
+        #expect(check.findings.last?.state.contains("notifyctl resume") == false)
     }
 
     // MARK: The notification server

@@ -82,11 +82,16 @@ struct ConfigurationTests {
 
     @Test func laterFilesOverrideEarlierOnes() throws {
         var reader = ConfigurationReader()
-        reader.add(file: "a", text: "[defaults]\nwindow = \"1s\"\n[banner]\nmax_per_second = 9\npause_digest = true\n")
+        reader.add(
+            file: "a",
+            text:
+                "[defaults]\nwindow = \"1s\"\n[banner]\nmax_per_second = 9\npause_digest = true\nfollow_desktop = false\n"
+        )
         reader.add(file: "b", text: "[defaults]\nwindow = \"2s\"\n")
         let configuration = try reader.finish()
         #expect(configuration.defaultWindow == .seconds(2))
         #expect(configuration.banners.maximumPerSecond == 9 && configuration.banners.digestsPauses)
+        #expect(!configuration.banners.followsDesktop)
         #expect(configuration.files == ["a", "b"])
     }
 

@@ -57,6 +57,91 @@ struct QuietTests {
         #expect(bench.take(.paused(false)).quietChanges == 0)
     }
 
+    // MARK: The desktop
+
+    @Test func theDesktopHoldsBackWhatIsNotCriticalAndDoesNotBreakThrough() throws {
+        var bench = Bench([
+            Route(pattern: try TopicPattern("/alarm/{id}"), window: .milliseconds(100), breaksThrough: true)
+        ])
+        bench.take(.serverAppeared)
+        #expect(bench.take(.desktopQuiet(true)).quietChanges == 1)
+        #expect(bench.take(.desktopQuiet(true)).quietChanges == 0)
+        #expect(bench.router.quiet == [Quiet(.all, .desktop, ends: nil)])
+        #expect(!bench.router.pausesBanners)
+        var critical = PublishOptions()
+        critical.urgency = .critical
+        let muted = bench.publish("/post/1")
+        let shown = [bench.publish("/post/2", options: critical), bench.publish("/alarm/1")]
+        let effects = bench.wait(.milliseconds(100))
+        #expect(effects.outcomes == [muted: .muted])
+        #expect(effects.resolutions[muted]?.quiet == Quiet(.all, .desktop, ends: nil))
+        var requests = effects.banners
+        var resolutions: [EventID: Resolution] = [:]
+        while let request = requests.popLast() {
+            let answered = bench.take(
+                .bannerShown(request.call, BannerID(UInt32(requests.count + resolutions.count + 1))))
+            resolutions.merge(answered.resolutions) { $1 }
+            requests += answered.banners
+        }
+        #expect(resolutions.mapValues(\.outcome) == [shown[0]: .shown, shown[1]: .shown])
+        #expect(resolutions.values.allSatisfy { $0.quiet?.cause == .desktop })
+        #expect(bench.take(.desktopQuiet(false)).quietChanges == 1)
+        #expect(bench.router.quiet.isEmpty)
+    }
+
+    @Test func aPauseComesBeforeTheDesktopAndHoldsBackWhatIsCriticalToo() {
+        var bench = Bench()
+        bench.take(.desktopQuiet(true))
+        bench.take(.paused(true))
+        bench.take(.muted(post, for: .seconds(60)))
+        #expect(bench.router.quiet.map(\.cause) == [.paused, .desktop, .muted])
+        var critical = PublishOptions()
+        critical.urgency = .critical
+        let id = bench.publish("/chat", options: critical)
+        #expect(bench.wait(.milliseconds(100)).resolutions[id]?.quiet?.cause == .paused)
+        bench.take(.paused(false))
+        let muted = bench.publish("/post/1")
+        #expect(bench.wait(.milliseconds(100)).resolutions[muted]?.quiet?.cause == .muted)
+        // Nobody but the desktop ends it.
+        bench.take(.muted(.all, for: .zero))
+        #expect(bench.router.quiet.map(\.cause) == [.desktop, .muted])
+    }
+
+    @Test func theDesktopIsFollowedAsTheConfigurationSays() {
+        var bench = Bench(banners: BannerSettings(followsDesktop: false))
+        bench.take(.serverAppeared)
+        #expect(bench.take(.desktopQuiet(true)).quietChanges == 0)
+        bench.publish("/post/1")
+        #expect(bench.wait(.milliseconds(100)).banners.count == 1)
+        let table = RouteTable(fallback: Route(pattern: nil, window: .milliseconds(100)))
+        #expect(bench.take(.reconfigured(table, BannerSettings(), ScreenSettings())).quietChanges == 1)
+        #expect(bench.router.quiet.map(\.cause) == [.desktop])
+    }
+
+    /// An old server is asked when the banner is due.
+    @Test func aBannerThatHasNotLeftIsTakenBackWhenTheDesktopBecomesQuiet() throws {
+        var bench = Bench()
+        bench.callsLeave = false
+        bench.take(.serverAppeared)
+        let id = bench.publish("/post/1")
+        let request = try #require(bench.wait(.milliseconds(100)).banners.first)
+        #expect(bench.router.isCurrent(request))
+        bench.take(.desktopQuiet(true))
+        #expect(!bench.router.isCurrent(request))
+        let effects = bench.take(.bannerFailed(request.call, .notAsked))
+        #expect(effects.outcomes == [id: .muted])
+        #expect(effects.banners.isEmpty)
+    }
+
+    @Test func aDigestTellsOfWhatTheDesktopHeldBackOnceItIsOver() {
+        var bench = Bench(banners: BannerSettings(digestsPauses: true))
+        bench.take(.desktopQuiet(true))
+        let id = bench.publish("/post/1")
+        #expect(bench.wait(.milliseconds(100)).resolutions[id]?.digest == id)
+        #expect(bench.router.dueDigests.isEmpty)
+        #expect(bench.take(.desktopQuiet(false)).contains { if case .countDigests = $0 { true } else { false } })
+    }
+
     // MARK: Schedules
 
     private func schedule(_ topic: TopicPrefix, _ began: Int64 = 1, ends: Int64 = 100) -> ActiveSchedule {

@@ -1,4 +1,4 @@
-/// A pause of all banners, or a mute or a schedule for those at or below a topic.
+/// A pause of all banners, the desktop's own “do not disturb”, or a mute or a schedule for banners at or below a topic.
 public struct Quiet: Hashable, Sendable {
     /// Why. More may come, so a `switch` over it needs a `default`.
     public struct Cause: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
@@ -12,6 +12,8 @@ public struct Quiet: Hashable, Sendable {
         public static let muted = Cause(rawValue: "muted")
         /// A schedule of the configuration is on.
         public static let schedule = Cause(rawValue: "schedule")
+        /// The desktop's own “do not disturb” is on. It is switched off there, and critical events come through.
+        public static let desktop = Cause(rawValue: "desktop")
     }
 
     /// No banners appear at or below this topic; `/` stands for every topic.

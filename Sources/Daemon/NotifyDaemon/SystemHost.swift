@@ -71,7 +71,9 @@ final class SystemHost: Host {
         try bus.attach(to: loop, delegate: interface)
         try interface.export()
         interface.applyPolicy()
-        try link.watch(daemon.server)
+        let desktop = try DesktopQuiet(bus: bus, loop: loop)
+        desktop.onChange = { [unowned daemon] in daemon.handle(.desktopQuiet($0)) }
+        try link.watch(daemon.server, desktop)
         callers.onIdentification = { [unowned daemon] in daemon.log($0, $1) }
         programs.onAnswer = { [unowned self, unowned daemon] name, program, hasLeft in
             daemon.programIdentified(program, of: name, hasLeft: hasLeft)

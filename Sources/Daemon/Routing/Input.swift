@@ -54,6 +54,8 @@ public enum Input: Sendable {
     case muted(TopicPrefix, for: Duration)
     /// These are all the schedules that are on now.
     case scheduled([ActiveSchedule])
+    /// The desktop's own “do not disturb” is on, or off again.
+    case desktopQuiet(Bool)
     /// What `dueDigests` held back has been counted, as `Effect.countDigests` asked. It has a reply, as a call has.
     case digestsCounted(DigestCount)
     /// A client wants the banner of a shown or muted event to come back after a time. A muted event that is not in memory comes
@@ -133,12 +135,17 @@ public struct BannerSettings: Hashable, Sendable {
     public var maximumPerSecond: Int
     /// Whether to start a notification server when a banner is due and there is none.
     public var startsServer: Bool
-    /// Whether a digest tells of what a pause or a mute held back, once it is over.
+    /// Whether a digest tells of what a pause, a mute or the desktop held back, once it is over.
     public var digestsPauses: Bool
+    /// Whether the desktop's own “do not disturb” holds banners back.
+    public var followsDesktop: Bool
 
-    public init(maximumPerSecond: Int = 5, startsServer: Bool = false, digestsPauses: Bool = false) {
+    public init(
+        maximumPerSecond: Int = 5, startsServer: Bool = false, digestsPauses: Bool = false, followsDesktop: Bool = true
+    ) {
         self.maximumPerSecond = maximumPerSecond
         self.startsServer = startsServer
         self.digestsPauses = digestsPauses
+        self.followsDesktop = followsDesktop
     }
 }

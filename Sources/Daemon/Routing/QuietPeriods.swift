@@ -1,4 +1,4 @@
-/// A pause of all banners, or a mute or a schedule for those at or below a topic.
+/// A pause of all banners, the desktop's own “do not disturb”, or a mute or a schedule for those at or below a topic.
 public struct Quiet: Hashable, Sendable {
     /// What it is.
     public enum Cause: String, Sendable, CaseIterable {
@@ -8,13 +8,15 @@ public struct Quiet: Hashable, Sendable {
         case muted
         /// A schedule of the configuration is on.
         case schedule
+        /// The desktop's own “do not disturb” is on. Critical events come through.
+        case desktop
     }
 
-    /// Banners at or below this topic are held back; `all` for a pause.
+    /// Banners at or below this topic are held back; `all` for a pause and for the desktop.
     public let topic: TopicPrefix
     /// What it is.
     public let cause: Cause
-    /// When it ends; `nil` for a pause until it is lifted.
+    /// When it ends; `nil` for a pause until it is lifted, and for the desktop.
     public let ends: Uptime?
 
     public init(_ topic: TopicPrefix, _ cause: Cause, ends: Uptime?) {
@@ -84,6 +86,9 @@ struct QuietPeriods {
     /// The topics of those with a digest, each with the period that counts what is held back there: of several the one that ends last.
     private var digested: [TopicPrefix: ActiveSchedule.Period] = [:]
 
+    /// Whether the desktop's own “do not disturb” is on.
+    var isDesktopQuiet = false
+
     var isPaused: Bool { pause != nil }
     var muteCount: Int { mutes.count }
     var pauseTimer: TimerID? { pause?.timer }
@@ -92,22 +97,25 @@ struct QuietPeriods {
 
     func muteTimer(of topic: TopicPrefix) -> TimerID? { mutes[topic]?.timer }
 
-    /// The pause first, then mutes and schedules in the byte order of their topics.
+    private static let desktop = Quiet(.all, .desktop, ends: nil)
+
+    /// The pause first, then the desktop, then mutes and schedules in the byte order of their topics.
     var all: [Quiet] {
         let others =
             mutes.map { Quiet($0.key, .muted, ends: $0.value.ends) }
             + scheduled.map { Quiet($0.key, .schedule, ends: $0.value) }
-        return (pause.map { [Quiet(.all, .paused, ends: $0.ends)] } ?? [])
+        return (pause.map { [Quiet(.all, .paused, ends: $0.ends)] } ?? []) + (isDesktopQuiet ? [Self.desktop] : [])
             + others.sorted { left, right in
                 if left.topic == right.topic { return left.cause == .muted }
                 return left.topic.description.utf8.lexicographicallyPrecedes(right.topic.description.utf8)
             }
     }
 
-    /// What holds back banners for this topic: the pause, or else the nearest mute or schedule at or above it.
+    /// What holds back banners for this topic: the pause, or else the nearest mute or schedule at or above it, or else the
+    /// desktop.
     func covering(_ topic: Topic) -> Quiet? {
         // The prefix is made only where it is needed.
-        if pause == nil, mutes.isEmpty, scheduled.isEmpty { return nil }
+        if pause == nil, mutes.isEmpty, scheduled.isEmpty { return isDesktopQuiet ? Self.desktop : nil }
         return covering(TopicPrefix(topic))
     }
 
@@ -120,7 +128,7 @@ struct QuietPeriods {
             if let ends = scheduled[candidate] { return Quiet(candidate, .schedule, ends: ends) }
             prefix = candidate.parent
         }
-        return nil
+        return isDesktopQuiet ? Self.desktop : nil
     }
 
     /// - Returns: whether anything changed.

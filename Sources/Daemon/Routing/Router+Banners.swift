@@ -77,10 +77,13 @@ extension Router {
     }
 
     /// Whether a request that has not left for the server is still correct: the call was not given up, none of its
-    /// events was claimed, withdrawn or replaced, and no newer one waits for the banner.
+    /// events was claimed, withdrawn or replaced, no newer one waits for the banner, and nothing holds it back since.
     public func isCurrent(_ request: BannerRequest) -> Bool {
         guard let key = server.inFlight[request.call]?.key, let banner = banners[key] else { return false }
         let newest = banner.inFlight.last ?? banner.shown.last
+        guard !banner.inFlight.contains(where: { quietHolding(events[existing: $0].event) != nil }) else {
+            return false
+        }
         return banner.count == request.count && newest == request.newest.id && !banner.isCallOutdated
     }
 

@@ -36,7 +36,7 @@ extension Router {
     private func digestPeriod(of quiet: Quiet) -> ActiveSchedule.Period? {
         switch quiet.cause {
         case .schedule: quietPeriods.digestPeriod(at: quiet.topic)
-        case .paused, .muted: bannerSettings.digestsPauses ? ActiveSchedule.Period(pauseOf: quiet.topic) : nil
+        case .paused, .muted, .desktop: bannerSettings.digestsPauses ? ActiveSchedule.Period(pauseOf: quiet.topic) : nil
         }
     }
 

@@ -1,6 +1,6 @@
-/// Pauses, mutes and schedules hold banners back. Fan-out and claims go on.
+/// Pauses, mutes, schedules and the desktop's own “do not disturb” hold banners back. Fan-out and claims go on.
 extension Router {
-    /// What holds banners back now: the pause first, then mutes and schedules in the byte order of their topics.
+    /// What holds banners back now: the pause first, then the desktop, then mutes and schedules in the byte order of their topics.
     public var quiet: [Quiet] { quietPeriods.all }
     /// The schedules that are on but lifted, in the byte order of their topics.
     public var liftedSchedules: [ActiveSchedule.Period] {
@@ -9,14 +9,29 @@ extension Router {
     /// Whether banners are paused.
     public var pausesBanners: Bool { quietPeriods.isPaused }
 
-    /// What holds back the banner of an event now.
+    /// What holds back the banner of an event now. What is critical comes through as the desktop has it, and through nothing else.
     func quietHolding(_ event: Event) -> Quiet? {
-        event.route.breaksThrough ? nil : quietPeriods.covering(event.topic)
+        guard !event.route.breaksThrough, let quiet = quietPeriods.covering(event.topic) else { return nil }
+        return quiet.cause == .desktop && event.shownUrgency == .critical ? nil : quiet
     }
 
-    /// What would hold back the banner of an event if its route did not break through.
+    /// What would hold back the banner of an event if its route did not break through, or if it were not critical.
     func quietBroken(by event: Event) -> Quiet? {
-        event.route.breaksThrough ? quietPeriods.covering(event.topic) : nil
+        guard let quiet = quietPeriods.covering(event.topic) else { return nil }
+        return event.route.breaksThrough || quiet.cause == .desktop && event.shownUrgency == .critical ? quiet : nil
+    }
+
+    mutating func setDesktopQuiet(_ isQuiet: Bool) {
+        isDesktopQuiet = isQuiet
+        followDesktop()
+    }
+
+    /// Also when the configuration has changed.
+    mutating func followDesktop() {
+        let isQuiet = isDesktopQuiet && bannerSettings.followsDesktop
+        guard isQuiet != quietPeriods.isDesktopQuiet else { return }
+        quietPeriods.isDesktopQuiet = isQuiet
+        noteQuietChange()
     }
 
     mutating func setPaused(_ isPaused: Bool) {
@@ -82,7 +97,7 @@ extension Router {
             case (.muted, let left?):
                 guard !quietPeriods.isMuted(quiet.topic), quietPeriods.muteCount < limits.mutes else { continue }
                 beginMute(of: quiet.topic, until: now.uptime + left)
-            case (.muted, nil), (.schedule, _): continue
+            case (.muted, nil), (.schedule, _), (.desktop, _): continue
             }
         }
         // Also announces and keeps what ended while the daemon was not running.

@@ -123,6 +123,8 @@ public struct Router {
     var graces = Graces()
 
     var quietPeriods = QuietPeriods()
+    /// Whether the desktop's own “do not disturb” is on, followed or not.
+    var isDesktopQuiet = false
     var digests = Digests()
     var snoozes: [EventID: Snooze] = [:]
     /// Whether `snoozes` has changed in this input.
@@ -306,6 +308,7 @@ public struct Router {
         case .pausedFor(let duration): pause(for: duration, at: now)
         case .muted(let topic, let duration): mute(topic, for: duration, at: now)
         case .scheduled(let active): setSchedules(active)
+        case .desktopQuiet(let isQuiet): setDesktopQuiet(isQuiet)
         case .digestsCounted(let count): digestsCounted(count, at: now)
         case .snoozed(let id, let duration, let muted, let caller):
             snooze(id, for: duration, muted: muted, by: caller, at: now)
@@ -348,6 +351,7 @@ public struct Router {
     ) {
         self.routes = routes
         bannerSettings = banners
+        followDesktop()
         digests.isUnchecked = true
         for screen in screens.apply(settings: screenSettings) { pass(on: screen, at: now) }
         sendBanners(at: now)

@@ -30,6 +30,7 @@ struct MuteCommand: AsyncParsableCommand {
     func run() async throws {
         try TopicFilter.requireSlash(topic)
         let client = try await bus.connect()
+        if topic == "/", duration.duration == .zero { try await refuseForDesktop(client) }
         try await client.mute(topic, for: duration.duration)
         await complainIfNotStored(client)
         // An older daemon does not have this property.
@@ -66,6 +67,7 @@ extension [Quiet] {
         let now = Timestamp.now
         let sentences = map { quiet in
             if quiet.cause == .paused { return "All banners are \(Terminal.plain(quiet.words(at: now)))." }
+            if quiet.cause == .desktop { return quiet.sentence(at: now) }
             let verb = quiet.covers(topic) ? "\(topic) is still quiet: " : "Below it "
             return Terminal.plain(verb) + quiet.sentence(at: now)
         }
@@ -110,7 +112,9 @@ struct PauseCommand: AsyncParsableCommand {
             await complainIfNotStored(client)
             members.append(("milliseconds", .milliseconds(duration.duration)))
         } else {
-            _ = try await setPaused(true, bus)
+            let client = try await bus.connect()
+            try await client.setPaused(true)
+            await complainIfNotStored(client)
         }
         let exceptions = await Exceptions(at: "/")
         if let exceptions { members.append(exceptions.member) }
@@ -142,7 +146,10 @@ struct ResumeCommand: AsyncParsableCommand {
 
     func run() async throws {
         if let topic { return try await resume(topic) }
-        let client = try await setPaused(false, bus)
+        let client = try await bus.connect()
+        try await refuseForDesktop(client)
+        try await client.setPaused(false)
+        await complainIfNotStored(client)
         // An older daemon does not have this property.
         let rest = (try? await client.quiet()) ?? []
         let members: [(String, JSON)] = [("paused", .boolean(false))]
@@ -155,6 +162,7 @@ struct ResumeCommand: AsyncParsableCommand {
     private func resume(_ topic: String) async throws {
         try TopicFilter.requireSlash(topic)
         let client = try await bus.connect()
+        if topic == "/" { try await refuseForDesktop(client) }
         try await client.mute(topic, for: .zero)
         if topic == "/" { try await client.setPaused(false) }
         await complainIfNotStored(client)
@@ -167,8 +175,9 @@ struct ResumeCommand: AsyncParsableCommand {
 }
 
 extension Quiet {
-    /// A mute or a schedule, and its end.
+    /// A mute, a schedule or the desktop's own, and its end.
     fileprivate func sentence(at now: Int64) -> String {
+        if cause == .desktop { return "Banners are \([self].desktop ?? "")." }
         let state = cause == .schedule ? "quiet by a schedule" : "muted"
         return Terminal.plain(
             "\(topic) is \(state)" + (until.map { " until " + Timestamp($0).end(seenAt: now) } ?? "")
@@ -181,7 +190,8 @@ struct QuietCommand: AsyncParsableCommand {
         commandName: "quiet",
         abstract: "List the pause, the mutes and the schedules, and when they end.",
         discussion: """
-            Each ends by itself at its time; “resume” ends it before. This does not start notifyd.
+            Each ends by itself at its time; “resume” ends it before. The “do not disturb” of the desktop is listed too, and is \
+            switched off there. This does not start notifyd.
 
             Examples:
               notifyctl quiet
@@ -203,11 +213,11 @@ struct QuietCommand: AsyncParsableCommand {
     }
 }
 
-private func setPaused(_ flag: Bool, _ bus: BusOptions) async throws -> NotifyClient {
-    let client = try await bus.connect()
-    try await client.setPaused(flag)
-    await complainIfNotStored(client)
-    return client
+/// Nothing but the desktop's own “do not disturb” holds back all banners: notifyd follows it, and does not end it.
+private func refuseForDesktop(_ client: NotifyClient) async throws {
+    let all = ((try? await client.quiet()) ?? []).filter { $0.topic == "/" }
+    guard all.map(\.cause) == [.desktop] else { return }
+    throw NotifyError(.refused, all[0].sentence(at: Timestamp.now))
 }
 
 /// Warns if the change is not on disk yet: it is in force, but may be lost when the daemon ends.

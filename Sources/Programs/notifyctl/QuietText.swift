@@ -17,7 +17,9 @@ extension Quiet {
     }
 
     func cells(at now: Int64) -> [Cell] {
-        let end = until.map { "until " + Timestamp($0).end(seenAt: now) } ?? "until “notifyctl resume”"
+        let end =
+            until.map { "until " + Timestamp($0).end(seenAt: now) }
+            ?? (cause == .desktop ? "until it is switched off there" : "until “notifyctl resume”")
         return [Cell(topic, .bold), Cell(end), Cell(cause.rawValue, .dim)]
     }
 }
@@ -35,9 +37,17 @@ extension [Quiet] {
 
     var pause: Quiet? { first { $0.cause == .paused } }
 
+    /// The desktop's own “do not disturb”, and where it is switched off; `nil` while it is off.
+    var desktop: String? {
+        guard contains(where: { $0.cause == .desktop }) else { return nil }
+        return
+            "held back by “do not disturb” of the desktop: switch it off there, in its settings or with the command of "
+            + "its notification server, such as “dunstctl set-paused false”"
+    }
+
     /// The mutes and schedules as text, such as `/post until 14:05, /run until 15:00`; `nil` without any.
     func mutes() -> String? {
-        let mutes = filter { $0.cause != .paused }
+        let mutes = filter { $0.cause != .paused && $0.cause != .desktop }
         guard !mutes.isEmpty else { return nil }
         let rest = mutes.count - Self.named
         let words = mutes.prefix(Self.named).map { $0.words() }

@@ -84,7 +84,11 @@ struct Status {
         }
         if let paused = rest.removeValue(forKey: "Paused")?.boolean {
             let state = quiet.pause?.words() ?? "paused"
-            rows.append(("Banners", paused ? "\(state): “notifyctl resume” lets them appear again" : "on"))
+            rows.append(
+                (
+                    "Banners",
+                    paused ? "\(state): “notifyctl resume” lets them appear again" : quiet.desktop ?? "on"
+                ))
         }
         rest["Quiet"] = nil
         if let mutes = quiet.mutes() { rows.append(("Muted", mutes)) }

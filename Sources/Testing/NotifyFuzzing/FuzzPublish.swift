@@ -16,7 +16,8 @@ public func fuzzPublish(_ bytes: [UInt8]) {
     call.appendArbitraryDictionary(
         &choices,
         names: [
-            "source", "event-id", "retain", "remove", "ttl", "urgency", "banner", "window", "published", "collapse",
+            "source", "event-id", "retain", "remove", "ttl", "urgency", "banner", "own-banner", "window", "published",
+            "collapse",
         ])
     call.sealForReading()
     let limits = Limits()

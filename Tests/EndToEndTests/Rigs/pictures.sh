@@ -39,13 +39,6 @@ name=$2
 rig_begin "$1"
 needs busctl systemd
 
-# unpacked PACKAGE: makes the programs and data of a package available that is unpacked and not installed.
-unpacked() {
-    local usr=$RIGS/../../../.build/unpacked/$1/usr folder
-    for folder in "$usr/bin" "$usr"/lib/*/xfce4/notifyd /usr/lib/*/xfce4/notifyd; do PATH=$PATH:$folder; done
-    export XDG_DATA_DIRS=$usr/share:/usr/local/share:/usr/share
-}
-
 start_dunst() {
     needs dunst dunst Xvfb xvfb
     start_bus
@@ -55,9 +48,7 @@ start_dunst() {
 }
 
 start_xfce() {
-    local folder
     unpacked xfce4-notifyd
-    for folder in /usr/lib/*/xfce4/xfconf; do PATH=$PATH:$folder; done
     needs xfce4-notifyd xfce4-notifyd xfconfd xfconf Xvfb xvfb
     start_bus
     start_xvfb 800x400

@@ -249,6 +249,16 @@ mock() {
 calls() { mock GetMethodCalls s "$1" | jq -c '.data[0][][1] | map(.data)'; }
 calls_are() { [ "$(calls "$1" | wc -l)" -eq "$2" ]; }
 
+# unpacked PACKAGE: makes the programs and data of a package available that is unpacked and not installed, and those of xfce
+# that are not in PATH.
+unpacked() {
+    local usr=$RIGS/../../../.build/unpacked/$1/usr folder
+    for folder in "$usr/bin" "$usr"/lib/*/xfce4/notifyd /usr/lib/*/xfce4/notifyd /usr/lib/*/xfce4/xfconf; do
+        PATH=$PATH:$folder
+    done
+    export XDG_DATA_DIRS=$usr/share:/usr/local/share:/usr/share
+}
+
 # --- screens ---------------------------------------------------------------------------------------
 
 # start_xvfb SIZE: an X server without a screen, in DISPLAY.

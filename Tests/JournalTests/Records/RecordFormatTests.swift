@@ -153,7 +153,7 @@ struct RecordFormatTests {
                 "ranOut 9", "left 10", "snooze 11",
             ])
         #expect(codes(NamedClaim.Kind.self) == ["claimed 1", "dismissed 2", "withdrawn 3", "read 4"])
-        #expect(codes(Quiet.Cause.self) == ["paused 1", "muted 2", "schedule 3"])
+        #expect(codes(Quiet.Cause.self) == ["paused 1", "muted 2", "schedule 3", "desktop 4"])
         #expect(codes(ValueRemoval.Cause.self) == ["publisher 1", "expired 2", "replaced 3"])
         #expect(codes(ChangeRow.Kind.self) == ["accepted 1", "read 2", "removed 3", "start 4", "replaced 5"])
     }

@@ -70,7 +70,8 @@ struct Ledger {
             .screenOpened, .screenUpdated, .screenClosed, .muted, .pausedFor, .markedRead, .withdrawn, .snoozed,
             .digestsCounted:
             return replies == 1 && observed[0].isReply ? nil : "a call has \(replies) answers"
-        case .peerLeft, .attentionChanged, .paused, .scheduled, .timerFired, .serverFound, .serverAppeared,
+        case .peerLeft, .attentionChanged, .paused, .desktopQuiet, .scheduled, .timerFired, .serverFound,
+            .serverAppeared,
             .serverVanished, .bannerSent, .bannerShown, .bannerFailed, .bannerClosed, .actionInvoked, .reconfigured,
             .restored,
             .awaitedDenied, .awaitedForgotten, .identified, .recalled, .claimedLate, .stored, .notStored, .forgotten:

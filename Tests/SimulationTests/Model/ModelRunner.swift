@@ -116,6 +116,7 @@ struct ModelRunner {
             try both(.identified(peer, as: program.map { "p\($0)" }, hasLeft: hasLeft))
         case .watched(let flag): try both(.attentionChanged(isWatched: flag))
         case .paused(let flag): try both(.paused(flag))
+        case .desktop(let flag): try both(.desktopQuiet(flag))
         case .pause(let time): try both(.pausedFor(time))
         case .schedules(let active):
             let uptime = Uptime(microseconds: now + slept)
@@ -295,6 +296,7 @@ struct ModelRunner {
     private mutating func drain() throws(Disagreement) {
         for peer in World.peers { try both(.peerLeft(peer)) }
         try both(.paused(false))
+        try both(.desktopQuiet(false))
         try both(.scheduled([]))
         try take(.callsLeave(true))
         if !reference.serverIsThere { try take(.serverAppears) }

@@ -169,7 +169,7 @@ extension ReferenceRouter {
             let lateness = max(.zero, call.at - item(id)!.deadline)
             var resolution = Resolution(.shown, banner: number, count: count, lateness: lateness)
             resolution.delay = delay(of: item(id)!, in: key, by: call)
-            if item(id)!.route.breaksThrough { resolution.quiet = quiet(over: item(id)!.topic) }
+            resolution.quiet = quietBroken(by: item(id)!)
             resolve(item(id)!, resolution)
             change(id) { item in
                 item.place = number == nil ? .gone : .shown
@@ -183,7 +183,7 @@ extension ReferenceRouter {
     /// The publisher hears that it is shown, and the server nothing.
     mutating func leaveToPublisher(_ item: Item) {
         var resolution = Resolution(.shown, count: 1, lateness: max(.zero, now.instant - item.deadline))
-        if item.route.breaksThrough { resolution.quiet = quiet(over: item.topic) }
+        resolution.quiet = quietBroken(by: item)
         resolve(item, resolution)
         change(item.id) { item in
             item.place = .gone

@@ -22,6 +22,7 @@ extension ReferenceRouter {
     var quiet: [Quiet] {
         (quiets.map(\.quiet) + scheduled).sorted { left, right in
             if left.cause == .paused || right.cause == .paused { return left.cause == .paused }
+            if left.cause == .desktop || right.cause == .desktop { return left.cause == .desktop }
             if left.topic == right.topic { return left.cause == .muted }
             return Array(left.topic.description.utf8).lexicographicallyPrecedes(Array(right.topic.description.utf8))
         }
@@ -31,11 +32,28 @@ extension ReferenceRouter {
     func quiet(over topic: Topic) -> Quiet? {
         let covering = quiet.filter { $0.topic.covers(topic) }
         return covering.first { $0.cause == .paused }
-            ?? covering.max { $0.topic.description.utf8.count < $1.topic.description.utf8.count }
+            ?? covering.filter { $0.cause != .desktop }
+            .max { $0.topic.description.utf8.count < $1.topic.description.utf8.count } ?? covering.first
     }
 
-    /// What holds back the banner of an event: nothing, if its route breaks through.
-    func quiet(holding item: Item) -> Quiet? { item.route.breaksThrough ? nil : quiet(over: item.topic) }
+    /// What holds back the banner of an event: nothing, if its route breaks through or, for the desktop, if it is critical.
+    func quiet(holding item: Item) -> Quiet? {
+        let quiet = quiet(over: item.topic)
+        return quiet == quietBroken(by: item) ? nil : quiet
+    }
+
+    func quietBroken(by item: Item) -> Quiet? {
+        let quiet = quiet(over: item.topic)
+        return item.route.breaksThrough || quiet?.cause == .desktop && item.isCritical ? quiet : nil
+    }
+
+    mutating func desktop(_ isQuiet: Bool) {
+        isDesktopQuiet = isQuiet
+        let isOn = quiets.contains { $0.quiet.cause == .desktop }
+        let isWanted = isQuiet && configuration.banners.followsDesktop
+        if isWanted, !isOn { begin(Quiet(.all, .desktop, ends: nil)) }
+        if isOn, !isWanted { end(.desktop, .all) }
+    }
 
     mutating func pause(_ flag: Bool) {
         let before = quiets.first { $0.quiet.cause == .paused }

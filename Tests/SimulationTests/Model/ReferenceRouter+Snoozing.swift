@@ -58,7 +58,7 @@ extension ReferenceRouter.Item {
         self.init(
             id: event.id, topic: event.topic, collapse: event.collapse?.text, sender: event.sender, route: event.route,
             accepted: accepted, expires: Uptime(microseconds: 0), key: key, isOwnBanner: event.isShownByPublisher,
-            banner: key,
+            isCritical: event.shownUrgency == .critical, banner: key,
             windowEnds: accepted, windowOpened: accepted, windowLimit: accepted, windowStamp: 0, deadline: accepted,
             asked: [])
     }

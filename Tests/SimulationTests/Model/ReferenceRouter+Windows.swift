@@ -209,7 +209,8 @@ extension ReferenceRouter {
             id: id, topic: publication.topic, collapse: publication.options.collapse, sender: publication.sender,
             route: route, accepted: now.instant,
             expires: now.uptime + (publication.options.lifetime ?? route.lifetime), key: key, isOwnBanner: isOwnBanner,
-            banner: key, windowEnds: ends, windowOpened: opened, windowLimit: limit, windowStamp: stamp,
+            isCritical: (publication.options.urgency ?? route.appearance.urgency) == .critical, banner: key,
+            windowEnds: ends, windowOpened: opened, windowLimit: limit, windowStamp: stamp,
             deadline: now.instant,
             asked: asking(about: publication.topic))
     }

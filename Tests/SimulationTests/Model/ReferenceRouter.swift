@@ -47,6 +47,7 @@ struct ReferenceRouter {
         let key: Key
         /// Whether its publisher shows the banner.
         let isOwnBanner: Bool
+        let isCritical: Bool
         var place = Place.window
         /// The banner it belongs to: its key's, or the summary.
         var banner: Key
@@ -158,6 +159,7 @@ struct ReferenceRouter {
     var graces: [Grace] = []
     /// The pause and the mutes.
     var quiets: [Standstill] = []
+    var isDesktopQuiet = false
     /// The schedules that are on, lifted or not, and the periods of those that are lifted.
     var schedules: [ActiveSchedule] = []
     var lifted: [ActiveSchedule.Period] = []
@@ -237,6 +239,7 @@ struct ReferenceRouter {
         case .scheduled(let active):
             schedule(active)
             isCountDue = true
+        case .desktopQuiet(let isQuiet): desktop(isQuiet)
         case .digestsCounted(let count): digestsCounted(count)
         case .snoozed(let id, let time, let muted, let peer): snooze(id, for: time, muted: muted, by: peer)
         case .timerFired: doWhatIsDue()
@@ -278,6 +281,7 @@ struct ReferenceRouter {
         out = []
         newCalls = []
         loseScreens { $0.configuration = configuration }
+        desktop(isDesktopQuiet)
         sendBanners()
         compareAttention()
         askForCount(true)

@@ -53,6 +53,7 @@ struct ScriptGenerator {
         if random.chance(25) { extras.collapse = random.below(2) }
         if random.chance(4) { extras.banner = random.chance(30) }
         if random.chance(12) { extras.isOwnBanner = true }
+        if random.chance(6) { extras.isCritical = true }
         if random.chance(8) { extras.window = .milliseconds(random.pick([0, 1, 100, 700, 3000])) }
         if random.chance(10) { extras.lifetime = .seconds(random.pick([0, 1, 2, 10, 60])) }
         if random.chance(8) { extras.retain = random.chance(80) }
@@ -143,7 +144,8 @@ struct ScriptGenerator {
     }
 
     private mutating func quiet() -> Step {
-        switch random.below(12) {
+        switch random.below(13) {
+        case 12: .desktop(random.chance(50))
         case ..<2: .paused(random.chance(40))
         case ..<3: .pause(.seconds(random.pick([0, 1, 5, 60])))
         case ..<6: .mute(somePrefix(), .seconds(random.pick([0, 0, 1, 5, 60])))

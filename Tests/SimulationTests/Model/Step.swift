@@ -22,6 +22,8 @@ enum Step: Sendable {
     case identify(String, as: Int?, hasLeft: Bool)
     case watched(Bool)
     case paused(Bool)
+    /// The desktop's own “do not disturb” is on.
+    case desktop(Bool)
     case pause(Duration)
     case mute(TopicPrefix, Duration)
     /// These schedules are on: topic, which period, how long it lasts, and whether it has a digest.
@@ -60,6 +62,7 @@ enum Step: Sendable {
         var collapse: Int?
         var banner: Bool?
         var isOwnBanner = false
+        var isCritical = false
         var window: Duration?
         var lifetime: Duration?
         var retain: Bool?
@@ -78,6 +81,7 @@ enum Step: Sendable {
             if let eventID { options.origin = Naming.origin(eventID) }
             options.collapse = collapse.map { "c\($0)" }
             options.banner = banner
+            if isCritical { options.urgency = .critical }
             options.window = window
             options.lifetime = lifetime
             options.retain = retain

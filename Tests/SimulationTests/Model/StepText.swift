@@ -27,6 +27,7 @@ extension Step: CustomStringConvertible {
             "\(peer) is \(program.map { "program \($0)" } ?? "a program that cannot be told")\(hasLeft ? ", and has left" : "")"
         case .watched(let flag): flag ? "the session is watched" : "the session is locked"
         case .paused(let flag): flag ? "banners are paused" : "banners are no longer paused"
+        case .desktop(let flag): "the desktop's “do not disturb” is \(flag ? "on" : "off")"
         case .pause(let time): "banners are paused for \(time.text)"
         case .schedules(let active):
             "on by schedule: \(active.map { "\($0.topic) since \($0.began) for \($0.length.text)\($0.hasDigest ? " with a digest" : "")" })"
@@ -66,6 +67,7 @@ extension Step.Extras: CustomStringConvertible {
         if let eventID { words.append("event-id \(eventID)") }
         if let collapse { words.append("collapse c\(collapse)") }
         if let banner { words.append("banner \(banner)") }
+        if isCritical { words.append("critical") }
         if isOwnBanner { words.append("own-banner") }
         if let window { words.append("window \(window.text)") }
         if let lifetime { words.append("ttl \(lifetime.text)") }

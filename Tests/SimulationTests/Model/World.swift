@@ -106,7 +106,9 @@ enum World {
                 Route(pattern: pattern("/post/**"), window: window, coalescing: .route),
             ],
             fallback: Route(pattern: nil, window: window),
-            banners: BannerSettings(maximumPerSecond: maximumPerSecond, digestsPauses: maximumPerSecond < 3),
+            banners: BannerSettings(
+                maximumPerSecond: maximumPerSecond, digestsPauses: maximumPerSecond < 3,
+                followsDesktop: maximumPerSecond != 1),
             screens: ScreenSettings(suppressingStates: suppressing))
     }
 }

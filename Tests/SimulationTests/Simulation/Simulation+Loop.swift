@@ -50,6 +50,7 @@ extension Simulation {
         case .peerLeft(let name): daemon.handle(.peerLeft(name))
         case .attention(let isWatched): daemon.handle(.attentionChanged(isWatched: isWatched))
         case .paused(let flag): daemon.handle(.paused(flag))
+        case .desktop(let flag): daemon.handle(.desktopQuiet(flag))
         case .owner(let name): daemon.server.ownerChanged(to: name)
         case .answer(let deliver): deliver()
         case .closed(let id, let reason, let server): daemon.server.closed(id, reason: reason, says: server)

@@ -40,6 +40,7 @@ extension Simulation {
             daemon?.programIdentified(program.map { "p\($0)" }, of: peer, hasLeft: hasLeft)
         case .watched(let flag): incoming.append(.attention(flag))
         case .paused(let flag): incoming.append(.paused(flag))
+        case .desktop(let flag): incoming.append(.desktop(flag))
         case .pause(let time): call(World.peers[0], .pausedFor(time))
         case .mute(let topic, let time): call(World.peers[0], .muted(topic, for: time))
         case .snooze(let label, let time, let peer): call(peer, .snoozed(event(label), for: time, muted: nil, by: peer))
@@ -207,6 +208,7 @@ extension Simulation {
         for peer in World.peers { incoming.append(.peerLeft(peer)) }
         incoming.append(.attention(true))
         incoming.append(.paused(false))
+        incoming.append(.desktop(false))
         if server.name == nil { replaceServer(isThere: true) }
         server.isPrompt = true
         server.catchUp()

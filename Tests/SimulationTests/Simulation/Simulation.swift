@@ -27,6 +27,7 @@ final class Simulation {
         case closed(BannerID, reason: UInt32, server: String)
         case pressed(BannerID, key: String, server: String)
         case paused(Bool)
+        case desktop(Bool)
         case read
     }
 
@@ -280,7 +281,7 @@ final class Simulation {
         let kept = disk.contents.quiet.filter { $0.cause != .schedule }.map {
             Quiet($0.topic, $0.cause, ends: $0.end.map { Uptime(microseconds: $0.moment.uptime) })
         }
-        let quiet = daemon.router.quiet.filter { $0.cause != .schedule }
+        let quiet = daemon.router.quiet.filter { $0.cause != .schedule && $0.cause != .desktop }
         if kept != quiet { witness.complain("quiet is \(quiet), and \(kept) on disk") }
         // A period that has ended since stays on disk until the next change.
         let on = Set(activePeriods(daemon))
@@ -331,7 +332,7 @@ final class Simulation {
         let clock = daemon.clock
         let kept = disk.contents.quiet
         let standing = kept.filter { $0.cause != .schedule && $0.end.map { clock.left($0) > .zero } ?? true }
-        let quiet = daemon.router.quiet.filter { $0.cause != .schedule }
+        let quiet = daemon.router.quiet.filter { $0.cause != .schedule && $0.cause != .desktop }
         if Set(standing.map(\.topic)) != Set(quiet.map(\.topic)) {
             witness.complain("quiet is \(standing.map(\.topic)) on disk, and \(quiet) after a start")
         }

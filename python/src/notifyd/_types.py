@@ -130,14 +130,14 @@ class JournalChange:
 
 @dataclass(frozen=True)
 class Quiet:
-    """A pause of all banners, or a mute or a schedule for those at or below a topic."""
+    """A pause of all banners, the desktop's own “do not disturb”, or a mute or a schedule for those at or below a topic."""
 
     topic: str
     """No banners appear at or below this topic; ``/`` stands for every topic."""
     until: float | None
     """When it ends by itself, in seconds since 1970-01-01 00:00 UTC; ``None`` if it lasts until it is ended."""
     cause: str
-    """``paused``, ``muted`` or ``schedule``. More may be added."""
+    """``paused``, ``muted``, ``schedule`` or ``desktop``. More may be added."""
 
 
 @dataclass(frozen=True)

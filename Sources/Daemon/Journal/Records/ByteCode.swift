@@ -75,6 +75,7 @@ extension Quiet.Cause: ByteCoded {
         case .paused: 1
         case .muted: 2
         case .schedule: 3
+        case .desktop: 4
         }
     }
 }

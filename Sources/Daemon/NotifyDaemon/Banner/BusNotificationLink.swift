@@ -23,6 +23,7 @@ final class BusNotificationLink: NotificationLink {
     /// The owner of the server's name.
     private var owner: String?
     private unowned var server: NotificationServer?
+    private var desktop: DesktopQuiet?
 
     /// Looks up the server. Create it before the daemon can be called: the first call may be a claim of an event that
     /// the server shows.
@@ -33,6 +34,7 @@ final class BusNotificationLink: NotificationLink {
         slots.append(
             try bus.matchOwnerChanges("arg0='\(Self.name)'") { [unowned self] _, name in
                 self.owner = name
+                desktop?.follow(name)
                 server?.ownerChanged(to: name ?? "")
             })
         owner = try bus.owner(of: Self.name)
@@ -41,8 +43,10 @@ final class BusNotificationLink: NotificationLink {
     // MARK: What comes from it
 
     /// Connects the daemon's server object with the bus, and reports the current owner.
-    func watch(_ server: NotificationServer) throws(SystemdError) {
+    func watch(_ server: NotificationServer, _ desktop: DesktopQuiet) throws(SystemdError) {
         self.server = server
+        self.desktop = desktop
+        desktop.follow(owner)
         try watchSignals(server, from: .owner(of: Self.name) { [unowned server] in server.holder })
         server.ownerIs(owner)
     }
@@ -83,17 +87,23 @@ final class BusNotificationLink: NotificationLink {
     func askForCapabilities(
         of server: String, within time: Duration, _ answer: @escaping (Result<Set<String>, BusFailure>) -> Void
     ) {
-        send(call("GetCapabilities", to: server), within: time) { message in
-            if let failure = message.failure { return answer(.failure(failure)) }
-            guard (try? message.enter("a", "s")) == true else { return answer(.failure(.notUnderstood)) }
-            var names: Set<String> = []
-            while names.count < Self.capabilityLimit, (try? message.peek()) != nil,
-                let name = try? message.readString()
-            {
-                if name.utf8.count <= Self.capabilityLength { names.insert(name) }
-            }
-            answer(.success(names))
+        desktop?.bannerDue()
+        send(call("GetCapabilities", to: server), within: time) { [unowned self] message in
+            let capabilities = Self.readCapabilities(message)
+            guard let desktop else { return answer(capabilities) }
+            // A new server may not be to show banners.
+            desktop.whenKnown { answer(capabilities) }
         }
+    }
+
+    private static func readCapabilities(_ message: borrowing BusMessage) -> Result<Set<String>, BusFailure> {
+        if let failure = message.failure { return .failure(failure) }
+        guard (try? message.enter("a", "s")) == true else { return .failure(.notUnderstood) }
+        var names: Set<String> = []
+        while names.count < capabilityLimit, (try? message.peek()) != nil, let name = try? message.readString() {
+            if name.utf8.count <= capabilityLength { names.insert(name) }
+        }
+        return .success(names)
     }
 
     func notify(

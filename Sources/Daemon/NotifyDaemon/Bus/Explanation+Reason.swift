@@ -85,8 +85,10 @@ extension Explanation {
 
     /// The pause or mute in spite of which it was shown.
     private func brokenThrough(_ decision: StoredDecision) -> String? {
-        decision.brokenThrough.flatMap { MuteCause($0) }.map {
-            "\($0.sentence(decided: decision.resolved)) Its route breaks through."
+        decision.brokenThrough.flatMap { MuteCause($0) }.map { quiet in
+            let isCritical = quiet.cause == .desktop && event.urgency == .critical
+            return quiet.sentence(decided: decision.resolved)
+                + (isCritical ? " It is critical." : " Its route breaks through.")
         }
     }
 

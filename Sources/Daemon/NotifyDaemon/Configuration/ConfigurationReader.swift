@@ -176,6 +176,7 @@ package struct ConfigurationReader {
     private mutating func readBanners(_ table: TableReader) {
         var reader = table
         banners.startsServer = reader.boolean("start_server") ?? banners.startsServer
+        banners.followsDesktop = reader.boolean("follow_desktop") ?? banners.followsDesktop
         banners.digestsPauses = reader.boolean("pause_digest") ?? banners.digestsPauses
         if let limit = reader.integer("max_per_second", in: 0...1000) { banners.maximumPerSecond = limit }
         if let words = reader.strings("terminal")?.map(\.text) {

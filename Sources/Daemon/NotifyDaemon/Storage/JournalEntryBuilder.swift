@@ -81,10 +81,10 @@ struct JournalEntryBuilder {
         return .decided(id, decision)
     }
 
-    /// - Parameter quiet: the schedules in it are not stored; the configuration has them.
+    /// - Parameter quiet: the schedules in it are not stored, because the configuration has them, nor what the desktop says.
     func entry(_ quiet: [Quiet], lifted: [ActiveSchedule.Period], _ clock: WallClock) -> JournalEntry {
         .quietReplaced(
-            quiet.filter { $0.cause != .schedule }.map { quiet in
+            quiet.filter { $0.cause == .paused || $0.cause == .muted }.map { quiet in
                 StoredQuiet(topic: quiet.topic, cause: quiet.cause, end: quiet.ends.map { end($0, clock) })
             }
                 + lifted.map { StoredQuiet(topic: $0.topic, cause: .schedule, end: nil, began: $0.began) })

@@ -2,11 +2,11 @@ import Glibc
 import Routing
 
 /// What held a banner back, as stored in the journal: `paused`, `paused until=TIME`, `muted until=TIME /topic`, `schedule
-/// until=TIME /topic` or `schedule until=TIME digest=ID /topic`, with the time in microseconds since the epoch. Older journals
+/// until=TIME /topic`, `schedule until=TIME digest=ID /topic` or `desktop`, with the time in microseconds since the epoch. Older journals
 /// have only `paused` or `muted`.
 struct MuteCause: LosslessStringConvertible {
     let cause: Quiet.Cause
-    /// The topic that was muted or has the schedule; `nil` for a pause and from an older journal.
+    /// The topic that was muted or has the schedule; `nil` for a pause, for the desktop and from an older journal.
     let topic: String?
     /// Microseconds since the epoch.
     let until: Int64?
@@ -16,7 +16,7 @@ struct MuteCause: LosslessStringConvertible {
     init(_ quiet: Quiet, digest: EventID? = nil, _ clock: WallClock) {
         self.digest = digest
         cause = quiet.cause
-        topic = quiet.cause == .paused ? nil : quiet.topic.description
+        topic = quiet.cause == .paused || quiet.cause == .desktop ? nil : quiet.topic.description
         until = quiet.ends.map { clock.moment($0) }
     }
 
@@ -50,6 +50,7 @@ struct MuteCause: LosslessStringConvertible {
         case .muted:
             guard let topic else { return "Its topic was muted." }
             return "Its topic was muted: \(topic)\(end.map { ", \($0)" } ?? "")."
+        case .desktop: return "The desktop's own “do not disturb” was on."
         case .schedule:
             let scope = topic == nil || topic == "/" ? "all banners" : "banners at or below \(topic!)"
             return "A schedule held back \(scope)\(end.map { " \($0)" } ?? "")."

@@ -29,6 +29,7 @@ struct RouterCheck {
             findings.append(
                 .ok("banners", "none: \(quiet.pause?.words() ?? "paused"); “notifyctl resume” ends that"))
         }
+        if let desktop = quiet.desktop { findings.append(.ok("banners", desktop)) }
         if let mutes = quiet.mutes() {
             findings.append(
                 .ok("banners", "muted: \(mutes); “notifyctl quiet” lists all, “notifyctl resume TOPIC” ends one"))

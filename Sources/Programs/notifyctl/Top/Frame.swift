@@ -77,7 +77,8 @@ struct Frame {
         let first =
             Cell("notifyd \(health.version)", .bold) + gap
             + (health.isPaused
-                ? Cell("banners \(health.quiet.pause?.words() ?? "paused")", .yellow) : Cell("banners on"))
+                ? Cell("banners \(health.quiet.pause?.words() ?? "paused")", .yellow)
+                : health.quiet.desktop == nil ? Cell("banners on") : Cell("the desktop's do not disturb", .yellow))
             + gap + server + gap + Cell("\(health.pending) undecided")
         let degraded = health.degradation.isEmpty ? [] : [Cell("degraded: " + health.degradation, .red)]
         let mutes = health.quiet.mutes().map { [Cell("muted: " + $0, .yellow)] } ?? []
