@@ -113,6 +113,15 @@ struct OwnBannerTests {
         #expect(bench.router.owedDigests.isEmpty)
     }
 
+    /// The desktop keeps it in its own list, and does not show it.
+    @Test mutating func theDesktopIsLeftToDoWithItWhatItDoes() {
+        bench.take(.desktopQuiet(true))
+        let id = publish()
+        let resolution = bench.wait(.milliseconds(100)).resolutions[id]
+        #expect(resolution?.outcome == .shown)
+        #expect(resolution?.quiet == nil)
+    }
+
     @Test mutating func aRouteThatBreaksThroughHasItShown() {
         bench = Bench([
             try! Route(pattern: TopicPattern("/alarm/{id}"), window: .milliseconds(100), breaksThrough: true)

@@ -10,9 +10,11 @@ extension Router {
     public var pausesBanners: Bool { quietPeriods.isPaused }
 
     /// What holds back the banner of an event now. What is critical comes through as the desktop has it, and through nothing else.
+    /// What a publisher shows itself the desktop treats as it wants: taken down, it would be missing in the desktop's own list.
     func quietHolding(_ event: Event) -> Quiet? {
         guard !event.route.breaksThrough, let quiet = quietPeriods.covering(event.topic) else { return nil }
-        return quiet.cause == .desktop && event.shownUrgency == .critical ? nil : quiet
+        let isLeftToDesktop = event.isShownByPublisher || event.shownUrgency == .critical
+        return quiet.cause == .desktop && isLeftToDesktop ? nil : quiet
     }
 
     /// What would hold back the banner of an event if its route did not break through, or if it were not critical.

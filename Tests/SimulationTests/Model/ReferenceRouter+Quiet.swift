@@ -39,6 +39,7 @@ extension ReferenceRouter {
     /// What holds back the banner of an event: nothing, if its route breaks through or, for the desktop, if it is critical.
     func quiet(holding item: Item) -> Quiet? {
         let quiet = quiet(over: item.topic)
+        if quiet?.cause == .desktop, item.isOwnBanner { return nil }
         return quiet == quietBroken(by: item) ? nil : quiet
     }
 
