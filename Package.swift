@@ -333,6 +333,7 @@ let package = Package(
             dependencies: [
                 "ChildProcesses",
                 "Credentials",
+                "DesktopEvents",
                 "LinkSettings",
                 "NotifyClient",
                 "NotifyJSON",

@@ -63,6 +63,14 @@ public struct DesktopName: Hashable, Sendable {
         source = isShared ? Self.source.shared : Self.source.local
     }
 
+    /// What is the same for everything that is said of one banner: its key, or the whole name where that is not known.
+    public var lane: String {
+        guard let slash = eventID.lastIndex(of: "/"), eventID.index(after: slash) < eventID.endIndex else {
+            return eventID
+        }
+        return String(eventID[slash...])
+    }
+
     /// The parts of a name that this program has given.
     ///
     /// - Returns: `nil` for every other event, and for one whose banner is not on this server.

@@ -67,16 +67,25 @@ public struct DesktopRules: Equatable, Sendable {
         public init(rule: Int? = nil, topic: Topic) { (self.rule, self.topic) = (rule, topic) }
     }
 
-    /// - Returns: `nil` if a rule leaves the program alone.
     public enum Decision: Equatable, Sendable {
         case take(Route)
         /// With the number of the rule, from 1, if one says so, and the reason.
         case leave(rule: Int?, reason: String)
+
+        /// The number of the rule that fits, from 1.
+        public var rule: Int? {
+            switch self {
+            case .take(let route): route.rule
+            case .leave(let rule, _): rule
+            }
+        }
     }
 
     public private(set) var rules: [AppRule] = []
     /// Whether a rule asks for the unit of a program.
     public var needUnit: Bool { rules.contains { $0.unit != nil } }
+    /// Whether a rule asks which window is in front.
+    public var needFocus: Bool { rules.contains { $0.claim != nil } }
 
     public init() {}
 

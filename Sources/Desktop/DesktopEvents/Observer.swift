@@ -82,13 +82,18 @@ public struct Observer: Sendable {
     /// The same text of another source within this time, in microseconds, is the same notification.
     private static let sameTime: Int64 = 10_000_000
 
-    public var rules = DesktopRules()
+    public var rules = DesktopRules() {
+        didSet { told = [] }
+    }
     public private(set) var server: ServerID
     /// The newest last.
     public private(set) var sightings: [Sighting] = []
+    /// How many there were since the start.
+    public private(set) var sightingCount = 0
     /// Patterns that were given up, and not told of yet.
     public private(set) var expensive: [Pattern] = []
-    private var told: Set<String> = []
+    /// Patterns that were given up since the rules were read.
+    public private(set) var told: Set<String> = []
     private var calls: [CallID: Call] = [:]
     /// In the order in which they came.
     private var order: [CallID] = []
@@ -367,6 +372,7 @@ public struct Observer: Sendable {
 
     private mutating func see(_ notice: Notice, _ decision: DesktopRules.Decision, _ time: Int64) {
         sightings.append(Sighting(notice: notice, decision: decision, time: time))
+        sightingCount += 1
         if sightings.count > Self.most.sightings { sightings.removeFirst() }
     }
 

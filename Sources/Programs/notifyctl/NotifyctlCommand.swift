@@ -28,8 +28,8 @@ struct NotifyctlCommand: AsyncParsableCommand {
             ForgetCommand.self, ShowCommand.self, WhyCommand.self, ReplayCommand.self, MuteCommand.self,
             PauseCommand.self, ResumeCommand.self, QuietCommand.self, SnoozeCommand.self,
             StatusCommand.self, TopCommand.self, BridgesCommand.self, LinkCommand.self, PushEndpointCommand.self,
-            FocusCommand.self, BrowserCommand.self, ShellCommand.self, DoctorCommand.self, ConfigCommand.self,
-            DemoCommand.self,
+            FocusCommand.self, DesktopCommand.self, BrowserCommand.self, ShellCommand.self, DoctorCommand.self,
+            ConfigCommand.self, DemoCommand.self,
         ])
 
     static func main() async {

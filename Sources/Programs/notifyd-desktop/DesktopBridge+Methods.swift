@@ -30,7 +30,7 @@ extension DesktopBridge {
                     BridgeMethod("Diagnose", out: [("problems", "a(sss)")]) { _ in
                         [
                             .array(
-                                self.problems.map { .structure([.string($0), .string($1), .string($2)]) },
+                                await self.problems().map { .structure([.string($0), .string($1), .string($2)]) },
                                 of: .structure([.string, .string, .string]))
                         ]
                     },
@@ -45,30 +45,48 @@ extension DesktopBridge {
         ]
     }
 
-    /// The notification that is published next.
+    /// The notification that becomes an event next.
     private func next(within milliseconds: UInt32) async throws -> [String: BusValue] {
         let time = Duration.milliseconds(min(milliseconds, Self.longestWait))
         let deadline = ContinuousClock.now + time
+        let before = observer.sightingCount
         let timer = services.loop.perform(after: time) { [self] in wakeWaiters() }
-        await withCheckedContinuation { waiters.append($0) }
-        timer.cancel()
-        guard ContinuousClock.now < deadline, let last = observer.sightings.last else {
-            throw BridgeMethodError(
-                "\(Self.interface).Error.TimedOut", "No program has shown a notification in this time")
+        defer { timer.cancel() }
+        while ContinuousClock.now < deadline {
+            await withCheckedContinuation { waiters.append($0) }
+            let new = observer.sightings.suffix(observer.sightingCount - before)
+            if let first = new.first(where: { if case .take = $0.decision { true } else { false } }) {
+                return first.entries
+            }
         }
-        return last.entries
+        throw BridgeMethodError(
+            "\(Self.interface).Error.TimedOut", "No program has shown a notification in this time")
     }
 
-    private var problems: [(String, String, String)] {
-        guard !server.server.isEmpty else {
-            return [
-                (
-                    "desktop notifications", "there is no notification server, so that programs show nothing",
-                    "Install one, such as dunst or mako, or log in to a desktop that has one."
-                )
-            ]
+    /// What does not work although notifications are seen.
+    private func problems() async -> [(String, String, String)] {
+        let file = BaseDirectories().configuration + "/\(Self.name).toml"
+        var problems = observer.told.sorted().map { pattern in
+            (
+                "desktop rules", "some texts take too long to compare with the pattern \(pattern), and do not fit it",
+                "Correct it in \(file), for example by ^ at its beginning; notifyctl desktop shows which rules fit."
+            )
         }
-        return []
+        if observer.rules.needUnit, server.kind == .plasma {
+            problems.append(
+                (
+                    "desktop rules", "a rule has 'unit', and Plasma does not say which program shows something",
+                    "Compare with 'app' instead in \(file)."
+                ))
+        }
+        if observer.rules.needFocus, (try? await server.bus.owner(of: "org.notifyd.Focus1")) ?? nil == nil {
+            problems.append(
+                (
+                    "desktop rules", "a rule has 'claim', and notifyd-focus does not run, which says what is in front",
+                    "Start it: systemctl --user enable --now notifyd-focus"
+                ))
+        }
+        return problems
     }
 }
 

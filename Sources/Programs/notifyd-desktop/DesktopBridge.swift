@@ -190,7 +190,7 @@ final class DesktopBridge: Bridge, @unchecked Sendable {
         _ completion: @escaping (DaemonAnswer) -> Void = { _ in }
     ) {
         let time = SystemClock.wall
-        deliveries.add {
+        deliveries.add(name.lane) {
             notice.call(name, route, collapse: collapse, time: time)
         } _: { [self] answer in
             if let id = answer.eventID { remember(id, name.eventID) }
@@ -206,11 +206,11 @@ final class DesktopBridge: Bridge, @unchecked Sendable {
     func claim(_ name: DesktopName, _ kind: String? = nil) {
         var options: [String: BusValue] = [:]
         if let kind { options[kind] = true }
-        deliveries.add { .claimNamed(source: name.source, eventID: name.eventID, options: options) }
+        deliveries.add(name.lane) { .claimNamed(source: name.source, eventID: name.eventID, options: options) }
     }
 
     func press(_ name: DesktopName, _ action: String) {
-        deliveries.add { [self] in
+        deliveries.add(name.lane) { [self] in
             ids[name.eventID].map { DaemonCall("Press", [.uint64($0.rawValue), .string(action)]) }
         } _: { [self] answer in
             // The user has seen it, whatever came of the button.

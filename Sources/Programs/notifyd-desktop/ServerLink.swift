@@ -132,6 +132,7 @@ final class ServerLink: @unchecked Sendable {
             } catch {
                 guard bus.isOpen, !Task.isCancelled else { throw error }
                 services.logger.warning("The notification server cannot be followed", metadata: ["error": "\(error)"])
+                services.status.set(.waiting, "notifications cannot be seen: \(error.message)")
                 services.loop.perform(after: .seconds(1)) { [change] in change.yield() }
             }
         }

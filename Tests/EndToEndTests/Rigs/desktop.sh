@@ -289,6 +289,43 @@ if [ "$name" = mako ] || [ "$name" = plasma ]; then
     eventually "$name: a button that is pressed in the inbox reaches the program" grep -qs default "$T/pressed"
 fi
 
+# --- programs of GNOME
+
+if [ "$name" = gnome-shell ]; then
+    gtk() { busctl --user call org.gtk.Notifications /org/gtk/Notifications org.gtk.Notifications "$@" > /dev/null; }
+    gtk AddNotification 'ssa{sv}' org.gnome.Shell.Extensions build 2 title s 'Built' body s 'in a minute'
+    published Built
+    equal "$name: the topic of a GTK program" /app/org.gnome.Shell.Extensions "$(of_event "$ID" '.[1]')"
+    eventually "$name: it is shown" result_is "$ID" shown
+    shown=$(displayed)
+    call Claim t "$ID" > /dev/null
+    up "a claim removes it" $((shown - 1))
+    gtk AddNotification 'ssa{sv}' org.gnome.Shell.Extensions build 1 title s 'Building'
+    published Building
+    eventually "$name: it is shown" result_is "$ID" shown
+    gtk RemoveNotification ss org.gnome.Shell.Extensions build
+    eventually "$name: its program takes it back" result_is "$ID" withdrawn
+fi
+
+# --- the command
+
+equal "$name: notifyctl desktop shows the topic" /room/rust \
+    "$("$PRODUCTS/notifyctl" desktop --json=short | jq -r '.notifications[] | select(.title == "#rust: Tom") | .topic')"
+equal "$name: and why something is no event" 'its rule leaves it alone' \
+    "$("$PRODUCTS/notifyctl" desktop --json=short | jq -r '.notifications[] | select(.title == "A secret") | .reason')"
+"$PRODUCTS/notifyctl" desktop --learn '/chat/{room}' --keep 2h --share > "$T/learned" 2> "$T/learn.log" &
+LEARN=$!
+PROCESSES+=($LEARN)
+eventually_quiet "$PATIENCE" grep -qs 'Have the program' "$T/learn.log" || fail "--learn does not begin"
+# It asks just before it waits.
+learned() { notify-send --app-name Chat '#general: Mina' && gone $LEARN; }
+eventually "$name: --learn ends with the next notification" learned
+wait $LEARN || fail "--learn fails: $(cat "$T/learn.log")"
+notify-send --app-name Chat '#swift: Tom'
+published '#swift: Tom'
+equal "$name: its rule makes the topic" /chat/swift "$(of_event "$ID" '.[1]')"
+equal "$name: and says how long its text stays" 7200 "$(of_event "$ID" '.[6].keep.data')"
+
 # --- notifyd, notifyd-desktop and the server end
 
 clear_banners

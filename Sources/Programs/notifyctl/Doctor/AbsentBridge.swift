@@ -4,7 +4,7 @@ import UserFiles
 
 /// A bridge that has failed, that has a configuration and does not run, or that is to run and has none.
 struct AbsentBridge: Equatable {
-    private static let names = ["mqtt", "ntfy", "unifiedpush"]
+    private static let names = ["desktop", "mqtt", "ntfy", "unifiedpush"]
 
     /// Such as `ntfy`.
     let name: String
@@ -44,7 +44,7 @@ struct AbsentBridge: Equatable {
                 if access(file, F_OK) != 0 {
                     let state = try? await query.askManager("GetUnitFileState", [.string("notifyd-\(name).service")])?
                         .string
-                    // notifyd-unifiedpush needs none.
+                    // The others need none.
                     guard name == "ntfy", state?.hasPrefix("enabled") == true else { continue }
                     bridge.missing = file
                 }

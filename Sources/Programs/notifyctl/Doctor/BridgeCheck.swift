@@ -53,7 +53,7 @@ struct BridgeCheck {
 
     /// What to do while it waits: for most reasons nothing.
     private func waitingAdvice(_ bridge: BridgeInfo) -> String {
-        if bridge.name == "unifiedpush" { return Self.needsNoRestart }
+        if ["desktop", "unifiedpush"].contains(bridge.name) { return Self.needsNoRestart }
         if bridge.detail.contains("certificate") { return advice(bridge) }
         return "It tries again by itself. To try now: systemctl --user restart notifyd-\(bridge.name)"
     }

@@ -57,7 +57,8 @@ struct Diagnosis {
         link.unitHasFailed = bridges.absent.contains { $0.name == LinkInfo.bridge }
 
         return router.findings + [unit.finding] + [sandbox.finding].compactMap { $0 } + [server.finding]
-            + (properties.isEmpty ? [] : await problems())
+            + (properties.isEmpty ? [] : await problems(Router.name, Router.path, Router.interface))
+            + (await problems(DesktopInfo.name, BridgeInfo.path, DesktopInfo.interface))
             + journal(of: router.process, properties, sandbox.wantsNamespaces == nil ? [:] : service).findings
             + bridges.findings
             + link.findings
@@ -75,9 +76,9 @@ struct Diagnosis {
             ]
     }
 
-    /// What notifyd says of itself; an older one says nothing.
-    private func problems() async -> [Finding] {
-        let rows = try? await query.ask(Router.name, Router.path, Router.interface, "Diagnose").first?.elements
+    /// What a program says of itself; one that does not run, or is too old, says nothing.
+    private func problems(_ name: String, _ path: String, _ interface: String) async -> [Finding] {
+        let rows = try? await query.ask(name, path, interface, "Diagnose").first?.elements
         return (rows ?? []).compactMap { row in
             guard let texts = row.elements?.compactMap(\.string), texts.count >= 3 else { return nil }
             return .warning(texts[0], texts[1], texts[2])

@@ -95,10 +95,7 @@ struct FocusCommand: AsyncParsableCommand {
         }
         output.write(
             .object([("file", .string(info.configuration)), ("rule", .string(rule.text))]),
-            text: "\(Terminal.plain(info.configuration)) has a new rule:\n\n"
-                + rule.text.split(separator: "\n").map {
-                    Terminal.plain(String($0))
-                }.joined(separator: "\n"))
+            text: rule.announcement(in: info.configuration))
     }
 
     private static func text(_ info: FocusInfo) -> String {

@@ -1,8 +1,9 @@
 import ArgumentParser
+import DesktopEvents
 import NotifyJSON
 import Routing
 
-/// A rule of `focus.toml` that is made for a window.
+/// A rule of `focus.toml` that is made for a window, or one of `desktop.toml` for a notification.
 struct LearnedRule {
     enum State: String, ExpressibleByArgument, CaseIterable { case focused, visible }
 
@@ -31,6 +32,46 @@ struct LearnedRule {
         lines.append("topic = \(Self.quoted(topic))")
         if let state { lines.append("state = \(Self.quoted(state.rawValue))") }
         text = lines.joined(separator: "\n")
+    }
+
+    /// - Parameters:
+    ///   - topic: a pattern with one capture at most, for which the room in the title stands, or the first number; `nil`: that of
+    ///     the program.
+    ///   - keep: how long its text stays; `nil` leaves it out.
+    ///   - isShared: whether other devices get it.
+    init(for sighting: DesktopInfo.Sighting, topic: String?, keep: Duration?, isShared: Bool) throws {
+        let title = sighting.notice.title
+        var lines = ["[[app]]"]
+        if !sighting.program.isEmpty { lines.append("app = \(Self.quoted(sighting.program))") }
+        if let name = try topic.flatMap({ try TopicPattern($0).captureNames.first }) {
+            guard let pattern = Self.room(title, capturing: name) ?? Self.pattern(title, capturing: name) else {
+                Terminal.complain(
+                    "The title has neither a room such as #general nor a number for the {\(name)} of the topic: "
+                        + "“\(Terminal.plain(title))”. Write the rule by hand: notifyd-desktop.toml(5).")
+                throw ExitCode.badData
+            }
+            lines.append("title = \(Self.quoted(pattern))")
+        } else if sighting.program.isEmpty {
+            lines.append("title = \(Self.quoted("^" + Self.escaped(title.unicodeScalars[...]) + "$"))")
+        }
+        if let topic { lines.append("topic = \(Self.quoted(topic))") }
+        if let keep { lines.append("keep = \(Self.quoted(keep.text))") }
+        if isShared { lines.append("share = true") }
+        text = lines.joined(separator: "\n")
+    }
+
+    /// What is printed when the rule is in a file.
+    func announcement(in file: String) -> String {
+        "\(Terminal.plain(file)) has a new rule:\n\n"
+            + text.split(separator: "\n").map { Terminal.plain(String($0)) }.joined(separator: "\n")
+    }
+
+    /// A capture for the name of a room, which chat programs write behind a #.
+    private static func room(_ title: String, capturing name: String) -> String? {
+        let room = title.unicodeScalars.drop { $0 != "#" }.dropFirst().prefix {
+            $0.isASCII && ($0.properties.isAlphabetic || isDigit($0) || $0 == "-" || $0 == "_")
+        }
+        return room.isEmpty ? nil : "#(?<\(name)>[A-Za-z0-9_-]+)"
     }
 
     /// A string of JSON is a basic string of TOML too.
