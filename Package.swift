@@ -308,7 +308,11 @@ let package = Package(
 
         // Notifications of ordinary programs as events: rules, and which banner is which event. No C, no clock, no files, no Foundation.
         .target(
-            name: "DesktopEvents", dependencies: ["Mapping", "NotifyText", "Patterns", "Routing", "TOMLTables"],
+            name: "DesktopEvents",
+            dependencies: [
+                "Mapping", "NotifyText", "Patterns", "Routing", "TOMLTables",
+                .product(name: "DequeModule", package: "swift-collections"),
+            ],
             path: "Sources/Desktop/DesktopEvents", swiftSettings: strict),
         .executableTarget(
             name: "notifyd-desktop",

@@ -217,7 +217,7 @@ struct ObserverTests {
         let (name, _) = show(7)
         #expect(
             observer.decided(name.eventID, "retracted", action: "yes") == [
-                .invoke(.number(7), program: ":1.9", action: "yes"), .close(.number(7)),
+                .invoke(.number(7), action: "yes"), .close(.number(7)),
             ])
     }
 
@@ -228,7 +228,7 @@ struct ObserverTests {
         let (name, _) = show(7, notice)
         #expect(
             observer.announced(name.eventID, action: "next") == [
-                .invoke(.number(7), program: ":1.9", action: "next")
+                .invoke(.number(7), action: "next")
             ])
         #expect(observer.pressed(.number(7), "next") == [.press(name, "next")])
         #expect(observer.announced(name.eventID, action: "next").isEmpty)

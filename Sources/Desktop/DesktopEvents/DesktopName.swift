@@ -71,17 +71,14 @@ public struct DesktopName: Hashable, Sendable {
         return String(eventID[slash...])
     }
 
-    /// The parts of a name that this program has given.
+    /// The banner of an event that this program has published.
     ///
     /// - Returns: `nil` for every other event, and for one whose banner is not on this server.
-    static func banner(ofEventID text: String, on server: ServerID) -> (key: BannerKey, sender: String)? {
+    static func banner(ofEventID text: String, on server: ServerID) -> BannerKey? {
         guard text.hasPrefix(server.text + "/") else { return nil }
         let parts = text.dropFirst(server.text.count + 1).split(
             separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2, let key = BannerKey(parts[1]), let dash = parts[0].lastIndex(of: "-") else {
-            return nil
-        }
-        return (key, String(parts[0][..<dash]))
+        return parts.count == 2 ? BannerKey(parts[1]) : nil
     }
 
     /// A name as it is in the journal.

@@ -1,3 +1,4 @@
+import DequeModule
 public import Patterns
 public import Routing
 
@@ -21,7 +22,7 @@ public struct Observer: Sendable {
         /// Show a banner again that was closed for a while.
         case show(DesktopName, Notice, Topic)
         /// A button was pressed elsewhere; the program is to hear of it.
-        case invoke(BannerKey, program: String, action: String)
+        case invoke(BannerKey, action: String)
     }
 
     /// What the server says about a call.
@@ -63,8 +64,6 @@ public struct Observer: Sendable {
         let name: DesktopName
         let topic: Topic
         let notice: Notice
-        /// The unique name of the program.
-        let program: String
         /// Whether we have asked the server to close it.
         var isClosing = false
         /// Whether its program has.
@@ -73,6 +72,8 @@ public struct Observer: Sendable {
         var presses: [String] = []
         /// Whether it was read from the journal after a start.
         var isRecovered = false
+        /// Grows with each banner that is remembered.
+        var age: UInt64 = 0
     }
 
     /// How long an event waits for the number of its banner, and how long the number is of use when it comes later.
@@ -100,7 +101,9 @@ public struct Observer: Sendable {
     private var banners: [BannerKey: Banner] = [:]
     /// By `event-id`.
     private var keys: [String: BannerKey] = [:]
-    private var age: [BannerKey] = []
+    /// Banners from the oldest on, also some that are forgotten.
+    private var ages: Deque<(key: BannerKey, age: UInt64)> = []
+    private var lastAge: UInt64 = 0
     /// What was closed and may come back.
     private var hidden: [String: (name: DesktopName, notice: Notice, topic: Topic)] = [:]
     private var hiddenOrder: [String] = []
@@ -121,7 +124,7 @@ public struct Observer: Sendable {
         guard owner != server.name else { return [] }
         let before = server
         server = ServerID(bus: before.bus, name: owner)
-        (banners, keys, age, rows, hidden, hiddenOrder) = ([:], [:], [], [:], [:], [])
+        (banners, keys, ages, rows, hidden, hiddenOrder) = ([:], [:], [], [:], [:], [])
         // What waits for a server that the bus starts is answered by that one.
         guard !before.name.isEmpty else { return [] }
         var effects: [Effect] = []
@@ -231,7 +234,7 @@ public struct Observer: Sendable {
             return
         }
         // From before the start of this program: it may be up.
-        guard let (key, program) = DesktopName.banner(ofEventID: eventID, on: server), !program.isEmpty else { return }
+        guard let key = DesktopName.banner(ofEventID: eventID, on: server) else { return }
         if let known = banners[key] {
             // Of two rows, the later one is of what is up; what was seen since the start is newer than both.
             guard let row = rows[known.name.eventID], row < number, known.isRecovered else { return }
@@ -241,7 +244,7 @@ public struct Observer: Sendable {
         notice.buttons = buttons.map { Notice.Button(key: $0, label: $0) }
         remember(
             Banner(
-                name: DesktopName(eventID: eventID, source: source), topic: topic, notice: notice, program: program,
+                name: DesktopName(eventID: eventID, source: source), topic: topic, notice: notice,
                 isRecovered: true), as: key)
         rows[eventID] = number
     }
@@ -264,7 +267,7 @@ public struct Observer: Sendable {
         banners[key]?.isClosing = true
         var effects: [Effect] = []
         if let action, !banner.presses.contains(action) {
-            effects.append(.invoke(key, program: banner.program, action: action))
+            effects.append(.invoke(key, action: action))
         }
         effects.append(.close(key))
         if case .gtk = key { forget(key) }
@@ -278,12 +281,12 @@ public struct Observer: Sendable {
             if banner.notice.isResident { banners[key]?.presses.remove(at: index) }
             return []
         }
-        return banner.notice.isResident ? [.invoke(key, program: banner.program, action: action)] : []
+        return banner.notice.isResident ? [.invoke(key, action: action)] : []
     }
 
     /// An event has a banner of this program's own: see ``Effect/show(_:_:_:)``, and the portal.
     public mutating func shown(_ name: DesktopName, _ notice: Notice, as key: BannerKey, topic: Topic) {
-        remember(Banner(name: name, topic: topic, notice: notice, program: ""), as: key)
+        remember(Banner(name: name, topic: topic, notice: notice), as: key)
     }
 
     /// A banner of this program's own shows something else from now on, or is closed by this program.
@@ -358,7 +361,7 @@ public struct Observer: Sendable {
         var effects: [Effect] = []
         if let name = call.name {
             guard case .take(let route) = decision(call.notice) else { return [] }
-            remember(Banner(name: name, topic: route.topic, notice: call.notice, program: id.sender), as: key)
+            remember(Banner(name: name, topic: route.topic, notice: call.notice), as: key)
             if call.isOver {
                 banners[key]?.isClosing = true
                 effects = [.close(key)]
@@ -405,7 +408,7 @@ public struct Observer: Sendable {
         var effects: [Effect] = []
         if let before, before.topic != route.topic { effects.append(.withdraw(before.name)) }
         if let key {
-            remember(Banner(name: name, topic: route.topic, notice: notice, program: id.sender), as: key)
+            remember(Banner(name: name, topic: route.topic, notice: notice), as: key)
         } else {
             calls[id]?.name = name
         }
@@ -416,10 +419,15 @@ public struct Observer: Sendable {
 
     private mutating func remember(_ banner: Banner, as key: BannerKey) {
         forget(key)
+        lastAge += 1
+        var banner = banner
+        banner.age = lastAge
         banners[key] = banner
         keys[banner.name.eventID] = key
-        age.append(key)
-        if age.count > Self.most.banners { forget(age[0]) }
+        ages.append((key, lastAge))
+        while banners.count > Self.most.banners || ages.count > 2 * Self.most.banners, let oldest = ages.popFirst() {
+            if banners[oldest.key]?.age == oldest.age { forget(oldest.key) }
+        }
     }
 
     @discardableResult
@@ -427,7 +435,6 @@ public struct Observer: Sendable {
         guard let banner = banners.removeValue(forKey: key) else { return nil }
         keys[banner.name.eventID] = nil
         rows[banner.name.eventID] = nil
-        age.removeAll { $0 == key }
         return banner
     }
 

@@ -28,6 +28,7 @@ final class DesktopBridge: Bridge, @unchecked Sendable {
     private var names: [BusEventID: String] = [:]
     private var units: [String: String] = [:]
     private var alarm: WorkTimer?
+    private var armed: Instant?
     /// Commands that wait for a notification.
     var waiters: [CheckedContinuation<Void, Never>] = []
     private var writtenRow: UInt64 = 0
@@ -154,8 +155,7 @@ final class DesktopBridge: Bridge, @unchecked Sendable {
                     if !isTaken { perform(observer.ended(key, reason: 4)) }
                 }
             case .show(let name, let notice, let topic): show(name, notice, at: topic)
-            case .invoke(let key, let program, let action):
-                server.invoke(key, program: program, action: action)
+            case .invoke(let key, let action): server.invoke(key, action: action)
             }
         }
         for pattern in observer.takeExpensive() {
@@ -174,9 +174,13 @@ final class DesktopBridge: Bridge, @unchecked Sendable {
     }
 
     private func armAlarm() {
+        let deadline = observer.deadline
+        guard deadline != armed else { return }
+        armed = deadline
         alarm?.cancel()
-        alarm = observer.deadline.map { deadline in
+        alarm = deadline.map { deadline in
             services.loop.perform(after: max(.zero, deadline - .now)) { [self] in
+                armed = nil
                 perform(observer.timePassed(at: .now))
             }
         }
@@ -268,7 +272,8 @@ final class DesktopBridge: Bridge, @unchecked Sendable {
             }
         }
         var written = ContinuousClock.now
-        for try await rows in services.daemon.changes(after: start ?? 0) {
+        // In short pages: what programs show meanwhile does not wait for all of them.
+        for try await rows in services.daemon.changes(after: start ?? 0, limit: 200) {
             for row in rows { take(row) }
             guard written + Self.rowPause <= .now, observer.firstRow != writtenRow else { continue }
             (written, writtenRow) = (.now, observer.firstRow)

@@ -336,7 +336,7 @@ final class ServerLink: @unchecked Sendable {
     }
 
     /// Presses a button of a banner that somebody has pressed elsewhere, where there is a way.
-    func invoke(_ key: BannerKey, program: String, action: String) {
+    func invoke(_ key: BannerKey, action: String) {
         switch (key, kind) {
         case (.number(let number), .plasma):
             bus.send(
@@ -348,12 +348,8 @@ final class ServerLink: @unchecked Sendable {
                 .call(
                     "InvokeAction", of: "fr.emersion.Mako", at: "/fr/emersion/Mako", on: server, autoStart: false,
                     [.uint32(number), .string(action)]))
-        case (.number(let number), _):
-            // A program that looks who has sent it does not believe it.
-            guard !program.isEmpty else { return }
-            bus.send(
-                .signal(
-                    "ActionInvoked", of: Self.name, at: Self.path, to: program, [.uint32(number), .string(action)]))
+        // GLib and Qt look who has sent a signal, so that a program does not believe one of ours.
+        case (.number, _): break
         case (.gtk(let app, _), _):
             guard action.hasPrefix("app.") else { return }
             let path = "/" + app.split(separator: ".").joined(separator: "/").replacing("-", with: "_")
