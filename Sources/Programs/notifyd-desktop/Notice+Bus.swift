@@ -40,7 +40,8 @@ extension Notice {
     /// - Parameter number: of the banner whose place it takes; 0: none.
     func arguments(hasMarkup: Bool, replacing number: UInt32) -> [BusValue] {
         let notice = publishable
-        var hints: [String: BusValue] = [:]
+        // A watcher is not told who has sent it.
+        var hints: [String: BusValue] = ["x-notifyd": true]
         hints["urgency"] = notice.urgency.map { .byte($0) }
         for (name, text) in [
             ("category", notice.category), ("desktop-entry", notice.desktopEntry), ("image-path", notice.image),
