@@ -125,6 +125,14 @@ topic = "/room/{room}"
 [[app]]
 app = "Secrets"
 keep = "0"
+
+[[app]]
+app = "Short"
+keep = "1s"
+
+[[app]]
+app = "Front"
+claim = "app"
 TOML
 
 BRIDGE=org.notifyd.Bridge.desktop
@@ -307,6 +315,36 @@ if [ "$name" = gnome-shell ]; then
     eventually "$name: its program takes it back" result_is "$ID" withdrawn
 fi
 
+# --- a window of the program is in front, as notifyd-focus would say
+
+if [ "$name" = dunst ]; then
+    notify-send --app-name Front 'Not in front'
+    published 'Not in front'
+    eventually "$name: without notifyd-focus it is shown" result_is "$ID" shown
+    cat > "$T/focus.py" <<'PYTHON'
+import dbus
+import dbus.service
+from dbus.mainloop.glib import DBusGMainLoop
+from gi.repository import GLib
+
+
+class Focus(dbus.service.Object):
+    @dbus.service.method("org.notifyd.Focus1", out_signature="a{sv}")
+    def Get(self):
+        return {"app": "front", "instance": "", "obstacle": ""}
+
+
+DBusGMainLoop(set_as_default=True)
+focus = Focus(dbus.service.BusName("org.notifyd.Focus1", dbus.SessionBus()), "/org/notifyd/Focus1")
+GLib.MainLoop().run()
+PYTHON
+    background "$T/focus.log" /usr/bin/python3 "$T/focus.py"
+    eventually_quiet "$PATIENCE" owned org.notifyd.Focus1 || fail "the stand-in for notifyd-focus does not start"
+    notify-send --app-name Front 'In front'
+    published 'In front'
+    eventually "$name: what a program shows that is in front is claimed" result_is "$ID" claimed
+fi
+
 # --- the command
 
 equal "$name: notifyctl desktop shows the topic" /room/rust \
@@ -329,6 +367,11 @@ equal "$name: and says how long its text stays" 7200 "$(of_event "$ID" '.[6].kee
 # --- notifyd, notifyd-desktop and the server end
 
 clear_banners
+notify-send --app-name Short 'Short-lived'
+published 'Short-lived'
+eventually "$name: it is shown" result_is "$ID" shown
+call Claim t "$ID" > /dev/null
+up "a claim closes it" 0
 stop "$DAEMON" KILL
 eventually "notifyd is killed" unowned $ROUTER
 notify-send --expire-time 0 --app-name Letters 'While notifyd is away'
@@ -340,6 +383,9 @@ stop "$DESKTOP" KILL
 eventually "notifyd-desktop is killed" unowned $BRIDGE
 call Claim t "$ID" > /dev/null
 start_desktop
+is_deleted() { ! has_event 'Short-lived'; }
+eventually "$name: a text whose time is over is deleted" is_deleted
+equal "$name: and no other" 1 "$(history "map(select(.[2] == \"While notifyd is away\")) | length")"
 up "what was claimed meanwhile is closed after the start" 0
 notify-send --expire-time 0 --app-name Letters 'Up over a restart'
 published 'Up over a restart'
