@@ -37,6 +37,8 @@ final class DesktopBridge: Bridge, @unchecked Sendable {
     private static let rowKey = "row"
     /// How often the number of a row goes to the disk.
     private static let rowPause: Duration = .seconds(30)
+    /// And after how many rows: a start after a crash reads them again before it is up to date.
+    private static let mostUnwritten = 500
     private static let mostUnits = 256
     private static let mostIDs = 8192
 
@@ -272,11 +274,15 @@ final class DesktopBridge: Bridge, @unchecked Sendable {
             }
         }
         var written = ContinuousClock.now
+        var unwritten = 0
         // In short pages: what programs show meanwhile does not wait for all of them.
         for try await rows in services.daemon.changes(after: start ?? 0, limit: 200) {
             for row in rows { take(row) }
-            guard written + Self.rowPause <= .now, observer.firstRow != writtenRow else { continue }
-            (written, writtenRow) = (.now, observer.firstRow)
+            unwritten += rows.count
+            guard unwritten >= Self.mostUnwritten || written + Self.rowPause <= .now,
+                observer.firstRow != writtenRow
+            else { continue }
+            (written, writtenRow, unwritten) = (.now, observer.firstRow, 0)
             try? await services.store.write([.put(Self.rowKey, writtenRow)])
         }
     }
