@@ -15,8 +15,8 @@ PRODUCTS, KILLS, FOLDER = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 EACH = 100
 NO_START = Gio.DBusCallFlags.NO_AUTO_START
 PROPERTIES = "org.freedesktop.DBus.Properties"
-# What is under way when notifyd-desktop or the server is killed may be lost. While notifyd is away, nothing is.
-UNDER_WAY = 0.2
+# Notifications under way when notifyd-desktop or the server is killed: they may be lost. While notifyd is away, none is.
+UNDER_WAY = 5
 PATIENCE = float(os.environ.get("RIG_PATIENCE", "30"))
 SERVER = ("org.freedesktop.Notifications", "/org/freedesktop/Notifications")
 ROUTER = ("org.notifyd.Router1", "/org/notifyd/Router1")
@@ -29,7 +29,7 @@ COMMANDS = {
 
 bus = Gio.bus_get_sync(Gio.BusType.SESSION)
 dice = random.Random(int(os.environ.get("NOTIFYD_SEED", "17")))
-processes, sent, claimed, downs, closed, number = {}, {}, set(), [], [], 0
+processes, sent, claimed, heard, downs, closed, number = {}, {}, set(), set(), [], [], 0
 
 
 def call(target, member, arguments=None, interface=None):
@@ -79,14 +79,20 @@ def titles_closed():
 def kill(name):
     if name == "server":
         closed.extend(titles_closed())
+    if name != "notifyd":
+        last = f"number {number}"
+        eventually("an event", lambda: last in heard or last in [row[2] for row in events()])
     begin = time.monotonic()
+    for _ in range(UNDER_WAY):
+        send()
+        spin(0.001)
     processes[name].send_signal(signal.SIGKILL)
     processes[name].wait()
     start(name)
     # Another server is another one to observe.
     eventually("notifyd-desktop sees it", lambda: is_up("notifyd-desktop"))
     if name != "notifyd":
-        downs.append((begin - UNDER_WAY, time.monotonic() + 0.01))
+        downs.append((begin, time.monotonic()))
 
 
 def claims(title):
@@ -95,6 +101,7 @@ def claims(title):
 
 def on_event(_bus, _sender, _path, _interface, _signal, arguments):
     _topic, event, title, *_ = arguments.unpack()
+    heard.add(title)
     # Some are claimed in their window, some when they are shown.
     if title.startswith("number ") and claims(title):
         GLib.timeout_add(dice.choice([1, 120]), claim, event, title)
