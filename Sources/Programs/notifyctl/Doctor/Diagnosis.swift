@@ -117,7 +117,6 @@ struct Diagnosis {
         let state = environment["XDG_STATE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
         var check = JournalCheck()
         check.degradation = properties["Degraded"]?.string ?? ""
-        check.log = JournalLog((properties["Statistics"]?.entries ?? [:]).compactMapValues { $0.integer() })
         check.folder = (state ?? (environment["HOME"] ?? "") + "/.local/state") + "/notifyd"
         check.mode = FileFacts.mode(of: check.folder + "/events.db")
         check.room = FileFacts.room(at: check.folder)

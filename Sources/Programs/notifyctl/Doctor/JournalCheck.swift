@@ -8,17 +8,14 @@ struct JournalCheck {
     var mode: UInt32?
     var room: UInt64?
     var damaged: [String] = []
-    /// `nil` if notifyd does not run, or tells nothing about it.
-    var log: JournalLog?
     /// The folders that the sandbox lets notifyd write to; `nil` if it may write anywhere.
     var writableFolders: [String]?
 
-    static let check = "journal"
+    private static let check = "journal"
     private static let enoughRoom: UInt64 = 64 << 20
 
     var findings: [Finding] {
         var findings = [finding]
-        if let log { findings.append(log.finding()) }
         if !damaged.isEmpty {
             findings.append(
                 .warning(
