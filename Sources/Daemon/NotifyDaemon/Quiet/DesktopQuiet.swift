@@ -218,7 +218,10 @@ extension DesktopQuiet {
         /// dconf tells of changes, and only its library knows the values.
         private static let gnome = Source(
             name: "ca.desrt.dconf",
-            program: ["sh", "-c", "[ \"$(gsettings get org.gnome.desktop.notifications show-banners 2> /dev/null)\" = false ]"],
+            program: [
+                "sh", "-c",
+                "[ \"$(gsettings get org.gnome.desktop.notifications show-banners 2> /dev/null)\" = false ]",
+            ],
             news: [
                 "interface='ca.desrt.dconf.Writer',member='Notify',arg0path='/org/gnome/desktop/notifications/show-banners'"
             ])
