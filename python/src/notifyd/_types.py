@@ -130,7 +130,7 @@ class JournalChange:
 
 @dataclass(frozen=True)
 class Quiet:
-    """A pause of all banners, the desktop's own “do not disturb”, or a mute or a schedule for those at or below a topic."""
+    """A pause of all banners, the desktop's own “do not disturb”, or a mute or a schedule of a topic."""
 
     topic: str
     """No banners appear at or below this topic; ``/`` stands for every topic."""
