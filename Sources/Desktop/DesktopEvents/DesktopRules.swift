@@ -49,7 +49,8 @@ public struct AppRule: Equatable, Sendable {
 public struct DesktopRules: Equatable, Sendable {
     /// How long the texts of programs stay that nobody has named.
     public static let usualKeep: Duration = .seconds(24 * 3600)
-    static let longestKeep: Duration = .seconds(366 * 24 * 3600)
+    /// The longest time that a text can be kept.
+    public static let longestKeep: Duration = .seconds(366 * 24 * 3600)
     static let mostRules = 256
 
     /// Where a notification goes.

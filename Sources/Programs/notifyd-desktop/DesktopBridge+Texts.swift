@@ -7,21 +7,24 @@ import NotifyText
 /// How long the texts of programs stay on disk, and whether a program is looked at.
 extension DesktopBridge {
     private static let textKey = "text"
-    private static let pause: Duration = .seconds(3600)
+    private static let longestPause: Duration = .seconds(3600)
     private static let page: UInt32 = 1000
+    /// The longest time that a rule can say, in seconds.
+    private static let longestKeep = DesktopRules.longestKeep.components.seconds
 
-    /// Deletes events from the journal once their time is over, now and every hour.
+    /// Deletes events from the journal once their time is over: now, when the next one's is, and at least every hour.
     func deleteOldTexts() async {
         var backoff = Backoff(upTo: .seconds(300))
         while !Task.isCancelled {
-            let isDone = await deleteTexts(before: SystemClock.wall)
-            if isDone { backoff.reset() }
-            await services.loop.sleep(for: isDone ? Self.pause : backoff.next() + .seconds(1))
+            let pause = await deleteTexts(before: SystemClock.wall)
+            if pause != nil { backoff.reset() }
+            await services.loop.sleep(for: pause ?? backoff.next() + .seconds(1))
         }
     }
 
-    /// - Returns: whether notifyd has answered.
-    private func deleteTexts(before now: Int64) async -> Bool {
+    /// - Returns: after which time to look again; `nil` if notifyd has not answered.
+    private func deleteTexts(before now: Int64) async -> Duration? {
+        var pause = Self.longestPause
         var cursor = (try? await services.store.number(Self.textKey)) ?? nil ?? 0
         let start = cursor
         // The first event of this program that stays: later ones are looked at again.
@@ -31,7 +34,7 @@ extension DesktopBridge {
         while true {
             let answer = await services.daemon.perform(
                 DaemonCall("History", [.string("/"), .uint64(cursor), .uint32(Self.page)]))
-            guard case .done(let arguments) = answer, let rows = arguments.first?.elements else { return false }
+            guard case .done(let arguments) = answer, let rows = arguments.first?.elements else { return nil }
             for row in rows.compactMap(\.elements) where row.count >= 7 {
                 guard let id: UInt64 = row[0].integer(), let topic = row[1].string,
                     let published: Int64 = row[4].integer()
@@ -41,11 +44,15 @@ extension DesktopBridge {
                     foreign.insert(topic.bytes)
                     continue
                 }
-                if published + keep * 1_000_000 < now, row[5].string != "" {
+                // Another program may have a field of this name, with any number.
+                let end = Duration.microseconds(published) + .seconds(min(max(keep, 0), Self.longestKeep))
+                let left = end - .microseconds(now)
+                if left < .zero, row[5].string != "" {
                     old.removeAll { $0.topic.hasBytes(of: topic) }
                     old.append((topic, id))
                 } else {
                     first = first ?? id
+                    if left >= .zero { pause = min(pause, left + .seconds(1)) }
                 }
             }
             // What has come within the last hour is not old.
@@ -53,12 +60,12 @@ extension DesktopBridge {
         }
         for (topic, id) in old where !foreign.contains(where: { $0.isAtOrBelow(topic) }) {
             guard await services.daemon.perform(DaemonCall("Forget", [.string(topic), .uint64(id)])).isDone else {
-                return false
+                return nil
             }
         }
         let next = (first ?? cursor + 1) - 1
         if next != start { try? await services.store.write([.put(Self.textKey, next)]) }
-        return true
+        return pause
     }
 
     // MARK: In front

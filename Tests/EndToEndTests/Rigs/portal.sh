@@ -110,6 +110,7 @@ eventually "a notification waits" published 'Taken back'
 program '{"remove": "e"}'
 eventually "the program takes it back before it is shown" outcome_is "$(event 'Taken back')" withdrawn
 program '{"add": "f", "title": "Shown and taken back"}'
+eventually "another one comes" published 'Shown and taken back'
 eventually "another one is shown" outcome_is "$(event 'Shown and taken back')" shown
 program '{"remove": "f"}'
 eventually "and its banner closed when the program takes it back" closed 4
@@ -120,6 +121,7 @@ equal "what was taken back before was never shown" 0 "$(shown 'Taken back')"
 program '{"add": "g", "title": "Held back"}'
 eventually "a notification is held back" published 'Held back'
 program '{"add": "h", "title": "Up"}'
+eventually "another one comes" published Up
 eventually "another one is up" outcome_is "$(event Up)" shown
 program '{"add": "i", "title": "Held back too", "body": "1 < 2"}'
 eventually "and a third one held back" published 'Held back too'
