@@ -136,7 +136,7 @@ struct RecordFormatTests {
     }
 
     @Test func theChecksumIsTheOneThatIsWellKnown() {
-        #expect(Array("123456789".utf8).withUnsafeBytes { RecordWriter.checksum(of: $0) } == 0xCBF4_3926)
+        #expect(Array("123456789".utf8).withUnsafeBytes { $0.crc32 } == 0xCBF4_3926)
     }
 
     /// Each case has a byte of its own, which never changes.

@@ -1,4 +1,3 @@
-import CZlib
 import Glibc
 
 /// A frame of the log: a header of 32 bytes, the payload, and zeros up to the next multiple of 8. Numbers are little-endian.
@@ -57,7 +56,7 @@ package struct LogFrame: Equatable {
     /// Whether this is what was written.
     func isIntact(in bytes: UnsafeRawBufferPointer) -> Bool {
         guard hasMagic, length <= bytes.count - offset - Self.headerBytes else { return false }
-        return Self.sum(UnsafeRawBufferPointer(rebasing: bytes[offset + 4..<payload.upperBound])) == checksum
+        return UnsafeRawBufferPointer(rebasing: bytes[offset + 4..<payload.upperBound]).crc32 == checksum
     }
 
     /// Writes a frame to a buffer that had none, and returns its checksum.
@@ -85,14 +84,10 @@ package struct LogFrame: Equatable {
         let end = buffer.count
         for _ in end..<size { buffer.append(0) }
         return buffer.withUnsafeMutableBytes { bytes in
-            let sum = sum(UnsafeRawBufferPointer(rebasing: bytes[4..<end]))
+            let sum = UnsafeRawBufferPointer(rebasing: bytes[4..<end]).crc32
             bytes.storeBytes(of: sum.littleEndian, toByteOffset: 0, as: UInt32.self)
             return sum
         }
-    }
-
-    private static func sum(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
-        UInt32(truncatingIfNeeded: crc32_z(0, bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count))
     }
 }
 

@@ -26,7 +26,7 @@ package struct RecordReader {
         var content = bytes
         let size = MemoryLayout<UInt32>.size
         guard let start = content.take(bytes.count - size),
-            UInt32(littleEndian: content.loadUnaligned(as: UInt32.self)) == RecordWriter.checksum(of: start)
+            UInt32(littleEndian: content.loadUnaligned(as: UInt32.self)) == start.crc32
         else { throw Malformed() }
         var reader = RecordReader(start)
         guard try reader.byte() == Record.version else { throw Malformed() }

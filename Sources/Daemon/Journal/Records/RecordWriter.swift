@@ -1,4 +1,3 @@
-import CZlib
 import Routing
 
 /// Appends values in the journal's binary coding. Whoever writes often keeps the writer, so that its memory is allocated
@@ -70,13 +69,8 @@ package struct RecordWriter {
         byte(Record.version)
         byte(kind)
         body(&self)
-        let sum = bytes.withUnsafeBytes { Self.checksum(of: UnsafeRawBufferPointer(rebasing: $0[start...])) }
+        let sum = bytes.withUnsafeBytes { UnsafeRawBufferPointer(rebasing: $0[start...]).crc32 }
         withUnsafeBytes(of: sum.littleEndian) { bytes.append(contentsOf: $0) }
-    }
-
-    /// The CRC-32 of bytes.
-    static func checksum(of bytes: UnsafeRawBufferPointer) -> UInt32 {
-        UInt32(truncatingIfNeeded: crc32_z(0, bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count))
     }
 }
 
