@@ -1,7 +1,6 @@
 import ArgumentParser
+import DesktopEvents
 import NotifyClient
-import NotifyJSON
-import Routing
 import StandardStreams
 
 struct DesktopCommand: AsyncParsableCommand {
@@ -22,8 +21,7 @@ struct DesktopCommand: AsyncParsableCommand {
               notifyctl desktop --json=short | jq -r '.notifications[].topic'
             """)
 
-    private static let times: ClosedRange<Duration> = .seconds(1)...Duration.seconds(600)
-    private static let keeps: ClosedRange<Duration> = .zero...Duration.seconds(366 * 24 * 3600)
+    private static let keeps: ClosedRange<Duration> = .zero...DesktopRules.longestKeep
 
     @Flag(help: "Add a rule for the notification that comes next.")
     var learn = false
@@ -43,7 +41,7 @@ struct DesktopCommand: AsyncParsableCommand {
 
     @Option(
         parsing: .unconditional, help: "With --learn, how long to wait for the notification. (default: 1m)",
-        transform: DurationArgument.parse(times, in: .milliseconds(1)))
+        transform: DurationArgument.parse(Learning.times, in: .milliseconds(1)))
     var timeout: DurationArgument?
 
     @OptionGroup var bus: BusOptions
@@ -56,19 +54,11 @@ struct DesktopCommand: AsyncParsableCommand {
             }
             return
         }
-        // `run` says what is wrong with a topic, as the other commands do.
-        if let topic, let captures = try? TopicPattern(topic).captureNames.count, captures > 1 {
-            throw ValidationError("“--learn” can fill one name in braces, and this topic has \(captures).")
-        }
+        if let topic { _ = try Learning.captures(of: topic) }
     }
 
     func run() async throws {
-        if let topic {
-            try TopicFilter.requireSlash(topic)
-            do throws(TopicError) { _ = try TopicPattern(topic) } catch {
-                throw NotifyError(.invalidArgument, "“\(topic)” is not a topic: \(error)")
-            }
-        }
+        try Learning.requirePattern(topic)
         try await bus.withQuery { query in
             do {
                 let info = try await DesktopInfo.ask(query)
@@ -85,13 +75,11 @@ struct DesktopCommand: AsyncParsableCommand {
         let file = DesktopFile(info.configuration)
         _ = try file.rules()
         StandardStreams.complain("Have the program show a notification.")
-        let sighting = try await DesktopInfo.next(query, within: timeout?.duration ?? .seconds(60))
+        let sighting = try await DesktopInfo.next(query, within: timeout?.duration ?? Learning.usualTime)
         let rule = try LearnedRule(for: sighting, topic: topic, keep: keep?.duration, isShared: share)
         try file.add(rule, for: sighting)
         try await DesktopInfo.reload(query)
-        output.write(
-            .object([("file", .string(info.configuration)), ("rule", .string(rule.text))]),
-            text: rule.announcement(in: info.configuration))
+        Learning.announce(rule, in: info.configuration, output)
     }
 
     private static func reported(_ error: NotifyError) -> any Error {

@@ -1,7 +1,5 @@
 import ArgumentParser
 import NotifyClient
-import NotifyJSON
-import Routing
 import StandardStreams
 
 struct FocusCommand: AsyncParsableCommand {
@@ -21,8 +19,6 @@ struct FocusCommand: AsyncParsableCommand {
               notifyctl focus --json=short | jq -r '.screens[].topic'
             """)
 
-    private static let times: ClosedRange<Duration> = .seconds(1)...Duration.seconds(600)
-
     @Flag(help: "Add a rule for the window that is focused next.")
     var learn = false
 
@@ -39,7 +35,7 @@ struct FocusCommand: AsyncParsableCommand {
 
     @Option(
         parsing: .unconditional, help: "With --learn, how long to wait for the window. (default: 1m)",
-        transform: DurationArgument.parse(times, in: .milliseconds(1)))
+        transform: DurationArgument.parse(Learning.times, in: .milliseconds(1)))
     var timeout: DurationArgument?
 
     @OptionGroup var bus: BusOptions
@@ -53,21 +49,13 @@ struct FocusCommand: AsyncParsableCommand {
             return
         }
         guard let topic else { throw ValidationError("Give the topic of the screen, such as /post/{id}.") }
-        // `run` says what is wrong with a topic, as the other commands do.
-        guard let captures = try? TopicPattern(topic).captureNames.count else { return }
-        if captures > 1 {
-            throw ValidationError("“--learn” can fill one name in braces, and this topic has \(captures).")
+        if try Learning.captures(of: topic) == 1, title {
+            throw ValidationError("With --title nothing of the title can vary: no {name}.")
         }
-        if captures == 1, title { throw ValidationError("With --title nothing of the title can vary: no {name}.") }
     }
 
     func run() async throws {
-        if let topic {
-            try TopicFilter.requireSlash(topic)
-            do throws(TopicError) { _ = try TopicPattern(topic) } catch {
-                throw NotifyError(.invalidArgument, "“\(topic)” is not a topic: \(error)")
-            }
-        }
+        try Learning.requirePattern(topic)
         try await bus.withQuery { query in
             do {
                 let info = try await FocusInfo.ask(query)
@@ -84,7 +72,7 @@ struct FocusCommand: AsyncParsableCommand {
         let file = FocusFile(info.configuration)
         _ = try file.rules()
         StandardStreams.complain("Focus the window that is to hold the screen of \(Terminal.plain(topic)).")
-        let window = try await FocusInfo.nextWindow(query, within: timeout?.duration ?? .seconds(60))
+        let window = try await FocusInfo.nextWindow(query, within: timeout?.duration ?? Learning.usualTime)
         let rule = try LearnedRule(for: window, topic: topic, state: state, withTitle: title)
         try file.add(rule, for: window)
         try await FocusInfo.reload(query)
@@ -93,9 +81,7 @@ struct FocusCommand: AsyncParsableCommand {
                 "The window does not say of which program it is: the rule is for windows of all programs with such a title."
             )
         }
-        output.write(
-            .object([("file", .string(info.configuration)), ("rule", .string(rule.text))]),
-            text: rule.announcement(in: info.configuration))
+        Learning.announce(rule, in: info.configuration, output)
     }
 
     private static func text(_ info: FocusInfo) -> String {

@@ -16,20 +16,12 @@ struct LearnedRule {
     ///   - withTitle: whether only windows with this title fit.
     init(for window: FocusInfo.FocusedWindow, topic: String, state: State?, withTitle: Bool) throws {
         let app = window.app.isEmpty ? window.instance : window.app
-        var lines = ["[[screen]]"]
-        if !app.isEmpty { lines.append("app = \(Self.quoted(app))") }
-        if let name = try TopicPattern(topic).captureNames.first {
-            guard let pattern = Self.pattern(window.title, capturing: name) else {
-                Terminal.complain(
-                    "The title of the window has no number for the {\(name)} of the topic: “\(Terminal.plain(window.title))”. "
-                        + "Write the rule by hand: notifyd-focus.toml(5).")
-                throw ExitCode.badData
-            }
-            lines.append("title = \(Self.quoted(pattern))")
-        } else if withTitle || app.isEmpty {
-            lines.append("title = \(Self.quoted("^" + Self.escaped(window.title.unicodeScalars[...]) + "$"))")
+        var lines = try Self.head(
+            "[[screen]]", app, window.title, topic, isExact: withTitle || app.isEmpty, capturing: Self.pattern
+        ) { name in
+            "The title of the window has no number for the {\(name)} of the topic: “\(Terminal.plain(window.title))”. "
+                + "Write the rule by hand: notifyd-focus.toml(5)."
         }
-        lines.append("topic = \(Self.quoted(topic))")
         if let state { lines.append("state = \(Self.quoted(state.rawValue))") }
         text = lines.joined(separator: "\n")
     }
@@ -41,23 +33,41 @@ struct LearnedRule {
     ///   - isShared: whether other devices get it.
     init(for sighting: DesktopInfo.Sighting, topic: String?, keep: Duration?, isShared: Bool) throws {
         let title = sighting.notice.title
-        var lines = ["[[app]]"]
-        if !sighting.program.isEmpty { lines.append("app = \(Self.quoted(sighting.program))") }
-        if let name = try topic.flatMap({ try TopicPattern($0).captureNames.first }) {
-            guard let pattern = Self.room(title, capturing: name) ?? Self.pattern(title, capturing: name) else {
-                Terminal.complain(
-                    "The title has neither a room such as #general nor a number for the {\(name)} of the topic: "
-                        + "“\(Terminal.plain(title))”. Write the rule by hand: notifyd-desktop.toml(5).")
-                throw ExitCode.badData
-            }
-            lines.append("title = \(Self.quoted(pattern))")
-        } else if sighting.program.isEmpty {
-            lines.append("title = \(Self.quoted("^" + Self.escaped(title.unicodeScalars[...]) + "$"))")
-        }
-        if let topic { lines.append("topic = \(Self.quoted(topic))") }
+        var lines = try Self.head(
+            "[[app]]", sighting.program, title, topic, isExact: sighting.program.isEmpty,
+            capturing: { Self.room($0, capturing: $1) ?? Self.pattern($0, capturing: $1) },
+            complaint: { name in
+                "The title has neither a room such as #general nor a number for the {\(name)} of the topic: "
+                    + "“\(Terminal.plain(title))”. Write the rule by hand: notifyd-desktop.toml(5)."
+            })
         if let keep { lines.append("keep = \(Self.quoted(keep.text))") }
         if isShared { lines.append("share = true") }
         text = lines.joined(separator: "\n")
+    }
+
+    /// The lines by which a rule fits, and that of its topic.
+    ///
+    /// - Parameters:
+    ///   - isExact: whether only this title fits, where the topic has no capture.
+    ///   - pattern: for a title and the name of a capture; `nil` if the title has nothing for it.
+    ///   - complaint: about such a title, for the name.
+    private static func head(
+        _ table: String, _ app: String, _ title: String, _ topic: String?, isExact: Bool,
+        capturing pattern: (String, String) -> String?, complaint: (String) -> String
+    ) throws -> [String] {
+        var lines = [table]
+        if !app.isEmpty { lines.append("app = \(quoted(app))") }
+        if let name = try topic.flatMap({ try TopicPattern($0).captureNames.first }) {
+            guard let pattern = pattern(title, name) else {
+                Terminal.complain(complaint(name))
+                throw ExitCode.badData
+            }
+            lines.append("title = \(quoted(pattern))")
+        } else if isExact {
+            lines.append("title = \(quoted("^" + escaped(title.unicodeScalars[...]) + "$"))")
+        }
+        if let topic { lines.append("topic = \(quoted(topic))") }
+        return lines
     }
 
     /// What is printed when the rule is in a file.
