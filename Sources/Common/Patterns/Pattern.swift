@@ -115,7 +115,7 @@ private final class Code: @unchecked Sendable {
         guard let compiled else { throw Self.error(number, after: text.utf8.prefix(offset)) }
         guard let context = pcre2_match_context_create_8(nil) else {
             pcre2_code_free_8(compiled)
-            throw PatternError(reason: "there is no memory for it", position: 0)
+            throw PatternError(reason: "there is not enough memory for it", position: 0)
         }
         pcre2_set_match_limit_8(context, Self.mostSteps)
         pcre2_set_depth_limit_8(context, Self.mostSteps)

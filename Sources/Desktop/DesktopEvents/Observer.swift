@@ -47,17 +47,12 @@ public struct Observer: Sendable {
         let deadline: Instant
         var isUnitKnown: Bool
         var answer: Answer?
-        /// The banner ended before everything about it was known.
-        var end: End?
+        /// Why the banner ended, if it did so before everything about it was known.
+        var endReason: UInt32?
         /// Set if it was published without the number of its banner.
         var name: DesktopName?
         /// notifyd has decided that it is over before the server has answered.
         var isOver = false
-    }
-
-    /// How a banner ended; the reasons of the specification.
-    private struct End: Equatable {
-        let reason: UInt32
     }
 
     private struct Banner {
@@ -189,7 +184,7 @@ public struct Observer: Sendable {
     public mutating func ended(_ key: BannerKey, reason: UInt32) -> [Effect] {
         guard let banner = forget(key) else {
             if let id = order.first(where: { calls[$0]?.answer == .banner(key) }) {
-                calls[id]?.end = End(reason: reason)
+                calls[id]?.endReason = reason
             }
             return []
         }
@@ -369,7 +364,7 @@ public struct Observer: Sendable {
         } else {
             effects = publish(call, id, key, on: server)
         }
-        if let end = call.end { effects += ended(key, reason: end.reason) }
+        if let reason = call.endReason { effects += ended(key, reason: reason) }
         return effects
     }
 

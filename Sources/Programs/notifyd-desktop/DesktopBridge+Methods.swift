@@ -37,11 +37,14 @@ extension DesktopBridge {
                 ]))
     }
 
+    /// The configuration.
+    private var file: String { BaseDirectories().configuration + "/\(Self.name).toml" }
+
     private var state: [String: BusValue] {
         [
             "server": .string(server.title), "way": .string(server.way), "banners": .uint32(UInt32(observer.count)),
             "rules": .uint32(UInt32(observer.rules.rules.count)),
-            "configuration": .string(BaseDirectories().configuration + "/\(Self.name).toml"),
+            "configuration": .string(file),
         ]
     }
 
@@ -65,7 +68,6 @@ extension DesktopBridge {
 
     /// What does not work although notifications are seen.
     private func problems() async -> [(String, String, String)] {
-        let file = BaseDirectories().configuration + "/\(Self.name).toml"
         var problems = observer.told.sorted().map { pattern in
             (
                 "desktop rules", "some texts take too long to compare with the pattern \(pattern), and do not fit it",

@@ -29,7 +29,8 @@ extension DesktopBridge {
         let start = cursor
         // The first event of this program that stays: later ones are looked at again.
         var first: UInt64?
-        var old: [(topic: String, id: UInt64)] = []
+        // By topics: the last one whose time is over.
+        var old: [ByteString: UInt64] = [:]
         var foreign: Set<ByteString> = []
         while true {
             let answer = await services.daemon.perform(
@@ -48,17 +49,17 @@ extension DesktopBridge {
                 let end = Duration.microseconds(published) + .seconds(min(max(keep, 0), Self.longestKeep))
                 let left = end - .microseconds(now)
                 if left < .zero, row[5].string != "" {
-                    old.removeAll { $0.topic.hasBytes(of: topic) }
-                    old.append((topic, id))
+                    old[topic.bytes] = id
                 } else {
                     first = first ?? id
                     if left >= .zero { pause = min(pause, left + .seconds(1)) }
                 }
             }
-            // What has come within the last hour is not old.
             if rows.count < Int(Self.page) { break }
         }
-        for (topic, id) in old where !foreign.contains(where: { $0.isAtOrBelow(topic) }) {
+        for (topic, id) in old.sorted(by: { $0.value < $1.value }) {
+            let topic = topic.description
+            guard !foreign.contains(where: { $0.isAtOrBelow(topic) }) else { continue }
             guard await services.daemon.perform(DaemonCall("Forget", [.string(topic), .uint64(id)])).isDone else {
                 return nil
             }

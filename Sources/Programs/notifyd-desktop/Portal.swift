@@ -118,11 +118,8 @@ final class Portal: @unchecked Sendable {
         }
         let target = BusValue.array(action.target.map { [.variant($0)] } ?? [], of: .variant)
         let platform = BusValue.variants(token.map { ["activation-token": .string($0)] } ?? [:])
-        let application = "/" + key.app.replacing(".", with: "/").replacing("-", with: "_")
         func call(_ member: String, _ arguments: [BusValue]) {
-            services.connection.call(
-                .call(member, of: "org.freedesktop.Application", at: application, on: key.app, arguments)
-            ) { _ in }
+            services.connection.call(.toApplication(key.app, member, arguments)) { _ in }
         }
         guard !action.name.hasPrefix("app.") else {
             return call("ActivateAction", [.string(String(action.name.dropFirst(4))), target, platform])

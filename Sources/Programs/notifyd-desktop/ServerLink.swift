@@ -352,14 +352,13 @@ final class ServerLink: @unchecked Sendable {
         case (.number, _): break
         case (.gtk(let app, _), _):
             guard action.hasPrefix("app.") else { return }
-            let path = "/" + app.split(separator: ".").joined(separator: "/").replacing("-", with: "_")
             bus.send(
-                .call(
-                    "ActivateAction", of: "org.freedesktop.Application", at: path, on: app,
+                .toApplication(
+                    app, "ActivateAction",
                     [.string(String(action.dropFirst(4))), .array([], of: .variant), .variants([:])]))
         }
     }
 
-    /// The unit of a program; empty if it is in none, or has left the bus.
+    /// The process of a program; `nil` if it has left the bus.
     func process(of program: String) async -> UInt32? { (try? await bus.process(of: program)) ?? nil }
 }

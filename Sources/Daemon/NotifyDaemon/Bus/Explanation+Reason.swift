@@ -44,8 +44,8 @@ extension Explanation {
             case .newerValue: return "It came too late: its topic already had a newer value or removal."
             case .route, nil: return "Its route \(event.route) has no banner."
             }
-        case .muted where decision.cause == nil && snoozer != nil:
-            return "It was shown, and \(snoozer ?? "somebody") snoozed it."
+        case .muted where decision.cause == nil && snooze != nil:
+            return "It was shown, and \(snoozer) snoozed it."
         case .muted:
             let cause = decision.cause.flatMap { MuteCause($0) }
             let sentence = cause?.sentence(decided: decision.resolved) ?? "Its topic was muted."
@@ -99,18 +99,16 @@ extension Explanation {
     }
 
     /// Whether its banner was due again after a snooze. What happened before is not in the journal any more.
-    private var cameBack: Bool { snoozeEnd == nil && claims.contains { $0.form == .snooze } }
+    private var cameBack: Bool { snoozeEnd == nil && snooze != nil }
 
     private func returned(_ decision: StoredDecision) -> String {
         // A shown event is muted by the snooze itself if its publisher shows it.
         let isMuted = decision.wasMuted && shownByPublisher == nil
-        return
-            "\(isMuted ? "It was muted" : "It was shown"), \(snoozer ?? "somebody") snoozed it, and its banner came back."
+        return "\(isMuted ? "It was muted" : "It was shown"), \(snoozer) snoozed it, and its banner came back."
     }
 
-    private var snoozer: String? {
-        claims.last { $0.form == .snooze }.map { Self.name($0.claimant, $0.program) }
-    }
+    private var snooze: ClaimRecord? { claims.last { $0.form == .snooze } }
+    private var snoozer: String { snooze.map { Self.name($0.claimant, $0.program) } ?? "somebody" }
 
     /// How long after publishing a provisional claim that decided the event was confirmed; `nil` if the journal does not have it.
     private func confirmation(of decision: StoredDecision) -> Duration? {
