@@ -9,64 +9,82 @@ extension DesktopBridge {
     private static let textKey = "text"
     private static let longestPause: Duration = .seconds(3600)
     private static let page: UInt32 = 1000
-    /// The longest time that a rule can say, in seconds.
-    private static let longestKeep = DesktopRules.longestKeep.components.seconds
 
     /// Deletes events from the journal once their time is over: now, when the next one's is, and at least every hour.
     func deleteOldTexts() async {
         var backoff = Backoff(upTo: .seconds(300))
         while !Task.isCancelled {
-            let pause = await deleteTexts(before: SystemClock.wall)
+            let pause = await deleteTexts(at: .microseconds(SystemClock.wall))
             if pause != nil { backoff.reset() }
             await services.loop.sleep(for: pause ?? backoff.next() + .seconds(1))
         }
     }
 
     /// - Returns: after which time to look again; `nil` if notifyd has not answered.
-    private func deleteTexts(before now: Int64) async -> Duration? {
+    private func deleteTexts(at now: Duration) async -> Duration? {
         var pause = Self.longestPause
         var cursor = (try? await services.store.number(Self.textKey)) ?? nil ?? 0
         let start = cursor
-        // The first event of this program that stays: later ones are looked at again.
+        // The first event that stays: later ones are looked at again.
         var first: UInt64?
-        // By topics: the last one whose time is over.
+        // By topics: the last event whose time is over.
         var old: [ByteString: UInt64] = [:]
-        var foreign: Set<ByteString> = []
         while true {
-            let answer = await services.daemon.perform(
-                DaemonCall("History", [.string("/"), .uint64(cursor), .uint32(Self.page)]))
-            guard case .done(let arguments) = answer, let rows = arguments.first?.elements else { return nil }
-            for row in rows.compactMap(\.elements) where row.count >= 7 {
-                guard let id: UInt64 = row[0].integer(), let topic = row[1].string,
-                    let published: Int64 = row[4].integer()
-                else { continue }
-                cursor = id
-                guard let keep: Int64 = row[6].fields?["keep"]?.integer() else {
-                    foreign.insert(topic.bytes)
-                    continue
-                }
-                // Another program may have a field of this name, with any number.
-                let end = Duration.microseconds(published) + .seconds(min(max(keep, 0), Self.longestKeep))
-                let left = end - .microseconds(now)
-                if left < .zero, row[5].string != "" {
-                    old[topic.bytes] = id
+            guard let texts = await texts(at: "/", after: cursor) else { return nil }
+            for text in texts {
+                cursor = text.id
+                guard let end = text.end else { continue }
+                if text.isOver(at: now) {
+                    old[text.topic.bytes] = text.id
                 } else {
-                    first = first ?? id
-                    if left >= .zero { pause = min(pause, left + .seconds(1)) }
+                    first = first ?? text.id
+                    if end >= now { pause = min(pause, end - now + .seconds(1)) }
                 }
             }
-            if rows.count < Int(Self.page) { break }
+            if texts.count < Int(Self.page) { break }
         }
         for (topic, id) in old.sorted(by: { $0.value < $1.value }) {
             let topic = topic.description
-            guard !foreign.contains(where: { $0.isAtOrBelow(topic) }) else { continue }
-            guard await services.daemon.perform(DaemonCall("Forget", [.string(topic), .uint64(id)])).isDone else {
+            guard let last = await lastDeletable(at: topic, upTo: id, now) else { return nil }
+            guard last > 0 else { continue }
+            guard await services.daemon.perform(DaemonCall("Forget", [.string(topic), .uint64(last)])).isDone else {
                 return nil
             }
         }
         let next = (first ?? cursor + 1) - 1
         if next != start { try? await services.store.write([.put(Self.textKey, next)]) }
         return pause
+    }
+
+    /// notifyd deletes no single events, but those at and below a topic from the oldest on.
+    ///
+    /// - Returns: the event before the first one that stays, because its time is not over or it is another program's; 0 if that is
+    ///   the oldest; `nil` if notifyd has not answered.
+    private func lastDeletable(at topic: String, upTo last: UInt64, _ now: Duration) async -> UInt64? {
+        var deletable: UInt64 = 0
+        while deletable < last {
+            guard let texts = await texts(at: topic, after: deletable) else { return nil }
+            for text in texts {
+                guard text.id <= last, text.isOver(at: now) else { return deletable }
+                // Another program may have a field of the same name.
+                let answer = await services.daemon.perform(DaemonCall("Explain", [.uint64(text.id)]))
+                guard case .done(let arguments) = answer else { return nil }
+                guard let source = arguments.first?.entries?["source"]?.string, DesktopName.isSource(source) else {
+                    return deletable
+                }
+                deletable = text.id
+            }
+            if texts.count < Int(Self.page) { break }
+        }
+        return deletable
+    }
+
+    /// A page of the history; `nil` if notifyd has not answered.
+    private func texts(at topic: String, after id: UInt64) async -> [Text]? {
+        let answer = await services.daemon.perform(
+            DaemonCall("History", [.string(topic), .uint64(id), .uint32(Self.page)]))
+        guard case .done(let arguments) = answer else { return nil }
+        return arguments.first?.elements?.compactMap(Text.init)
     }
 
     // MARK: In front
@@ -88,10 +106,23 @@ extension DesktopBridge {
     }
 }
 
-extension ByteString {
-    /// Whether a topic is at or below another one.
-    fileprivate func isAtOrBelow(_ topic: String) -> Bool {
-        let text = description
-        return text.hasBytes(of: topic) || text.utf8.starts(with: "\(topic)/".utf8)
+/// An event of the history.
+private struct Text {
+    let id: UInt64
+    let topic: String
+    /// When the time of its text is over, since the epoch; `nil`: it stays.
+    let end: Duration?
+    let isDecided: Bool
+
+    init?(_ row: BusValue) {
+        guard let row = row.elements, row.count >= 7, let id: UInt64 = row[0].integer(), let topic = row[1].string,
+            let published: Int64 = row[4].integer()
+        else { return nil }
+        (self.id, self.topic, isDecided) = (id, topic, row[5].string != "")
+        let keep: Int64? = row[6].fields?["keep"]?.integer()
+        let longest = DesktopRules.longestKeep.components.seconds
+        end = keep.map { .microseconds(published) + .seconds(min(max($0, 0), longest)) }
     }
+
+    func isOver(at now: Duration) -> Bool { isDecided && end.map { $0 < now } ?? false }
 }
