@@ -1,3 +1,4 @@
+import DequeModule
 import DesktopEvents
 import Logging
 import NotifyBridge
@@ -58,6 +59,11 @@ final class ServerLink: @unchecked Sendable {
     private var isKnown = false
     /// How notifications are seen.
     var way: String { kind == .plasma ? "watcher" : "monitor" }
+    /// What is closed when the server has answered some of the calls before.
+    private var toClose: Deque<(call: Message, completion: @Sendable (_ isTaken: Bool) -> Void)> = []
+    private var closing = 0
+    /// A bus may let a connection wait for no more than 128 answers.
+    private static let mostClosing = 64
     private let changes: AsyncStream<Void>
     private let change: AsyncStream<Void>.Continuation
 
@@ -310,8 +316,17 @@ final class ServerLink: @unchecked Sendable {
                     "RemoveNotification", of: Self.gtk.name, at: Self.gtk.path, on: Self.gtk.name, autoStart: false,
                     [.string(app), .string(id)])
             }
-        bus.call(call) { answer in
+        toClose.append((call, completion))
+        closeNext()
+    }
+
+    private func closeNext() {
+        guard closing < Self.mostClosing, let (call, completion) = toClose.popFirst() else { return }
+        closing += 1
+        bus.call(call) { [self] answer in
+            closing -= 1
             if case .success = answer { completion(true) } else { completion(false) }
+            closeNext()
         }
     }
 
