@@ -32,13 +32,6 @@ needs_python gi
 /usr/bin/python3 -c 'import gi; gi.require_version("Notify", "0.7")' 2> /dev/null ||
     skip "there is no libnotify for Python; on Debian: apt-get install gir1.2-notify-0.7"
 
-# unpacked PACKAGE: makes the programs and data of a package available that is unpacked and not installed.
-unpacked() {
-    local usr=$RIGS/../../../.build/unpacked/$1/usr folder
-    for folder in "$usr/bin" "$usr"/lib/*/xfce4/notifyd /usr/lib/*/xfce4/notifyd; do PATH=$PATH:$folder; done
-    export XDG_DATA_DIRS=$usr/share:/usr/local/share:/usr/share
-}
-
 user_closes() { :; }
 user_presses() { return 77; }
 case $name in
@@ -75,7 +68,6 @@ case $name in
         ;;
     xfce4-notifyd)
         unpacked xfce4-notifyd
-        for folder in /usr/lib/*/xfce4/xfconf; do PATH=$PATH:$folder; done
         needs xfce4-notifyd xfce4-notifyd xfconfd xfconf Xvfb xvfb
         start_bus
         start_xvfb 800x600
@@ -131,9 +123,21 @@ app = "Short"
 keep = "1s"
 
 [[app]]
+app = "Long"
+topic = "/app/Short/long"
+
+[[app]]
+app = "Brief"
+topic = "/mixed"
+keep = "1s"
+
+[[app]]
 app = "Front"
 claim = "app"
 TOML
+# What others publish at the topic of a program, and with a field that has the name of this program's.
+call Claim t "$(send /mixed "Another program's" '')" > /dev/null
+call Claim t "$(call Publish 'sssa{sv}a{sv}' /note/stray 'A stray field' '' 1 keep u 0 0)" > /dev/null
 
 BRIDGE=org.notifyd.Bridge.desktop
 BRIDGE_PATH=/org/notifyd/Bridge1
@@ -243,6 +247,17 @@ if [ "$name" != xfce4-notifyd ]; then
     eventually "$name: the program has heard of it" grep -qs default "$T/pressed"
     up "and nothing is up" 0
 fi
+
+# --- a program of GTK, and a page in Chromium
+
+/usr/bin/python3 "$RIGS/gio-program.py" org.gnome.Shell.Extensions 'From GTK' < "$T/lines" > "$T/gio.log" 2>&1 &
+PROCESSES+=($!)
+exec 7> "$T/lines"
+published 'From GTK'
+eventually "$name: it is shown" result_is "$ID" shown
+exec 7>&-
+eventually "$name: its program takes it back" result_is "$ID" withdrawn
+up "and nothing is up" 0
 
 # --- expired: only the server closes it
 
@@ -367,11 +382,13 @@ equal "$name: and says how long its text stays" 7200 "$(of_event "$ID" '.[6].kee
 # --- notifyd, notifyd-desktop and the server end
 
 clear_banners
-notify-send --app-name Short 'Short-lived'
-published 'Short-lived'
-eventually "$name: it is shown" result_is "$ID" shown
-call Claim t "$ID" > /dev/null
-up "a claim closes it" 0
+for title in 'Brief Behind another' 'Short Short-lived' 'Long Long-lived' 'Short Behind it'; do
+    notify-send --app-name "${title%% *}" "${title#* }"
+    published "${title#* }"
+    eventually "$name: it is shown" result_is "$ID" shown
+    call Claim t "$ID" > /dev/null
+    up "a claim closes it" 0
+done
 stop "$DAEMON" KILL
 eventually "notifyd is killed" unowned $ROUTER
 notify-send --expire-time 0 --app-name Letters 'While notifyd is away'
@@ -385,7 +402,10 @@ call Claim t "$ID" > /dev/null
 start_desktop
 is_deleted() { ! has_event 'Short-lived'; }
 eventually "$name: a text whose time is over is deleted" is_deleted
-equal "$name: and no other" 1 "$(history "map(select(.[2] == \"While notifyd is away\")) | length")"
+for title in 'While notifyd is away' "Another program's" 'A stray field' 'Long-lived' 'Behind another' 'Behind it'; do
+    has_event "$title" || fail "$name: “$title” is deleted"
+done
+ok "$name: and no other, and none behind one that stays"
 up "what was claimed meanwhile is closed after the start" 0
 notify-send --expire-time 0 --app-name Letters 'Up over a restart'
 published 'Up over a restart'
@@ -398,6 +418,16 @@ call Claim t "$ID" > /dev/null
 up "and is closed by a claim" 0
 
 if [ "$name" = dunst ] || [ "$name" = mako ]; then
+    kill -STOP "$SERVER_PROCESS"
+    # notify-send would ask the server for its name first.
+    busctl --user call $SERVER $SERVER_PATH $SERVER Notify 'susssasa{sv}i' Letters 0 '' 'While the server hangs' '' 0 0 0 > "$T/hung" &
+    hung=$!
+    published 'While the server hangs'
+    call Claim t "$ID" > /dev/null
+    kill -CONT "$SERVER_PROCESS"
+    wait $hung || fail "a program gets no answer of a server that has hung"
+    up "what was claimed while the server hung is closed" 0
+
     notify-send --expire-time 0 --app-name Letters 'Up when the server ends'
     published 'Up when the server ends'
     eventually "$name: it is shown" result_is "$ID" shown
@@ -414,6 +444,31 @@ if [ "$name" = dunst ] || [ "$name" = mako ]; then
     throughout 300 "$name: and the one with its number stays" displayed_is 1
     call Claim t "$ID" > /dev/null
     up "until it is claimed itself" 0
+fi
+
+# --- more than can be kept while notifyd is away
+
+if [ "$name" = plasma ]; then
+    stop "$DAEMON" KILL
+    eventually "notifyd is killed" unowned $ROUTER
+    /usr/bin/python3 - <<'PYTHON'
+import dbus
+server = dbus.Interface(dbus.SessionBus().get_object("org.freedesktop.Notifications", "/org/freedesktop/Notifications"),
+                        "org.freedesktop.Notifications")
+for number in range(1100):
+    server.Notify("Flood", 0, "", f"number {number}", "", [], {}, 0)
+PYTHON
+    background "$T/notifyd-after.log" "$PRODUCTS/notifyd"
+    DAEMON=$!
+    eventually_quiet "$PATIENCE" owned $ROUTER || fail "notifyd does not start"
+    dropped() { busctl --user --json=short get-property $BRIDGE $BRIDGE_PATH $BRIDGE_NAME Problems | jq -r '.data[][0] | split(" ")[0]'; }
+    flood() { call Unread s /app/Flood; }
+    all_told() { [ "$(dropped)" = $((1100 - $(flood))) ]; }
+    eventually "$name: each of 1,100 notifications is an event or is told to be dropped" all_told
+    [ "$(flood)" -ge 1000 ] || fail "$name: only $(flood) were kept"
+    ok "$name: 1,000 and those that were under way are kept"
+    call ClaimTopic su /app/Flood 0 > /dev/null
+    up "and closed, and the others stay" "$(dropped)"
 fi
 gone "$DESKTOP" && fail "notifyd-desktop has ended"
 ok "$name: notifyd-desktop lives"

@@ -363,6 +363,26 @@ for unit in news.service app-gnome-org.example.News-17.scope vte-spawn-17.scope;
     equal "its program is $name" "$name" "$(program_of "$(send "/unit/$unit" News '')")"
     systemctl --user stop "$unit"
 done
+
+# --- whose notifications notifyd-desktop takes for which
+
+printf '[[app]]\nunit = "chat"\ntopic = "/chat"\n' > "$HOME/.config/notifyd/desktop.toml"
+systemctl --user start notifyd-desktop || fail "notifyd-desktop does not start"
+observes() {
+    [ "$(busctl --user --json=short get-property org.notifyd.Bridge.desktop /org/notifyd/Bridge1 org.notifyd.Bridge1 State | jq -r .data)" = connected ]
+}
+eventually "notifyd-desktop observes" observes
+for unit in chat other; do
+    systemd-run --user --quiet --collect --unit=$unit /usr/bin/python3 "$RIGS/gio-program.py" org.example.Chat$unit "Of $unit"
+done
+observed() { call History stu / 0 1000 | jq -r ".[] | select(.[2] == \"Of $1\") | .[1]"; }
+observed_is() { [[ $(observed "$1") == $2 ]]; }
+eventually "the unit of a program makes the topic of what it shows" observed_is chat /chat
+eventually "and what another shows has that of the program" observed_is other '/app/*'
+systemctl --user stop notifyd-desktop chat other
+# Pictures of banners stay.
+rm -r "$XDG_RUNTIME_DIR/notifyd-desktop" "$HOME/.config/notifyd/desktop.toml"
+
 eventually "the journal says who the callers are" recorded '.NOTIFYD_CALLER // "" | test("unit feed.service")'
 
 # --- killed

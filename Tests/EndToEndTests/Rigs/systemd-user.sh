@@ -5,6 +5,7 @@ source "$(dirname "$0")/rig.bash"
 source "$(dirname "$0")/user-session.bash"
 rig_begin "$@"
 needs_user_session
+needs_python gi
 
 install_for_user
 say "on dbus-daemon:"
