@@ -77,7 +77,7 @@ extension Link {
     }
 
     mutating func announced(_ event: Announced, at now: Now) {
-        guard configuration.kind == .link, event.hasWindow, configuration.shares(event.topic), !event.name.isLocal
+        guard configuration.kind == .link, event.hasWindow, shares(event.name, event.topic)
         else { return }
         updateCatchingUp(at: now)
         guard holds.count < limits.holds else { return }

@@ -150,14 +150,16 @@ extension Link {
         }
         guard !isFromElsewhere else { return nil }
         switch change.kind {
-        case .event(let event): return configuration.shares(event.topic) ? .event(event) : nil
+        case .event(let event): return shares(event.name, event.topic) ? .event(event) : nil
         case .claim(let claim):
-            let isHeardOf = !configuration.isChannel && !claim.name.isLocal
-            return configuration.shares(claim.topic) && isHeardOf ? .claim(claim) : nil
-        case .removal(let removal): return configuration.shares(removal.topic) ? .removal(removal) : nil
+            return !configuration.isChannel && shares(claim.name, claim.topic) ? .claim(claim) : nil
+        case .removal(let removal): return shares(removal.name, removal.topic) ? .removal(removal) : nil
         case .other, .start: return nil
         }
     }
+
+    /// Whether others hear of an event.
+    func shares(_ name: GlobalName, _ topic: Topic) -> Bool { !name.isLocal && configuration.shares(topic) }
 
     /// How many bytes an event is longer than what the broker takes; `nil` if it is not.
     private func excess(_ content: Said.Content) -> (count: Int, longest: Int)? {
