@@ -21,13 +21,12 @@ extension Router {
     /// Whether a pause, a mute or a schedule covers everything at or below a topic.
     public func isQuiet(_ topic: TopicPrefix) -> Bool { quietPeriods.covering(topic) != nil }
 
-    /// Notes that something has held back the banner of an event, also of one whose snooze has ended. The digest counts
-    /// neither itself nor what is not shown by this program.
+    /// Notes that something has held back the banner of an event, also of one whose snooze has ended. The digest does not count
+    /// itself.
     ///
     /// - Returns: the name of the digest that counts the event.
     mutating func oweDigest(of tracked: TrackedEvent, heldBackBy quiet: Quiet) -> EventID? {
-        guard tracked.event.topic != DigestTally.topic, !tracked.event.isShownByPublisher,
-            let period = digestPeriod(of: quiet),
+        guard tracked.event.topic != DigestTally.topic, let period = digestPeriod(of: quiet),
             digests.owed[period] != nil || digests.owed.count < limits.digests
         else { return nil }
         return digests.add(tracked.event.id, to: period)

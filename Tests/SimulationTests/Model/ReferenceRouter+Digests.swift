@@ -32,7 +32,7 @@ extension ReferenceRouter {
         resolution.quiet = quiet
         let ofPause =
             configuration.banners.digestsPauses ? ActiveSchedule.Period(quiet.topic, began: .min) : nil
-        guard item.topic.description != "/notifyd/digest", !item.isOwnBanner,
+        guard item.topic.description != "/notifyd/digest",
             let period = quiet.cause == .schedule ? period(at: quiet.topic) : ofPause
         else { return resolution }
         let before = owed.first { $0.period == period }
