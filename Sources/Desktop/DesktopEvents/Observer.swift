@@ -385,10 +385,10 @@ public struct Observer: Sendable {
     private mutating func publish(_ call: Call, _ id: CallID, _ key: BannerKey?, on server: ServerID) -> [Effect] {
         let notice = call.notice
         var decision = decision(notice)
-        if case .take = decision, notice.isOfBrowser,
+        if case .take = decision,
             foreign.contains(where: {
                 abs(call.time - $0.time) < Self.sameTime && $0.text == notice.title + "\n" + notice.body
-            })
+            }), notice.isOfBrowser
         {
             decision = .leave(rule: nil, reason: "its page has published the same")
         }

@@ -57,6 +57,8 @@ final class ServerLink: @unchecked Sendable {
     private(set) var title = ""
     private(set) var hasMarkup = false
     private var isKnown = false
+    /// Whether a button can be pressed for the user, so that the program hears of it: see ``invoke(_:action:)``.
+    private var reachesPrograms: Bool { kind == .plasma || kind == .mako }
     /// How notifications are seen.
     var way: String { kind == .plasma ? "watcher" : "monitor" }
     /// What is closed when the server has answered some of the calls before.
@@ -235,7 +237,9 @@ final class ServerLink: @unchecked Sendable {
         let id = CallID(sender: sender, serial: message.serial)
         switch (message.interface, message.member) {
         case (Self.name, "Notify") where destination == Self.name || destination == server:
-            guard let notice = Notice(message.arguments, hasMarkup: hasMarkup) else { return }
+            guard var notice = Notice(message.arguments, hasMarkup: hasMarkup) else { return }
+            // Pressed in the inbox, they would do nothing.
+            if !reachesPrograms { notice.buttons = [] }
             onSight(.notify(id, notice, program: sender, expectsReply: message.expectsReply))
         case (Self.name, "CloseNotification") where destination == Self.name || destination == server:
             guard case .uint32(let number)? = message.arguments.first else { return }
