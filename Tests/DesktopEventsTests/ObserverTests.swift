@@ -1,5 +1,6 @@
 import DesktopEvents
 import Routing
+import TOMLTables
 import Testing
 
 /// Which banner is which event, and what becomes of both: in virtual time.
@@ -190,6 +191,16 @@ struct ObserverTests {
         #expect(observer.ended(.number(7), reason: 3).isEmpty)
     }
 
+    @Test mutating func aBannerIsGoneWhenTheServerHasAnsweredUnlessSomethingElseIsUpInItsPlace() {
+        let (first, _) = show(7)
+        _ = observer.decided(first.eventID, "claimed")
+        let (second, _) = show(7, Self.notice("Again"))
+        observer.closed(.number(7))
+        #expect(observer.decided(second.eventID, "claimed") == [.close(.number(7))])
+        observer.closed(.number(7))
+        #expect(observer.count == 0)
+    }
+
     @Test(arguments: ["shown", "expired", ""]) mutating func anEventThatIsNotOverKeepsItsBanner(_ outcome: String) {
         let (name, _) = show(7)
         #expect(observer.decided(name.eventID, outcome).isEmpty)
@@ -303,6 +314,46 @@ struct ObserverTests {
         #expect(observer.decided(new, "claimed") == [.close(.number(7))])
     }
 
+    /// A start while notifyd has more rows.
+    private mutating func restart() {
+        observer = Observer(bus: "b", catchesUp: true)
+        _ = observer.serverChanged(":1.5", at: now)
+    }
+
+    @Test mutating func whatTookThePlaceOfAnEndedOneBeforeTheStartStaysUp() throws {
+        restart()
+        let old = try journal(7, row: 3)
+        #expect(observer.decided(old, "claimed").isEmpty)
+        let new = try journal(7, row: 5)
+        #expect(observer.caughtUp().isEmpty)
+        #expect(observer.decided(new, "claimed") == [.close(.number(7))])
+    }
+
+    @Test mutating func whatEndedBeforeTheStartIsClosedWhenTheJournalHasBeenRead() throws {
+        restart()
+        let ended = try journal(7, row: 3)
+        let snoozed = try journal(8, row: 4)
+        #expect(observer.decided(ended, "retracted").isEmpty)
+        #expect(observer.decided(snoozed, "muted").isEmpty)
+        #expect(observer.decided(snoozed, "shown").isEmpty, "it has come back meanwhile")
+        #expect(observer.caughtUp() == [.close(.number(7))])
+        #expect(observer.caughtUp().isEmpty)
+        observer.closed(.number(7))
+        #expect(observer.count == 1)
+    }
+
+    @Test mutating func anApplicationIsNotToldOfAButtonAgainAfterARestart() throws {
+        restart()
+        let key = BannerKey.gtk(app: "org.example.Chat", id: "1")
+        let name = DesktopName(
+            ServerID(bus: "b", name: ":1.5"), CallID(sender: ":1.9", serial: 1), key, isShared: false)
+        observer.published(
+            name.eventID, source: name.source, topic: try Topic("/app/Chat"), title: "Hello", body: "", buttons: [],
+            row: 1, time: 0)
+        _ = observer.decided(name.eventID, "retracted", action: "app.open")
+        #expect(observer.caughtUp() == [.close(key)])
+    }
+
     @Test mutating func whatWasSeenSinceTheStartIsNotTakenForAnOldOne() throws {
         let (name, _) = show(7)
         let old = try journal(7, row: 3)
@@ -344,6 +395,21 @@ struct ObserverTests {
         _ = observer.answered(id, .banner(key), at: now)
         let name = DesktopName(ServerID(bus: "b", name: ":1.5"), id, key, isShared: false)
         #expect(observer.closingRequested(key) == [.withdraw(name)])
+    }
+
+    // MARK: What came lately
+
+    @Test mutating func whatIsLeftAloneIsToldWithoutItsTextAndTheRestForADay() throws {
+        observer.rules = try TableReader.read(
+            file: "", text: "[[app]]\napp = \"Secrets\"\nkeep = \"0\"", DesktopRules.read)
+        _ = show(7, Self.notice("A secret", app: "Secrets"))
+        _ = show(8)
+        #expect(observer.sightings.map(\.notice.title) == ["", "Hello"])
+        #expect(observer.sightings.map(\.notice.app) == ["Secrets", "Chat"])
+        observer.forgetSightings(at: 24 * 3600 * 1_000_000)
+        #expect(observer.sightings.count == 2)
+        observer.forgetSightings(at: 24 * 3600 * 1_000_000 + 1)
+        #expect(observer.sightings.isEmpty)
     }
 
     // MARK: Limits

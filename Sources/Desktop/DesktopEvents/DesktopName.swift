@@ -14,6 +14,8 @@ public enum BannerKey: Hashable, Sendable {
         }
     }
 
+    var isNumber: Bool { if case .number = self { true } else { false } }
+
     init?(_ text: Substring) {
         if let number = UInt32(text) {
             self = .number(number)

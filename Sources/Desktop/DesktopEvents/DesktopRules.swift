@@ -73,6 +73,9 @@ public struct DesktopRules: Equatable, Sendable {
         /// With the number of the rule, from 1, if one says so, and the reason.
         case leave(rule: Int?, reason: String)
 
+        /// How long its text stays.
+        var keep: Duration { if case .take(let route) = self { route.keep } else { DesktopRules.usualKeep } }
+
         /// The number of the rule that fits, from 1.
         public var rule: Int? {
             switch self {

@@ -67,6 +67,8 @@ public struct Observer: Sendable {
         var presses: [String] = []
         /// Whether it was read from the journal after a start.
         var isRecovered = false
+        /// How its event has ended, while later rows may tell that something else is up in its place.
+        var end: (outcome: String, action: String?)?
         /// Grows with each banner that is remembered.
         var age: UInt64 = 0
     }
@@ -82,7 +84,7 @@ public struct Observer: Sendable {
         didSet { told = [] }
     }
     public private(set) var server: ServerID
-    /// The newest last.
+    /// The newest last, and none for longer than its text stays on disk.
     public private(set) var sightings: [Sighting] = []
     /// How many there were since the start.
     public private(set) var sightingCount = 0
@@ -108,7 +110,14 @@ public struct Observer: Sendable {
     /// What other sources have published lately: title and body.
     private var foreign: [(text: String, time: Int64)] = []
 
-    public init(bus: String) { server = ServerID(bus: bus, name: "") }
+    /// Whether rows of the journal are read that were written before the start.
+    private var isCatchingUp: Bool
+
+    /// - Parameter catchesUp: whether ``caughtUp()`` is called when the journal has been read.
+    public init(bus: String, catchesUp: Bool = false) {
+        server = ServerID(bus: bus, name: "")
+        isCatchingUp = catchesUp
+    }
 
     // MARK: The server
 
@@ -196,6 +205,12 @@ public struct Observer: Sendable {
         }
     }
 
+    /// The server has answered the call that closes a banner. Not all of them say by a signal that it is gone.
+    public mutating func closed(_ key: BannerKey) {
+        // Something else may be up in its place meanwhile.
+        if banners[key]?.isClosing == true { forget(key) }
+    }
+
     /// The user has pressed a button of a banner. The server closes it then, unless it is resident.
     public mutating func pressed(_ key: BannerKey, _ action: String) -> [Effect] {
         guard let banner = banners[key], !banner.isClosing else { return [] }
@@ -257,16 +272,29 @@ public struct Observer: Sendable {
             if closes, outcome != "muted" { hidden[eventID] = nil }
             return []
         }
+        if isCatchingUp, banner.isRecovered {
+            banners[key]?.end = closes ? (outcome, action) : nil
+            return []
+        }
         guard closes, !banner.isClosing else { return [] }
         if outcome == "muted" { hide(banner) }
         banners[key]?.isClosing = true
         var effects: [Effect] = []
-        if let action, !banner.presses.contains(action) {
+        // An application that was told before the start is not told again; a banner that is gone has no button.
+        if let action, !banner.presses.contains(action), !banner.isRecovered || key.isNumber {
             effects.append(.invoke(key, action: action))
         }
         effects.append(.close(key))
         if case .gtk = key { forget(key) }
         return effects
+    }
+
+    /// The journal has been read up to the start: what is still up and over is closed.
+    public mutating func caughtUp() -> [Effect] {
+        guard isCatchingUp else { return [] }
+        isCatchingUp = false
+        let ended = banners.values.filter { $0.end != nil }.sorted { $0.age < $1.age }
+        return ended.flatMap { decided($0.name.eventID, $0.end?.outcome ?? "", action: $0.end?.action) }
     }
 
     /// A button of an event that stays was pressed somewhere, as notifyd announces.
@@ -368,7 +396,15 @@ public struct Observer: Sendable {
         return effects
     }
 
+    /// - Parameter time: microseconds since the epoch.
+    public mutating func forgetSightings(at time: Int64) {
+        sightings.removeAll { $0.time + $0.decision.keep.microseconds < time }
+    }
+
     private mutating func see(_ notice: Notice, _ decision: DesktopRules.Decision, _ time: Int64) {
+        var notice = notice
+        // Of what is left alone, nothing is told but who has shown it.
+        if case .leave(.some, _) = decision { (notice.title, notice.body) = ("", "") }
         sightings.append(Sighting(notice: notice, decision: decision, time: time))
         sightingCount += 1
         if sightings.count > Self.most.sightings { sightings.removeFirst() }

@@ -17,7 +17,7 @@ extension DesktopBridge {
                 [
                     BridgeMethod("Get", out: [("state", "a{sv}")]) { _ in [.variants(self.state)] },
                     BridgeMethod("List", out: [("notifications", "aa{sv}")]) { _ in
-                        let entries = self.observer.sightings.map { BusValue.variants($0.entries) }
+                        let entries = self.recentSightings.map { BusValue.variants($0.entries) }
                         return [.array(entries, of: .dictionary(keys: .string, values: .variant))]
                     },
                     BridgeMethod("WaitForNotification", in: [("milliseconds", "u")], out: [("notification", "a{sv}")]) {

@@ -40,6 +40,7 @@ final class DesktopBridge: Bridge, @unchecked Sendable {
     /// And after how many rows: a start after a crash reads them again before it is up to date.
     private static let mostUnwritten = 500
     private static let mostUnits = 256
+    private static let page = 200
     private static let mostIDs = 8192
 
     static func settings(from table: inout TableReader) -> DesktopRules? { .read(from: &table) }
@@ -56,7 +57,7 @@ final class DesktopBridge: Bridge, @unchecked Sendable {
             throw BridgeFailure(75, "the bus cannot be reached: \(error)")
         }
         let owner = server.server
-        observer = Observer(bus: server.busID)
+        observer = Observer(bus: server.busID, catchesUp: true)
         observer.rules = rules
         perform(observer.serverChanged(owner, at: .now))
         exportMethods()
@@ -152,10 +153,7 @@ final class DesktopBridge: Bridge, @unchecked Sendable {
             case .withdraw(let name): claim(name, "withdrawn")
             case .press(let name, let action): press(name, action)
             case .close(let key):
-                server.close(key) { [self] isTaken in
-                    // A banner that the server does not know is gone.
-                    if !isTaken { perform(observer.ended(key, reason: 4)) }
-                }
+                server.close(key) { [self] in observer.closed(key) }
             case .show(let name, let notice, let topic): show(name, notice, at: topic)
             case .invoke(let key, let action): server.invoke(key, action: action)
             }
@@ -238,6 +236,12 @@ final class DesktopBridge: Bridge, @unchecked Sendable {
         observer.shown(name, notice, as: key, topic: topic)
     }
 
+    /// What came lately.
+    var recentSightings: [Observer.Sighting] {
+        observer.forgetSightings(at: SystemClock.wall)
+        return observer.sightings
+    }
+
     func release(_ key: BannerKey) { observer.released(key) }
 
     /// What the rules say about a notification that is not observed.
@@ -276,8 +280,14 @@ final class DesktopBridge: Bridge, @unchecked Sendable {
         var written = ContinuousClock.now
         var unwritten = 0
         // In short pages: what programs show meanwhile does not wait for all of them.
-        for try await rows in services.daemon.changes(after: start ?? 0, limit: 200) {
+        for try await rows in services.daemon.changes(after: start ?? 0, limit: UInt32(Self.page)) {
             for row in rows { take(row) }
+            // A page that is full may be the last one, too.
+            if rows.count < Self.page {
+                perform(observer.caughtUp())
+            } else {
+                services.loop.perform(after: .seconds(1)) { [self] in perform(observer.caughtUp()) }
+            }
             unwritten += rows.count
             guard unwritten >= Self.mostUnwritten || written + Self.rowPause <= .now,
                 observer.firstRow != writtenRow

@@ -182,7 +182,7 @@ final class Portal: @unchecked Sendable {
                     if let id = answer.eventID, recovered.remove(name.eventID) != nil { askOutcome(of: id, name) }
                 }
             case .show(let key, let name, let notice, let topic, let number): show(key, name, notice, topic, number)
-            case .close(let number): bridge.server.close(.number(number)) { _ in }
+            case .close(let number): bridge.server.close(.number(number))
             case .withdraw(let name): bridge.claim(name, "withdrawn")
             case .forget(let key):
                 contents[key] = nil

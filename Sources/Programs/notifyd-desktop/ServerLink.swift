@@ -62,7 +62,7 @@ final class ServerLink: @unchecked Sendable {
     /// How notifications are seen.
     var way: String { kind == .plasma ? "watcher" : "monitor" }
     /// What is closed when the server has answered some of the calls before.
-    private var toClose: Deque<(call: Message, completion: @Sendable (_ isTaken: Bool) -> Void)> = []
+    private var toClose: Deque<(call: Message, completion: @Sendable () -> Void)> = []
     private var closing = 0
     /// A bus may let a connection wait for no more than 128 answers.
     private static let mostClosing = 64
@@ -305,8 +305,8 @@ final class ServerLink: @unchecked Sendable {
 
     /// Closes a banner.
     ///
-    /// - Parameter completion: gets whether the server has taken the call.
-    func close(_ key: BannerKey, _ completion: @escaping @Sendable (_ isTaken: Bool) -> Void) {
+    /// - Parameter completion: called when the server has answered, or does not.
+    func close(_ key: BannerKey, _ completion: @escaping @Sendable () -> Void = {}) {
         let call: Message =
             switch key {
             case .number(let number):
@@ -327,9 +327,9 @@ final class ServerLink: @unchecked Sendable {
     private func closeNext() {
         guard closing < Self.mostClosing, let (call, completion) = toClose.popFirst() else { return }
         closing += 1
-        bus.call(call) { [self] answer in
+        bus.call(call) { [self] _ in
             closing -= 1
-            if case .success = answer { completion(true) } else { completion(false) }
+            completion()
             closeNext()
         }
     }

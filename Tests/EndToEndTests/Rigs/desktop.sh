@@ -372,7 +372,7 @@ fi
 equal "$name: notifyctl desktop shows the topic" /room/rust \
     "$("$PRODUCTS/notifyctl" desktop --json=short | jq -r '.notifications[] | select(.title == "#rust: Tom") | .topic')"
 equal "$name: and why something is no event" 'its rule leaves it alone' \
-    "$("$PRODUCTS/notifyctl" desktop --json=short | jq -r '.notifications[] | select(.title == "A secret") | .reason')"
+    "$("$PRODUCTS/notifyctl" desktop --json=short | jq -r '.notifications[] | select(.app == "Secrets") | .title + .reason')"
 "$PRODUCTS/notifyctl" desktop --learn '/chat/{room}' --keep 2h --share > "$T/learned" 2> "$T/learn.log" &
 LEARN=$!
 PROCESSES+=($LEARN)

@@ -12,6 +12,7 @@ import time
 
 import dbus
 import dbus.service
+from dbus.lowlevel import MethodCallMessage
 from dbus.mainloop.glib import DBusGMainLoop
 from gi.repository import GLib
 
@@ -35,8 +36,10 @@ class Server(dbus.service.Object):
 
     def tell(self, member, signature, *arguments):
         for watcher in self.watchers:
-            self.bus.call_async(watcher, "/NotificationWatcher", "org.kde.NotificationWatcher", member, signature,
-                                arguments, None, None)
+            message = MethodCallMessage(watcher, "/NotificationWatcher", "org.kde.NotificationWatcher", member)
+            message.append(*arguments, signature=signature)
+            message.set_no_reply(True)
+            self.bus.send_message(message)
 
     @dbus.service.method(NAME, "susssasa{sv}i", "u")
     def Notify(self, app, replaces, icon, title, body, actions, hints, timeout):
