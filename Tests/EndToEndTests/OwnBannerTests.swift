@@ -29,13 +29,15 @@ struct OwnBannerTests {
             let explanation = try await stage.client.explain(pressed)
             #expect(explanation.action == "open")
             #expect(explanation.reason.hasPrefix("It was shown. "))
-            #expect(explanation.reason.contains("pressed its button “open”"))
+            #expect(explanation.reason == "It was shown. The user pressed its button “open”.")
 
             let dismissed = try await shown(2)
             #expect(
                 try await stage.client.claimNamed(
                     source: "desktop", eventID: "2", options: NamedClaimOptions(.dismissed)) == .retracted)
             #expect(try await stage.outcome(of: dismissed).kind == "dismissed")
+            let end = try await stage.client.explain(dismissed).reason
+            #expect(end.hasPrefix("It was shown, and the user closed its banner; ") && end.hasSuffix(" said so."))
             let read = try await shown(3)
             #expect(try await stage.client.markRead("/app") == 1)
             #expect(try await stage.outcome(of: read).kind == "retracted")
@@ -45,7 +47,8 @@ struct OwnBannerTests {
             #expect(try await stage.client.explain(withdrawn).reason.hasPrefix("It was shown. "))
 
             let snoozed = try await shown(5)
-            #expect(try await stage.client.explain(snoozed).reason.hasSuffix("Its publisher shows the banner."))
+            #expect(
+                try await stage.client.explain(snoozed).reason.hasSuffix("Its publisher was told to show the banner."))
             try await stage.client.snooze(snoozed, for: .seconds(600))
             #expect(try await stage.outcome(of: snoozed).kind == "muted")
             #expect(try await stage.client.explain(snoozed).reason.contains("snoozed it. It is snoozed"))

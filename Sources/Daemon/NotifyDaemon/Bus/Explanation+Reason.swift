@@ -17,7 +17,8 @@ extension Explanation {
             let confirmed = confirmation(of: decision).map(Self.text) ?? ""
             return "\(claimant) held it \(Self.moment(ofClaim: decision)), and confirmed it after \(confirmed)."
         case .claimed where decision.action != nil, .retracted where decision.action != nil:
-            return "\(shownBefore)\(claimant) pressed its button “\(decision.action ?? "")”."
+            let isUser = shownByPublisher != nil && decision.claimant == event.sender
+            return "\(shownBefore)\(isUser ? "The user" : claimant) pressed its button “\(decision.action ?? "")”."
         case .claimed:
             return "\(claimant) claimed it (\(decision.form?.rawValue ?? "Claim")) \(Self.moment(ofClaim: decision))."
         case .shown where cameBack:
@@ -60,20 +61,22 @@ extension Explanation {
         }
     }
 
-    /// The decision by a claim that was made on another device: `ClaimNamed`.
+    /// The decision by a claim that was made on another device: `ClaimNamed`. A publisher that shows the banner itself says by it what
+    /// the user does with that here.
     private func reasonElsewhere(_ decision: StoredDecision, passedOnBy claimant: String) -> String? {
         guard decision.form == .named else { return nil }
-        let place = "on \(decision.place.device ?? "another device")"
-        let bearer = "\(claimant) passed that on"
+        let isHere = shownByPublisher != nil && decision.place == ClaimPlace()
+        let place = isHere ? "" : " on \(decision.place.device ?? "another device")"
+        let bearer = "\(claimant) \(isHere ? "said so" : "passed that on")"
         switch decision.outcome {
-        case .claimed where decision.latency == 0: return "It was claimed \(place) before it came in; \(bearer)."
-        case .claimed: return "It was claimed \(place); \(bearer) \(Self.moment(ofClaim: decision))."
+        case .claimed where decision.latency == 0: return "It was claimed\(place) before it came in; \(bearer)."
+        case .claimed: return "It was claimed\(place); \(bearer) \(Self.moment(ofClaim: decision))."
         case .retracted where decision.lateness == nil:
-            return "It was claimed \(place) after it was sent to the notification server, which had not answered yet; "
+            return "It was claimed\(place) after it was sent to the notification server, which had not answered yet; "
                 + "\(bearer)."
-        case .retracted: return "It was shown, and claimed \(place) afterwards; \(bearer)."
-        case .dismissed: return "It was shown, and the user closed its banner \(place); \(bearer)."
-        case .withdrawn: return "\(shownBefore)It was withdrawn \(place); \(bearer)."
+        case .retracted: return "It was shown, and claimed\(place) afterwards; \(bearer)."
+        case .dismissed: return "It was shown, and the user closed its banner\(place); \(bearer)."
+        case .withdrawn: return "\(shownBefore)It was withdrawn\(place); \(bearer)."
         case .shown, .silent, .muted, .expired, .replaced: return nil
         }
     }
@@ -149,7 +152,7 @@ extension Explanation {
     // MARK: Shown
 
     private var shownByPublisher: String? {
-        Appearance.isOwnBanner(event.appearance) ? "Its publisher shows the banner." : nil
+        Appearance.isOwnBanner(event.appearance) ? "Its publisher was told to show the banner." : nil
     }
 
     private func unclaimed(_ decision: StoredDecision) -> String {
