@@ -103,6 +103,31 @@ struct DesktopRulesTests {
         #expect(route(rules, notice)?.rule == 1)
     }
 
+    @Test func theWholeTextIsCompared() throws {
+        let rules = try rules("[[app]]\nbody = \"code [0-9]+\"\nkeep = \"0\"\n[[app]]\ntitle = \"\"\nshare = true")
+        var notice = notice()
+        notice.body = String(repeating: "x ", count: 4000) + "code 123456"
+        #expect(rules.decision(for: notice) == .leave(rule: 1, reason: "its rule leaves it alone"))
+        // What notifyd is not told is not compared either.
+        notice.body = String(repeating: "x", count: 8192) + "code 123456"
+        #expect(route(rules, notice)?.rule == 2)
+        notice.body = "co\u{FFFF}de 123456"
+        #expect(route(rules, notice) == nil)
+    }
+
+    /// `(a+)+[bc]` takes more steps than there are.
+    @Test func aTextThatTakesTooLongToCompareIsNotShared() throws {
+        let evil = "[[app]]\ntitle = \"^(a+)+[bc]\"\n"
+        let sharing = "[[app]]\ntitle = \"\"\nshare = true"
+        let notice = notice(String(repeating: "a", count: 60))
+        let found = try #require(self.route(try rules(evil + sharing), notice))
+        #expect(found.rule == 2)
+        #expect(!found.isShared)
+        #expect(
+            try rules(evil + "keep = \"0\"\n" + sharing).decision(for: notice)
+                == .leave(rule: 1, reason: "it takes too long to compare with a rule that leaves alone"))
+    }
+
     @Test func whatKDEConnectShowsIsTakenOnlyIfARuleNamesIt() throws {
         let notice = notice(app: "KDE Connect")
         #expect(route(DesktopRules(), notice) == nil)
@@ -119,6 +144,11 @@ struct DesktopRulesTests {
         ("[[app]]\ntitle = \"(\"", "desktop.toml:2:1: 'title': "),
         ("[[app]]\napp = \"a\"\ntopic = \"a\"", "desktop.toml:3:1: 'topic': "),
         ("[[app]]\napp = \"a\"\nkeep = \"500d\"", "desktop.toml:3:1: 'keep' is"),
+        ("[[app]]\napp = \"a\"\nkeep = \"999ms\"", "desktop.toml:3:1: 'keep' is 999ms; it is 0, or 1s to 366d"),
+        (
+            "[[app]]\ncategory = \"im.\"",
+            "desktop.toml:2:1: 'category' is \"im.\"; \"im\" is for all that begin with it and a dot"
+        ),
         ("[[app]]\napp = \"a\"\nclaim = \"room\"", "desktop.toml:3:1: 'claim' is \"room\"; it is one of \"app\""),
         ("[[app]]\napp = \"a\"\nsound = \"x\"", "desktop.toml:3:1:"),
     ])
@@ -133,10 +163,19 @@ struct NoticeTests {
         ("a <b>bold</b> &amp; <i>slanted</i> one", "a bold & slanted one"), ("1 < 2 && 3 > 2", "1 < 2 && 3 > 2"),
         ("<a href=\"https://example.org\">link</a>", "link"), ("one<br/>two", "one\ntwo"),
         ("&lt;b&gt; &#39;&#x263A;&quot;&apos;", "<b> '☺\"'"), ("&unknown; <unknown> <", "&unknown; <unknown> <"),
-        ("<b>&lt;i&gt;</b>", "<i>"),
+        ("<b>&lt;i&gt;</b>", "<i>"), ("<é>a</é> <B>b</B> </p>c", "<é>a</é> b c"), ("&é;&#55296;", "&é;&#55296;"),
     ])
     func markupBecomesText(_ markup: String, _ text: String) {
         #expect(Notice.plainText(ofMarkup: markup) == text)
+    }
+
+    /// A text of this length takes some milliseconds; one whose time grew by the square took hours.
+    @Test(arguments: ["<", "&", "<!--", "<b", "</", "&#1"]) func hostileMarkupTakesNoLonger(_ part: String) {
+        let body = String(repeating: part, count: (1 << 20) / part.utf8.count)
+        let start = ContinuousClock.now
+        #expect(body.hasPrefix(Notice.plainText(ofMarkup: body)))
+        #expect(Notice.plainText(ofMarkup: body + ">").utf8.count <= 64 << 10)
+        #expect(ContinuousClock.now - start < .seconds(30))
     }
 
     @Test func whatNotifydWouldRefuseIsCutOrLeftOut() {
@@ -149,7 +188,7 @@ struct NoticeTests {
         notice.progress = 300
         notice.buttons =
             [Notice.Button(key: "", label: "none"), Notice.Button(key: "a\nb", label: "line")]
-            + (1...10).map { Notice.Button(key: "\($0)", label: "") }
+            + (1...10).map { Notice.Button(key: "\($0)", label: "") } + [Notice.Button(key: "1", label: "again")]
         let result = notice.publishable
         #expect(result.title.utf8.count == 1024)
         #expect(result.body == "ab")

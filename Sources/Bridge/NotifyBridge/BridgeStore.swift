@@ -173,6 +173,14 @@ public final class BridgeStore: Sendable {
         if let error { throw error }
     }
 
+    /// Deletes what was removed or replaced from the file, too.
+    package func purge() async throws(StoreError) { try await onLoop(Self.emptyLog) }
+
+    /// Until then old texts are in the log.
+    private static func emptyLog(_ database: SQLiteFile) throws(StoreError) {
+        try database.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    }
+
     // MARK: Dead letters
 
     /// Keeps what can never be delivered. The oldest ones give way to it, if there are too many.
@@ -212,8 +220,7 @@ public final class BridgeStore: Sendable {
             let count = try database.transaction { database throws(StoreError) in
                 try LetterTable.delete(below: topic, database)
             }
-            // Until then the texts are in the log.
-            try database.run("PRAGMA wal_checkpoint(TRUNCATE)")
+            try Self.emptyLog(database)
             return count
         }
         refreshSoon()

@@ -28,14 +28,18 @@ package final class PictureFolder: Sendable {
         guard access(path, R_OK | W_OK | X_OK) == 0 else {
             throw Failure(description: "the folder \(path) cannot be used: \(String(cString: strerror(errno)))")
         }
-        // What the run before has left.
+        // What the run before has left, and nothing that others have put there.
         var old: [String] = []
-        if let folder = opendir(path) {
+        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw Failure(description: "\(path) is not a folder: \(String(cString: strerror(errno)))")
+        }
+        if let folder = fdopendir(descriptor) {
             while let entry = readdir(folder) {
                 let name = withUnsafeBytes(of: entry.pointee.d_name) {
                     String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
                 }
-                if !name.hasPrefix(".") { old.append(path + "/" + name) }
+                if let dot = name.firstIndex(of: "."), UInt64(name[..<dot]) != nil { old.append(path + "/" + name) }
             }
             closedir(folder)
         }

@@ -6,7 +6,7 @@ import CPCRE2
 /// Others choose the texts that are matched, and PCRE2 backtracks: with a pattern such as `(a+)+b`, a text could keep it busy for
 /// ever. So it is given up after a number of steps, which takes some 20 milliseconds at most with patterns people write.
 public struct Pattern: Sendable {
-    /// Unicode scalars of a text that are looked at. What is behind them is not seen, also not by `$`.
+    /// Unicode scalars of a text that are looked at, unless more are asked for. What is behind them is not seen, also not by `$`.
     public static let longestSubject = 512
     /// Bytes of a pattern.
     static let longestText = 4096
@@ -41,12 +41,14 @@ public struct Pattern: Sendable {
     }
 
     /// Finds the pattern anywhere in a text, and as far left as it is.
-    public func match(_ subject: String) -> Outcome {
+    ///
+    /// - Parameter longest: Unicode scalars of the text that are looked at.
+    public func match(_ subject: String, upTo longest: Int = longestSubject) -> Outcome {
         guard let data = pcre2_match_data_create_from_pattern_8(code.code, nil) else { return .gaveUp }
         defer { pcre2_match_data_free_8(data) }
         var subject = subject
         return subject.withUTF8 { bytes in
-            let length = Self.length(bytes)
+            let length = Self.length(bytes, longest)
             // A string of Swift is valid.
             let count = pcre2_match_8(
                 code.code, bytes.baseAddress, length, 0, PCRE2_NO_UTF_CHECK, data, code.limits)
@@ -65,12 +67,12 @@ public struct Pattern: Sendable {
     }
 
     /// Bytes of a text that are looked at.
-    private static func length(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
-        guard bytes.count > longestSubject else { return bytes.count }
+    private static func length(_ bytes: UnsafeBufferPointer<UInt8>, _ longest: Int) -> Int {
+        guard bytes.count > longest else { return bytes.count }
         var scalars = 0
         return bytes.firstIndex { byte in
             scalars += byte & 0xC0 == 0x80 ? 0 : 1
-            return scalars > longestSubject
+            return scalars > longest
         } ?? bytes.count
     }
 }

@@ -33,7 +33,8 @@ public struct AppRule: Equatable, Sendable {
         var captures: [String: String] = [:]
         for (pattern, text) in [(title, notice.title), (body, notice.body)] {
             guard let pattern else { continue }
-            switch pattern.match(text) {
+            // All that notifyd is told.
+            switch pattern.match(text, upTo: Notice.longestBody) {
             case .match(let found): captures.merge(found) { first, _ in first }
             case .noMatch: return nil
             case .gaveUp:
@@ -96,13 +97,28 @@ public struct DesktopRules: Equatable, Sendable {
     /// - Parameter onGivingUp: called with a pattern that would have taken too long.
     public func decision(for notice: Notice, onGivingUp: (Pattern) -> Void = { _ in }) -> Decision {
         if let triviality = notice.triviality { return .leave(rule: nil, reason: triviality) }
+        // What is not told is not compared.
+        let notice = rules.isEmpty ? notice : notice.publishable
+        // What could not be compared may be private.
+        var isDoubtful = false
         for (index, rule) in rules.enumerated() {
-            guard let captures = rule.captures(notice, onGivingUp) else { continue }
+            var gaveUp = false
+            let captures = rule.captures(notice) { pattern in
+                gaveUp = true
+                onGivingUp(pattern)
+            }
+            if gaveUp, rule.keep == .zero {
+                return .leave(rule: index + 1, reason: "it takes too long to compare with a rule that leaves alone")
+            }
+            isDoubtful = isDoubtful || gaveUp
+            guard let captures else { continue }
             guard rule.keep > .zero else { return .leave(rule: index + 1, reason: "its rule leaves it alone") }
             // What was captured may be no part of a topic.
             let topic = rule.topic.flatMap { $0.filled(with: captures) } ?? Self.topic(of: notice)
             var route = Route(rule: index + 1, topic: topic)
-            (route.keep, route.isShared, route.isSeenWithProgram) = (rule.keep, rule.isShared, rule.claim == .app)
+            (route.keep, route.isShared, route.isSeenWithProgram) = (
+                rule.keep, rule.isShared && !isDoubtful, rule.claim == .app
+            )
             return .take(route)
         }
         if notice.isOfKDEConnect { return .leave(rule: nil, reason: "KDE Connect shows what a phone has") }
@@ -146,10 +162,18 @@ extension AppRule {
         rule.body = table.parsed("body", Pattern.init)
         rule.topic = table.parsed("topic") { text throws(TopicError) in try TopicPattern(text) }
         rule.keep = table.duration("keep", upTo: DesktopRules.longestKeep) ?? DesktopRules.usualKeep
+        if rule.keep > .zero, rule.keep < .seconds(1) {
+            table.note("keep", "'keep' is \(rule.keep.text); it is 0, or 1s to \(DesktopRules.longestKeep.text)")
+        }
         rule.isShared = table.boolean("share") ?? false
         rule.claim = table.word("claim", of: Claim.self)
         for (key, value) in [("app", rule.app), ("category", rule.category), ("unit", rule.unit)] where value == "" {
             table.note(key, "'\(key)' is empty; a rule without '\(key)' is for every one")
+        }
+        if let category = rule.category, category.hasSuffix(".") || category.hasSuffix("*") {
+            let group = category.prefix { $0 != "." && $0 != "*" }
+            table.note(
+                "category", "'category' is \"\(category)\"; \"\(group)\" is for all that begin with it and a dot")
         }
         guard ["app", "category", "unit", "title", "body"].contains(where: { table.has($0) }) else {
             table.note(

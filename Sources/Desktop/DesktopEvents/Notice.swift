@@ -70,7 +70,8 @@ public struct Notice: Equatable, Sendable {
     // MARK: As options of `Publish`
 
     /// Bytes of the title, of the body, and of every other text that notifyd takes.
-    private static let longest = (title: 1024, body: 8192, text: 256)
+    private static let longest = (title: 1024, body: longestBody, text: 256)
+    static let longestBody = 8192
     private static let mostButtons = 8
     private static let longestTimeout = 86_400_000
 
@@ -86,9 +87,11 @@ public struct Notice: Equatable, Sendable {
         let isShort = { (text: String) in text.utf8.count <= Self.longest.text && text.fitsIntoMessage }
         notice.icon = isShort(icon) && Appearance.isIcon(icon) ? icon : ""
         notice.image = isShort(image) && Appearance.isLocalFile(image) ? image : ""
+        var keys: Set<String> = []
         notice.buttons = Array(
             buttons.filter { button in
                 isShort(button.key) && !button.key.isEmpty && !button.key.unicodeScalars.contains { $0.isActive }
+                    && keys.insert(button.key).inserted
             }
             .map { Button(key: $0.key, label: $0.label.isEmpty ? $0.key : $0.label.sendable(Self.longest.text)) }
             .prefix(Self.mostButtons))
@@ -98,50 +101,61 @@ public struct Notice: Equatable, Sendable {
         return notice
     }
 
+    /// Bytes of a body that are looked at: with its markup it may be longer than what is published.
+    private static let longestMarkup = 64 << 10
+
     /// Drops the markup of a body that a server with the capability `body-markup` is given, and reads its entities.
     public static func plainText(ofMarkup text: String) -> String {
         guard text.utf8.contains(where: { $0 == UInt8(ascii: "<") || $0 == UInt8(ascii: "&") }) else { return text }
-        var result = ""
-        var rest = text[...]
-        while let place = rest.firstIndex(where: { $0 == "<" || $0 == "&" }) {
-            result += rest[..<place]
-            rest = rest[place...]
-            if let (end, replacement) = rest.first == "<" ? tag(rest) : entity(rest) {
-                result += replacement
-                rest = rest[end...]
-            } else {
-                result.append(rest.removeFirst())
+        let bytes = Array(text.beginning(ofBytes: longestMarkup).utf8)
+        var result: [UInt8] = []
+        var index = 0
+        // The next ">", which is looked for once: the time grows with the length of the text, and no faster.
+        var close = -1
+        while index < bytes.count {
+            if bytes[index] == UInt8(ascii: "<") {
+                if close < index { close = bytes[index...].firstIndex(of: UInt8(ascii: ">")) ?? bytes.count }
+                if close < bytes.count, let shown = shown(forTag: bytes[(index + 1)..<close]) {
+                    result += shown.utf8
+                    index = close + 1
+                    continue
+                }
+            } else if bytes[index] == UInt8(ascii: "&"),
+                let end = bytes[index...].prefix(10).firstIndex(of: UInt8(ascii: ";")),
+                let shown = shown(forEntity: String(decoding: bytes[(index + 1)..<end], as: UTF8.self))
+            {
+                result += shown.utf8
+                index = end + 1
+                continue
             }
+            result.append(bytes[index])
+            index += 1
         }
-        return result + rest
+        return String(decoding: result, as: UTF8.self)
     }
 
     private static let tags = ["b", "i", "u", "a", "img", "br", "p", "span"]
 
-    /// The end of a tag at the beginning of a text, and what is shown for it; `nil` if there is none that servers know.
-    private static func tag(_ text: Substring) -> (end: Substring.Index, shown: String)? {
-        guard let end = text.firstIndex(of: ">") else { return nil }
-        let inside = text[..<end].dropFirst()
-        let name = inside.drop { $0 == "/" }.prefix { $0.isLetter }.lowercased()
-        guard tags.contains(name) else { return nil }
-        return (text.index(after: end), ["br", "p"].contains(name) && inside.first != "/" ? "\n" : "")
+    /// What is shown for a tag; `nil` if servers do not know it.
+    private static func shown(forTag inside: ArraySlice<UInt8>) -> String? {
+        let name = inside.drop { $0 == UInt8(ascii: "/") }
+            .prefix { (UInt8(ascii: "A")...UInt8(ascii: "z")).contains($0) || $0 >= 0x80 }
+        guard name.count <= 4, case let name = String(decoding: name, as: UTF8.self).lowercased(), tags.contains(name)
+        else { return nil }
+        return ["br", "p"].contains(name) && inside.first != UInt8(ascii: "/") ? "\n" : ""
     }
 
-    private static func entity(_ text: Substring) -> (end: Substring.Index, shown: String)? {
-        guard let end = text.prefix(10).firstIndex(of: ";") else { return nil }
-        let name = text[..<end].dropFirst()
-        let shown: String? =
-            switch name {
-            case "amp": "&"
-            case "lt": "<"
-            case "gt": ">"
-            case "quot": "\""
-            case "apos": "'"
-            case _ where name.hasPrefix("#x"): UInt32(name.dropFirst(2), radix: 16).flatMap(Self.text)
-            case _ where name.hasPrefix("#"): UInt32(name.dropFirst()).flatMap(Self.text)
-            default: nil
-            }
-        return shown.map { (text.index(after: end), $0) }
+    private static func shown(forEntity name: String) -> String? {
+        switch name {
+        case "amp": "&"
+        case "lt": "<"
+        case "gt": ">"
+        case "quot": "\""
+        case "apos": "'"
+        case _ where name.hasPrefix("#x"): UInt32(name.dropFirst(2), radix: 16).flatMap(Self.text)
+        case _ where name.hasPrefix("#"): UInt32(name.dropFirst()).flatMap(Self.text)
+        default: nil
+        }
     }
 
     private static func text(of number: UInt32) -> String? { Unicode.Scalar(number).map { String(Character($0)) } }

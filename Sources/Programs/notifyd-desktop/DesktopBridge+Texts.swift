@@ -45,7 +45,7 @@ extension DesktopBridge {
         }
         for (topic, id) in old.sorted(by: { $0.value < $1.value }) {
             let topic = topic.description
-            guard let last = await lastDeletable(at: topic, upTo: id, now) else { return nil }
+            guard let last = await lastDeletable(at: topic, upTo: id, now, &first) else { return nil }
             guard last > 0 else { continue }
             guard await services.daemon.perform(DaemonCall("Forget", [.string(topic), .uint64(last)])).isDone else {
                 return nil
@@ -60,7 +60,9 @@ extension DesktopBridge {
     ///
     /// - Returns: the event before the first one that stays, because its time is not over or it is another program's; 0 if that is
     ///   the oldest; `nil` if notifyd has not answered.
-    private func lastDeletable(at topic: String, upTo last: UInt64, _ now: Duration) async -> UInt64? {
+    private func lastDeletable(
+        at topic: String, upTo last: UInt64, _ now: Duration, _ first: inout UInt64?
+    ) async -> UInt64? {
         var deletable: UInt64 = 0
         while deletable < last {
             guard let texts = await texts(at: topic, after: deletable) else { return nil }
@@ -68,8 +70,11 @@ extension DesktopBridge {
                 guard text.id <= last, text.isOver(at: now) else { return deletable }
                 // Another program may have a field of the same name.
                 let answer = await services.daemon.perform(DaemonCall("Explain", [.uint64(text.id)]))
-                guard case .done(let arguments) = answer else { return nil }
-                guard let source = arguments.first?.entries?["source"]?.string, DesktopName.isSource(source) else {
+                guard case .done(let arguments) = answer, let details = arguments.first?.entries else { return nil }
+                guard let source = details["source"]?.string, DesktopName.isSource(source) else { return deletable }
+                guard details["snoozed"] == nil else {
+                    // It comes back, and its time is over then.
+                    first = min(first ?? text.id, text.id)
                     return deletable
                 }
                 deletable = text.id

@@ -20,6 +20,8 @@ final class Portal: @unchecked Sendable {
     private static let recordPrefix = "portal/"
     /// Bytes of a notification, without its picture.
     private static let longest = 64 << 10
+    /// Bytes of a picture. The last 32 are in memory, where the run-time folder is.
+    private static let longestPicture = 1 << 20
 
     private unowned let bridge: DesktopBridge
     private var notices: PortalNotices
@@ -29,6 +31,7 @@ final class Portal: @unchecked Sendable {
     /// By the number of a banner: what lets a program come to the front, which some servers give before a press.
     private var token: (number: UInt32, text: String)?
     private var alarm: WorkTimer?
+    private var isPurging = false
     /// `nil`: there is no place for pictures, which are left out.
     private let pictures: PictureFolder?
 
@@ -106,6 +109,7 @@ final class Portal: @unchecked Sendable {
     }
 
     private func picture(_ bytes: [UInt8]) -> BusValue? {
+        guard bytes.count <= Self.longestPicture else { return nil }
         let kind = bytes.starts(with: [0x89, 0x50]) ? "png" : bytes.starts(with: [0xFF, 0xD8]) ? "jpeg" : "svg"
         let path = try? pictures?.keep(bytes, kind: kind)
         return path.map { .structure([.string("file"), .variant(.string("file://" + $0))]) }
@@ -187,6 +191,7 @@ final class Portal: @unchecked Sendable {
             case .forget(let key):
                 contents[key] = nil
                 services.store.write([.remove(Self.recordKey(key))]) { _ in }
+                purge()
             }
         }
         arm()
@@ -213,6 +218,7 @@ final class Portal: @unchecked Sendable {
             if let name, let topic { bridge.follow(name, notice, .number(number), at: topic) }
             contents[key]?.forgetTexts()
             write(key) {}
+            purge()
         }
     }
 
@@ -242,7 +248,22 @@ final class Portal: @unchecked Sendable {
             ])
     }
 
+    /// Deletes texts from the disk that are not needed any more: those of the next seconds together.
+    private func purge() {
+        guard !isPurging else { return }
+        isPurging = true
+        services.loop.perform(after: .seconds(1)) { [self] in
+            isPurging = false
+            services.loop.task { [store = services.store] in try? await store.purge() }
+        }
+    }
+
     private func write(_ key: PortalNotices.Key, _ completion: @escaping @Sendable () -> Void) {
+        guard notices.name(of: key) != nil else {
+            // It is shown at once, and nothing is left to do for it after a restart.
+            services.store.write([.remove(Self.recordKey(key))]) { _ in }
+            return completion()
+        }
         guard let content = contents[key], let record = try? record(key, content).wire() else { return completion() }
         // Where the disk takes nothing, a restart forgets it, and nothing more.
         services.store.write([.put(Self.recordKey(key), record)]) { _ in completion() }

@@ -188,8 +188,9 @@ final class ServerLink: @unchecked Sendable {
     // MARK: The monitor
 
     private static let rules = [
-        "type='method_call',path='\(path)',interface='\(name)',member='Notify'",
-        "type='method_call',path='\(path)',interface='\(name)',member='CloseNotification'",
+        // A call need not name the interface.
+        "type='method_call',path='\(path)',member='Notify'",
+        "type='method_call',path='\(path)',member='CloseNotification'",
         "type='method_call',path='\(gtk.path)',interface='\(gtk.name)'",
         "type='method_return',sender='\(name)'", "type='error',sender='\(name)'",
         "type='signal',sender='\(name)',path='\(path)',interface='\(name)'",
@@ -235,7 +236,7 @@ final class ServerLink: @unchecked Sendable {
     private func seeCall(_ message: Message) {
         guard let sender = message.sender, !isOwn(sender), let destination = message.destination else { return }
         let id = CallID(sender: sender, serial: message.serial)
-        switch (message.interface, message.member) {
+        switch (message.interface ?? Self.name, message.member) {
         case (Self.name, "Notify") where destination == Self.name || destination == server:
             guard var notice = Notice(message.arguments, hasMarkup: hasMarkup) else { return }
             // Pressed in the inbox, they would do nothing.

@@ -255,7 +255,7 @@ if [ "$name" != xfce4-notifyd ]; then
     up "and nothing is up" 0
 fi
 
-# --- a program of GTK, and a page in Chromium
+# --- a program of GTK, and a page in Chromium, where that is installed
 
 /usr/bin/python3 "$RIGS/gio-program.py" org.gnome.Shell.Extensions 'From GTK' < "$T/lines" > "$T/gio.log" 2>&1 &
 PROCESSES+=($!)
@@ -265,6 +265,18 @@ eventually "$name: it is shown" result_is "$ID" shown
 exec 7>&-
 eventually "$name: its program takes it back" result_is "$ID" withdrawn
 up "and nothing is up" 0
+
+if [ "$name" = dunst ] && command -v chromium > /dev/null && command -v chromedriver > /dev/null; then
+    /usr/bin/python3 "$RIGS/chromium-page.py" 'From a page' "$RIGS/../../../browser" < "$T/lines" > "$T/page.log" 2>&1 &
+    PROCESSES+=($!)
+    exec 7> "$T/lines"
+    PATIENCE=60 published 'From a page'
+    eventually "$name: it is shown" result_is "$ID" shown
+    up "in one banner" 1
+    call Claim t "$ID" > /dev/null
+    up "which a claim closes" 0
+    exec 7>&-
+fi
 
 # --- expired: only the server closes it
 

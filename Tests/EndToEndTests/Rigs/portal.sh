@@ -116,6 +116,8 @@ program '{"remove": "f"}'
 eventually "and its banner closed when the program takes it back" closed 4
 eventually "as notifyd hears" outcome_is "$(event 'Shown and taken back')" withdrawn
 equal "what was taken back before was never shown" 0 "$(shown 'Taken back')"
+is_off_the_disk() { ! grep -aqR 'Shown and taken back' "$XDG_STATE_HOME/notifyd/desktop"; }
+eventually "its text is in no file of this program any more" is_off_the_disk
 
 # Nothing is lost, and nothing is shown twice, when this program or notifyd is killed.
 program '{"add": "g", "title": "Held back"}'
