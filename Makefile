@@ -180,6 +180,12 @@ bench-screens: ## Measure what notifyd-focus and notifyd-browser cost; writes do
 	$(SWIFT) build $(RELEASE) --product notifyd-focus
 	$(SWIFT) build $(RELEASE) --product notifyd-browser
 	Benchmarks/report/screens.py $(QUICK)
+.PHONY: bench-desktop
+bench-desktop: ## Measure what notifyd-desktop costs programs; writes docs/benchmarks.md. QUICK=--quick prints
+	.ci/packages build bench-desktop
+	$(SWIFT) build $(RELEASE) --product notifyd
+	$(SWIFT) build $(RELEASE) --product notifyd-desktop
+	/usr/bin/python3 Benchmarks/report/programs.py $(QUICK)
 .PHONY: bench-ntfy
 bench-ntfy: ## Measure what a message of ntfy costs, and the memory of the bridge; prints its figures
 	.ci/packages build bench-ntfy

@@ -49,7 +49,7 @@ def machine():
 
 
 def disturbance(load):
-    """Says how much else there was to do when it began: load is the average over a minute then, see proc_loadavg(5)."""
+    """Says how much else there was to do: load is the average over a minute before, see proc_loadavg(5), or more if others came."""
     if load < 0.5:
         return ""
-    return f"**The machine was not quiet** (load {load:.1f} when it began): take the figures for rough ones.\n"
+    return f"**The machine was not quiet** (load {load:.1f}): take the figures for rough ones.\n"
