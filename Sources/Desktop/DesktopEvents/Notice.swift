@@ -51,7 +51,7 @@ public struct Notice: Equatable, Sendable {
     var triviality: String? {
         if isTransient { return "transient" }
         if isSynchronous { return "x-canonical-private-synchronous" }
-        if progress != nil, body.isEmpty { return "a value without a text" }
+        if progress != nil, body.isEmpty { return "a value without a body" }
         return nil
     }
 

@@ -11,6 +11,8 @@ final class Deliveries: @unchecked Sendable {
     // Proof: everything runs on the loop of the bridge.
 
     private struct Delivery {
+        /// Grows: what notifyd does not take now goes back to its place.
+        let number: UInt64
         let lane: String
         /// `nil` when it turns out that there is nothing to say.
         let call: () -> DaemonCall?
@@ -25,6 +27,7 @@ final class Deliveries: @unchecked Sendable {
     private var waiting: Deque<Delivery> = []
     /// By their lanes.
     private var underWay: [String: Delivery] = [:]
+    private var lastNumber: UInt64 = 0
     private var isPausing = false
     private var backoff = Backoff(upTo: .seconds(30))
     private var alarm: WorkTimer?
@@ -43,7 +46,8 @@ final class Deliveries: @unchecked Sendable {
         _ completion: @escaping (DaemonAnswer) -> Void = { _ in }
     ) {
         guard waiting.count < Self.most else { return drop() }
-        waiting.append(Delivery(lane: lane, call: call, completion: completion))
+        lastNumber += 1
+        waiting.append(Delivery(number: lastNumber, lane: lane, call: call, completion: completion))
         next()
     }
 
@@ -87,7 +91,7 @@ final class Deliveries: @unchecked Sendable {
     private func take(_ answer: DaemonAnswer, _ lane: String) {
         guard let delivery = underWay.removeValue(forKey: lane) else { return }
         if case .refusedForNow = answer {
-            waiting.prepend(delivery)
+            waiting.insert(delivery, at: waiting.firstIndex { $0.number > delivery.number } ?? waiting.endIndex)
             services.status.setBacklog(UInt64(waiting.count))
             guard !isPausing else { return }
             isPausing = true

@@ -102,9 +102,13 @@ extension DesktopBridge {
             state["obstacle"]?.string?.isEmpty ?? true
         else { return false }
         let names = ["app", "instance"].compactMap { state[$0]?.string }.filter { !$0.isEmpty }
-        guard names.contains(where: { $0.isSameName(as: notice.app) || $0.isSameName(as: notice.desktopEntry) }) else {
-            return false
-        }
+        // The class of a window of org.mozilla.Thunderbird is often thunderbird.
+        let entry = notice.desktopEntry.split(separator: ".").last.map(String.init) ?? ""
+        guard
+            names.contains(where: { name in
+                [notice.app, notice.desktopEntry, entry].contains { name.isSameName(as: $0) }
+            })
+        else { return false }
         let answer = try? await services.connection.call(
             .toProperties("Get", [.string("Statistics")]), timeout: .seconds(2))
         return answer?.arguments.first?.entries?["session-watched"]?.integer(as: Int.self) != 0

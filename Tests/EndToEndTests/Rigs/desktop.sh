@@ -410,11 +410,16 @@ for title in 'Brief Behind another' 'Short Short-lived' 'Long Long-lived' 'Short
 done
 stop "$DAEMON" KILL
 eventually "notifyd is killed" unowned $ROUTER
-notify-send --expire-time 0 --app-name Letters 'While notifyd is away'
+for title in 'Away 1' 'Away 2' 'Away 3' 'While notifyd is away'; do
+    notify-send --expire-time 0 --app-name Letters "$title"
+done
 background "$T/notifyd-again.log" "$PRODUCTS/notifyd"
 DAEMON=$!
 published 'While notifyd is away'
-eventually "$name: what came meanwhile is shown" result_is "$ID" shown
+equal "$name: what came meanwhile is published in its order" 'Away 1 Away 2 Away 3 While notifyd is away' \
+    "$(history 'map(select(.[2] | test("[aA]way"))) | sort_by(.[0]) | map(.[2]) | join(" ")')"
+eventually "$name: and shown" result_is "$ID" shown
+for title in 'Away 1' 'Away 2' 'Away 3'; do call Claim t "$(event "$title")" > /dev/null; done
 stop "$DESKTOP" KILL
 eventually "notifyd-desktop is killed" unowned $BRIDGE
 call Claim t "$ID" > /dev/null
