@@ -43,14 +43,20 @@ extension DesktopBridge {
             }
             if texts.count < Int(Self.page) { break }
         }
+        var kept: [String] = []
         for (topic, id) in old.sorted(by: { $0.value < $1.value }) {
             let topic = topic.description
-            guard let last = await lastDeletable(at: topic, upTo: id, now, &first) else { return nil }
+            guard let last = await lastDeletable(at: topic, upTo: id, now) else { return nil }
+            if last < id, await isOwn(id) == true {
+                first = min(first ?? id, id)
+                kept.append(topic)
+            }
             guard last > 0 else { continue }
             guard await services.daemon.perform(DaemonCall("Forget", [.string(topic), .uint64(last)])).isDone else {
                 return nil
             }
         }
+        tell(kept)
         let next = (first ?? cursor + 1) - 1
         if next != start { try? await services.store.write([.put(Self.textKey, next)]) }
         return pause
@@ -60,28 +66,43 @@ extension DesktopBridge {
     ///
     /// - Returns: the event before the first one that stays, because its time is not over or it is another program's; 0 if that is
     ///   the oldest; `nil` if notifyd has not answered.
-    private func lastDeletable(
-        at topic: String, upTo last: UInt64, _ now: Duration, _ first: inout UInt64?
-    ) async -> UInt64? {
+    private func lastDeletable(at topic: String, upTo last: UInt64, _ now: Duration) async -> UInt64? {
         var deletable: UInt64 = 0
         while deletable < last {
             guard let texts = await texts(at: topic, after: deletable) else { return nil }
             for text in texts {
                 guard text.id <= last, text.isOver(at: now) else { return deletable }
-                // Another program may have a field of the same name.
-                let answer = await services.daemon.perform(DaemonCall("Explain", [.uint64(text.id)]))
-                guard case .done(let arguments) = answer, let details = arguments.first?.entries else { return nil }
-                guard let source = details["source"]?.string, DesktopName.isSource(source) else { return deletable }
-                guard details["snoozed"] == nil else {
-                    // It comes back, and its time is over then.
-                    first = min(first ?? text.id, text.id)
-                    return deletable
-                }
+                guard let isOwn = await isOwn(text.id, butNotSnoozed: true) else { return nil }
+                guard isOwn else { return deletable }
                 deletable = text.id
             }
             if texts.count < Int(Self.page) { break }
         }
         return deletable
+    }
+
+    /// Whether an event is this program's: another one may have a field of the same name.
+    ///
+    /// - Parameter butNotSnoozed: not one that comes back, whose time is over then.
+    /// - Returns: `nil` if notifyd has not answered.
+    private func isOwn(_ id: UInt64, butNotSnoozed: Bool = false) async -> Bool? {
+        let answer = await services.daemon.perform(DaemonCall("Explain", [.uint64(id)]))
+        guard case .done(let arguments) = answer, let details = arguments.first?.entries else { return nil }
+        return DesktopName.isSource(details["source"]?.string ?? "")
+            && (details["snoozed"] == nil || !butNotSnoozed)
+    }
+
+    /// Says at which topics texts stay whose time is over.
+    private func tell(_ topics: [String]) {
+        let others = topics.count > 1 ? " and at \(topics.count - 1) more" : ""
+        services.status.setProblem(
+            "texts",
+            topics.first.map { topic in
+                BridgeStatus.Problem(
+                    "texts at \(topic)\(others) stay longer than they should, behind an event that stays",
+                    "Give these programs topics where nobody else publishes, or delete the texts: notifyctl forget \(topic)"
+                )
+            })
     }
 
     /// A page of the history; `nil` if notifyd has not answered.

@@ -430,6 +430,8 @@ for title in 'While notifyd is away' "Another program's" 'A stray field' 'Long-l
     has_event "$title" || fail "$name: “$title” is deleted"
 done
 ok "$name: and no other, and none behind one that stays"
+stays_are_told() { busctl --user get-property $BRIDGE $BRIDGE_PATH $BRIDGE_NAME Problems | grep -q 'texts at .* and at 1 more stay'; }
+eventually "$name: which is told" stays_are_told
 up "what was claimed meanwhile is closed after the start" 0
 notify-send --expire-time 0 --app-name Letters 'Up over a restart'
 published 'Up over a restart'
@@ -485,7 +487,7 @@ PYTHON
     background "$T/notifyd-after.log" "$PRODUCTS/notifyd"
     DAEMON=$!
     eventually_quiet "$PATIENCE" owned $ROUTER || fail "notifyd does not start"
-    dropped() { busctl --user --json=short get-property $BRIDGE $BRIDGE_PATH $BRIDGE_NAME Problems | jq -r '.data[][0] | split(" ")[0]'; }
+    dropped() { busctl --user --json=short get-property $BRIDGE $BRIDGE_PATH $BRIDGE_NAME Problems | jq -r '.data[][0] | select(contains("dropped")) | split(" ")[0]'; }
     flood() { call Unread s /app/Flood; }
     all_told() { [ "$(dropped)" = $((1100 - $(flood))) ]; }
     eventually "$name: each of 1,100 notifications is an event or is told to be dropped" all_told
