@@ -43,11 +43,12 @@ struct StatusCommand: AsyncParsableCommand {
 }
 
 /// The daemon's properties, for people and for programs.
-private struct Status {
+struct Status {
     private static let gauges: Set = [
         "open-windows", "open-screens", "remembered-events", "notification-server", "notification-server-rests",
         "notification-server-silent",
         "session-watched", "session-known", "stored-events", "waiting-banners", "awaited-fill",
+        "log-sync-microseconds", "log-waiting-bytes", "log-written",
     ]
 
     let properties: [String: Value]
@@ -112,6 +113,7 @@ private struct Status {
         if let windows = statistics["open-windows"] { rows.append(("Open windows", "\(windows)")) }
         if let waiting = statistics["waiting-banners"], waiting > 0 { rows.append(("Waiting banners", "\(waiting)")) }
         if let stored = statistics["stored-events"] { rows.append(("Stored events", "\(stored)")) }
+        if let log = JournalLog(statistics) { rows.append(("Log", log.sentence())) }
         rows.append(("Open screens", "\(screens.count)"))
         for bridge in bridges {
             let letters = bridge.deadLetters

@@ -117,10 +117,13 @@ struct Diagnosis {
         let state = environment["XDG_STATE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
         var check = JournalCheck()
         check.degradation = properties["Degraded"]?.string ?? ""
+        check.log = JournalLog((properties["Statistics"]?.entries ?? [:]).compactMapValues { $0.integer() })
         check.folder = (state ?? (environment["HOME"] ?? "") + "/.local/state") + "/notifyd"
-        check.mode = FileFacts.mode(of: check.folder + "/events.db")
+        check.mode = FileFacts.mode(of: check.folder + "/index.db")
         check.room = FileFacts.room(at: check.folder)
-        check.damaged = FileFacts.names(in: check.folder).filter { $0.hasPrefix("events.db.damaged-") }
+        let names = FileFacts.names(in: check.folder)
+        check.damaged = names.filter { $0.hasPrefix("index.db.damaged-") }
+        check.earlier = names.first { $0.hasPrefix("events.db.earlier") }
         if service["ProtectSystem"]?.string == "strict" {
             check.writableFolders = service["ReadWritePaths"]?.elements?.compactMap(\.string)
                 .map { $0.hasPrefix("-") ? String($0.dropFirst()) : $0 }

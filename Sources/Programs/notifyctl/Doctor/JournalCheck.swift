@@ -4,23 +4,35 @@ struct JournalCheck {
     var degradation = ""
     /// The folder notifyd uses, or would use.
     var folder = ""
-    /// The permissions of `events.db`, or `nil` if it cannot be read.
+    /// The permissions of `index.db`, or `nil` if it cannot be read.
     var mode: UInt32?
     var room: UInt64?
     var damaged: [String] = []
+    /// The file of an earlier build that was set aside.
+    var earlier: String?
+    /// `nil` if notifyd does not run, or tells nothing about it.
+    var log: JournalLog?
     /// The folders that the sandbox lets notifyd write to; `nil` if it may write anywhere.
     var writableFolders: [String]?
 
-    private static let check = "journal"
+    static let check = "journal"
     private static let enoughRoom: UInt64 = 64 << 20
 
     var findings: [Finding] {
         var findings = [finding]
+        if let log { findings.append(log.finding()) }
         if !damaged.isEmpty {
             findings.append(
                 .warning(
                     Self.check, "\(damaged.joined(separator: ", ")) in \(folder): set aside because it was damaged",
                     "A new journal was begun. The old one is not used: delete it if you do not need it."))
+        }
+        if let earlier {
+            findings.append(
+                .warning(
+                    Self.check,
+                    "\(earlier) in \(folder): the journal of an earlier build, which this one does not read",
+                    "A new journal was begun. Delete the old one if you do not need it."))
         }
         return findings
     }
@@ -36,10 +48,10 @@ struct JournalCheck {
         guard let mode else { return .ok(Self.check, "nothing in \(folder) yet") }
         guard mode & 0o077 == 0 else {
             return .warning(
-                Self.check, "others may read \(folder)/events.db", "Remove these permissions: chmod -R go= \(folder)")
+                Self.check, "others may read \(folder)/index.db", "Remove these permissions: chmod -R go= \(folder)")
         }
         let left = room.map { ", \($0 >> 20) MiB left" } ?? ""
-        return .ok(Self.check, "\(folder)/events.db, mode \(String(mode, radix: 8))\(left)")
+        return .ok(Self.check, "\(folder)/index.db, mode \(String(mode, radix: 8))\(left)")
     }
 
     private var remedy: String {
